@@ -1,0 +1,49 @@
+/// A JSON text read into memory.
+///
+/// Numbers keep the text they were written as, so that nothing is lost between reading and deciding what to do.
+public enum JSONValue: Hashable, Sendable {
+  /// `null`.
+  case null
+  /// `true` or `false`.
+  case bool(Bool)
+  /// A number, as it was written; it is valid JSON, and `Double(text)` may be infinite.
+  case number(String)
+  /// A string, its escapes undone.
+  case string(String)
+  /// An array.
+  case array([JSONValue])
+  /// An object, its members in the order of the text. Where a name stands twice, the last one counts.
+  case object([Member])
+
+  /// One name and value of an object.
+  public struct Member: Hashable, Sendable {
+    /// The name, its escapes undone.
+    public let name: String
+    /// The value.
+    public let value: JSONValue
+
+    /// Makes a member.
+    public init(name: String, value: JSONValue) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The last member of that name when this is an object that has one.
+  public subscript(name: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    return members.last { $0.name == name }?.value
+  }
+
+  /// What kind of value this is, in the words of RFC 8259.
+  public var kind: String {
+    switch self {
+    case .null: "null"
+    case .bool: "a boolean"
+    case .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+}

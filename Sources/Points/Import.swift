@@ -1,0 +1,87 @@
+/// A place on its way into a store, with where it stood.
+public struct ImportRow: Hashable, Sendable {
+  /// The row's number in what is imported, counted from 1 over all files.
+  public let number: Int
+
+  /// The id that the place came with, if any.
+  public let id: PointID?
+
+  /// The description.
+  public let place: Place
+
+  /// Makes a row.
+  public init(number: Int, id: PointID?, place: Place) {
+    self.number = number
+    self.id = id
+    self.place = place
+  }
+}
+
+/// A row that did not go in, and why.
+public struct RejectedRow: Error, Hashable, Sendable {
+  /// The row's number, counted from 1.
+  public let number: Int
+
+  /// What is wrong, for a user.
+  public let detail: String
+
+  /// Makes a rejection.
+  public init(number: Int, detail: String) {
+    self.number = number
+    self.detail = detail
+  }
+}
+
+/// What an import did, or would do.
+public struct ImportReport: Hashable, Sendable {
+  /// How many rejections are kept with their details.
+  public static let maximumRejections = 100
+
+  /// Places that were not there before.
+  public var created = 0
+  /// Places that were there and differ now.
+  public var updated = 0
+  /// Places that were there just so.
+  public var unchanged = 0
+  /// Rows that did not go in.
+  public private(set) var rejected = 0
+  /// The first ``maximumRejections`` of the rows that did not go in.
+  public private(set) var rejections: [RejectedRow] = []
+
+  /// Makes a report of nothing done.
+  public init() {}
+
+  /// Counts a row that did not go in.
+  public mutating func reject(_ row: RejectedRow) {
+    rejected += 1
+    if rejections.count < Self.maximumRejections { rejections.append(row) }
+  }
+
+  /// Adds what another part of the same import did.
+  public mutating func add(_ other: ImportReport) {
+    created += other.created
+    updated += other.updated
+    unchanged += other.unchanged
+    rejected += other.rejected
+    rejections.append(contentsOf: other.rejections.prefix(Self.maximumRejections - rejections.count))
+  }
+}
+
+/// What takes places in bulk: a store's way in.
+public protocol PointImporter: Sendable {
+  /// Takes all the rows, or none when the sequence or the store fails.
+  ///
+  /// A row with an id replaces the place of that id, or creates it. A row without one replaces the place of the same
+  /// origin; where there is none, or the row has no origin, it creates a place. A replaced place keeps its id and its
+  /// `createdAt`, and its version grows by one; a place that is just as the row says is left alone. Of rows that mean the
+  /// same place the last one counts, the others are reported as rejected; so is a row whose id and origin belong to
+  /// two places.
+  ///
+  /// - Parameters:
+  ///   - batches: the rows, some thousands at a time; taken one after another, at the store's pace.
+  ///   - dryRun: whether only to say what would be done.
+  /// - Throws: ``PointStoreError``, or what the sequence throws; nothing has been taken then.
+  func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, dryRun: Bool
+  ) async throws -> ImportReport where Batches.Element == [ImportRow]
+}

@@ -1,0 +1,122 @@
+public import Geo
+
+/// What is said of a place by whoever describes it: everything but what the service adds.
+///
+/// A value of this type keeps all the rules of the HTTP contract; nothing past its construction checks them again.
+public struct Place: Hashable, Sendable {
+  /// 1 to 500 Unicode scalars, without control characters, trimmed of white space.
+  public let name: String
+
+  /// At most 100 Unicode scalars, without control characters, trimmed of white space; never empty.
+  public let category: String?
+
+  /// Where it is.
+  public let coordinate: Coordinate
+
+  /// What else is known of it.
+  public let tags: Tags
+
+  /// Where the description came from.
+  public let origin: Origin?
+
+  /// Where a description came from; unique among the places of a store.
+  public struct Origin: Hashable, Sendable {
+    /// The data set, for example `osm`.
+    public let source: String
+
+    /// The place's name in that data set.
+    public let sourceID: String
+
+    /// Takes an origin that a store kept; ``Place/init(name:category:coordinate:tags:source:sourceID:)`` checks one.
+    public init(source: String, sourceID: String) {
+      self.source = source
+      self.sourceID = sourceID
+    }
+  }
+
+  /// How long a name may be, in Unicode scalars.
+  public static let maximumNameLength = 500
+
+  /// How long a category may be, in Unicode scalars.
+  public static let maximumCategoryLength = 100
+
+  /// How long a source and a source's id may be, in Unicode scalars each.
+  public static let maximumOriginLength = 200
+
+  /// Makes a description of a place, trimming the texts; an empty category, source or source id counts as none.
+  ///
+  /// - Throws: ``InvalidPlace`` with every rule that is broken.
+  public init(
+    name: String,
+    category: String? = nil,
+    coordinate: Coordinate,
+    tags: Tags = .none,
+    source: String? = nil,
+    sourceID: String? = nil
+  ) throws(InvalidPlace) {
+    var violations: [PlaceViolation] = []
+    func checked(_ text: String, _ pointer: String, _ maximumLength: Int) -> String {
+      let trimmed = text.trimmingWhiteSpace()
+      if let detail = trimmed.complaint(maximumLength: maximumLength) {
+        violations.append(.init(pointer: pointer, detail: detail))
+      }
+      return trimmed
+    }
+    func optional(_ text: String?, _ pointer: String, _ maximumLength: Int) -> String? {
+      let checked = checked(text ?? "", pointer, maximumLength)
+      return checked.isEmpty ? nil : checked
+    }
+    let name = checked(name, "/name", Self.maximumNameLength)
+    if name.isEmpty { violations.append(.init(pointer: "/name", detail: "must not be empty")) }
+    let category = optional(category, "/category", Self.maximumCategoryLength)
+    let source = optional(source, "/source", Self.maximumOriginLength)
+    let sourceID = optional(sourceID, "/sourceId", Self.maximumOriginLength)
+    if source == nil, sourceID != nil {
+      violations.append(.init(pointer: "/source", detail: "must be given where sourceId is"))
+    } else if source != nil, sourceID == nil {
+      violations.append(.init(pointer: "/sourceId", detail: "must be given where source is"))
+    }
+    guard violations.isEmpty else { throw InvalidPlace(violations) }
+    self.name = name
+    self.category = category
+    self.coordinate = coordinate
+    self.tags = tags
+    if let source, let sourceID {
+      origin = Origin(source: source, sourceID: sourceID)
+    } else {
+      origin = nil
+    }
+  }
+
+  /// Takes a description that a store kept, without checking the rules again.
+  public init(
+    storedName name: String, category: String?, coordinate: Coordinate, tags: Tags, origin: Origin?
+  ) {
+    self.name = name
+    self.category = category
+    self.coordinate = coordinate
+    self.tags = tags
+    self.origin = origin
+  }
+}
+
+extension String {
+  fileprivate func trimmingWhiteSpace() -> String {
+    let scalars = unicodeScalars
+    guard let first = scalars.first, let last = scalars.last else { return self }
+    if !first.properties.isWhitespace, !last.properties.isWhitespace { return self }
+    guard let start = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
+      let end = scalars.lastIndex(where: { !$0.properties.isWhitespace })
+    else { return "" }
+    return String(scalars[start...end])
+  }
+
+  fileprivate func complaint(maximumLength: Int) -> String? {
+    if utf8.count > maximumLength {
+      let length = unicodeScalars.count
+      if length > maximumLength { return "must have at most \(maximumLength) characters, got \(length)" }
+    }
+    let hasControl = unicodeScalars.contains { $0.properties.generalCategory == .control }
+    return hasControl ? "must not contain control characters" : nil
+  }
+}

@@ -1,0 +1,68 @@
+/// Where places are kept.
+///
+/// An implementation is safe to call from many tasks at once. No call blocks the thread it is made on; a call may
+/// suspend. Distances are those of `Geodesic.distanceMetres(from:to:)`, to the last bit, so that a page's
+/// end found by one instance is understood by another.
+public protocol PointStore: Sendable {
+  /// The places that match, one page of them, in the query's order.
+  ///
+  /// Following ``PointPage/next`` to the end gives every place that is there throughout exactly once, whatever is
+  /// written meanwhile.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage
+
+  /// The place of that id, or `nil`.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func point(id: PointID) async throws(PointStoreError) -> PointOfInterest?
+
+  /// Every category that a place has and how many places have it: the most frequent first, ties by the category's
+  /// Unicode scalars.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func categoryCounts() async throws(PointStoreError) -> [CategoryCount]
+
+  /// The place with the least shuffle key that is not below the pivot; where there is none, that with the least of all;
+  /// `nil` when there are no places. One index look-up.
+  ///
+  /// A shuffle key is a hash of the id, the store's own, even over all 64-bit numbers and never changing, so that
+  /// a random pivot finds a random place.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest?
+
+  /// Returns when the store can answer and its schema is current.
+  ///
+  /// - Throws: ``PointStoreError`` with the reason it can't.
+  func checkReadiness() async throws(PointStoreError)
+}
+
+/// Why a store did not answer.
+public enum PointStoreError: Error, Hashable, Sendable {
+  /// The store can't be reached, or broke off; a later call may succeed. The reason is for operators.
+  case unavailable(reason: String)
+
+  /// The store's schema is not the one this version needs. The reason names the command that mends it.
+  case schemaMismatch(reason: String)
+
+  /// The call waited too long for its turn, or too many were waiting already.
+  case overloaded
+
+  /// The store took longer over the call than it is allowed.
+  case timeout
+
+  /// The store answered with something that should not happen. The reason is for operators.
+  case unexpected(reason: String)
+
+  /// A slug for metrics and logs, one of as many as there are cases.
+  public var shortDescription: String {
+    switch self {
+    case .unavailable: "unavailable"
+    case .schemaMismatch: "schema_mismatch"
+    case .overloaded: "overloaded"
+    case .timeout: "timeout"
+    case .unexpected: "unexpected"
+    }
+  }
+}
