@@ -1,0 +1,66 @@
+public import Logging
+import Synchronization
+
+/// Logs a summary of the searches once a minute, never a line for each.
+///
+/// Searches wait in a bounded queue that drops the oldest and counts the drops; ``run()`` empties it. A minute without
+/// a search logs nothing.
+public final class LogAnalytics: Analytics {
+  private let queue: Mutex<BoundedQueue<Search>>
+  private let logger: Logger
+  private let clock: any Clock<Duration>
+
+  /// How often the queue is emptied.
+  static let drainInterval = Duration.seconds(1)
+
+  /// How many times the queue is emptied for one line in the log.
+  static let drainsPerSummary = 60
+
+  /// Makes analytics that write to a log.
+  ///
+  /// - Parameters:
+  ///   - logger: where the summaries go, at level `info`.
+  ///   - capacity: how many searches may wait to be summed up.
+  ///   - clock: what ``run()`` waits by.
+  public init(logger: Logger, capacity: Int = 65_536, clock: any Clock<Duration> = ContinuousClock()) {
+    queue = Mutex(BoundedQueue(capacity: capacity))
+    self.logger = logger
+    self.clock = clock
+  }
+
+  /// Puts a search into the queue.
+  public func record(_ search: Search) {
+    queue.withLock { $0.append(search) }
+  }
+
+  /// Sums up and logs until the task is cancelled; what is left is logged then.
+  public func run() async {
+    var summary = SearchSummary()
+    var isRunning = true
+    while isRunning {
+      for _ in 0..<Self.drainsPerSummary where isRunning {
+        isRunning = (try? await clock.sleep(for: Self.drainInterval)) != nil
+        let (searches, dropped) = queue.withLock { $0.drain() }
+        summary.add(searches, dropped: dropped)
+      }
+      log(summary)
+      summary = SearchSummary()
+    }
+  }
+
+  private func log(_ summary: SearchSummary) {
+    guard summary.searches + summary.dropped > 0 else { return }
+    var metadata: Logger.Metadata = [
+      "searches": "\(summary.searches)",
+      "found_nothing": "\(summary.empty)",
+      "dropped": "\(summary.dropped)",
+      "half_within": "\(summary.duration(ofShare: 0.5))",
+      "99_percent_within": "\(summary.duration(ofShare: 0.99))",
+    ]
+    if let (cell, searches) = summary.busiestCell {
+      metadata["busiest_cell"] = "\(cell)"
+      metadata["busiest_cell_searches"] = "\(searches)"
+    }
+    logger.info("searches of the last minute", metadata: metadata)
+  }
+}
