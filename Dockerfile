@@ -1,0 +1,34 @@
+# syntax=docker/dockerfile:1
+# Built by scripts/image, or: docker build -t waymark .
+
+FROM swift:6.3-bookworm AS build
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends libpq-dev pkg-config \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+# The manifest alone first, so that the dependencies are fetched anew only when it changes.
+COPY Package.swift ./
+RUN swift package resolve
+COPY Sources Sources
+COPY Tests Tests
+RUN swift build -c release --product waymark --static-swift-stdlib \
+    && install -D -s "$(swift build -c release --static-swift-stdlib --show-bin-path)/waymark" /out/waymark
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates libpq5 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin waymark
+COPY --from=build /out/waymark /usr/bin/waymark
+COPY Migrations /usr/share/waymark/Migrations
+COPY LICENSE /usr/share/doc/waymark/LICENSE
+USER 10001:10001
+ENV HTTP_HOST=0.0.0.0 \
+    HTTP_PORT=8080 \
+    LOG_FORMAT=json \
+    MIGRATIONS_PATH=/usr/share/waymark/Migrations
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["/usr/bin/waymark", "health"]
+ENTRYPOINT ["/usr/bin/waymark"]
+CMD ["serve"]

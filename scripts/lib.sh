@@ -1,0 +1,53 @@
+# What the scripts share; sourced, never run. Keeps to bash and what Debian's base system has.
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "$0: $*"; exit 1; }
+
+# Stops unless the Swift toolchain is there and new enough.
+require_swift() {
+  command -v swift >/dev/null || die "the Swift toolchain (6.2 or newer) is needed: https://www.swift.org/install/linux/"
+}
+
+# Whether a Debian package is installed.
+has_package() { [ "$(dpkg-query -W -f='${Status}' "$1" 2>/dev/null)" = "install ok installed" ]; }
+
+# Installs what is missing of the given Debian packages. The first argument says what they are for.
+require_packages() {
+  local purpose=$1 missing=() package
+  shift
+  if ! command -v dpkg-query >/dev/null; then
+    say "Not Debian or Ubuntu: make sure that $* (or what your system calls them) are installed, $purpose."
+    return
+  fi
+  for package in "$@"; do has_package "$package" || missing+=("$package"); done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  say "Installing ${missing[*]} with apt-get, $purpose."
+  local run=()
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null && sudo -n true 2>/dev/null && run=(sudo) ||
+      die "may not install packages; run this first: sudo apt-get install ${missing[*]}"
+  fi
+  local log
+  log=$(mktemp)
+  if ! { "${run[@]}" apt-get update -qq &&
+    "${run[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"; } \
+    >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    die "apt-get could not install ${missing[*]}"
+  fi
+  rm -f "$log"
+}
+
+# What building needs besides Swift.
+require_build_packages() { require_packages "to build against PostgreSQL's client library" libpq-dev pkg-config; }
+
+# What the integration tests start and throw away: the newest PostgreSQL that Debian has with PostGIS.
+require_test_packages() {
+  local version
+  if ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 && ls /usr/share/postgresql/*/extension/postgis.control >/dev/null 2>&1; then
+    return 0
+  fi
+  version=$(. /etc/os-release 2>/dev/null; case "${VERSION_ID:-}" in 12) echo 15 ;; 13) echo 17 ;; 24.04) echo 16 ;; *) echo 15 ;; esac)
+  require_packages "to test against a real database" "postgresql-$version" "postgresql-$version-postgis-3"
+}
