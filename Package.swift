@@ -23,6 +23,8 @@ let package = Package(
   platforms: [.macOS(.v26), .iOS(.v17)],
   dependencies: [
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
   ],
   targets: [
     [
@@ -34,6 +36,17 @@ let package = Package(
     module("Points", ["Geo", "JSONText", .product(name: "Logging", package: "swift-log")]),
     module("MemoryStore", ["Geo", "Points"]),
     module("PostgresStore", ["CLibPQ", "Geo", "Points", .product(name: "Logging", package: "swift-log")]),
+    module(
+      "HTTPServer",
+      [
+        "JSONText",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOExtras", package: "swift-nio-extras"),
+      ]
+    ),
     module("PlaceFormats", ["Geo", "JSONText", "Points"]),
   ].flatMap { $0 },
   swiftLanguageModes: [.v6]

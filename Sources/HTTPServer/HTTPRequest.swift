@@ -1,0 +1,67 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+
+/// A request as it reached the server: its head, and its body as far as it is read.
+public struct HTTPRequest: Sendable {
+  /// The method, such as `GET`.
+  public let method: HTTPMethod
+
+  /// The path of the target, percent-encoded as it came: `/locations/a%20b`. It is `*` for `OPTIONS *`.
+  public let path: Substring
+
+  /// What stands after the target's `?`, percent-encoded as it came; `nil` where there is no `?`.
+  public let query: Substring?
+
+  /// The header fields in the order they came.
+  public let headers: HTTPHeaders
+
+  /// What the request is known by in answers and logs: the client's `X-Request-Id` where it is 1–128 characters out
+  /// of `A–Z a–z 0–9 . _ -`, else one made here.
+  public let id: String
+
+  /// Who sent it, as the socket tells.
+  public let remoteAddress: SocketAddress?
+
+  /// The body; reading it is what lets more of it arrive.
+  public var body: HTTPRequestBody
+
+  private let baseLogger: Logger?
+
+  /// The server's logger with `request-id` set. Made at each call, so that a request which logs nothing pays nothing.
+  public var logger: Logger {
+    guard var logger = baseLogger else { return Logger(label: "http") { _ in SwiftLogNoOpLogHandler() } }
+    logger[metadataKey: "request-id"] = .string(id)
+    return logger
+  }
+
+  /// Makes a request in process, without a socket.
+  ///
+  /// - Parameters:
+  ///   - method: the method.
+  ///   - target: a path with or without a query, such as `/locations?lat=1&long=2`; an absolute URI; or `*`.
+  ///   - headers: the header fields.
+  ///   - body: the body.
+  ///   - id: what the request is known by; by default the client's `X-Request-Id` or a new one.
+  ///   - remoteAddress: who is said to have sent it.
+  ///   - logger: what ``logger`` is made from; by default nothing is logged.
+  public init(
+    method: HTTPMethod = .GET,
+    target: String,
+    headers: HTTPHeaders = [:],
+    body: HTTPRequestBody = .empty,
+    id: String? = nil,
+    remoteAddress: SocketAddress? = nil,
+    logger: Logger? = nil
+  ) {
+    let parts = RequestTarget(target)
+    self.method = method
+    self.path = parts.path
+    self.query = parts.query
+    self.headers = headers
+    self.id = id ?? RequestID.accepted(from: headers) ?? RequestID.random()
+    self.remoteAddress = remoteAddress
+    self.body = body
+    self.baseLogger = logger
+  }
+}

@@ -1,0 +1,147 @@
+import NIOCore
+import NIOHTTP1
+
+/// A request's body: a sequence of buffers, read once.
+///
+/// Reading is what lets the client send on: at most a few tens of kilobytes wait here unread. What is not read when the
+/// answer is given is thrown away, or the connection is closed after the answer where it is much.
+public struct HTTPRequestBody: Sendable, AsyncSequence {
+  /// A piece of the body.
+  public typealias Element = ByteBuffer
+
+  /// Why reading stopped.
+  public typealias Failure = HTTPBodyError
+
+  private enum Source: Sendable {
+    case empty
+    case bytes(ByteBuffer)
+    case stream(RequestBodyStream)
+  }
+
+  private let source: Source
+
+  /// How many bytes the client said it sends, where it said so; 0 for an empty body.
+  public let announcedLength: Int?
+
+  /// How many bytes may be read; `nil` is any number. More is ``HTTPBodyError/tooLarge(limit:)``.
+  public var limit: Int?
+
+  /// The body of a request that has none.
+  public static let empty = HTTPRequestBody(source: .empty, announcedLength: 0, limit: nil)
+
+  /// Makes a body of bytes in memory, for requests made in process.
+  public static func bytes(_ bytes: ByteBuffer, limit: Int? = nil) -> HTTPRequestBody {
+    HTTPRequestBody(source: .bytes(bytes), announcedLength: bytes.readableBytes, limit: limit)
+  }
+
+  static func stream(_ stream: RequestBodyStream, announcedLength: Int?, limit: Int?) -> HTTPRequestBody {
+    HTTPRequestBody(source: .stream(stream), announcedLength: announcedLength, limit: limit)
+  }
+
+  private init(source: Source, announcedLength: Int?, limit: Int?) {
+    self.source = source
+    self.announcedLength = announcedLength
+    self.limit = limit
+  }
+
+  /// Throws when the client announced more than ``limit`` bytes, before any of them is read.
+  ///
+  /// - Throws: ``HTTPBodyError/tooLarge(limit:)``.
+  public func checkAnnouncedLength() throws(HTTPBodyError) {
+    if let limit, let announcedLength, announcedLength > limit { throw .tooLarge(limit: limit) }
+  }
+
+  /// The whole body.
+  ///
+  /// - Parameter limit: how many bytes are taken; by default ``limit``.
+  /// - Throws: ``HTTPBodyError``; at once when the announced length is too much.
+  public func collect(upTo limit: Int? = nil) async throws(HTTPBodyError) -> ByteBuffer {
+    var body = self
+    if let limit { body.limit = limit }
+    try body.checkAnnouncedLength()
+    if case .bytes(let bytes) = source { return bytes }
+    var whole = ByteBuffer()
+    var pieces = body.makeAsyncIterator()
+    while let piece = try await pieces.next(isolation: #isolation) {
+      if whole.readableBytes == 0 {
+        whole = piece
+      } else {
+        whole.writeImmutableBuffer(piece)
+      }
+    }
+    return whole
+  }
+
+  /// Starts to read. A body can be read once; a second iterator goes on where the first one stopped.
+  public func makeAsyncIterator() -> Iterator { Iterator(body: self) }
+
+  /// Reads a body piece by piece.
+  public struct Iterator: AsyncIteratorProtocol {
+    private let body: HTTPRequestBody
+    private var taken = 0
+    private var isFinished = false
+
+    fileprivate init(body: HTTPRequestBody) {
+      self.body = body
+    }
+
+    /// The next piece, never empty; `nil` at the end.
+    ///
+    /// - Throws: ``HTTPBodyError``.
+    public mutating func next(
+      isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(HTTPBodyError) -> ByteBuffer? {
+      guard !isFinished else { return nil }
+      switch body.source {
+      case .empty:
+        return nil
+      case .bytes(let bytes):
+        isFinished = true
+        return bytes.readableBytes == 0 ? nil : try checked(bytes)
+      case .stream(let stream):
+        if taken == 0 { try body.checkAnnouncedLength() }
+        guard let piece = try await stream.next() else {
+          isFinished = true
+          return nil
+        }
+        return try checked(piece)
+      }
+    }
+
+    private mutating func checked(_ piece: ByteBuffer) throws(HTTPBodyError) -> ByteBuffer {
+      taken += piece.readableBytes
+      if let limit = body.limit, taken > limit {
+        isFinished = true
+        throw .tooLarge(limit: limit)
+      }
+      return piece
+    }
+  }
+}
+
+/// Why a request's body could not be read to its end.
+public enum HTTPBodyError: Error, Hashable, Sendable {
+  /// It is longer than the limit, in bytes.
+  case tooLarge(limit: Int)
+
+  /// The client sent too slowly.
+  case timedOut
+
+  /// The client went away, or broke the rules of HTTP, before the body's end.
+  case disconnected
+
+  /// The task that reads it was cancelled.
+  case cancelled
+
+  /// What the client is told.
+  public var problem: Problem {
+    switch self {
+    case .tooLarge(let limit):
+      Problem(.payloadTooLarge, code: "body-too-large", detail: "the body may have at most \(limit) bytes")
+    case .timedOut:
+      Problem(.requestTimeout, code: "request-timeout", detail: "the body did not arrive in time")
+    case .disconnected, .cancelled:
+      Problem(.badRequest, code: "malformed-body", detail: "the body ended early")
+    }
+  }
+}

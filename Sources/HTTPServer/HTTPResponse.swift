@@ -1,0 +1,37 @@
+import NIOCore
+import NIOHTTP1
+
+/// An answer.
+///
+/// The server adds what it knows itself: `Content-Length` or `Transfer-Encoding`, `Date`, `Connection` and
+/// `X-Request-Id`.
+public struct HTTPResponse: Sendable {
+  /// The status.
+  public var status: HTTPResponseStatus
+
+  /// The header fields, in the order they are sent.
+  public var headers: HTTPHeaders
+
+  /// The body. Answers to `HEAD` and those of status 204 and 304 are sent without it.
+  public var body: HTTPResponseBody
+
+  /// The template of the route that answered, such as `/locations/{id}`, for metrics and logs; it is not sent.
+  public var route: String?
+
+  /// Makes an answer.
+  public init(status: HTTPResponseStatus = .ok, headers: HTTPHeaders = [:], body: HTTPResponseBody = .empty) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  /// Makes an answer of bytes in memory with their media type.
+  public init(status: HTTPResponseStatus = .ok, contentType: String, bytes: ByteBuffer) {
+    self.init(status: status, headers: ["content-type": contentType], body: .bytes(bytes))
+  }
+
+  /// Makes an answer of bytes in memory with their media type.
+  public init(status: HTTPResponseStatus = .ok, contentType: String, bytes: [UInt8]) {
+    self.init(status: status, contentType: contentType, bytes: ByteBuffer(bytes: bytes))
+  }
+}

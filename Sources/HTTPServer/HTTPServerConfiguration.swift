@@ -1,0 +1,90 @@
+/// What a server listens on, and what it puts up with.
+public struct HTTPServerConfiguration: Sendable {
+  /// The name or address to listen on.
+  public var host: String
+
+  /// The port to listen on; 0 is any free one.
+  public var port: Int
+
+  /// How many connections the system keeps waiting to be accepted.
+  public var backlog = 1024
+
+  /// How many threads serve connections; `nil` is one for each core.
+  public var threads: Int?
+
+  /// The value of the `Server` header field; `nil` sends none.
+  public var serverName: String?
+
+  /// What the `type` of a problem that the server itself answers with begins with.
+  public var problemTypePrefix = Problem.defaultTypePrefix
+
+  /// What a client may ask for.
+  public var limits = Limits()
+
+  /// How long a client may take.
+  public var timeouts = Timeouts()
+
+  /// Makes a configuration.
+  public init(host: String = "127.0.0.1", port: Int = 8080) {
+    self.host = host
+    self.port = port
+  }
+
+  /// What a client may ask for.
+  public struct Limits: Sendable {
+    /// The longest target of a request, in bytes; a longer one is answered with 414 `uri-too-long`.
+    public var uriBytes = 8 * 1024
+
+    /// The most bytes that the names and values of a request's header fields may have together; more are answered with
+    /// 431 `headers-too-large`.
+    public var headerBytes = 16 * 1024
+
+    /// The most header fields of a request; more are answered with 431 `headers-too-large`.
+    public var headerCount = 100
+
+    /// The longest body that a request has where its route says nothing, in bytes; a longer one is answered with 413
+    /// `body-too-large`. `nil` is any length.
+    public var bodyBytes: Int? = 1024 * 1024
+
+    /// How many connections there may be. One more is answered with 503 `overloaded` and closed; where very many more
+    /// come at once, they are closed without an answer.
+    public var connections = 10_000
+
+    /// How many requests may be with the responder at once; one more is answered with 503 `overloaded`.
+    public var requestsInFlight = 10_000
+
+    /// What `Retry-After` says to those that are answered with 503, in seconds.
+    public var retryAfterSeconds = 1
+
+    /// Makes the defaults.
+    public init() {}
+  }
+
+  /// How long a client may take.
+  public struct Timeouts: Sendable {
+    /// From a request's first byte, or from the connection's start, to the end of its header section. Past it the
+    /// answer is 408 `request-timeout`, or none where not a byte has come.
+    public var header: Duration = .seconds(10)
+
+    /// While a body is awaited, this is how often ``minimumBytesPerPeriod`` must have arrived; else its reader gets
+    /// ``HTTPBodyError/timedOut`` and the answer is 408 `request-timeout`.
+    public var body: Duration = .seconds(20)
+
+    /// How long a connection may stay open without a request.
+    public var idle: Duration = .seconds(60)
+
+    /// While an answer is sent, this is how often ``minimumBytesPerPeriod`` must have been taken by the client; else the
+    /// connection is cut.
+    public var write: Duration = .seconds(20)
+
+    /// How many bytes are progress; see ``body`` and ``write``.
+    public var minimumBytesPerPeriod = 1024
+
+    /// How long a connection that is done for is kept to throw away what the client still sends, so that it can read
+    /// the last answer (RFC 9112, section 9.6).
+    public var linger: Duration = .seconds(2)
+
+    /// Makes the defaults.
+    public init() {}
+  }
+}
