@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// A position in the earth-centred, earth-fixed Cartesian frame of WGS 84, in metres.
 ///
 /// x points to (0, 0), y to 90 degrees east on the equator, z to the north pole. It has no seams: the poles and the
@@ -27,16 +19,19 @@ public struct EarthCentred: Hashable, Sendable {
   }
 
   /// The position of a coordinate on the surface of the ellipsoid.
+  ///
+  /// A pole has one position whatever its longitude, and so has a place on the meridian of 180 degrees by either name.
   public init(_ coordinate: Coordinate) {
-    let latitude = coordinate.latitude * .pi / 180
-    let longitude = coordinate.longitude * .pi / 180
-    let sine = sin(latitude)
-    let normal = WGS84.equatorialRadius / (1 - WGS84.eccentricitySquared * sine * sine).squareRoot()
-    let equatorial = normal * cos(latitude)
+    let latitude = Angle(degrees: coordinate.latitude)
+    let longitude = Angle(degrees: coordinate.longitude)
+    let eccentricity = WGS84.eccentricitySquared
+    let normal = WGS84.equatorialRadius / (1 - eccentricity * latitude.sine * latitude.sine).squareRoot()
+    let equatorial = normal * latitude.cosine
+    // Adding zero turns -0 into 0, so that a spot's positions are equal bit for bit.
     self.init(
-      x: equatorial * cos(longitude),
-      y: equatorial * sin(longitude),
-      z: normal * (1 - WGS84.eccentricitySquared) * sine
+      x: equatorial * longitude.cosine + 0,
+      y: equatorial * longitude.sine + 0,
+      z: normal * (1 - eccentricity) * latitude.sine + 0
     )
   }
 
@@ -46,19 +41,4 @@ public struct EarthCentred: Hashable, Sendable {
     let (dx, dy, dz) = (x - other.x, y - other.y, z - other.z)
     return dx * dx + dy * dy + dz * dz
   }
-}
-
-/// The ellipsoid of the World Geodetic System 1984 (NIMA TR8350.2).
-public enum WGS84 {
-  /// The semi-major axis, metres.
-  public static let equatorialRadius = 6_378_137.0
-
-  /// The flattening.
-  public static let flattening = 1 / 298.257223563
-
-  /// The semi-minor axis, metres.
-  public static let polarRadius = equatorialRadius * (1 - flattening)
-
-  /// The first eccentricity, squared.
-  public static let eccentricitySquared = flattening * (2 - flattening)
 }

@@ -1,0 +1,33 @@
+import Geo
+import Testing
+
+@Suite struct CoordinateTests {
+  @Test(arguments: [(-90.0, -180.0), (90, 180), (0, 0), (-0.0, -0.0), (37.3293, -121.8893)])
+  func degreesWithinTheRangesAreKeptAsGiven(latitude: Double, longitude: Double) throws {
+    let coordinate = try Coordinate(latitude: latitude, longitude: longitude)
+
+    #expect(coordinate.latitude.bitPattern == latitude.bitPattern)
+    #expect(coordinate.longitude.bitPattern == longitude.bitPattern)
+  }
+
+  @Test(arguments: [90.000_000_000_000_02, -91, .infinity, -.infinity, 1e300])
+  func latitudeOutOfRangeIsRefused(latitude: Double) {
+    #expect(throws: CoordinateError.latitude(latitude)) { try Coordinate(latitude: latitude, longitude: 0) }
+  }
+
+  @Test(arguments: [180.000_000_000_000_03, -181, .infinity, -.infinity])
+  func longitudeOutOfRangeIsRefused(longitude: Double) {
+    #expect(throws: CoordinateError.longitude(longitude)) { try Coordinate(latitude: 0, longitude: longitude) }
+  }
+
+  @Test(arguments: [(Double.nan, 0.0), (0, .nan), (-.nan, .nan), (.signalingNaN, 0)])
+  func whatIsNotANumberIsRefused(latitude: Double, longitude: Double) {
+    #expect(throws: CoordinateError.self) { try Coordinate(latitude: latitude, longitude: longitude) }
+  }
+
+  @Test func errorNamesTheRangeAndTheValue() {
+    let description = String(describing: CoordinateError.latitude(91))
+
+    #expect(description == "latitude must be a number from -90 to 90 degrees, got 91.0")
+  }
+}

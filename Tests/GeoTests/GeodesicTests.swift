@@ -1,0 +1,107 @@
+import Geo
+import Testing
+
+@Suite struct GeodesicTests {
+  struct Pair: Sendable, CustomTestStringConvertible {
+    let kind: String
+    let start: Coordinate
+    let end: Coordinate
+    let metres: Double
+
+    var testDescription: String {
+      "\(kind) (\(start.latitude), \(start.longitude)) (\(end.latitude), \(end.longitude))"
+    }
+  }
+
+  static let reference: [Pair] = GeodesicReference.table.split(separator: "\n").compactMap { line in
+    let fields = line.split(separator: " ")
+    let numbers = fields.dropFirst().compactMap { Double($0) }
+    guard fields.count == 6, numbers.count == 5,
+      let start = try? Coordinate(latitude: numbers[0], longitude: numbers[1]),
+      let end = try? Coordinate(latitude: numbers[2], longitude: numbers[3])
+    else { return nil }
+    return Pair(kind: String(fields[0]), start: start, end: end, metres: numbers[4])
+  }
+
+  static let kinds = Set(reference.map(\.kind)).sorted()
+
+  @Test func everyLineOfTheReferenceIsRead() {
+    let lines = GeodesicReference.table.split(separator: "\n").count
+
+    #expect(Self.reference.count == lines)
+    #expect(lines > 300)
+  }
+
+  @Test(arguments: kinds)
+  func distanceIsThatOfGeographicLib(kind: String) {
+    for pair in Self.reference where pair.kind == kind {
+      let metres = Geodesic.distanceMetres(from: pair.start, to: pair.end)
+
+      #expect(abs(metres - pair.metres) < 0.0001, "\(pair.testDescription)")
+    }
+  }
+
+  @Test(arguments: kinds)
+  func distanceIsTheSameBackwards(kind: String) {
+    for pair in Self.reference where pair.kind == kind {
+      let there = Geodesic.distanceMetres(from: pair.start, to: pair.end)
+      let back = Geodesic.distanceMetres(from: pair.end, to: pair.start)
+
+      #expect(there.bitPattern == back.bitPattern, "\(pair.testDescription)")
+    }
+  }
+
+  @Test func distanceWithKnownPositionsIsTheSameToTheLastBit() {
+    for pair in Self.reference {
+      let plain = Geodesic.distanceMetres(from: pair.start, to: pair.end)
+      let sooner = Geodesic.distanceMetres(
+        from: pair.start,
+        at: EarthCentred(pair.start),
+        to: pair.end,
+        at: EarthCentred(pair.end)
+      )
+
+      #expect(plain.bitPattern == sooner.bitPattern, "\(pair.testDescription)")
+    }
+  }
+
+  @Test func oneSpotIsAtNoDistanceFromItselfByAnyName() {
+    for pair in Self.reference where pair.kind == "coincident" {
+      #expect(Geodesic.distanceMetres(from: pair.start, to: pair.end) == 0, "\(pair.testDescription)")
+    }
+    for pair in Self.reference {
+      #expect(Geodesic.distanceMetres(from: pair.start, to: pair.start) == 0, "\(pair.testDescription)")
+    }
+  }
+
+  @Test func distanceIsANumberWithinBoundsOnAGridOfEveryAwkwardAngle() throws {
+    let latitudes = [
+      -90, -89.999_999_999_999, -60, -45, -1e-9, -0.0, 0, Double.leastNonzeroMagnitude, 30, 45, 60, 89.5, 90,
+    ]
+    let longitudes = [-180, -179.999_999_999_999, -90, -1e-300, 0, 1e-9, 45, 90, 135, 179.4, 179.999_999, 180]
+    let coordinates = try latitudes.flatMap { latitude in
+      try longitudes.map { try Coordinate(latitude: latitude, longitude: $0) }
+    }
+
+    for start in coordinates {
+      for end in coordinates {
+        let metres = Geodesic.distanceMetres(from: start, to: end)
+
+        #expect(metres >= 0 && metres <= Geodesic.greatestDistanceMetres, "\(start) \(end)")
+      }
+    }
+  }
+
+  @Test(arguments: kinds)
+  func chordAndDistanceBoundEachOther(kind: String) {
+    for pair in Self.reference where pair.kind == kind {
+      let metres = Geodesic.distanceMetres(from: pair.start, to: pair.end)
+      let chord = EarthCentred(pair.start).chordSquared(to: EarthCentred(pair.end)).squareRoot()
+
+      #expect(Geodesic.leastDistanceMetres(chordMetres: chord) <= metres, "\(pair.testDescription)")
+      #expect(Geodesic.greatestDistanceMetres(chordMetres: chord) >= metres, "\(pair.testDescription)")
+      #expect(Geodesic.leastChordMetres(distanceMetres: metres) <= chord, "\(pair.testDescription)")
+      #expect(Geodesic.greatestChordMetres(distanceMetres: metres) >= chord, "\(pair.testDescription)")
+    }
+  }
+}
