@@ -53,6 +53,7 @@ public struct PointID: Hashable, Sendable {
 }
 
 extension PointID: Comparable {
+  /// Whether the left one's bytes come first.
   @inlinable
   public static func < (left: PointID, right: PointID) -> Bool {
     left.high != right.high ? left.high < right.high : left.low < right.low
@@ -62,9 +63,14 @@ extension PointID: Comparable {
 extension PointID: LosslessStringConvertible {
   /// Reads the 36 characters of a UUID, in either case; `nil` for anything else.
   public init?(_ description: String) {
+    self.init(utf8: description.utf8)
+  }
+
+  /// Reads the 36 characters of a UUID, in either case, from their bytes; `nil` for anything else.
+  public init?(utf8 bytes: some Sequence<UInt8>) {
     var halves: (UInt64, UInt64) = (0, 0)
     var length = 0
-    for byte in description.utf8 {
+    for byte in bytes {
       switch length {
       case 8, 13, 18, 23:
         guard byte == UInt8(ascii: "-") else { return nil }
