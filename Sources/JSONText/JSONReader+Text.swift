@@ -9,10 +9,10 @@ extension JSONReader {
 
     /// The string, its escapes undone; `nil` when it is not UTF-8.
     public var string: String? {
-      guard hasEscapes else { return String(validating: bytes, as: UTF8.self) }
+      guard hasEscapes else { return UTF8Bytes.string(of: bytes) }
       var unescaped: [UInt8] = []
       append(to: &unescaped)
-      return String(validating: unescaped, as: UTF8.self)
+      return unescaped.withUnsafeBufferPointer(UTF8Bytes.string)
     }
 
     /// Appends the string's bytes, its escapes undone; they are UTF-8 if the text was.

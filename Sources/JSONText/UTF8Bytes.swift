@@ -1,5 +1,12 @@
-/// Whether bytes are UTF-8, without making a string of them.
+/// Whether bytes are UTF-8, and strings of those that are.
 public enum UTF8Bytes {
+  /// The string that the bytes are; `nil` when they are not UTF-8.
+  ///
+  /// The same as `String(validating:as:)`, whose generic code in the standard library costs more than the checking.
+  public static func string(of bytes: UnsafeBufferPointer<UInt8>) -> String? {
+    areValid(bytes) ? String(decoding: bytes, as: UTF8.self) : nil
+  }
+
   /// Whether the bytes are well-formed UTF-8 (Unicode, table 3-7). Linear; ASCII goes eight bytes at a time.
   public static func areValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let base = UnsafeRawPointer(bytes.baseAddress) else { return true }

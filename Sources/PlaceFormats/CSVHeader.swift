@@ -22,7 +22,7 @@ struct CSVHeader {
       let meaning = field.flatMap { $0 == .serviceMade ? nil : "field \($0)" } ?? "column \(name)"
       if let other = seen.updateValue(name, forKey: meaning) {
         throw FormatError(
-          reason: "the header has the column '\(name)' twice" + (other == name ? "" : ", as '\(other)' too")
+          reason: "the header has the column '\(name.prefix(40))' twice" + (other == name ? "" : ", as '\(other)' too")
         )
       }
       if let field {

@@ -12,7 +12,7 @@ struct CSVRowDecoder: Sendable {
   init(header text: UnsafeBufferPointer<UInt8>, fields: [CSVRecord.Field]) throws(FormatError) {
     var names: [String] = []
     for field in fields {
-      guard let name = field.withBytes(in: text, { String(validating: $0.trimmed, as: UTF8.self) }) else {
+      guard let name = field.withBytes(in: text, { UTF8Bytes.string(of: $0.trimmed) }) else {
         throw FormatError(reason: "column \(names.count + 1) of the header is not UTF-8")
       }
       names.append(name)
@@ -75,7 +75,7 @@ struct CSVRowDecoder: Sendable {
     _ bytes: UnsafeBufferPointer<UInt8>,
     _ draft: inout RowDraft
   ) -> String? {
-    if let text = String(validating: FormulaGuard.removed(from: bytes), as: UTF8.self) { return text }
+    if let text = UTF8Bytes.string(of: FormulaGuard.removed(from: bytes)) { return text }
     draft.reject(field, pointer, "must be UTF-8")
     return nil
   }

@@ -63,7 +63,7 @@ struct JSONRowDecoder: Sendable {
         draft.reject(nil, "/type", "is not a field of a place")
       } else {
         try reader.skipValue()
-        draft.reject(nil, "/" + JSONPointer.escape(try reader.string(of: name)), "is not a field of a place")
+        draft.reject(nil, "/" + token(try reader.string(of: name)), "is not a field of a place")
       }
     }
     return draft
@@ -104,6 +104,11 @@ struct JSONRowDecoder: Sendable {
 // MARK: Values
 
 extension JSONRowDecoder {
+  /// A member's name as a reference token, cut where it is long.
+  private func token(_ name: String) -> String {
+    JSONPointer.escape(name.utf8.count > 40 ? "\(name.prefix(40))…" : name)
+  }
+
   /// The string that stands next; `nil` for null, and for anything else, which is rejected.
   func string(
     _ field: PlaceField,
@@ -151,8 +156,11 @@ extension JSONRowDecoder {
         tags.append(key: key, value: try reader.readString())
       } else {
         try reader.skipValue()
-        let token = JSONPointer.escape(try reader.string(of: key))
-        draft.reject(.tags, "\(pointer)/\(token)", "must be a string, got \(kind.description)")
+        draft.reject(
+          .tags,
+          "\(pointer)/\(token(try reader.string(of: key)))",
+          "must be a string, got \(kind.description)"
+        )
       }
     }
   }

@@ -54,12 +54,14 @@ where Chunks.Element: Sequence<UInt8> {
 
     /// The next batch; `nil` at the end.
     ///
-    /// - Throws: ``FormatError``, or what the chunks throw.
+    /// - Throws: ``FormatError``, `CancellationError`, or what the chunks throw.
     public mutating func next() async throws -> [ImportRow]? {
       while !hasEnded, !batcher.isFull {
         if let chunk = try await chunks.next() {
           try batcher.consume(chunk)
         } else {
+          // A sequence may end early because its task was cancelled; half a text must not pass for a whole one.
+          try Task.checkCancellation()
           hasEnded = true
           try batcher.finish()
         }

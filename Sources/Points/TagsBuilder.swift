@@ -63,10 +63,11 @@ public struct TagsBuilder: Sendable {
         .init(pointer: "/tags", detail: "must have at most \(Tags.maximumCount) members, got \(entries.count)")
       ])
     }
-    let violations = entries.flatMap(violations(of:))
+    var violations: [PlaceViolation] = []
+    for entry in entries { check(entry, &violations) }
     guard violations.isEmpty else { throw InvalidPlace(violations) }
     writeJSON()
-    guard let text = String(validating: json, as: UTF8.self) else { throw InvalidPlace(encodingViolations()) }
+    guard let text = json.withUnsafeBufferPointer(UTF8Bytes.string) else { throw InvalidPlace(encodingViolations()) }
     return Tags(json: text)
   }
 
@@ -95,12 +96,10 @@ public struct TagsBuilder: Sendable {
 
   /// Sorts by key, as bytes, which is also the order of the Unicode scalars; of equal keys only the last stays.
   private mutating func sort() {
-    var isSorted = true
     bytes.withUnsafeBufferPointer { bytes in
-      for (left, right) in zip(entries, entries.dropFirst())
-      where Self.compare(bytes[left.key], bytes[right.key]) >= 0 {
-        isSorted = false
-        break
+      var isSorted = true
+      for index in entries.indices.dropFirst() where isSorted {
+        isSorted = Self.compare(bytes[entries[index - 1].key], bytes[entries[index].key]) < 0
       }
       guard !isSorted else { return }
       // Entries come in the order of their places in the bytes, which makes the sort stable.
@@ -133,15 +132,13 @@ public struct TagsBuilder: Sendable {
 
   // MARK: Rules
 
-  private func violations(of entry: Entry) -> [PlaceViolation] {
-    var violations: [PlaceViolation] = []
+  private func check(_ entry: Entry, _ violations: inout [PlaceViolation]) {
     if let detail = complaint(about: entry.key, maximumLength: Tags.maximumKeyLength) {
       violations.append(.init(pointer: pointer(to: entry), detail: "the key \(detail)"))
     }
     if let detail = complaint(about: entry.value, maximumLength: Tags.maximumValueLength) {
       violations.append(.init(pointer: pointer(to: entry), detail: detail))
     }
-    return violations
   }
 
   private func complaint(about range: Range<Int>, maximumLength: Int) -> String? {

@@ -77,6 +77,15 @@ import Testing
     #expect(Parsed(text, .ndjson).details == [1: detail])
   }
 
+  @Test func aRejectionStaysShortHoweverMuchIsWrong() {
+    let members = (0..<5000).map { "\"\(String(repeating: "x", count: 90))\($0)\":1" }.joined(separator: ",")
+
+    let detail = Parsed("{\(members)}", .ndjson).details[1]
+
+    #expect(detail?.hasSuffix("; and 4993 more") == true)
+    #expect((detail?.utf8.count ?? .max) < 1000)
+  }
+
   @Test func whatTheServiceMakesIsLeftOut() {
     let text = #"{"name":"A","lat":1,"long":2,"version":3,"createdAt":"x","updatedAt":"y","distance":1.5}"#
 
