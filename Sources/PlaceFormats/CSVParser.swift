@@ -23,7 +23,10 @@ struct CSVParser: RecordParser {
   ) throws(FormatError) {
     while true {
       if isSkippingLine, !skipLine(bytes, &progress) { break }
-      switch record.scan(bytes, from: progress.start, position: &progress.position) {
+      // No farther than a row may go, so that what is made of a longer one does not hang on how the text is cut.
+      let limit = min(bytes.count, progress.start + progress.maximumRecordBytes + 1)
+      let inReach = UnsafeBufferPointer(rebasing: bytes[..<limit])
+      switch record.scan(inReach, from: progress.start, position: &progress.position) {
       case .end:
         try takeRecord(endingAt: progress.position - 1, of: bytes, &progress, &rows)
         continue
@@ -63,10 +66,6 @@ struct CSVParser: RecordParser {
     rereadingCredit += text.count
     guard record.fields.count > 1 || record.fields.first?.isQuoted == true || !text.allSatisfy(\.isWhiteSpace) else {
       return
-    }
-    guard text.count <= progress.maximumRecordBytes else {
-      if decoder == nil { throw FormatError(reason: "the header is longer than \(progress.maximumRecordBytes) bytes") }
-      return progress.rejectAsTooLong(into: &rows)
     }
     if decoder == nil {
       decoder = try CSVRowDecoder(header: text, fields: record.fields)

@@ -40,4 +40,35 @@ import Testing
     #expect(!whole.rows.isEmpty)
     #expect(!whole.rejections.isEmpty)
   }
+
+  /// Whatever is done to a text, reading it ends, and how it is cut changes nothing.
+  @Test(arguments: texts.indices)
+  func theSameIsReadOfADamagedTextWhateverThePieces(index: Int) {
+    let (format, text) = Self.texts[index]
+    var generator = SystemRandomNumberGenerator()
+    let noise = Array("\"\\{}[],:\n\r\u{1E} 0x".utf8) + [0x00, 0xC3, 0xFF]
+    for _ in 0..<400 {
+      var bytes = Array(text.utf8)
+      for _ in 0..<Int.random(in: 1...6, using: &generator) where !bytes.isEmpty {
+        let position = Int.random(in: 0..<bytes.count, using: &generator)
+        switch Int.random(in: 0...3, using: &generator) {
+        case 0: bytes.remove(at: position)
+        case 1: bytes.insert(noise.randomElement(using: &generator) ?? 0, at: position)
+        case 2: bytes[position] = noise.randomElement(using: &generator) ?? 0
+        default: bytes.append(contentsOf: bytes[position...].prefix(40))
+        }
+      }
+      let limit = [20, 60, 100, 1 << 20].randomElement(using: &generator) ?? 0
+      let whole = Parsed(bytes, format, maximumRecordBytes: limit)
+
+      let inPieces = Parsed(
+        bytes,
+        format,
+        pieceSize: Int.random(in: 1...20, using: &generator),
+        maximumRecordBytes: limit
+      )
+
+      #expect(inPieces == whole, "\(bytes) \(limit)")
+    }
+  }
 }
