@@ -36,7 +36,7 @@ public enum DecimalText {
     let magnitude = value.magnitude
     guard magnitude < 1e8 else { return writeExpanded(value, to: bytes) }
     let scaled = (magnitude * 1e7).rounded(.toNearestOrEven)
-    guard scaled < 1e15, scaled / 1e7 == magnitude else { return writeExpanded(value, to: bytes) }
+    guard scaled / 1e7 == magnitude else { return writeExpanded(value, to: bytes) }
     let (whole, fraction) = UInt64(scaled).quotientAndRemainder(dividingBy: 10_000_000)
     var written = 0
     if value < 0 {

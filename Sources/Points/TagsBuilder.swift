@@ -153,8 +153,7 @@ public struct TagsBuilder: Sendable {
 
   private func encodingViolations() -> [PlaceViolation] {
     entries.filter { entry in
-      String(validating: bytes[entry.key], as: UTF8.self) == nil
-        || String(validating: bytes[entry.value], as: UTF8.self) == nil
+      ![entry.key, entry.value].allSatisfy { bytes[$0].withUnsafeBufferPointer(UTF8Bytes.areValid) }
     }.map { .init(pointer: pointer(to: $0), detail: "must be UTF-8") }
   }
 
