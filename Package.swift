@@ -12,7 +12,7 @@ func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> [Target
     .target(name: name, dependencies: dependencies, swiftSettings: strict),
     .testTarget(
       name: name + "Tests",
-      dependencies: [.target(name: name), "TestSupport"],
+      dependencies: [.target(name: name), "TestSupport"] + dependencies,
       swiftSettings: strict
     ),
   ]
