@@ -11,12 +11,13 @@ public final class HTTPServer: Sendable {
   public let localAddress: SocketAddress
 
   private let group: MultiThreadedEventLoopGroup
+  private let context: ServerContext
   private let lifecycle: Mutex<Lifecycle>
 
   /// The port it listens on.
   public var port: Int { localAddress.port ?? 0 }
 
-  /// Listens, and answers from now on.
+  /// Listens, and answers from now on until it is shut down.
   ///
   /// - Parameters:
   ///   - configuration: where, and what clients may do.
@@ -29,12 +30,16 @@ public final class HTTPServer: Sendable {
     logger: Logger
   ) async throws -> HTTPServer {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads ?? System.coreCount)
+    let context = ServerContext(
+      configuration: configuration,
+      responder: responder,
+      logger: logger,
+      eventLoop: group.next()
+    )
     do {
-      return try await HTTPServer(
-        group: group,
-        context: ServerContext(configuration: configuration, responder: responder, logger: logger)
-      )
+      return try await HTTPServer(group: group, context: context)
     } catch {
+      try? await context.endGrace().get()
       try? await group.shutdownGracefully()
       throw error
     }
@@ -57,6 +62,7 @@ public final class HTTPServer: Sendable {
       .get()
     guard let address = channel.localAddress else { throw ChannelError.unknownLocalAddress }
     self.group = group
+    self.context = context
     self.localAddress = address
     self.lifecycle = Mutex(Lifecycle(phase: .serving(quiescing)))
   }
@@ -74,16 +80,6 @@ public final class HTTPServer: Sendable {
       )
       try channel.pipeline.syncOperations.addHandlers(decoder, handler)
     }
-  }
-
-  deinit {
-    // Nobody can shut it down any more; its threads must not stay.
-    let wasServing = lifecycle.withLock { lifecycle in
-      guard case .serving = lifecycle.phase else { return false }
-      lifecycle.phase = .ended
-      return true
-    }
-    if wasServing { group.shutdownGracefully { _ in } }
   }
 }
 
@@ -123,13 +119,26 @@ extension HTTPServer {
     guard let drained = beginDrain(gracePeriod: gracePeriod) else { return await ended() }
     try? await drained.get()
     lifecycle.withLock { $0.phase = .closing }
-    // Closes what is left, and ends the threads.
-    try? await group.shutdownGracefully()
+    await endEventLoops()
     let waiting = lifecycle.withLock { lifecycle in
       lifecycle.phase = .ended
       return lifecycle.waiting
     }
     for continuation in waiting { continuation.resume() }
+  }
+
+  /// Cuts what is left, and ends the threads once no responder can ask them for anything. Responders that go on though
+  /// they are cancelled are waited for a moment only; then the threads end when they do.
+  private func endEventLoops() async {
+    let lastRequestEnded = context.endGrace()
+    let isOver = group.next().makePromise(of: Bool.self)
+    lastRequestEnded.whenComplete { _ in isOver.succeed(true) }
+    group.next().scheduleTask(in: .seconds(1)) { isOver.succeed(false) }
+    if (try? await isOver.futureResult.get()) == true {
+      try? await group.shutdownGracefully()
+    } else {
+      lastRequestEnded.whenComplete { [group] _ in group.shutdownGracefully { _ in } }
+    }
   }
 
   /// Begins to drain, or shortens the grace of the drain that is on. Answers what the first caller waits for.

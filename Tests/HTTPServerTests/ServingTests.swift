@@ -167,7 +167,6 @@ import Testing
       let rest = try await connection.rest()
 
       #expect(answers.map(\.text) == ["/1", "/2"])
-      #expect(answers.map { $0["connection"] } == [nil, "close"])
       #expect(rest.isEmpty)
     }
   }

@@ -11,7 +11,7 @@ import Synchronization
 
 /// A TCP connection to a server of HTTP on this machine, for tests that must say what goes over the wire byte for byte.
 ///
-/// Calls that wait do so on a thread of the connection's own, never on Swift's cooperative pool, and give up after ten
+/// Calls that wait do so on threads of the connection's own, one for each direction, never on Swift's cooperative pool, and give up after ten
 /// seconds, so that a server that does not answer fails a test instead of hanging it.
 public final class RawHTTPConnection: Sendable {
   /// Why there is no answer.
@@ -33,7 +33,8 @@ public final class RawHTTPConnection: Sendable {
   private static let patienceMilliseconds: Int32 = 10_000
 
   private let descriptor: Int32
-  private let queue = DispatchQueue(label: "RawHTTPConnection")
+  private let sending = DispatchQueue(label: "RawHTTPConnection.sending")
+  private let receiving = DispatchQueue(label: "RawHTTPConnection.receiving")
   private let received = Mutex<[UInt8]>([])
 
   private init(descriptor: Int32) {
@@ -54,7 +55,7 @@ public final class RawHTTPConnection: Sendable {
     }
     var one: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout.size(ofValue: one)))
-    try await connection.onQueue {
+    try await run(on: connection.sending) {
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = in_port_t(port).bigEndian
@@ -78,7 +79,7 @@ public final class RawHTTPConnection: Sendable {
 
   /// Sends the bytes.
   public func send(bytes: [UInt8]) async throws {
-    try await onQueue { [descriptor] in
+    try await Self.run(on: sending) { [descriptor] in
       var rest = bytes[...]
       while !rest.isEmpty {
         try Self.wait(descriptor, for: POLLOUT)
@@ -109,7 +110,7 @@ public final class RawHTTPConnection: Sendable {
   ///
   /// - Parameter method: the request's method: an answer to `HEAD` has no body.
   public func response(to method: String = "GET") async throws -> RawHTTPResponse {
-    try await onQueue { [self] in
+    try await Self.run(on: receiving) { [self] in
       while true {
         if let response = try take(method: method, isAtEnd: false) { return response }
         let more = try receiveSome()
@@ -124,7 +125,7 @@ public final class RawHTTPConnection: Sendable {
 
   /// Everything up to the server's end of the connection.
   public func rest() async throws -> [UInt8] {
-    try await onQueue { [self] in
+    try await Self.run(on: receiving) { [self] in
       while true {
         let more = try receiveSome()
         guard !more.isEmpty else { break }
@@ -139,7 +140,7 @@ public final class RawHTTPConnection: Sendable {
 
   /// What the next read of the socket brings; empty at the end.
   public func some(atMost count: Int = 65_536) async throws -> [UInt8] {
-    try await onQueue { [self] in
+    try await Self.run(on: receiving) { [self] in
       let kept = received.withLock { bytes in
         defer { bytes = [] }
         return bytes
@@ -183,7 +184,10 @@ public final class RawHTTPConnection: Sendable {
 
   // MARK: The system
 
-  private func onQueue<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+  private static func run<Value: Sendable>(
+    on queue: DispatchQueue,
+    _ body: @escaping @Sendable () throws -> Value
+  ) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Result { try body() }) }
     }

@@ -112,6 +112,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     case is ChannelShouldQuiesceEvent:
       state.drain()
       if state.isWaiting, !hasBegunHead { watch(.lastCall) }
+      server.graceEnded.futureResult.hop(to: eventLoop).assumeIsolated().whenComplete { _ in self.close() }
     case ChannelEvent.inputClosed:
       if case .close = state.endInput(hasQueued: hasQueued || queuedProblem != nil) { return close() }
       dispatchIfReady()
@@ -134,6 +135,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
       failInput(
         Problem(.httpVersionNotSupported, code: "malformed-request", detail: "only HTTP/1.1 and HTTP/1.0 are spoken")
       )
+    case HTTPParserError.invalidEOFState where state.isReceiving:
+      close()  // Whoever stops in the middle of a body does not wait for an answer.
     case is HTTPParserError:
       failInput(.malformedRequest("this is not a request of HTTP/1.1"))
     case is ByteToMessageDecoderError:
@@ -308,12 +311,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
         await ResponseStream(handler: handler, eventLoop: eventLoop).send(response, length: length, body: body)
         server.requestEnded()
       } else {
-        server.requestEnded()
-        if eventLoop.inEventLoop {
+        let finish = { @Sendable in
+          server.requestEnded()
           handler.value.finish(response)
-        } else {
-          eventLoop.execute { handler.value.finish(response) }
         }
+        if eventLoop.inEventLoop { finish() } else { eventLoop.execute(finish) }
       }
     }
     isDispatching = false

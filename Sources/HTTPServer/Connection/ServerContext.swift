@@ -1,4 +1,5 @@
 import Logging
+import NIOCore
 import NIOHTTP1
 import Synchronization
 
@@ -11,8 +12,23 @@ final class ServerContext: Sendable {
 
   private let connections = Atomic(0)
   private let requestsInFlight = Atomic(0)
+  private let isEnding = Atomic(false)
+  private let lastRequestEnded: EventLoopPromise<Void>
 
-  init(configuration: HTTPServerConfiguration, responder: any HTTPResponder, logger: Logger) {
+  /// Completes when whatever still goes on is to be cut.
+  let graceEnded: EventLoopPromise<Void>
+
+  /// Makes the context of a server.
+  ///
+  /// - Parameter eventLoop: one that outlives the server's last request.
+  init(
+    configuration: HTTPServerConfiguration,
+    responder: any HTTPResponder,
+    logger: Logger,
+    eventLoop: any EventLoop
+  ) {
+    self.graceEnded = eventLoop.makePromise()
+    self.lastRequestEnded = eventLoop.makePromise()
     self.configuration = configuration
     self.responder = responder
     self.logger = logger
@@ -44,14 +60,28 @@ final class ServerContext: Sendable {
 
   /// Counts a request in where there is room; ``requestEnded()`` counts it out.
   func admitRequest() -> Bool {
-    if requestsInFlight.wrappingAdd(1, ordering: .relaxed).newValue <= configuration.limits.requestsInFlight {
+    if requestsInFlight.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+      <= configuration.limits.requestsInFlight
+    {
       return true
     }
     requestEnded()
     return false
   }
 
-  func requestEnded() { requestsInFlight.wrappingSubtract(1, ordering: .relaxed) }
+  func requestEnded() {
+    let left = requestsInFlight.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
+    if left == 0, isEnding.load(ordering: .sequentiallyConsistent) { lastRequestEnded.succeed() }
+  }
+
+  /// Cuts what still goes on. The future completes when no responder is at work any more, and so nothing can ask an
+  /// event loop for anything.
+  func endGrace() -> EventLoopFuture<Void> {
+    graceEnded.succeed()
+    isEnding.store(true, ordering: .sequentiallyConsistent)
+    if requestsInFlight.load(ordering: .sequentiallyConsistent) == 0 { lastRequestEnded.succeed() }
+    return lastRequestEnded.futureResult
+  }
 
   /// What those past a cap are told.
   func overloaded(_ detail: String) -> Problem {
