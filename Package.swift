@@ -29,7 +29,12 @@ let package = Package(
   targets: [
     [
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
-      .target(name: "TestSupport", dependencies: ["Geo", "Points"], path: "Tests/TestSupport", swiftSettings: strict),
+      .target(
+        name: "TestSupport",
+        dependencies: ["Geo", "Points", .product(name: "Logging", package: "swift-log")],
+        path: "Tests/TestSupport",
+        swiftSettings: strict
+      ),
     ],
     module("Geo"),
     module("JSONText"),
