@@ -26,8 +26,8 @@ extension ConnectionHandler {
     let wantsClose = framing == .close || response.headers.asksForClose
     let persists = state.beginAnswer(hasQueued: hasQueued, wantsClose: wantsClose)
     let persistence: ResponseEncoder.Persistence =
-      !persists ? .close : current.version.isHTTP10 ? .keepAlive : .implied
-    let isHead = current.request.method == .HEAD
+      !persists ? .close : current.isHTTP10 ? .keepAlive : .implied
+    let isHead = current.isHead
     let isSendable =
       response.status.code >= 200
       && server.encoder.append(
@@ -35,12 +35,12 @@ extension ConnectionHandler {
         framing: framing,
         keepsLength: isHead || response.status == .notModified,
         persistence: persistence,
-        requestID: current.request.id,
+        requestID: current.id,
         date: date.bytes,
         to: &output
       )
     guard !isSendable else { return (framing, !isHead && framing != .none) }
-    current.request.logger.error(
+    logger(of: current).error(
       "an answer can't be sent: its status or a header field is not valid",
       metadata: ["status": "\(response.status.code)", "headers": "\(response.headers)"]
     )
@@ -50,12 +50,18 @@ extension ConnectionHandler {
       framing: .length(problem.body.length ?? 0),
       keepsLength: false,
       persistence: persistence,
-      requestID: current.request.id,
+      requestID: current.id,
       date: date.bytes,
       to: &output
     )
     if !isHead, case .bytes(let bytes) = problem.body { output.writeImmutableBuffer(bytes) }
     return (.none, false)
+  }
+
+  private func logger(of current: Current) -> Logger {
+    var logger = server.logger
+    logger[metadataKey: "request-id"] = .string(current.id)
+    return logger
   }
 
   private static func framing(of response: HTTPResponse, to current: Current) -> ResponseEncoder.Framing {
@@ -65,7 +71,7 @@ extension ConnectionHandler {
       if let length = response.body.length {
         .length(length)
       } else {
-        current.version.isHTTP10 ? .close : .chunked
+        current.isHTTP10 ? .close : .chunked
       }
     }
   }
@@ -131,7 +137,9 @@ extension ConnectionHandler {
       if streamFraming == .chunked { output.writeStaticString("0\r\n\r\n") }
       endAnswer()
     case .failure(let error):
-      current?.request.logger.error("an answer broke off", metadata: ["error": "\(String(reflecting: error))"])
+      if let current {
+        logger(of: current).error("an answer broke off", metadata: ["error": "\(String(reflecting: error))"])
+      }
       cut()
     }
   }

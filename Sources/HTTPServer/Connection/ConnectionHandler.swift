@@ -31,6 +31,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   var deadline = Deadline()
   private(set) var context: ChannelHandlerContext?
   private var ids = RequestIDGenerator()
+  /// Asking for it is a system call each time.
+  private lazy var remoteAddress = context?.remoteAddress
 
   /// What came after the current request.
   private var queue = CircularBuffer<HTTPServerRequestPart>()
@@ -45,8 +47,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   /// The request that is on.
   var current: Current?
-  /// Whether ``current`` is yet to be handed to the responder: its body, if it is short, comes first.
-  private var isUndispatched = false
+  /// ``current``, as long as it is yet to be handed to the responder: its body, if it is short, comes first.
+  private var undispatched: HTTPRequest?
   private var isDispatching = false
   private(set) var isBodyPaused = false
   private var task: Task<Void, Never>?
@@ -64,9 +66,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
   var streamFraming: ResponseEncoder.Framing?
   var streamRemaining: Int?
 
+  /// What must be known of a request while it is on.
   struct Current {
-    let request: HTTPRequest
-    let version: HTTPVersion
+    let id: String
+    let isHead: Bool
+    let isHTTP10: Bool
     let body: RequestBodyStream?
   }
 
@@ -101,6 +105,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     queue.removeAll()
     current?.body?.finish(.failure(.disconnected))
     current = nil
+    undispatched = nil
     task?.cancel()
     task = nil
     failWriters()
@@ -251,28 +256,29 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   private func begin(_ head: HTTPRequestHead) {
     hasBegunHead = false
+    let target = RequestTarget(head.uri)
     let facts: RequestHeadFacts
     do throws(Problem) {
       facts = try RequestHeadFacts(head, limits: server.configuration.limits)
-      guard RequestTarget(head.uri).isValid else { throw .malformedRequest("the target must be a path") }
+      guard target.isValid else { throw .malformedRequest("the target must be a path") }
     } catch {
       return failInput(error)
     }
     state.begin(bodyLength: facts.bodyLength, persists: facts.persists, awaitsContinue: facts.awaitsContinue)
     let body = facts.bodyLength == 0 ? nil : makeBody()
-    let request = HTTPRequest(
+    let id = facts.requestID ?? ids.next()
+    undispatched = HTTPRequest(
       method: head.method,
-      target: head.uri,
+      target: target,
       headers: head.headers,
       body: body.map {
         .stream($0, announcedLength: facts.bodyLength, limit: server.configuration.limits.bodyBytes)
       } ?? .empty,
-      id: facts.requestID ?? ids.next(),
-      remoteAddress: context?.remoteAddress,
+      id: id,
+      remoteAddress: remoteAddress,
       logger: server.logger
     )
-    current = Current(request: request, version: head.version, body: body)
-    isUndispatched = true
+    current = Current(id: id, isHead: head.method == .HEAD, isHTTP10: head.version.isHTTP10, body: body)
     isBodyPaused = false
   }
 
@@ -295,9 +301,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   private func dispatchIfReady() {
-    guard isUndispatched, let current else { return }
-    isUndispatched = false
-    dispatch(current.request)
+    guard let request = undispatched else { return }
+    undispatched = nil
+    dispatch(request)
   }
 
   private func dispatch(_ request: HTTPRequest) {
@@ -406,8 +412,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   /// Ends the connection so that the client can tell that the answer is not whole, however it is framed.
   func cut() {
-    _ = (context?.channel as? any SocketOptionProvider)?.setSoLinger(SocketLinger.reset)
-    context?.close(promise: nil)
+    context?.channel.closeWithReset()
   }
 
   /// Ends the connection at once.

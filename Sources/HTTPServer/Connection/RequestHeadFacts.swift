@@ -36,7 +36,6 @@ struct RequestHeadFacts {
     var lengths = 0
     var codings = 0
     var isChunked = false
-    var isMalformed = false
     var isUpgrade = false
     var hasUnknownExpectation = false
 
@@ -64,13 +63,11 @@ struct RequestHeadFacts {
         isChunked = value.equalsIgnoringCase("chunked")
       default: break
       }
-      if value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) { isMalformed = true }
     }
   }
 
   private mutating func check(_ head: HTTPRequestHead, _ fields: Fields) throws(Problem) {
     let isOld = head.version.isHTTP10
-    guard !fields.isMalformed else { throw .malformedRequest("a header field holds a control character") }
     guard fields.hosts == 1 || (isOld && fields.hosts == 0) else {
       throw .malformedRequest("a request has one Host field")
     }
@@ -122,14 +119,13 @@ extension String {
   ///
   /// - Parameter lowercase: the text in lower case.
   func equalsIgnoringCase(_ lowercase: StaticString) -> Bool {
-    let utf8 = self.utf8
     guard utf8.count == lowercase.utf8CodeUnitCount else { return false }
-    var expected = lowercase.utf8Start
-    for byte in utf8 {
-      let lowered = byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
-      guard lowered == expected.pointee else { return false }
-      expected += 1
+    let expected = UnsafeBufferPointer(start: lowercase.utf8Start, count: lowercase.utf8CodeUnitCount)
+    func isSame(_ bytes: some Collection<UInt8>) -> Bool {
+      zip(bytes, expected).allSatisfy { byte, lowered in
+        (byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte) == lowered
+      }
     }
-    return true
+    return utf8.withContiguousStorageIfAvailable { isSame($0) } ?? isSame(utf8)
   }
 }

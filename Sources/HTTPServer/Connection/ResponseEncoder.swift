@@ -43,92 +43,39 @@ struct ResponseEncoder {
     date: [UInt8],
     to buffer: inout ByteBuffer
   ) -> Bool {
-    let start = buffer.writerIndex
-    appendStatus(response.status, to: &buffer)
-    var hasLength = false
-    var hasRequestID = false
-    for (name, value) in response.headers {
-      switch name.utf8.count {
-      case 4 where name.equalsIgnoringCase("date"), 10 where name.equalsIgnoringCase("connection"),
-        17 where name.equalsIgnoringCase("transfer-encoding"):
-        continue
-      case 14 where name.equalsIgnoringCase("content-length"):
-        guard keepsLength, !hasLength else { continue }
-        hasLength = true
-      case 12 where name.equalsIgnoringCase("x-request-id"):
-        hasRequestID = true
-      default: break
-      }
-      guard Self.isToken(name), Self.isFieldValue(value) else {
-        buffer.moveWriterIndex(to: start)
-        return false
-      }
-      buffer.writeString(name)
-      buffer.writeStaticString(": ")
-      buffer.writeString(value)
-      buffer.writeStaticString("\r\n")
-    }
-    if !hasLength { appendFraming(framing, to: &buffer) }
-    buffer.writeBytes(date)
-    if !hasRequestID {
-      buffer.writeStaticString("x-request-id: ")
-      buffer.writeString(requestID)
-      buffer.writeStaticString("\r\n")
-    }
-    buffer.writeBytes(serverLine)
-    switch persistence {
-    case .implied: buffer.writeStaticString("\r\n")
-    case .keepAlive: buffer.writeStaticString("connection: keep-alive\r\n\r\n")
-    case .close: buffer.writeStaticString("connection: close\r\n\r\n")
-    }
-    return true
-  }
-
-  private func appendStatus(_ status: HTTPResponseStatus, to buffer: inout ByteBuffer) {
-    switch status {
-    case .ok: buffer.writeStaticString("HTTP/1.1 200 OK\r\n")
-    case .notFound: buffer.writeStaticString("HTTP/1.1 404 Not Found\r\n")
-    default:
-      buffer.writeStaticString("HTTP/1.1 ")
-      buffer.writeString(String(status.code))
-      buffer.writeStaticString(" ")
-      // A reason phrase of one's own is a place to put line ends in; none is needed.
-      buffer.writeString(Self.isFieldValue(status.reasonPhrase) ? status.reasonPhrase : "")
-      buffer.writeStaticString("\r\n")
-    }
-  }
-
-  private func appendFraming(_ framing: Framing, to buffer: inout ByteBuffer) {
-    switch framing {
-    case .none, .close: break
-    case .length(let length):
-      buffer.writeStaticString("content-length: ")
-      buffer.writeString(String(length))
-      buffer.writeStaticString("\r\n")
-    case .chunked:
-      buffer.writeStaticString("transfer-encoding: chunked\r\n")
-    }
-  }
-
-  // MARK: What may be in a field (RFC 9110, section 5)
-
-  private static func isToken(_ name: String) -> Bool {
-    !name.isEmpty
-      && name.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-          true
-        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
-          UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "^"),
-          UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-          true
-        default: false
+    let reason = response.status.reasonPhrase
+    var bound = 256 + reason.utf8.count + requestID.utf8.count + date.count + serverLine.count
+    for (name, value) in response.headers { bound += name.utf8.count + value.utf8.count + 4 }
+    let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bound) { bytes in
+      var writer = FieldWriter(bytes)
+      writer.writeStatus(response.status.code, reason)
+      var hasLength = false
+      var hasRequestID = false
+      for (name, value) in response.headers {
+        switch name.utf8.count {
+        case 4 where name.equalsIgnoringCase("date"), 10 where name.equalsIgnoringCase("connection"),
+          17 where name.equalsIgnoringCase("transfer-encoding"):
+          continue
+        case 14 where name.equalsIgnoringCase("content-length"):
+          guard keepsLength, !hasLength else { continue }
+          hasLength = true
+        case 12 where name.equalsIgnoringCase(RequestID.headerName):
+          hasRequestID = true
+        default: break
         }
+        guard writer.writeField(name, value) else { return 0 }
       }
-  }
-
-  private static func isFieldValue(_ value: String) -> Bool {
-    value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+      if !hasLength { writer.write(framing) }
+      writer.write(date)
+      if !hasRequestID {
+        writer.write("x-request-id: ")
+        guard writer.writeFieldValue(requestID) else { return 0 }
+        writer.write("\r\n")
+      }
+      writer.write(serverLine)
+      writer.write(persistence)
+      return writer.count
+    }
+    return count > 0
   }
 }
