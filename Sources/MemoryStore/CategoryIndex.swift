@@ -2,9 +2,6 @@ import Geo
 import Points
 
 /// The places of each category in a ``Segment``: in the order of a tree of their own, and by id.
-///
-/// A category's places keep the order that they have in the tree over all places, which is good enough for its own tree
-/// and needs no sorting.
 struct CategoryIndex: Sendable {
   /// The categories; a category's number is its position.
   let names: [String]
@@ -17,7 +14,7 @@ struct CategoryIndex: Sendable {
   private let space: Memory<SpaceBounds>
   private let geographic: Memory<GeographicBounds>
 
-  /// Makes the index. In the order of n.
+  /// Makes the index. In the order of n log n.
   init(
     numbers: TextNumbers,
     records: PlaceRecords,
@@ -35,7 +32,11 @@ struct CategoryIndex: Sendable {
     }
     placeStarts = starts
     self.nodeStarts = nodeStarts
-    slots = Self.grouped(0..<UInt32(records.all.count), by: records, starts: starts)
+    slots = Self.inSpatialOrder(
+      Self.grouped(0..<UInt32(records.all.count), by: records, starts: starts),
+      starts: starts,
+      columns: columns
+    )
     idOrder = Self.grouped(UnsafeBufferPointer(start: order.pointer, count: order.count), by: records, starts: starts)
     var nodes = NodeBounds()
     for category in numbers.texts.indices {
@@ -72,6 +73,26 @@ struct CategoryIndex: Sendable {
     .init(start: idOrder.pointer + placeStarts[category], count: count(of: category))
   }
 
+  /// The slots with those of each category in the order that its tree wants.
+  private static func inSpatialOrder(
+    _ slots: Memory<UInt32>,
+    starts: ContiguousArray<Int>,
+    columns: SegmentColumns
+  ) -> Memory<UInt32> {
+    var items: ContiguousArray<SpatialOrder.Item> = []
+    items.reserveCapacity(slots.count)
+    for position in 0..<slots.count {
+      let index = slots.pointer[position]
+      let slot = Int(index)
+      items.append(.init(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot], index: index))
+    }
+    items.withUnsafeMutableBufferPointer { items in
+      for (start, end) in zip(starts, starts.dropFirst()) { SpatialOrder.sort(.init(rebasing: items[start..<end])) }
+    }
+    return Memory(items.lazy.map(\.index))
+  }
+
+  /// The slots in their order, but those of each category together.
   private static func grouped(
     _ order: some Sequence<UInt32>,
     by records: PlaceRecords,

@@ -20,8 +20,11 @@ struct ChordSearch: ~Copyable {
     heap = CandidateHeap(capacity: capacity)
   }
 
-  /// The matches found, in order, with the squares of their chords for distances. The search is over afterwards.
-  mutating func removeAllSorted() -> [Candidate] { heap.removeAllSorted() }
+  /// A chord's square that no match left out falls below, infinite when none was.
+  var chordSquaredOfOthers: Double { heap.isFull ? heap.last.distance : .infinity }
+
+  /// The matches found, in no order, with the squares of their chords for distances. The search is over afterwards.
+  mutating func removeAll() -> [Candidate] { heap.removeAll() }
 }
 
 extension ChordSearch: TreeVisitor {
