@@ -44,6 +44,13 @@ struct Parameters: Sendable {
     ranges.append(text == nil ? nil : start..<bytes.count)
   }
 
+  /// Adds a value of another type, in that type's binary format.
+  mutating func add(bytes value: [UInt8]) {
+    let start = bytes.count
+    bytes.append(contentsOf: value)
+    ranges.append(start..<bytes.count)
+  }
+
   /// Adds a `text[]`.
   mutating func add(_ texts: [String]) {
     addArray(count: texts.count, elementType: ObjectID.text) { bytes in

@@ -67,6 +67,9 @@ final class QueryResult: @unchecked Sendable {
 }
 
 extension QueryResult.Row {
+  /// Whether the value is null.
+  func isNull(_ column: Int32) -> Bool { withBytes(column) { $0 == nil } }
+
   /// A `uuid`.
   func id(_ column: Int32) throws(PointStoreError) -> PointID {
     let id: PointID? = withBytes(column) { bytes in
