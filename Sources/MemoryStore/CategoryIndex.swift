@@ -20,14 +20,14 @@ struct CategoryIndex: Sendable {
   /// Makes the index. In the order of n.
   init(
     numbers: TextNumbers,
-    details: ContiguousArray<PlaceDetails>,
+    records: PlaceRecords,
     idOrder order: Memory<UInt32>,
     columns: SegmentColumns
   ) {
     names = numbers.texts
     self.numbers = numbers
     var starts = ContiguousArray(repeating: 0, count: numbers.texts.count + 1)
-    for details in details where details.category != PlaceDetails.none { starts[Int(details.category) + 1] += 1 }
+    for record in records.all where record.category != PlaceRecord.none { starts[Int(record.category) + 1] += 1 }
     var nodeStarts: ContiguousArray = [0]
     for category in numbers.texts.indices {
       nodeStarts.append(nodeStarts[category] + PackedTree.nodeCount(places: starts[category + 1]))
@@ -35,8 +35,8 @@ struct CategoryIndex: Sendable {
     }
     placeStarts = starts
     self.nodeStarts = nodeStarts
-    slots = Self.grouped(0..<UInt32(details.count), by: details, starts: starts)
-    idOrder = Self.grouped(UnsafeBufferPointer(start: order.pointer, count: order.count), by: details, starts: starts)
+    slots = Self.grouped(0..<UInt32(records.all.count), by: records, starts: starts)
+    idOrder = Self.grouped(UnsafeBufferPointer(start: order.pointer, count: order.count), by: records, starts: starts)
     var nodes = NodeBounds()
     for category in numbers.texts.indices {
       let places = UnsafeBufferPointer(
@@ -74,14 +74,14 @@ struct CategoryIndex: Sendable {
 
   private static func grouped(
     _ order: some Sequence<UInt32>,
-    by details: ContiguousArray<PlaceDetails>,
+    by records: PlaceRecords,
     starts: ContiguousArray<Int>
   ) -> Memory<UInt32> {
     var next = starts
     return Memory(count: starts[starts.count - 1]) { memory in
       for slot in order {
-        let category = details[Int(slot)].category
-        guard category != PlaceDetails.none else { continue }
+        let category = records[Int(slot)].category
+        guard category != PlaceRecord.none else { continue }
         (memory + next[Int(category)]).initialize(to: slot)
         next[Int(category)] += 1
       }

@@ -52,12 +52,11 @@ extension Segment {
     return Memory(entries.lazy.map(\.slot))
   }
 
-  /// The slots by their places' origins.
-  static func index(_ details: ContiguousArray<PlaceDetails>, sources: [String]) -> HashIndex {
-    var index = HashIndex(capacity: details.lazy.count { $0.source != PlaceDetails.none })
-    for (slot, details) in details.enumerated() where details.source != PlaceDetails.none {
-      let origin = Place.Origin(source: sources[Int(details.source)], sourceID: details.sourceID)
-      index.insert(UInt32(slot), hash: origin.exactHash)
+  /// The slots by the origins of the places in them.
+  static func index(_ origins: some Collection<Place.Origin?>) -> HashIndex {
+    var index = HashIndex(capacity: origins.lazy.count { $0 != nil })
+    for (slot, origin) in origins.enumerated() {
+      if let origin { index.insert(UInt32(slot), hash: origin.exactHash) }
     }
     return index
   }

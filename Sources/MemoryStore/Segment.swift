@@ -12,22 +12,6 @@ struct SegmentColumns: BitwiseCopyable {
   let coordinates: UnsafePointer<Coordinate>
 }
 
-/// What is kept of a place beside its columns.
-struct PlaceDetails: Sendable {
-  /// Stands for no category and for no source.
-  static let none = UInt32.max
-
-  let name: String
-  let tags: Tags
-  let sourceID: String
-  let version: Int64
-  let createdAt: Timestamp
-  let updatedAt: Timestamp
-  /// The category and the source, as numbers of the segment's own.
-  let category: UInt32
-  let source: UInt32
-}
-
 /// Some of a store's places with every index over them, never changed once made.
 ///
 /// A place is known by its slot. Slots are in the spatial order of the tree over all places, so that a leaf's places are
@@ -36,8 +20,8 @@ final class Segment: Sendable {
   /// How many places there are, at least one.
   let count: Int
 
-  /// The places' names, tags and the like, by slot.
-  let details: ContiguousArray<PlaceDetails>
+  /// What searches do not read of the places, by slot.
+  let records: PlaceRecords
 
   /// The places of each category, with a tree each.
   let categories: CategoryIndex
@@ -51,7 +35,6 @@ final class Segment: Sendable {
   private let geographicBounds: Memory<GeographicBounds>
   private let idOrder: Memory<UInt32>
   private let shuffleOrder: Memory<UInt32>
-  private let sources: [String]
   private let origins: HashIndex
 
   /// Makes a segment of the places, of which there is at least one. No two have the same id or the same origin.
@@ -68,26 +51,10 @@ final class Segment: Sendable {
     z = Memory(items.lazy.map(\.z))
     coordinates = Memory(items.lazy.map { points[Int($0.index)].place.coordinate })
     var categoryNumbers = TextNumbers()
-    var sourceNumbers = TextNumbers()
-    details = ContiguousArray(
-      items.lazy.map { item in
-        let point = points[Int(item.index)]
-        return PlaceDetails(
-          name: point.place.name,
-          tags: point.place.tags,
-          sourceID: point.place.origin?.sourceID ?? "",
-          version: point.version,
-          createdAt: point.createdAt,
-          updatedAt: point.updatedAt,
-          category: categoryNumbers.number(of: point.place.category) ?? PlaceDetails.none,
-          source: sourceNumbers.number(of: point.place.origin?.source) ?? PlaceDetails.none
-        )
-      }
-    )
-    sources = sourceNumbers.texts
+    records = PlaceRecords(items.lazy.map { points[Int($0.index)] }, categories: &categoryNumbers)
     idOrder = Self.order(of: ids)
     shuffleOrder = Self.shuffleOrder(of: ids)
-    origins = Self.index(details, sources: sourceNumbers.texts)
+    origins = Self.index(items.lazy.map { points[Int($0.index)].place.origin })
     let columns = SegmentColumns(
       ids: ids.pointer,
       x: x.pointer,
@@ -101,7 +68,7 @@ final class Segment: Sendable {
     geographicBounds = Memory(nodes.geographic)
     categories = CategoryIndex(
       numbers: categoryNumbers,
-      details: details,
+      records: records,
       idOrder: idOrder,
       columns: columns
     )
@@ -125,22 +92,13 @@ final class Segment: Sendable {
 
   /// The place in a slot.
   func point(at slot: Int) -> PointOfInterest {
-    let details = details[slot]
-    let origin =
-      details.source == PlaceDetails.none
-      ? nil : Place.Origin(source: sources[Int(details.source)], sourceID: details.sourceID)
+    let record = records[slot]
     return PointOfInterest(
       id: ids.pointer[slot],
-      place: Place(
-        storedName: details.name,
-        category: details.category == PlaceDetails.none ? nil : categories.names[Int(details.category)],
-        coordinate: coordinates.pointer[slot],
-        tags: details.tags,
-        origin: origin
-      ),
-      version: details.version,
-      createdAt: details.createdAt,
-      updatedAt: details.updatedAt
+      place: records.place(at: slot, coordinate: coordinates.pointer[slot], categories: categories.names),
+      version: record.version,
+      createdAt: record.createdAt,
+      updatedAt: record.updatedAt
     )
   }
 
@@ -154,12 +112,7 @@ final class Segment: Sendable {
 
   /// The slot of the place that came from there, or `nil`. Constant time on average.
   func slot(of origin: Place.Origin) -> Int? {
-    let slot = origins.first(hash: origin.exactHash) { slot in
-      let details = details[Int(slot)]
-      return details.sourceID.hasSameBytes(as: origin.sourceID)
-        && sources[Int(details.source)].hasSameBytes(as: origin.source)
-    }
-    return slot.map { Int($0) }
+    origins.first(hash: origin.exactHash) { records.place(at: Int($0), cameFrom: origin) }.map { Int($0) }
   }
 }
 

@@ -109,8 +109,8 @@ final class Snapshot: Sendable {
       }
       guard let tombstones = part.tombstones else { continue }
       for slot in 0..<part.segment.count where tombstones.contains(slot) {
-        let category = part.segment.details[slot].category
-        if category != PlaceDetails.none { counts[ExactText(categories.names[Int(category)]), default: 0] -= 1 }
+        let category = part.segment.records[slot].category
+        if category != PlaceRecord.none { counts[ExactText(categories.names[Int(category)]), default: 0] -= 1 }
       }
     }
     return counts.lazy

@@ -1,61 +1,45 @@
 import Geo
 import Points
 
-/// A search for the first few matches by distance, then id.
+/// A search for the first few matches by distance, then id, that measures whatever may be among them.
 ///
-/// Trees are searched one after another with one heap for all. A node is left out when the chord to it, or for a far
-/// node the geodesic to a place in it, proves that nothing in it can be among the first; what is left is decided by the
-/// geodesic itself, so that the answer is exact.
-struct NearestSearch: ~Copyable {
-  private let center: Coordinate
-  private let position: EarthCentred
-  private let radius: Double
+/// A node is left out when the chord to it, or for a far node the geodesic to a place in it, proves that nothing in it
+/// can be among the first; what is left is decided by the geodesic itself, so that the answer is exact.
+struct GeodesicSearch: ~Copyable {
+  private let proximity: ProximityFilter
   private let box: BoxFilter?
-  private let after: PointQuery.Position?
 
   /// Places with a greater chord are too far.
   private var outerChordSquared: Double
 
-  /// Places with a lesser chord came on a page before.
-  private let innerChordSquared: Double
-
   private var heap: CandidateHeap
 
-  // The far place measured last: another on its spot is as far, and need not be measured.
+  // The place measured last: another on its spot is as far, and need not be measured.
   private var measured: Coordinate?
+  private var measuredPosition = EarthCentred(x: .nan, y: .nan, z: .nan)
   private var measuredDistance = 0.0
 
   /// Makes a search that keeps the first `capacity` matches.
-  init(proximity: PointQuery.Proximity, box: BoxFilter?, after: PointQuery.Position?, capacity: Int) {
-    center = proximity.center
-    position = EarthCentred(proximity.center)
-    radius = proximity.radiusMetres ?? .infinity
+  ///
+  /// - Parameter bound: a distance that none of those exceeds.
+  init(proximity: ProximityFilter, box: BoxFilter?, capacity: Int, bound: Double) {
+    self.proximity = proximity
     self.box = box
-    self.after = after
-    outerChordSquared = Self.chordSquared(reaching: radius)
-    let innerChord = after.map { Geodesic.leastChordMetres(distanceMetres: $0.distanceMetres) } ?? 0
-    innerChordSquared = innerChord * innerChord
+    outerChordSquared = min(proximity.outerChordSquared, ProximityFilter.chordSquared(reaching: bound))
     heap = CandidateHeap(capacity: capacity)
   }
 
   /// The matches found, in order. The search is over afterwards.
   mutating func removeAllSorted() -> [Candidate] { heap.removeAllSorted() }
-
-  /// The square of a chord that nothing within a distance exceeds.
-  private static func chordSquared(reaching distance: Double) -> Double {
-    // A chord is no longer than its arc; for short ones that bound is as good and needs no sine.
-    let chord = distance < 100_000 ? distance + 0.001 : Geodesic.greatestChordMetres(distanceMetres: distance)
-    return chord * chord
-  }
 }
 
-extension NearestSearch: TreeVisitor {
+extension GeodesicSearch: TreeVisitor {
   @inline(__always)
   mutating func key(ofNode node: Int, places: Range<Int>, in source: TreeSource) -> Double? {
     let bounds = source.tree.space[node]
-    let least = bounds.leastChordSquared(to: position)
+    let least = bounds.leastChordSquared(to: proximity.position)
     guard least <= outerChordSquared else { return nil }
-    if innerChordSquared > 0, bounds.greatestChordSquared(to: position) < innerChordSquared { return nil }
+    if proximity.isBeforeStart(bounds) { return nil }
     if let box, !box.meets(source.tree.geographic[node]) { return nil }
     return least < Self.farChordSquared ? least : farKey(bounds, least: least, places: places, in: source)
   }
@@ -76,8 +60,8 @@ extension NearestSearch: TreeVisitor {
   private mutating func consider(_ slot: Int, in source: TreeSource) {
     let columns = source.columns
     let end = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
-    let chordSquared = position.chordSquared(to: end)
-    guard chordSquared <= outerChordSquared, chordSquared >= innerChordSquared else { return }
+    let chordSquared = proximity.position.chordSquared(to: end)
+    guard chordSquared <= outerChordSquared, chordSquared >= proximity.innerChordSquared else { return }
     measure(slot, at: end, in: source)
   }
 
@@ -87,25 +71,19 @@ extension NearestSearch: TreeVisitor {
     if source.isDead(slot) { return }
     if let box, !box.contains(source.columns.coordinates[slot]) { return }
     let distance = distance(to: slot, at: end, in: source)
-    guard distance <= radius else { return }
-    let candidate = Candidate(
-      distance: distance,
-      id: source.columns.ids[slot],
-      part: source.part,
-      slot: UInt32(truncatingIfNeeded: slot)
-    )
-    if let after {
-      guard distance >= after.distanceMetres else { return }
-      if distance == after.distanceMetres, !(after.id < candidate.id) { return }
-    }
+    let id = source.columns.ids[slot]
+    guard proximity.takes(distance: distance, id: id) else { return }
+    let candidate = Candidate(distance: distance, id: id, part: source.part, slot: UInt32(truncatingIfNeeded: slot))
     guard heap.offer(candidate), heap.isFull else { return }
-    outerChordSquared = min(outerChordSquared, Self.chordSquared(reaching: heap.last.distance))
+    outerChordSquared = min(outerChordSquared, ProximityFilter.chordSquared(reaching: heap.last.distance))
   }
 
   private mutating func distance(to slot: Int, at end: EarthCentred, in source: TreeSource) -> Double {
+    if end == measuredPosition, source.columns.coordinates[slot] == measured { return measuredDistance }
     let coordinate = source.columns.coordinates[slot]
-    if coordinate == measured { return measuredDistance }
-    measuredDistance = Geodesic.distanceMetres(from: center, at: position, to: coordinate, at: end)
+    measuredDistance = Geodesic.distanceMetres(
+      from: proximity.center, at: proximity.position, to: coordinate, at: end)
+    measuredPosition = end
     measured = coordinate
     return measuredDistance
   }
@@ -113,7 +91,7 @@ extension NearestSearch: TreeVisitor {
 
 // MARK: Far nodes
 
-extension NearestSearch {
+extension GeodesicSearch {
   /// From this chord on, the spread of the geodesics that belong to a chord is worth narrowing down: 500 km.
   private static let farChordSquared = 500_000.0 * 500_000
 
@@ -136,9 +114,9 @@ extension NearestSearch {
     let end = EarthCentred(x: source.columns.x[slot], y: source.columns.y[slot], z: source.columns.z[slot])
     let distance = distance(to: slot, at: end, in: source)
     let reach = Geodesic.greatestDistanceMetres(chordMetres: bounds.greatestChordSquared(to: end).squareRoot())
-    if let after, distance + reach < after.distanceMetres { return nil }
+    if let after = proximity.after, distance + reach < after.distanceMetres { return nil }
     guard distance > reach else { return least }
-    let key = max(least, Self.chordSquared(reaching: distance - reach))
+    let key = max(least, ProximityFilter.chordSquared(reaching: distance - reach))
     return key <= outerChordSquared ? key : nil
   }
 }
