@@ -20,12 +20,14 @@ public enum Geodesic {
   /// same number as without them, sooner.
   ///
   /// - Parameters:
+  ///   - start: where the path starts.
   ///   - startPosition: `EarthCentred(start)`.
+  ///   - end: where the path ends; it is asked for only where that is hundreds of kilometres away.
   ///   - endPosition: `EarthCentred(end)`.
   public static func distanceMetres(
     from start: Coordinate,
     at startPosition: EarthCentred,
-    to end: Coordinate,
+    to end: @autoclosure () -> Coordinate,
     at endPosition: EarthCentred
   ) -> Double {
     let chordSquared = startPosition.chordSquared(to: endPosition)
@@ -33,7 +35,7 @@ public enum Geodesic {
     if chordSquared < longestShortChord * longestShortChord {
       return distanceOverShortChord(from: startPosition, to: endPosition, chordSquared: chordSquared)
     }
-    return InverseGeodesic(from: start, to: end).metres()
+    return InverseGeodesic(from: start, to: end()).metres()
   }
 
   /// Up to this many metres a geodesic is taken for an arc of a circle; its length is then right to 0.07 mm, an error

@@ -1,7 +1,7 @@
 /// What a point of interest is known by: a UUID (RFC 9562), version 7 where the service gives it.
 ///
 /// The order is that of the bytes, which is also PostgreSQL's; ids made later sort later.
-public struct PointID: Hashable, Sendable {
+public struct PointID: Hashable, Sendable, BitwiseCopyable {
   /// The first eight bytes, most significant first.
   public let high: UInt64
 
