@@ -37,7 +37,9 @@ public struct PostgresConfiguration: Sendable {
   ///   - statementTimeoutMilliseconds: how long the server may work on a statement, 1 or more.
   /// - Throws: ``InvalidDatabaseURL``.
   public init(
-    url: String, poolSize: Int = 8, statementTimeoutMilliseconds: Int = 5000
+    url: String,
+    poolSize: Int = 8,
+    statementTimeoutMilliseconds: Int = 5000
   ) throws(InvalidDatabaseURL) {
     if let reason = Self.complaint(about: url) { throw InvalidDatabaseURL(reason: reason) }
     connectionInfo = url

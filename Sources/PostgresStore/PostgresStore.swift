@@ -24,7 +24,8 @@ public final class PostgresStore: Sendable {
     limits.waiters = configuration.maximumWaiters
     limits.waitTime = .milliseconds(configuration.waitTimeoutMilliseconds)
     limits.answerTime = .milliseconds(
-      configuration.statementTimeoutMilliseconds + configuration.silenceToleranceMilliseconds)
+      configuration.statementTimeoutMilliseconds + configuration.silenceToleranceMilliseconds
+    )
     let connector = Connector(
       connectionInfo: configuration.connectionInfo,
       // Compiling a plan to machine code takes longer than any of these plans runs.

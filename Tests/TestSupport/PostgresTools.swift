@@ -17,7 +17,8 @@ struct PostgresTools: Sendable {
         description: """
           these tests need PostgreSQL with PostGIS, and there is no initdb in /usr/lib/postgresql/*/bin or PATH; \
           on Debian: apt-get install postgresql postgresql-15-postgis-3
-          """)
+          """
+      )
     }
     directory = found
   }
@@ -70,19 +71,20 @@ struct PostgresTools: Sendable {
 
   /// Starts what stops the server in a directory, and removes that, once this process has ended or closed the handle.
   func guardServer(in directory: String) async throws -> FileHandle {
-    let script = Self.closeInherited + """
-      read -r nothing
-      if [ -f "$1/data/postmaster.pid" ]; then
-        pid=$(head -1 "$1/data/postmaster.pid")
-        children=$(ps -o pid= --ppid "$pid")
-        kill -QUIT "$pid" $children
-        kill -CONT "$pid" $children
-        tries=0
-        while kill -0 "$pid" && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
-        kill -KILL "$pid"
-      fi 2> /dev/null
-      rm -rf "$1"
-      """
+    let script =
+      Self.closeInherited + """
+        read -r nothing
+        if [ -f "$1/data/postmaster.pid" ]; then
+          pid=$(head -1 "$1/data/postmaster.pid")
+          children=$(ps -o pid= --ppid "$pid")
+          kill -QUIT "$pid" $children
+          kill -CONT "$pid" $children
+          tries=0
+          while kill -0 "$pid" && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+          kill -KILL "$pid"
+        fi 2> /dev/null
+        rm -rf "$1"
+        """
     // In a session of its own, so that what interrupts the tests from a terminal doesn't reach it.
     let process = process("/usr/bin/setsid", ["/bin/bash", "-c", script, "bash", directory])
     let pipe = Pipe()

@@ -39,10 +39,15 @@ public final class TemporaryServer: Sendable {
     let tools = try PostgresTools()
     let directory = try await tools.run("/bin/mktemp", ["-d", "/tmp/waymark-postgres.XXXXXX"])
     let server = TemporaryServer(
-      tools: tools, directory: directory, port: try freePort(), lifeline: try await tools.guardServer(in: directory))
+      tools: tools,
+      directory: directory,
+      port: try freePort(),
+      lifeline: try await tools.guardServer(in: directory)
+    )
     try await tools.run(
       tools.path("initdb"),
-      ["-D", server.data, "-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"])
+      ["-D", server.data, "-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
+    )
     try await server.start()
     try await server.psql(database: "postgres", "CREATE DATABASE \(template)")
     try await server.psql(database: template, "CREATE EXTENSION postgis")
@@ -87,7 +92,9 @@ public final class TemporaryServer: Sendable {
     ]
     let options = settings.map { "-c \($0)" }.joined(separator: " ")
     try await tools.runWithoutInheritance(
-      tools.path("pg_ctl"), ["-D", data, "-l", directory + "/log", "-o", options, "-w", "-s", "start"])
+      tools.path("pg_ctl"),
+      ["-D", data, "-l", directory + "/log", "-o", options, "-w", "-s", "start"]
+    )
   }
 
   /// Stops the server, and returns when it is gone.
@@ -116,7 +123,8 @@ public final class TemporaryServer: Sendable {
       [
         "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", directory, "-p", String(port), "-U", Self.superuser,
         "-d", database, "-c", sql,
-      ])
+      ]
+    )
   }
 
   private static func freePort() throws -> Int {

@@ -143,7 +143,9 @@ final class Connection {
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count) { lengthsAndFormats in
           for (index, range) in parameters.ranges.enumerated() {
             values.initializeElement(
-              at: index, to: range.map { (start + $0.lowerBound).assumingMemoryBound(to: CChar.self) })
+              at: index,
+              to: range.map { (start + $0.lowerBound).assumingMemoryBound(to: CChar.self) }
+            )
             lengthsAndFormats.initializeElement(at: index, to: Int32(range?.count ?? 0))
             lengthsAndFormats.initializeElement(at: count + index, to: 1)
           }
@@ -152,10 +154,25 @@ final class Connection {
           switch statement.planning {
           case .once:
             return PQsendQueryPrepared(
-              handle, statement.name, Int32(count), values.baseAddress, lengths, formats, 1)
+              handle,
+              statement.name,
+              Int32(count),
+              values.baseAddress,
+              lengths,
+              formats,
+              1
+            )
           case .eachTime:
             return PQsendQueryParams(
-              handle, statement.sql, Int32(count), nil, values.baseAddress, lengths, formats, 1)
+              handle,
+              statement.sql,
+              Int32(count),
+              nil,
+              values.baseAddress,
+              lengths,
+              formats,
+              1
+            )
           }
         }
       }

@@ -17,7 +17,8 @@ extension PostgresStore: PointImporter {
   /// - Throws: ``PointStoreError``, or what the sequence throws; nothing has been taken then, unless the connection broke
   ///   off just when the server was to commit, which the reason says.
   public func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, dryRun: Bool
+    _ batches: Batches,
+    dryRun: Bool
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     let connector = Connector(
       connectionInfo: configuration.connectionInfo,
@@ -42,7 +43,9 @@ extension PostgresStore: PointImporter {
   }
 
   private func run<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, dryRun: Bool, _ session: Session
+    _ batches: Batches,
+    dryRun: Bool,
+    _ session: Session
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     try await session.run(script: "BEGIN; SET LOCAL work_mem = '64MB'")
     try await session.run(script: ImportStatements.createStage)
@@ -65,7 +68,8 @@ extension PostgresStore: PointImporter {
   private static let manyRows = 1000
 
   private func stage<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, _ session: Session
+    _ batches: Batches,
+    _ session: Session
   ) async throws where Batches.Element == [ImportRow] {
     try await session.startCopy(ImportStatements.stage)
     var rows = CopyRows(time: .now)
@@ -150,7 +154,9 @@ private struct ImportMerge {
     var report = ImportReport()
     let count = Int(try await session.run(ImportStatements.countRejected).rows.first?.integer(0) ?? 0)
     let first = try await session.run(
-      ImportStatements.firstRejected, Parameters { $0.add(Int64(ImportReport.maximumRejections)) })
+      ImportStatements.firstRejected,
+      Parameters { $0.add(Int64(ImportReport.maximumRejections)) }
+    )
     for row in first.rows {
       let detail =
         row.isNull(1)

@@ -48,7 +48,9 @@ actor ConnectionPool {
   /// - Parameter isRead: whether it only reads, so that it is run a second time where the connection breaks off.
   /// - Throws: ``PointStoreError``; `.timeout` for a task that is cancelled.
   nonisolated func run(
-    _ statement: Statement, _ parameters: Parameters, isRead: Bool
+    _ statement: Statement,
+    _ parameters: Parameters,
+    isRead: Bool
   ) async throws(PointStoreError) -> QueryResult {
     let id = RequestID(number: requestsMade.wrappingAdd(1, ordering: .relaxed).newValue)
     let isCancelled = Flag()

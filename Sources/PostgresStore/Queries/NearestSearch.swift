@@ -4,9 +4,9 @@ import Points
 /// Finds one page of nearest places, exactly in the order of the geodesic and then of the id.
 ///
 /// PostgreSQL finds candidates by the chord, the straight line through the earth, which an index can rank; the geodesic is
-/// computed here and decides. Chord and geodesic bound each other, so that a batch of candidates proves how far it is
-/// complete: what lies beyond its last chord can't be nearer than the least geodesic of such a chord. What is proven is
-/// taken, and the search goes on from there until the page is full.
+/// computed here and decides. Chord and geodesic bound each other, so that an answer proves how far it is complete: what
+/// lies beyond its last chord can't be nearer than the least geodesic of such a chord. What is proven is taken, and the
+/// search goes on from there, ring by ring, until the page is full.
 struct NearestSearch {
   /// A place that may be on the page.
   struct Candidate {
@@ -17,15 +17,19 @@ struct NearestSearch {
     var position: PointQuery.Position { .init(distanceMetres: distanceMetres, id: id) }
   }
 
-  /// What one question to the database has proven.
+  /// What an answer proves.
   struct Batch {
     /// The next places, in order, none left out.
-    var proven: [Candidate]
-    /// From where the search goes on; `nil` when there is nothing after these.
+    var proven: [Candidate] = []
+    /// Where the search stands; `nil` when there is nothing more.
     var end: PointQuery.Position?
+    /// Whatever is left has no shorter chord than this, metres.
+    var leastChord = 0.0
+    /// Within this distance there is certainly enough to fill the page, metres.
+    var sufficientReach: Double?
   }
 
-  /// Up to so many matches of a box, a radius or categories are all fetched and sorted here when a page goes on.
+  /// Up to so many matches of a box or categories are all fetched and sorted here when a page goes on.
   static let fewCount = 1000
 
   /// A page that goes on within so many times its own length from the start is cut from the start.
@@ -34,8 +38,14 @@ struct NearestSearch {
   /// How many boxes may cover a ring.
   static let coverCount = 1024
 
+  /// The first ring is the distance that was reached, divided by this, wide.
+  static let ringsWithinReach = 128.0
+
   /// More than what PostGIS's geodesic differs by from the one here, metres.
   static let toleranceMetres = 0.001
+
+  /// Before all places.
+  private static let start = PointQuery.Position(distanceMetres: -1, id: PointID(high: 0, low: 0))
 
   private let store: PostgresStore
   private let query: PointQuery
@@ -44,28 +54,31 @@ struct NearestSearch {
   private let radiusMetres: Double
   private let filter: PointFilter
 
+  /// How many places are looked for: one more than the page has, to know whether there is a next page.
+  private var wanted: Int { query.limit + 1 }
+
   /// Makes a search.
   init(store: PostgresStore, query: PointQuery, proximity: PointQuery.Proximity) {
     self.store = store
     self.query = query
     center = proximity.center
     position = EarthCentred(center)
-    radiusMetres = proximity.radiusMetres ?? .infinity
+    radiusMetres = min(proximity.radiusMetres ?? .infinity, Geodesic.greatestDistanceMetres + 1)
     filter = PointFilter(query, center: position)
   }
 
   /// The page.
   func page() async throws(PointStoreError) -> PointPage {
-    var found: [Candidate] = []
-    if !filter.isEmpty {
-      let first = query.after == nil ? try await nearest() : try await next(after: query.after)
-      found = first.proven
-      var end = first.end
-      while found.count <= query.limit, let position = end {
-        let batch = try await ring(after: position)
-        found += batch.proven
-        end = batch.end
-      }
+    if filter.isEmpty { return PointPage(points: [], hasMore: false) }
+    var batch = if let after = query.after { try await next(after: after) } else { try await nearest() }
+    var found = batch.proven
+    var width: Double?
+    while found.count < wanted, let end = batch.end {
+      let step = width ?? max(1, end.distanceMetres / Self.ringsWithinReach)
+      let reach = batch.sufficientReach ?? end.distanceMetres + step
+      batch = try await ring(after: end, from: batch.leastChord, to: min(reach, radiusMetres))
+      found += batch.proven
+      width = step * 4
     }
     var points: [FoundPoint] = []
     points.reserveCapacity(query.limit)
@@ -79,125 +92,118 @@ struct NearestSearch {
 
   /// The first places of all.
   private func nearest() async throws(PointStoreError) -> Batch {
-    let count = Self.fetchCount(for: query.limit + 1)
+    let count = Self.fetchCount(for: wanted)
     let result = try await store.read(NearestStatements.nearest(position, filter, count: count))
-    return try await proven(result, after: nil, isComplete: result.count < count)
+    let ranked = try rank(result, after: Self.start)
+    return batch(ranked, after: Self.start, isComplete: result.count < count, leastChord: ranked.leastChord)
   }
 
   /// The first places after a position, where that is not far from the start or there are few matches in all.
-  private func next(after end: PointQuery.Position?) async throws(PointStoreError) -> Batch {
-    guard let end else { return try await nearest() }
+  private func next(after end: PointQuery.Position) async throws(PointStoreError) -> Batch {
     if filter.mayBeSelective {
       let result = try await store.read(NearestStatements.few(position, filter, atMost: Self.fewCount + 1))
-      if result.count <= Self.fewCount { return try await proven(result, after: end, isComplete: true) }
+      if result.count <= Self.fewCount { return Batch(proven: try rank(result, after: end).candidates) }
     }
-    let count = Self.fetchCount(for: query.limit + 1)
+    let count = Self.fetchCount(for: wanted)
     let depth = Self.shallowPages * count
+    let chord = leastChord(at: end)
     let result = try await store.read(
-      NearestStatements.nearest(
-        position, filter, notNearerThan: leastChord(end), amongFirst: depth, count: count))
-    guard let first = result.rows.first else { throw .unexpected(reason: "a count gave no row") }
-    let total = try first.integer(11)
-    if first.isNull(0) { return Batch(proven: [], end: total < depth ? nil : end) }
-    return try await proven(result, after: end, isComplete: total < depth && result.count < count)
+      NearestStatements.nearest(position, filter, notNearerThan: chord, amongFirst: depth, count: count)
+    )
+    guard let total = try result.rows.first?.integer(11) else { throw .unexpected(reason: "a count gave no row") }
+    let ranked = try rank(result, after: end)
+    return batch(ranked, after: end, isComplete: total < depth && result.count < count, leastChord: chord)
   }
 
-  /// The first places after a position, from rings about the centre: each wider than the one before, until there are some.
-  private func ring(after end: PointQuery.Position) async throws(PointStoreError) -> Batch {
-    let count = Self.fetchCount(for: query.limit + 1)
-    let inner = leastChord(end)
-    let limit = min(filter.greatestChord ?? .infinity, Self.greatestChord)
-    var thickness = max(1, inner / 128)
-    while inner <= limit {
-      let outer = min(inner + thickness, limit)
-      let cover = ShellCover.boxes(
-        around: position, chords: inner...outer, within: filter.region ?? .earth, maximumCount: Self.coverCount)
-      let result = try await store.read(
-        NearestStatements.ring(position, filter, chords: inner...outer, cover: cover, count: count))
-      let isComplete = result.count < count
-      let batch = try await proven(
-        result, after: end, isComplete: isComplete && outer == limit, completeChord: isComplete ? outer : nil)
-      if batch.end == nil || batch.end != end { return batch }
-      thickness *= 4
-    }
-    return Batch(proven: [], end: nil)
-  }
-
-  /// The first places after a position up to a distance, however many are at one spot or nearly as far as each other.
-  private func band(
-    after end: PointQuery.Position?, from innerChord: Double, to leastReach: Double
+  /// The first places after a position up to a distance, however many are on one spot.
+  private func ring(
+    after end: PointQuery.Position,
+    from leastChord: Double,
+    to reach: Double
   ) async throws(PointStoreError) -> Batch {
-    let after = end ?? PointQuery.Position(distanceMetres: -1, id: PointID(high: 0, low: 0))
-    // At least a metre beyond the position, so that the search gets on.
-    let reach = min(radiusMetres, max(leastReach, after.distanceMetres + 1))
     let outerChord = Geodesic.greatestChordMetres(distanceMetres: reach) + SpatialBox.slackMetres
-    let chords = min(innerChord, outerChord)...outerChord
+    let chords = min(leastChord, outerChord)...outerChord
     let cover = ShellCover.boxes(
-      around: position, chords: chords, within: filter.region ?? .earth, maximumCount: Self.coverCount)
-    let wanted = query.limit + 1
-    var count = 4 * wanted + 64
+      around: position,
+      chords: chords,
+      within: filter.region ?? .earth,
+      maximumCount: Self.coverCount
+    )
+    var count = 2 * wanted + 32
     while true {
       let result = try await store.read(
-        NearestStatements.band(
-          (center, position), filter, chords: chords, cover: cover, after: after,
-          toleranceMetres: Self.toleranceMetres, perSpot: wanted, count: count))
+        NearestStatements.ring(
+          (center, position),
+          filter,
+          chords: chords,
+          cover: cover,
+          after: end,
+          toleranceMetres: Self.toleranceMetres,
+          perSpot: wanted,
+          count: count
+        )
+      )
       let isCut = result.count == count
       let ranked = try rank(result, after: end)
       let complete = isCut ? ranked.greatestDistance - 2 * Self.toleranceMetres : reach.nextUp
-      let proven = ranked.candidates.prefix { $0.distanceMetres < complete }.prefix(wanted)
+      // Of a spot no more than are wanted have been fetched, so no more may be taken.
+      let proven = Array(ranked.candidates.prefix { $0.distanceMetres < complete }.prefix(wanted))
       if proven.count == wanted || isCut, let last = proven.last {
-        return Batch(proven: Array(proven), end: last.position)
+        return Batch(proven: proven, end: last.position, leastChord: self.leastChord(at: last.position))
       }
       if !isCut {
-        return Batch(
-          proven: Array(proven), end: reach >= radiusMetres ? nil : .init(distanceMetres: reach, id: .greatest))
+        if reach >= radiusMetres { return Batch(proven: proven) }
+        let end = PointQuery.Position(distanceMetres: reach, id: PointID(high: .max, low: .max))
+        return Batch(proven: proven, end: end, leastChord: self.leastChord(at: end))
       }
+      // So many places are within a hair's breadth of each other.
       count *= 4
     }
   }
 
   // MARK: What is proven
 
-  /// What an answer proves.
-  ///
-  /// - Parameters:
-  ///   - end: where the search stands.
-  ///   - isComplete: whether the answer has every match after that.
-  ///   - completeChord: the chord up to which the answer has every match; `nil` for that of its farthest row.
-  private func proven(
-    _ result: QueryResult, after end: PointQuery.Position?, isComplete: Bool, completeChord: Double? = nil
-  ) async throws(PointStoreError) -> Batch {
-    let ranked = try rank(result, after: end)
-    if isComplete { return Batch(proven: ranked.candidates, end: nil) }
-    let chord = (completeChord ?? ranked.greatestChord) - SpatialBox.slackMetres
-    let complete = Geodesic.leastDistanceMetres(chordMetres: chord)
-    if complete > radiusMetres { return Batch(proven: ranked.candidates, end: nil) }
-    let proven = ranked.candidates.prefix { $0.distanceMetres < complete }
-    if let last = proven.last { return Batch(proven: Array(proven), end: last.position) }
-    if completeChord != nil { return Batch(proven: [], end: end) }
-    // All of these may be as near as places that were not fetched: fetch those too.
-    return try await band(
-      after: end,
-      from: max(0, ranked.leastChord - SpatialBox.slackMetres),
-      to: ranked.candidates.first?.distanceMetres ?? ranked.greatestDistance)
-  }
-
   /// The rows of an answer, measured.
   private struct Ranked {
     /// Those that are within the radius and after the position, in order.
     var candidates: [Candidate] = []
-    var leastChord = Double.infinity
+    var leastChord = 0.0
     var greatestChord = 0.0
     var greatestDistance = 0.0
   }
 
-  private func rank(
-    _ result: QueryResult, after end: PointQuery.Position?
-  ) throws(PointStoreError) -> Ranked {
+  /// What the nearest rows by chord prove.
+  ///
+  /// - Parameters:
+  ///   - end: where the search stood.
+  ///   - isComplete: whether these are all rows there are.
+  ///   - leastChord: what is known of the chords of all that is after the position.
+  private func batch(
+    _ ranked: Ranked,
+    after end: PointQuery.Position,
+    isComplete: Bool,
+    leastChord: Double
+  ) -> Batch {
+    let chord = ranked.greatestChord - SpatialBox.slackMetres
+    let complete = isComplete ? .infinity : Geodesic.leastDistanceMetres(chordMetres: chord)
+    if complete > radiusMetres { return Batch(proven: ranked.candidates) }
+    let proven = Array(ranked.candidates.prefix { $0.distanceMetres < complete })
+    let reach = ranked.candidates.count >= wanted ? ranked.candidates[wanted - 1].distanceMetres : nil
+    return Batch(
+      proven: proven,
+      end: proven.last?.position ?? end,
+      leastChord: max(leastChord - SpatialBox.slackMetres, proven.last.map { self.leastChord(at: $0.position) } ?? 0),
+      sufficientReach: reach
+    )
+  }
+
+  private func rank(_ result: QueryResult, after end: PointQuery.Position) throws(PointStoreError) -> Ranked {
     var ranked = Ranked()
     ranked.candidates.reserveCapacity(result.count)
     var squares = (least: Double.infinity, greatest: 0.0)
     for row in result.rows {
+      // A count of nothing comes with a row of nulls.
+      if row.isNull(0) { continue }
       let coordinate = try row.coordinate()
       let place = EarthCentred(coordinate)
       let square = position.chordSquared(to: place)
@@ -205,9 +211,9 @@ struct NearestSearch {
       let distance = Geodesic.distanceMetres(from: center, at: position, to: coordinate, at: place)
       ranked.greatestDistance = max(ranked.greatestDistance, distance)
       let id = try row.pointID()
-      guard distance <= radiusMetres else { continue }
-      if let end, (distance, id) <= (end.distanceMetres, end.id) { continue }
-      ranked.candidates.append(Candidate(distanceMetres: distance, id: id, row: row))
+      if distance <= radiusMetres, (distance, id) > (end.distanceMetres, end.id) {
+        ranked.candidates.append(Candidate(distanceMetres: distance, id: id, row: row))
+      }
     }
     ranked.leastChord = squares.least.squareRoot()
     ranked.greatestChord = squares.greatest.squareRoot()
@@ -215,12 +221,10 @@ struct NearestSearch {
     return ranked
   }
 
-  private func leastChord(_ end: PointQuery.Position) -> Double {
+  /// What no chord of a place after the position is shorter than, metres.
+  private func leastChord(at end: PointQuery.Position) -> Double {
     max(0, Geodesic.leastChordMetres(distanceMetres: end.distanceMetres) - SpatialBox.slackMetres)
   }
-
-  /// Longer than any chord there is, metres.
-  private static let greatestChord = 2 * WGS84.equatorialRadius + 1
 
   /// How many candidates are fetched for so many places: some more, so that the last place is proven, and one of few
   /// numbers, so that few statements are prepared.
@@ -231,9 +235,4 @@ struct NearestSearch {
     let step = size / 8
     return (least + step - 1) / step * step
   }
-}
-
-extension PointID {
-  /// The id that no other comes after.
-  fileprivate static let greatest = PointID(high: .max, low: .max)
 }

@@ -6,7 +6,9 @@ import Points
 enum NearestStatements {
   /// The nearest places by chord.
   static func nearest(
-    _ center: EarthCentred, _ filter: PointFilter, count: Int
+    _ center: EarthCentred,
+    _ filter: PointFilter,
+    count: Int
   ) -> (Statement, Parameters) {
     var values = BoundValues()
     let point = values.bind(center)
@@ -24,7 +26,11 @@ enum NearestStatements {
   /// The nearest places by chord among so many first ones that are not nearer than the chord: as many as are wanted, each
   /// with how many first ones there are; one row of nulls but for that where none is left.
   static func nearest(
-    _ center: EarthCentred, _ filter: PointFilter, notNearerThan chord: Double, amongFirst depth: Int, count: Int
+    _ center: EarthCentred,
+    _ filter: PointFilter,
+    notNearerThan chord: Double,
+    amongFirst depth: Int,
+    count: Int
   ) -> (Statement, Parameters) {
     var values = BoundValues()
     let point = values.bind(center)
@@ -50,10 +56,12 @@ enum NearestStatements {
 
   /// All the matches, in no order, but no more than so many.
   static func few(
-    _ center: EarthCentred, _ filter: PointFilter, atMost count: Int
+    _ center: EarthCentred,
+    _ filter: PointFilter,
+    atMost count: Int
   ) -> (Statement, Parameters) {
     var values = BoundValues()
-    let point = values.bind(center)
+    let point = filter.greatestChord == nil ? nil : values.bind(center)
     let sql = """
       SELECT \(PointColumns.all)
       FROM points
@@ -63,29 +71,10 @@ enum NearestStatements {
     return (Statement("few", planning: .eachTime, sql), values.parameters)
   }
 
-  /// The nearest places by chord in a ring.
-  static func ring(
-    _ center: EarthCentred, _ filter: PointFilter, chords: ClosedRange<Double>, cover: [SpatialBox], count: Int
-  ) -> (Statement, Parameters) {
-    var values = BoundValues()
-    let point = values.bind(center)
-    let sql = """
-      SELECT \(PointColumns.all)
-      FROM (
-        SELECT DISTINCT ON (chord, id) \(PointColumns.all), chord
-        FROM (\(inRing(point, filter, chords: chords, cover: cover, &values))) AS ring
-        ORDER BY chord, id
-        LIMIT \(count)
-      ) AS nearest
-      ORDER BY chord, id
-      """
-    return (Statement("ring_\(count)\(filter.shape)", sql), values.parameters)
-  }
-
   /// The nearest places in a ring by PostGIS's geodesic, which is right to less than a thousandth of the tolerance: of
   /// each spot only so many as the page needs. The spots within the tolerance of the position count twice, once for the
   /// places up to the position's id and once for those after it.
-  static func band(
+  static func ring(
     _ center: (coordinate: Coordinate, position: EarthCentred),
     _ filter: PointFilter,
     chords: ClosedRange<Double>,
@@ -118,11 +107,11 @@ enum NearestStatements {
         ) AS measured
         WHERE distance >= \(least)
       ) AS ranked
-      WHERE place <= \(perSpot)
+      WHERE place <= \(values.bind(Int64(perSpot)))
       ORDER BY distance, id
-      LIMIT \(count)
+      LIMIT \(values.bind(Int64(count)))
       """
-    return (Statement("band", planning: .eachTime, sql), values.parameters)
+    return (Statement("ring_\(filter.shape)", sql), values.parameters)
   }
 
   /// The places in the boxes and between the chords; one that is in two boxes' common face stands there twice.
@@ -137,7 +126,8 @@ enum NearestStatements {
       values.bind(cover.map { edge < 3 ? $0.least[edge] : $0.greatest[edge - 3] })
     }
     let bounds = "\(values.bind(chords.lowerBound)) AND \(values.bind(chords.upperBound))"
-    let conditions = ["position <<->> \(point) BETWEEN \(bounds)"]
+    let conditions =
+      ["position <<->> \(point) BETWEEN \(bounds)"]
       + filter.conditions(&values, center: point, skippingRegion: true)
     return """
       SELECT \(PointColumns.all), position <<->> \(point) AS chord

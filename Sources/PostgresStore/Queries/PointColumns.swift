@@ -28,8 +28,12 @@ extension QueryResult.Row {
     return PointOfInterest(
       id: try pointID(),
       place: Place(
-        storedName: try text(6), category: optionalText(7), coordinate: try coordinate(), tags: try tags(8),
-        origin: origin),
+        storedName: try text(6),
+        category: optionalText(7),
+        coordinate: try coordinate(),
+        tags: try tags(8),
+        origin: origin
+      ),
       version: try integer(3),
       createdAt: try timestamp(4),
       updatedAt: try timestamp(5)

@@ -56,7 +56,9 @@ struct PointFilter: Sendable {
   ///   - center: the placeholder of the centre, where there is one.
   ///   - skippingRegion: whether the region is left to the caller.
   func conditions(
-    _ values: inout BoundValues, center: String? = nil, skippingRegion: Bool = false
+    _ values: inout BoundValues,
+    center: String? = nil,
+    skippingRegion: Bool = false
   ) -> [String] {
     var conditions: [String] = []
     if let region, !skippingRegion { conditions.append("position &&& \(values.bind(region))") }

@@ -7,7 +7,8 @@ extension PostgresStore {
     SELECT \(PointColumns.all)
     FROM points
     WHERE id = $1::uuid
-    """)
+    """
+  )
 
   private static let shuffledAtOrAfter = Statement(
     "shuffled",
@@ -17,7 +18,8 @@ extension PostgresStore {
     WHERE uuid_hash_extended(id, 0) >= $1::int8
     ORDER BY uuid_hash_extended(id, 0), id
     LIMIT 1
-    """)
+    """
+  )
 
   private static let categoryCounts = Statement(
     "categories",
@@ -27,7 +29,8 @@ extension PostgresStore {
     WHERE category IS NOT NULL
     GROUP BY category
     ORDER BY count(*) DESC, category
-    """)
+    """
+  )
 
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     let result = try await read(Self.byID, Parameters { $0.add(id) })

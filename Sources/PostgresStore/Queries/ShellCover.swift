@@ -16,7 +16,10 @@ enum ShellCover {
   ///   - maximumCount: how many boxes there may be.
   /// - Returns: boxes that overlap in their faces only; none where the region holds nothing of the ring.
   static func boxes(
-    around center: EarthCentred, chords: ClosedRange<Double>, within region: SpatialBox, maximumCount: Int
+    around center: EarthCentred,
+    chords: ClosedRange<Double>,
+    within region: SpatialBox,
+    maximumCount: Int
   ) -> [SpatialBox] {
     let center = SIMD3(center.x, center.y, center.z)
     let inner = max(0, chords.lowerBound - SpatialBox.slackMetres)
@@ -42,7 +45,9 @@ enum ShellCover {
       }
       centers = children
     }
-    return centers.compactMap { SpatialBox(center: $0, halfEdge: halfEdge + SpatialBox.slackMetres).intersection(region) }
+    return centers.compactMap {
+      SpatialBox(center: $0, halfEdge: halfEdge + SpatialBox.slackMetres).intersection(region)
+    }
   }
 
   private static let octants: [SIMD3<Double>] = (0..<8).map { number in
@@ -51,7 +56,9 @@ enum ShellCover {
 
   /// Whether some position in the box may be in the shell.
   private static func meetsShell(
-    _ box: SpatialBox, _ center: SIMD3<Double>, _ squares: ClosedRange<Double>
+    _ box: SpatialBox,
+    _ center: SIMD3<Double>,
+    _ squares: ClosedRange<Double>
   ) -> Bool {
     let (below, above) = (box.least - center, center - box.greatest)
     let gap = pointwiseMax(pointwiseMax(below, above), .zero)

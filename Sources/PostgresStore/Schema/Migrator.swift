@@ -70,7 +70,8 @@ public struct Migrator: Sendable {
         Parameters {
           $0.add(migration.name)
           $0.add(migration.sql)
-        })
+        }
+      )
       try await session.run(script: "COMMIT")
     } catch {
       throw .failed(name: migration.name, reason: Self.reason(error) + Self.advice(error))
@@ -87,7 +88,8 @@ public struct Migrator: Sendable {
     do {
       guard try await tableExists(session) else { return migrations }
       state = try SchemaState(
-        try await session.run(SchemaState.comparison.sql, SchemaState.parameters(for: migrations)))
+        try await session.run(SchemaState.comparison.sql, SchemaState.parameters(for: migrations))
+      )
     } catch let error as DatabaseError {
       throw .unavailable(reason: Self.reason(error))
     } catch {

@@ -23,7 +23,8 @@ struct SchemaState: Sendable {
     FULL JOIN waymark_migrations AS run ON run.name = known.name
     WHERE known.checksum IS DISTINCT FROM run.checksum
     ORDER BY 1
-    """)
+    """
+  )
 
   /// What differs, by name.
   let differences: [Difference]
