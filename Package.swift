@@ -1,53 +1,96 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// Warnings are errors in CI alone, so that a newer compiler's new warning stops nobody from building.
 let strict: [SwiftSetting] =
   [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (Context.environment["CI"] == "true" ? [.treatAllWarnings(as: .error)] : [])
 
-func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> [Target] {
+/// A library target and its tests.
+func module(
+  _ name: String,
+  _ dependencies: [Target.Dependency] = [],
+  tests: [Target.Dependency] = []
+) -> [Target] {
   [
     .target(name: name, dependencies: dependencies, swiftSettings: strict),
     .testTarget(
       name: name + "Tests",
-      dependencies: [.target(name: name), "TestSupport"],
+      dependencies: [.target(name: name), "TestSupport"] + dependencies + tests,
       swiftSettings: strict
     ),
   ]
 }
 
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let nio: [Target.Dependency] = [
+  .product(name: "NIOCore", package: "swift-nio"),
+  .product(name: "NIOHTTP1", package: "swift-nio"),
+  .product(name: "NIOPosix", package: "swift-nio"),
+]
+
 let package = Package(
   name: "waymark",
   platforms: [.macOS(.v26), .iOS(.v17)],
+  products: [
+    .executable(name: "waymark", targets: ["waymark"])
+  ],
   dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     [
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
-      .target(name: "TestSupport", dependencies: ["Geo", "Points"], path: "Tests/TestSupport", swiftSettings: strict),
+      .target(
+        name: "TestSupport",
+        dependencies: ["Geo", "Points", .product(name: "Logging", package: "swift-log")],
+        path: "Tests/TestSupport",
+        swiftSettings: strict
+      ),
     ],
     module("Geo"),
     module("JSONText"),
-    module("Points", ["Geo", "JSONText", .product(name: "Logging", package: "swift-log")]),
+    module("Points", ["Geo", "JSONText", logging]),
     module("MemoryStore", ["Geo", "Points"]),
-    module("PostgresStore", ["CLibPQ", "Geo", "Points", .product(name: "Logging", package: "swift-log")]),
-    module(
-      "HTTPServer",
-      [
-        "JSONText",
-        .product(name: "Logging", package: "swift-log"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOExtras", package: "swift-nio-extras"),
-      ]
-    ),
+    module("PostgresStore", ["CLibPQ", "Geo", "Points", logging]),
     module("PlaceFormats", ["Geo", "JSONText", "Points"]),
+    module("HTTPServer", ["JSONText", logging, .product(name: "NIOExtras", package: "swift-nio-extras")] + nio),
+    module(
+      "LocationsAPI", ["Geo", "HTTPServer", "JSONText", "PlaceFormats", "Points", logging] + nio, tests: ["MemoryStore"]
+    ),
+    [
+      .executableTarget(
+        name: "waymark",
+        dependencies: [
+          "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PlaceFormats", "Points", "PostgresStore",
+          logging,
+          .product(name: "ArgumentParser", package: "swift-argument-parser"),
+          .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+          .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+        ] + nio,
+        resources: [.embedInCode("Resources/landmarks.geojson")],
+        swiftSettings: strict
+      ),
+      .testTarget(
+        name: "waymarkTests",
+        dependencies: [
+          "waymark", "HTTPServer", "Points", "TestSupport", logging,
+          .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        ],
+        swiftSettings: strict
+      ),
+      .testTarget(
+        name: "EndToEndTests",
+        dependencies: ["waymark", "Geo", "PlaceFormats", "Points", "TestSupport"],
+        swiftSettings: strict
+      ),
+    ],
   ].flatMap { $0 },
   swiftLanguageModes: [.v6]
 )

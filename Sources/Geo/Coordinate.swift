@@ -3,7 +3,7 @@
 /// A value of this type is always valid: both numbers are finite, the latitude is within -90…90 and the longitude
 /// within -180…180. Nothing past its construction checks them again. -180 and 180 name the same meridian and are both
 /// kept as given.
-public struct Coordinate: Hashable, Sendable {
+public struct Coordinate: Hashable, Sendable, BitwiseCopyable {
   /// Degrees north of the equator, -90…90.
   public let latitude: Double
 

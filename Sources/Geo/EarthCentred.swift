@@ -2,7 +2,7 @@
 ///
 /// x points to (0, 0), y to 90 degrees east on the equator, z to the north pole. It has no seams: the poles and the
 /// antimeridian are places like any other.
-public struct EarthCentred: Hashable, Sendable {
+public struct EarthCentred: Hashable, Sendable, BitwiseCopyable {
   /// Metres towards latitude 0, longitude 0.
   public let x: Double
   /// Metres towards latitude 0, longitude 90.

@@ -39,10 +39,15 @@ struct InverseGeodesic {
     }
     self.first = first
     self.second = second
-    let degrees = abs(start.longitude - end.longitude)
+    let degrees = abs(Self.uniqueLongitude(start) - Self.uniqueLongitude(end))
     degreesEast = degrees > 180 ? 360 - degrees : degrees
     radiansEast = degreesEast * (.pi / 180)
     east = Angle(degrees: degreesEast)
+  }
+
+  /// The longitude by the one of its names that makes a spot's distances the same to the last bit.
+  private static func uniqueLongitude(_ coordinate: Coordinate) -> Double {
+    coordinate.longitude == -180 ? 180 : coordinate.longitude
   }
 
   private static func reducedLatitude(_ degrees: Double) -> Angle {

@@ -54,12 +54,31 @@ public struct HTTPRequest: Sendable {
     remoteAddress: SocketAddress? = nil,
     logger: Logger? = nil
   ) {
-    let parts = RequestTarget(target)
+    self.init(
+      method: method,
+      target: RequestTarget(target),
+      headers: headers,
+      body: body,
+      id: id ?? RequestID.accepted(from: headers) ?? RequestID.random(),
+      remoteAddress: remoteAddress,
+      logger: logger
+    )
+  }
+
+  init(
+    method: HTTPMethod,
+    target: RequestTarget,
+    headers: HTTPHeaders,
+    body: HTTPRequestBody,
+    id: String,
+    remoteAddress: SocketAddress?,
+    logger: Logger?
+  ) {
     self.method = method
-    self.path = parts.path
-    self.query = parts.query
+    self.path = target.path
+    self.query = target.query
     self.headers = headers
-    self.id = id ?? RequestID.accepted(from: headers) ?? RequestID.random()
+    self.id = id
     self.remoteAddress = remoteAddress
     self.body = body
     self.baseLogger = logger

@@ -51,17 +51,14 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
     if let limit, let announcedLength, announcedLength > limit { throw .tooLarge(limit: limit) }
   }
 
-  /// The whole body.
+  /// The whole body, up to its ``limit``.
   ///
-  /// - Parameter limit: how many bytes are taken; by default ``limit``.
   /// - Throws: ``HTTPBodyError``; at once when the announced length is too much.
-  public func collect(upTo limit: Int? = nil) async throws(HTTPBodyError) -> ByteBuffer {
-    var body = self
-    if let limit { body.limit = limit }
-    try body.checkAnnouncedLength()
+  public func collect() async throws(HTTPBodyError) -> ByteBuffer {
+    try checkAnnouncedLength()
     if case .bytes(let bytes) = source { return bytes }
     var whole = ByteBuffer()
-    var pieces = body.makeAsyncIterator()
+    var pieces = makeAsyncIterator()
     while let piece = try await pieces.next(isolation: #isolation) {
       if whole.readableBytes == 0 {
         whole = piece
@@ -70,6 +67,15 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
       }
     }
     return whole
+  }
+
+  /// The whole body, up to a limit that replaces its own.
+  ///
+  /// - Throws: ``HTTPBodyError``; at once when the announced length is too much.
+  public func collect(upTo limit: Int) async throws(HTTPBodyError) -> ByteBuffer {
+    var body = self
+    body.limit = limit
+    return try await body.collect()
   }
 
   /// Starts to read. A body can be read once; a second iterator goes on where the first one stopped.

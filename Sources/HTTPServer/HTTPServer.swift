@@ -1,20 +1,23 @@
 import Logging
 import NIOCore
+import NIOExtras
+import NIOHTTP1
 import NIOPosix
+import Synchronization
 
 /// A server of HTTP/1.1 on a listening socket.
 public final class HTTPServer: Sendable {
   /// The address it listens on, with the port the system chose where the configuration said 0.
   public let localAddress: SocketAddress
 
-  init(localAddress: SocketAddress) {
-    self.localAddress = localAddress
-  }
+  private let group: MultiThreadedEventLoopGroup
+  private let context: ServerContext
+  private let lifecycle: Mutex<Lifecycle>
 
   /// The port it listens on.
   public var port: Int { localAddress.port ?? 0 }
 
-  /// Listens, and answers from now on.
+  /// Listens, and answers from now on until it is shut down.
   ///
   /// - Parameters:
   ///   - configuration: where, and what clients may do.
@@ -26,17 +29,149 @@ public final class HTTPServer: Sendable {
     responder: some HTTPResponder,
     logger: Logger
   ) async throws -> HTTPServer {
-    fatalError()
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads ?? System.coreCount)
+    let context = ServerContext(
+      configuration: configuration,
+      responder: responder,
+      logger: logger,
+      eventLoop: group.next()
+    )
+    do {
+      return try await HTTPServer(group: group, context: context)
+    } catch {
+      try? await context.endGrace().get()
+      try? await group.shutdownGracefully()
+      throw error
+    }
+  }
+
+  private init(group: MultiThreadedEventLoopGroup, context: ServerContext) async throws {
+    let quiescing = ServerQuiescingHelper(group: group)
+    let channel = try await ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: Int32(context.configuration.backlog))
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(quiescing.makeServerChannelHandler(channel: channel))
+        }
+      }
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelInitializer { channel in Self.configure(channel, context: context) }
+      .bind(host: context.configuration.host, port: context.configuration.port)
+      .get()
+    guard let address = channel.localAddress else { throw ChannelError.unknownLocalAddress }
+    self.group = group
+    self.context = context
+    self.localAddress = address
+    self.lifecycle = Mutex(Lifecycle(phase: .serving(quiescing)))
+  }
+
+  private static func configure(_ channel: any Channel, context: ServerContext) -> EventLoopFuture<Void> {
+    let admission = context.admitConnection()
+    channel.closeFuture.whenComplete { _ in context.connectionEnded() }
+    guard admission != .drop else { return channel.close() }
+    return channel.eventLoop.makeCompletedFuture {
+      let decoder = ByteToMessageHandler(RequestDecoder(limits: context.configuration.limits))
+      let handler = ConnectionHandler(
+        server: context,
+        eventLoop: channel.eventLoop,
+        isRefused: admission == .refuse
+      )
+      try channel.pipeline.syncOperations.addHandlers(decoder, handler)
+    }
+  }
+}
+
+// MARK: The end
+
+extension HTTPServer {
+  fileprivate struct Lifecycle {
+    enum Phase {
+      /// The helper needs the event loops even to be let go of: it must not outlive them.
+      case serving(ServerQuiescingHelper)
+      /// The promise ends the drain, whoever keeps it first: the last connection, or a grace period's end.
+      case draining(EventLoopPromise<Void>)
+      case closing
+      case ended
+    }
+
+    var phase: Phase
+    var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
   /// Returns when the server is shut down and the last connection has ended.
   ///
   /// Cancelling the task that waits shuts the server down without grace.
-  public func run() async throws {
+  public func run() async {
+    await withTaskCancellationHandler {
+      await ended()
+    } onCancel: {
+      Task { await shutdown(gracePeriod: .zero) }
+    }
   }
 
   /// Drains the server: new connections are refused, idle ones are closed, and requests in flight are answered and
   /// their connections closed. What is left when the grace period ends is cut. Returns when all have ended.
+  ///
+  /// A call while another one drains can only shorten the grace.
   public func shutdown(gracePeriod: Duration = .seconds(8)) async {
+    guard let drained = beginDrain(gracePeriod: gracePeriod) else { return await ended() }
+    try? await drained.get()
+    lifecycle.withLock { $0.phase = .closing }
+    await endEventLoops()
+    let waiting = lifecycle.withLock { lifecycle in
+      lifecycle.phase = .ended
+      return lifecycle.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// Cuts what is left, and ends the threads once no responder can ask them for anything. Responders that go on though
+  /// they are cancelled are waited for a moment only; then the threads end when they do.
+  private func endEventLoops() async {
+    let lastRequestEnded = context.endGrace()
+    let isOver = group.next().makePromise(of: Bool.self)
+    lastRequestEnded.whenComplete { _ in isOver.succeed(true) }
+    group.next().scheduleTask(in: .seconds(1)) { isOver.succeed(false) }
+    if (try? await isOver.futureResult.get()) == true {
+      try? await group.shutdownGracefully()
+    } else {
+      lastRequestEnded.whenComplete { [group] _ in group.shutdownGracefully { _ in } }
+    }
+  }
+
+  /// Begins to drain, or shortens the grace of the drain that is on. Answers what the first caller waits for.
+  private func beginDrain(gracePeriod: Duration) -> EventLoopFuture<Void>? {
+    lifecycle.withLock { lifecycle in
+      switch lifecycle.phase {
+      case .serving(let quiescing):
+        let promise = group.next().makePromise(of: Void.self)
+        lifecycle.phase = .draining(promise)
+        end(promise, after: gracePeriod)
+        quiescing.initiateShutdown(promise: promise)
+        return promise.futureResult
+      case .draining(let promise):
+        end(promise, after: gracePeriod)
+        return nil
+      case .closing, .ended:
+        return nil
+      }
+    }
+  }
+
+  private func end(_ drain: EventLoopPromise<Void>, after gracePeriod: Duration) {
+    group.next().scheduleTask(in: TimeAmount(gracePeriod)) { drain.fail(ChannelError.eof) }
+  }
+
+  private func ended() async {
+    await withCheckedContinuation { continuation in
+      let isEnded = lifecycle.withLock { lifecycle in
+        if case .ended = lifecycle.phase { return true }
+        lifecycle.waiting.append(continuation)
+        return false
+      }
+      if isEnded { continuation.resume() }
+    }
   }
 }

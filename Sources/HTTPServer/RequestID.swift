@@ -2,11 +2,11 @@ import NIOHTTP1
 
 /// How requests are named.
 enum RequestID {
-  static let headerName = "x-request-id"
+  static let headerName: StaticString = "x-request-id"
 
   /// The client's own id where it is one that can be repeated in headers and logs.
   static func accepted(from headers: HTTPHeaders) -> String? {
-    guard let id = headers.first(name: headerName), isAcceptable(id) else { return nil }
+    guard let id = headers.first(name: "\(headerName)"), isAcceptable(id) else { return nil }
     return id
   }
 

@@ -8,25 +8,36 @@ struct RequestTarget {
 
   /// Splits a target in origin form, absolute form (scheme and authority are dropped) or asterisk form.
   init(_ target: String) {
-    let utf8 = target.utf8
-    var start = utf8.startIndex
-    if utf8.first != UInt8(ascii: "/"), let authority = Self.endOfScheme(in: target) {
-      start = utf8[authority...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? utf8.endIndex
+    let whole = target[...]
+    var rest = whole
+    if whole.utf8.first != UInt8(ascii: "/"), let authority = Self.afterScheme(of: whole) {
+      let end = authority.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
+      rest = authority[(end ?? authority.endIndex)...]
     }
-    let end = utf8[start...].firstIndex(of: UInt8(ascii: "?"))
-    let path = target[start..<(end ?? utf8.endIndex)]
-    self.path = path.isEmpty && start != utf8.startIndex ? "/" : path
-    self.query = end.map { target[utf8.index(after: $0)...] }
+    let length = Self.lengthOfPath(rest)
+    let end = rest.utf8.index(rest.startIndex, offsetBy: length)
+    let path = rest[..<end]
+    self.path = path.isEmpty && rest.startIndex != whole.startIndex ? "/" : path
+    self.query = end == rest.endIndex ? nil : rest[rest.utf8.index(after: end)...]
   }
 
   /// Whether the path is one that a server can look up.
   var isValid: Bool { path.utf8.first == UInt8(ascii: "/") || path == "*" }
 
-  /// Where the authority begins in `http://authority/path`, or `nil` for another form.
-  private static func endOfScheme(in target: String) -> String.Index? {
-    let lowered = target.prefix(8).lowercased()
-    if lowered.hasPrefix("http://") { return target.utf8.index(target.startIndex, offsetBy: 7) }
-    if lowered.hasPrefix("https://") { return target.utf8.index(target.startIndex, offsetBy: 8) }
+  /// How many bytes stand before the `?`.
+  private static func lengthOfPath(_ target: Substring) -> Int {
+    let questionMark = UInt8(ascii: "?")
+    let length = target.utf8.withContiguousStorageIfAvailable { bytes in
+      bytes.firstIndex(of: questionMark) ?? bytes.count
+    }
+    return length ?? target.utf8.prefix { $0 != questionMark }.count
+  }
+
+  /// What follows `http://` or `https://`, or `nil` for another form.
+  private static func afterScheme(of target: Substring) -> Substring? {
+    let start = target.prefix(8).lowercased()
+    if start.hasPrefix("http://") { return target[target.utf8.index(target.startIndex, offsetBy: 7)...] }
+    if start.hasPrefix("https://") { return target[target.utf8.index(target.startIndex, offsetBy: 8)...] }
     return nil
   }
 }

@@ -14,7 +14,7 @@ import NIOHTTP1
 public struct Router: HTTPResponder {
   /// Answers a request of a route.
   public typealias Handler =
-    @Sendable (_ request: HTTPRequest, _ parameters: PathParameters) async throws ->
+    nonisolated(nonsending) @Sendable (_ request: HTTPRequest, _ parameters: PathParameters) async throws ->
     HTTPResponse
 
   /// How long a request's body may be.
@@ -110,7 +110,7 @@ public struct Router: HTTPResponder {
 
 extension Router {
   /// The answer to the request; see ``Router``.
-  public func respond(to request: HTTPRequest) async -> HTTPResponse {
+  nonisolated(nonsending) public func respond(to request: HTTPRequest) async -> HTTPResponse {
     var response: HTTPResponse
     do throws(Problem) {
       let (route, values) = try find(request.path)
@@ -123,7 +123,7 @@ extension Router {
     return response
   }
 
-  private func respond(
+  nonisolated(nonsending) private func respond(
     to request: HTTPRequest,
     route: Route,
     values: [(name: String, rawValue: Substring)]

@@ -1,136 +1,196 @@
-/// Why bytes are not a JSON text.
-public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// How many bytes stand before the place where reading stopped.
-  public let offset: Int
-
-  /// What was wrong there, for a user.
-  public let reason: String
-
-  /// What a user is told.
-  public var description: String { "not valid JSON at byte \(offset): \(reason)" }
-}
-
-/// Reads one JSON text (RFC 8259) from bytes in memory.
+/// Reads one JSON text (RFC 8259) from bytes in memory, value by value, without building what is not asked for.
 ///
 /// It is strict: UTF-8 only, no byte-order mark, no trailing commas, nothing after the value but white space, no lone
-/// surrogates in escapes. Time is linear in the length, the stack is bounded by `maximumDepth`.
+/// surrogates in escapes. Time is linear in the length, the stack is bounded by the depth allowed.
+///
+/// A caller asks what comes next and takes it: ``enterObject()`` and then ``nextMember()`` until it gives `nil`, each
+/// followed by one call that takes the member's value; likewise for arrays; ``finish()`` at the end. The bytes must
+/// outlive the reader and every ``Text`` it gives.
 public struct JSONReader {
-  private let bytes: UnsafeBufferPointer<UInt8>
-  private let maximumDepth: Int
-  private var position = 0
+  /// How many arrays and objects may be open at once where nothing is said.
+  public static let defaultMaximumDepth = 64
 
-  private init(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int) {
+  let bytes: UnsafeBufferPointer<UInt8>
+  let maximumDepth: Int
+
+  /// How many bytes have been read.
+  public internal(set) var position = 0
+
+  /// How many arrays and objects are open.
+  private var depth = 0
+
+  /// Whether the innermost array or object was entered and nothing of it was read yet.
+  private var isAtStart = false
+
+  /// Makes a reader of bytes that outlive it.
+  ///
+  /// - Parameter maximumDepth: how many arrays and objects may be open at once.
+  public init(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = defaultMaximumDepth) {
     self.bytes = bytes
     self.maximumDepth = maximumDepth
   }
 
-  /// Reads the value that the bytes are.
-  ///
-  /// - Parameter maximumDepth: how many arrays and objects may be open at once.
-  /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
-  public static func value(
-    of bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = 64
-  ) throws(JSONError) -> JSONValue {
-    var reader = JSONReader(bytes, maximumDepth: maximumDepth)
-    reader.skipWhiteSpace()
-    let value = try reader.readValue(depth: 0)
-    reader.skipWhiteSpace()
-    guard reader.position == bytes.count else { throw reader.error("something follows the value") }
-    return value
+  func error(_ reason: String) -> JSONError { JSONError(offset: position, reason: reason) }
+}
+
+// MARK: What comes next
+
+extension JSONReader {
+  /// What a value is, as its first byte tells.
+  public enum Kind: Hashable, Sendable {
+    case null, boolean, number, string, array, object
   }
 
-  /// Reads the value that the bytes are.
+  /// What the value that stands next is; it is not read.
   ///
-  /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
-  public static func value(of bytes: some Collection<UInt8>, maximumDepth: Int = 64) throws(JSONError) -> JSONValue {
-    let result = bytes.withContiguousStorageIfAvailable { buffer in
-      Result { () throws(JSONError) in try value(of: buffer, maximumDepth: maximumDepth) }
-    }
-    return try (result ?? Array(bytes).withUnsafeBufferPointer { buffer in
-      Result { () throws(JSONError) in try value(of: buffer, maximumDepth: maximumDepth) }
-    }).get()
-  }
-
-  // MARK: Values
-
-  private mutating func readValue(depth: Int) throws(JSONError) -> JSONValue {
+  /// - Throws: ``JSONError`` when no value can start here.
+  public mutating func nextKind() throws(JSONError) -> Kind {
+    skipWhiteSpace()
     guard position < bytes.count else { throw error("the text ends where a value should stand") }
     switch bytes[position] {
-    case UInt8(ascii: "{"):
-      return try readObject(depth: depth)
-    case UInt8(ascii: "["):
-      return try readArray(depth: depth)
-    case UInt8(ascii: "\""):
-      return .string(try readString())
-    case UInt8(ascii: "t"):
-      try read(literal: "true")
-      return .bool(true)
-    case UInt8(ascii: "f"):
-      try read(literal: "false")
-      return .bool(false)
-    case UInt8(ascii: "n"):
-      try read(literal: "null")
-      return .null
-    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-      return .number(try readNumber())
-    default:
-      throw error("a value cannot start here")
+    case UInt8(ascii: "{"): return .object
+    case UInt8(ascii: "["): return .array
+    case UInt8(ascii: "\""): return .string
+    case UInt8(ascii: "t"), UInt8(ascii: "f"): return .boolean
+    case UInt8(ascii: "n"): return .null
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number
+    default: throw error("a value cannot start here")
     }
   }
 
-  private mutating func readObject(depth: Int) throws(JSONError) -> JSONValue {
-    guard depth < maximumDepth else { throw error("nested more than \(maximumDepth) deep") }
-    position += 1
-    var members: [JSONValue.Member] = []
+  /// Makes sure that nothing but white space is left.
+  ///
+  /// - Throws: ``JSONError`` when there is something.
+  public mutating func finish() throws(JSONError) {
     skipWhiteSpace()
-    if take("}") { return .object(members) }
-    repeat {
-      skipWhiteSpace()
-      guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
-        throw error("a member's name must be a string")
+    guard position == bytes.count else { throw error("something follows the value") }
+  }
+}
+
+// MARK: Objects and arrays
+
+extension JSONReader {
+  /// Enters the object that stands next.
+  ///
+  /// - Throws: ``JSONError`` when none does, or it is nested too deeply.
+  public mutating func enterObject() throws(JSONError) {
+    skipWhiteSpace()
+    guard position < bytes.count, bytes[position] == UInt8(ascii: "{") else { throw error("an object must stand here") }
+    try open()
+  }
+
+  /// Reads the next member's name, so that its value stands next; `nil` when the object has ended and is left.
+  ///
+  /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
+  public mutating func nextMember() throws(JSONError) -> Text? {
+    skipWhiteSpace()
+    if isAtStart {
+      isAtStart = false
+      if take(UInt8(ascii: "}")) {
+        depth -= 1
+        return nil
       }
-      let name = try readString()
+    } else {
+      guard take(UInt8(ascii: ",")) else {
+        guard take(UInt8(ascii: "}")) else { throw error("an object must go on with a comma or end") }
+        depth -= 1
+        return nil
+      }
       skipWhiteSpace()
-      guard take(":") else { throw error("a colon must follow a member's name") }
-      skipWhiteSpace()
-      members.append(.init(name: name, value: try readValue(depth: depth + 1)))
-      skipWhiteSpace()
-    } while take(",")
-    guard take("}") else { throw error("an object must go on with a comma or end") }
-    return .object(members)
-  }
-
-  private mutating func readArray(depth: Int) throws(JSONError) -> JSONValue {
-    guard depth < maximumDepth else { throw error("nested more than \(maximumDepth) deep") }
-    position += 1
-    var elements: [JSONValue] = []
+    }
+    guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
+      throw error("a member's name must be a string")
+    }
+    let name = try readString()
     skipWhiteSpace()
-    if take("]") { return .array(elements) }
-    repeat {
-      skipWhiteSpace()
-      elements.append(try readValue(depth: depth + 1))
-      skipWhiteSpace()
-    } while take(",")
-    guard take("]") else { throw error("an array must go on with a comma or end") }
-    return .array(elements)
+    guard take(UInt8(ascii: ":")) else { throw error("a colon must follow a member's name") }
+    skipWhiteSpace()
+    return name
   }
 
-  private mutating func readNumber() throws(JSONError) -> String {
+  /// Enters the array that stands next.
+  ///
+  /// - Throws: ``JSONError`` when none does, or it is nested too deeply.
+  public mutating func enterArray() throws(JSONError) {
+    skipWhiteSpace()
+    guard position < bytes.count, bytes[position] == UInt8(ascii: "[") else { throw error("an array must stand here") }
+    try open()
+  }
+
+  /// Whether an element stands next; `false` when the array has ended and is left.
+  ///
+  /// - Throws: ``JSONError`` when neither is so.
+  public mutating func nextElement() throws(JSONError) -> Bool {
+    skipWhiteSpace()
+    if isAtStart {
+      isAtStart = false
+      if take(UInt8(ascii: "]")) {
+        depth -= 1
+        return false
+      }
+    } else {
+      guard take(UInt8(ascii: ",")) else {
+        guard take(UInt8(ascii: "]")) else { throw error("an array must go on with a comma or end") }
+        depth -= 1
+        return false
+      }
+      skipWhiteSpace()
+    }
+    return true
+  }
+
+  private mutating func open() throws(JSONError) {
+    guard depth < maximumDepth else { throw error("nested more than \(maximumDepth) deep") }
+    depth += 1
+    position += 1
+    isAtStart = true
+  }
+}
+
+// MARK: Numbers, literals and bytes
+
+extension JSONReader {
+  /// Reads the number that stands next and gives its text; ``DecimalText/value(of:)`` tells how much it is.
+  ///
+  /// - Throws: ``JSONError`` when what stands next is not a number.
+  public mutating func readNumber() throws(JSONError) -> UnsafeBufferPointer<UInt8> {
+    skipWhiteSpace()
     let start = position
-    _ = take("-")
-    if !take("0") { try readDigits() }
-    if take(".") { try readDigits() }
-    if take("e") || take("E") {
-      if !take("+") { _ = take("-") }
+    _ = take(UInt8(ascii: "-"))
+    if !take(UInt8(ascii: "0")) { try readDigits() }
+    if take(UInt8(ascii: ".")) { try readDigits() }
+    if take(UInt8(ascii: "e")) || take(UInt8(ascii: "E")) {
+      if !take(UInt8(ascii: "+")) { _ = take(UInt8(ascii: "-")) }
       try readDigits()
     }
-    return String(decoding: bytes[start..<position], as: UTF8.self)
+    return UnsafeBufferPointer(rebasing: bytes[start..<position])
   }
 
   private mutating func readDigits() throws(JSONError) {
     let start = position
     while position < bytes.count, bytes[position] &- UInt8(ascii: "0") < 10 { position += 1 }
     guard position > start else { throw error("a digit is missing") }
+  }
+
+  /// Reads `true` or `false`, which stands next.
+  ///
+  /// - Throws: ``JSONError`` when neither does.
+  public mutating func readBoolean() throws(JSONError) -> Bool {
+    skipWhiteSpace()
+    if position < bytes.count, bytes[position] == UInt8(ascii: "t") {
+      try read(literal: "true")
+      return true
+    }
+    try read(literal: "false")
+    return false
+  }
+
+  /// Reads `null`, which stands next.
+  ///
+  /// - Throws: ``JSONError`` when it does not.
+  public mutating func readNull() throws(JSONError) {
+    skipWhiteSpace()
+    try read(literal: "null")
   }
 
   private mutating func read(literal: StaticString) throws(JSONError) {
@@ -142,98 +202,7 @@ public struct JSONReader {
     }
   }
 
-  // MARK: Strings
-
-  private mutating func readString() throws(JSONError) -> String {
-    let start = position + 1
-    position = start
-    while position < bytes.count {
-      switch bytes[position] {
-      case UInt8(ascii: "\""):
-        let text = try string(in: start..<position)
-        position += 1
-        return text
-      case UInt8(ascii: "\\"):
-        return try readEscapedString(from: start)
-      case 0..<0x20:
-        throw error("a control character must be escaped")
-      default:
-        position += 1
-      }
-    }
-    throw error("a string does not end")
-  }
-
-  private mutating func readEscapedString(from start: Int) throws(JSONError) -> String {
-    var text: [UInt8] = Array(bytes[start..<position])
-    while position < bytes.count {
-      let byte = bytes[position]
-      position += 1
-      switch byte {
-      case UInt8(ascii: "\""):
-        guard let string = String(validating: text, as: UTF8.self) else { throw error("a string is not UTF-8") }
-        return string
-      case UInt8(ascii: "\\"):
-        text.append(contentsOf: Unicode.UTF8.encode(try readEscape()) ?? Unicode.UTF8.encodedReplacementCharacter)
-      case 0..<0x20:
-        position -= 1
-        throw error("a control character must be escaped")
-      default:
-        text.append(byte)
-      }
-    }
-    throw error("a string does not end")
-  }
-
-  private mutating func readEscape() throws(JSONError) -> Unicode.Scalar {
-    guard position < bytes.count else { throw error("a string does not end") }
-    let byte = bytes[position]
-    position += 1
-    switch byte {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(byte)
-    case UInt8(ascii: "b"): return "\u{8}"
-    case UInt8(ascii: "f"): return "\u{C}"
-    case UInt8(ascii: "n"): return "\n"
-    case UInt8(ascii: "r"): return "\r"
-    case UInt8(ascii: "t"): return "\t"
-    case UInt8(ascii: "u"): return try readUnicodeEscape()
-    default: throw error("no such escape in a string")
-    }
-  }
-
-  private mutating func readUnicodeEscape() throws(JSONError) -> Unicode.Scalar {
-    let first = try readHexadecimalUnit()
-    if let scalar = Unicode.Scalar(first) { return scalar }
-    guard UTF16.isLeadSurrogate(UInt16(first)), take("\\"), take("u") else {
-      throw error("half of a surrogate pair stands alone")
-    }
-    let second = try readHexadecimalUnit()
-    guard UTF16.isTrailSurrogate(UInt16(second)),
-      let scalar = Unicode.Scalar(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
-    else { throw error("half of a surrogate pair stands alone") }
-    return scalar
-  }
-
-  private mutating func readHexadecimalUnit() throws(JSONError) -> UInt32 {
-    var unit: UInt32 = 0
-    for _ in 0..<4 {
-      guard position < bytes.count, let digit = Character(Unicode.Scalar(bytes[position])).hexDigitValue else {
-        throw error("four hexadecimal digits must follow \\u")
-      }
-      unit = unit << 4 | UInt32(digit)
-      position += 1
-    }
-    return unit
-  }
-
-  private func string(in range: Range<Int>) throws(JSONError) -> String {
-    guard let text = String(validating: bytes[range], as: UTF8.self) else { throw error("a string is not UTF-8") }
-    return text
-  }
-
-  // MARK: Bytes
-
-  private mutating func skipWhiteSpace() {
+  mutating func skipWhiteSpace() {
     while position < bytes.count {
       switch bytes[position] {
       case 0x20, 0x09, 0x0A, 0x0D: position += 1
@@ -242,11 +211,9 @@ public struct JSONReader {
     }
   }
 
-  private mutating func take(_ character: Unicode.Scalar) -> Bool {
-    guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
+  mutating func take(_ byte: UInt8) -> Bool {
+    guard position < bytes.count, bytes[position] == byte else { return false }
     position += 1
     return true
   }
-
-  private func error(_ reason: String) -> JSONError { JSONError(offset: position, reason: reason) }
 }

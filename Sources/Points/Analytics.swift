@@ -30,6 +30,7 @@ public struct Search: Hashable, Sendable {
       longitudeHundredths = Int32((coordinate.longitude * 100).rounded())
     }
 
+    /// Whether the cell is south of the other, or as far north and west of it.
     public static func < (left: Cell, right: Cell) -> Bool {
       (left.latitudeHundredths, left.longitudeHundredths) < (right.latitudeHundredths, right.longitudeHundredths)
     }

@@ -82,6 +82,7 @@ public protocol PointImporter: Sendable {
   ///   - dryRun: whether only to say what would be done.
   /// - Throws: ``PointStoreError``, or what the sequence throws; nothing has been taken then.
   func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, dryRun: Bool
+    _ batches: Batches,
+    dryRun: Bool
   ) async throws -> ImportReport where Batches.Element == [ImportRow]
 }

@@ -90,7 +90,11 @@ public struct Place: Hashable, Sendable {
 
   /// Takes a description that a store kept, without checking the rules again.
   public init(
-    storedName name: String, category: String?, coordinate: Coordinate, tags: Tags, origin: Origin?
+    storedName name: String,
+    category: String?,
+    coordinate: Coordinate,
+    tags: Tags,
+    origin: Origin?
   ) {
     self.name = name
     self.category = category
@@ -102,6 +106,8 @@ public struct Place: Hashable, Sendable {
 
 extension String {
   fileprivate func trimmingWhiteSpace() -> String {
+    // Most texts begin and end with printable ASCII, which needs no look at Unicode's tables.
+    if let first = utf8.first, let last = utf8.last, 0x21..<0x7F ~= first, 0x21..<0x7F ~= last { return self }
     let scalars = unicodeScalars
     guard let first = scalars.first, let last = scalars.last else { return self }
     if !first.properties.isWhitespace, !last.properties.isWhitespace { return self }
@@ -116,7 +122,16 @@ extension String {
       let length = unicodeScalars.count
       if length > maximumLength { return "must have at most \(maximumLength) characters, got \(length)" }
     }
-    let hasControl = unicodeScalars.contains { $0.properties.generalCategory == .control }
-    return hasControl ? "must not contain control characters" : nil
+    return hasControlCharacters ? "must not contain control characters" : nil
+  }
+
+  /// Whether a scalar is of the general category Cc: U+0000 to U+001F and U+007F to U+009F, now and for ever.
+  private var hasControlCharacters: Bool {
+    var previous: UInt8 = 0
+    for byte in utf8 {
+      if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return true }
+      previous = byte
+    }
+    return false
   }
 }

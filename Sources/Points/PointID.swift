@@ -1,7 +1,7 @@
 /// What a point of interest is known by: a UUID (RFC 9562), version 7 where the service gives it.
 ///
 /// The order is that of the bytes, which is also PostgreSQL's; ids made later sort later.
-public struct PointID: Hashable, Sendable {
+public struct PointID: Hashable, Sendable, BitwiseCopyable {
   /// The first eight bytes, most significant first.
   public let high: UInt64
 
@@ -53,6 +53,7 @@ public struct PointID: Hashable, Sendable {
 }
 
 extension PointID: Comparable {
+  /// Whether the left one's bytes come first.
   @inlinable
   public static func < (left: PointID, right: PointID) -> Bool {
     left.high != right.high ? left.high < right.high : left.low < right.low
@@ -62,9 +63,14 @@ extension PointID: Comparable {
 extension PointID: LosslessStringConvertible {
   /// Reads the 36 characters of a UUID, in either case; `nil` for anything else.
   public init?(_ description: String) {
+    self.init(utf8: description.utf8)
+  }
+
+  /// Reads the 36 characters of a UUID, in either case, from their bytes; `nil` for anything else.
+  public init?(utf8 bytes: some Sequence<UInt8>) {
     var halves: (UInt64, UInt64) = (0, 0)
     var length = 0
-    for byte in description.utf8 {
+    for byte in bytes {
       switch length {
       case 8, 13, 18, 23:
         guard byte == UInt8(ascii: "-") else { return nil }
@@ -94,17 +100,31 @@ extension PointID: LosslessStringConvertible {
   /// Writes ``description`` as ASCII; there must be room for ``textLength`` bytes.
   @inlinable
   public func write(to bytes: UnsafeMutablePointer<UInt8>) {
-    var position = 0
-    for index in 0..<32 {
-      if index == 8 || index == 12 || index == 16 || index == 20 {
-        bytes[position] = UInt8(ascii: "-")
-        position += 1
-      }
-      let half = index < 16 ? high : low
-      let digit = UInt8(truncatingIfNeeded: half >> UInt64(60 - 4 * (index & 15))) & 15
-      bytes[position] = digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
-      position += 1
-    }
+    let dash = UInt8(ascii: "-")
+    let text = UnsafeMutableRawPointer(bytes)
+    let (second, third) = (Self.hexadecimal(of: high & 0xFFFF_FFFF), Self.hexadecimal(of: low >> 32))
+    text.storeBytes(of: Self.hexadecimal(of: high >> 32).bigEndian, as: UInt64.self)
+    bytes[8] = dash
+    text.storeBytes(of: UInt32(truncatingIfNeeded: second >> 32).bigEndian, toByteOffset: 9, as: UInt32.self)
+    bytes[13] = dash
+    text.storeBytes(of: UInt32(truncatingIfNeeded: second).bigEndian, toByteOffset: 14, as: UInt32.self)
+    bytes[18] = dash
+    text.storeBytes(of: UInt32(truncatingIfNeeded: third >> 32).bigEndian, toByteOffset: 19, as: UInt32.self)
+    bytes[23] = dash
+    text.storeBytes(of: UInt32(truncatingIfNeeded: third).bigEndian, toByteOffset: 24, as: UInt32.self)
+    text.storeBytes(of: Self.hexadecimal(of: low & 0xFFFF_FFFF).bigEndian, toByteOffset: 28, as: UInt64.self)
+  }
+
+  /// The eight hexadecimal digits of a number below 2^32 as ASCII, the first digit in the highest byte.
+  @inlinable
+  static func hexadecimal(of number: UInt64) -> UInt64 {
+    // The digits are moved apart until each has a byte of its own.
+    var digits = (number | number << 16) & 0x0000_FFFF_0000_FFFF
+    digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
+    digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
+    // Six more than ten or above carries into the next half of the byte.
+    let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+    return digits &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
   }
 
   private static func hexadecimalDigit(_ byte: UInt8) -> UInt64? {

@@ -24,7 +24,9 @@ public struct Tags: Hashable, Sendable {
   ///
   /// - Throws: ``InvalidPlace`` with a violation for each tag that breaks a rule.
   public init(_ tags: [String: String]) throws(InvalidPlace) {
-    try self.init(unique: tags.map { ($0.key, $0.value) })
+    var builder = TagsBuilder()
+    for (key, value) in tags { builder.append(key: key, value: value) }
+    self = try builder.build()
   }
 
   /// Makes tags from a JSON object of strings; of a name that stands twice the last one counts.
@@ -35,17 +37,18 @@ public struct Tags: Hashable, Sendable {
       throw InvalidPlace([.init(pointer: "/tags", detail: "must be an object of strings, got \(value.kind)")])
     }
     var violations: [PlaceViolation] = []
-    var tags: [String: String] = [:]
+    var builder = TagsBuilder()
     for member in members {
-      guard case .string(let text) = member.value else {
+      if case .string(let text) = member.value {
+        builder.append(key: member.name, value: text)
+      } else {
         violations.append(
-          .init(pointer: Self.pointer(to: member.name), detail: "must be a string, got \(member.value.kind)"))
-        continue
+          .init(pointer: Self.pointer(to: member.name), detail: "must be a string, got \(member.value.kind)")
+        )
       }
-      tags[member.name] = text
     }
     guard violations.isEmpty else { throw InvalidPlace(violations) }
-    try self.init(tags)
+    self = try builder.build()
   }
 
   /// Takes a JSON object that a store kept from ``json``, white space and order aside, without checking the rules
@@ -55,61 +58,25 @@ public struct Tags: Hashable, Sendable {
       self = .none
       return
     }
-    var pairs: [(key: String, value: String)] = []
-    pairs.reserveCapacity(members.count)
+    var builder = TagsBuilder()
     for member in members {
-      if case .string(let text) = member.value { pairs.append((member.name, text)) }
+      if case .string(let text) = member.value { builder.append(key: member.name, value: text) }
     }
-    self.init(json: Self.json(of: pairs))
+    self = builder.buildStored()
   }
 
-  private init(unique pairs: [(key: String, value: String)]) throws(InvalidPlace) {
-    var violations: [PlaceViolation] = []
-    if pairs.count > Self.maximumCount {
-      violations.append(
-        .init(pointer: "/tags", detail: "must have at most \(Self.maximumCount) members, got \(pairs.count)"))
-    } else {
-      for (key, value) in pairs {
-        if let detail = Self.complaint(about: key, maximumLength: Self.maximumKeyLength) {
-          violations.append(.init(pointer: Self.pointer(to: key), detail: "the key \(detail)"))
-        }
-        if let detail = Self.complaint(about: value, maximumLength: Self.maximumValueLength) {
-          violations.append(.init(pointer: Self.pointer(to: key), detail: detail))
-        }
-      }
-    }
-    guard violations.isEmpty else { throw InvalidPlace(violations) }
-    self.init(json: Self.json(of: pairs))
+  /// Takes ``json`` that a store kept to the byte, without looking at it again.
+  public init(storedJSON json: String) {
+    self.init(json: json)
   }
 
-  private init(json: String) {
+  init(json: String) {
     self.json = json
   }
 
-  private static func complaint(about text: String, maximumLength: Int) -> String? {
-    if text.utf8.count > maximumLength {
-      let length = text.unicodeScalars.count
-      if length > maximumLength { return "must have at most \(maximumLength) characters, got \(length)" }
-    }
-    // PostgreSQL has no text with U+0000 in it.
-    return text.utf8.contains(0) ? "must not contain U+0000" : nil
-  }
-
-  private static func pointer(to key: String) -> String {
+  /// The JSON pointer to the tag of that key, which is cut where it is longer than a key may be.
+  static func pointer(to key: String) -> String {
     "/tags/" + JSONPointer.escape(String(String.UnicodeScalarView(key.unicodeScalars.prefix(maximumKeyLength))))
-  }
-
-  private static func json(of pairs: [(key: String, value: String)]) -> String {
-    guard !pairs.isEmpty else { return "{}" }
-    var bytes: [UInt8] = []
-    for (key, value) in pairs.sorted(by: { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }) {
-      bytes.append(bytes.isEmpty ? UInt8(ascii: "{") : UInt8(ascii: ","))
-      JSONString.append(key, to: &bytes)
-      bytes.append(UInt8(ascii: ":"))
-      JSONString.append(value, to: &bytes)
-    }
-    bytes.append(UInt8(ascii: "}"))
-    return String(decoding: bytes, as: UTF8.self)
   }
 }
 

@@ -1,5 +1,5 @@
 /// A moment in time: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
-public struct Timestamp: Hashable, Sendable, Comparable {
+public struct Timestamp: Hashable, Sendable, Comparable, BitwiseCopyable {
   /// Microseconds since 1970-01-01T00:00:00Z.
   public let microsecondsSinceEpoch: Int64
 
@@ -16,6 +16,7 @@ public struct Timestamp: Hashable, Sendable, Comparable {
     return remainder < 0 ? quotient - 1 : quotient
   }
 
+  /// Whether the left one is earlier.
   @inlinable
   public static func < (left: Timestamp, right: Timestamp) -> Bool {
     left.microsecondsSinceEpoch < right.microsecondsSinceEpoch
@@ -24,32 +25,55 @@ public struct Timestamp: Hashable, Sendable, Comparable {
 
 extension Timestamp: CustomStringConvertible {
   /// RFC 3339 in UTC: whole seconds, or with the digits of the fraction that are not trailing zeros.
+  ///
+  /// Outside the years 0 to 9999, which RFC 3339 ends at, the year has a sign or more digits.
   public var description: String {
-    var seconds = microsecondsSinceEpoch / 1_000_000
-    var fraction = microsecondsSinceEpoch % 1_000_000
-    if fraction < 0 {
-      fraction += 1_000_000
-      seconds -= 1
+    String(unsafeUninitializedCapacity: Self.maximumTextLength) { buffer in
+      write(to: buffer.baseAddress.unsafelyUnwrapped)
     }
-    var days = seconds / 86_400
-    var second = seconds % 86_400
-    if second < 0 {
-      second += 86_400
-      days -= 1
+  }
+
+  /// How many bytes ``write(to:)`` writes at most.
+  public static let maximumTextLength = 32
+
+  /// Writes ``description`` as ASCII and answers how many bytes it took; there must be room for
+  /// ``maximumTextLength`` bytes.
+  public func write(to bytes: UnsafeMutablePointer<UInt8>) -> Int {
+    var written = 0
+    func put(_ byte: UInt8) {
+      bytes[written] = byte
+      written += 1
     }
+    func put(_ number: Int64, width: Int) {
+      var rest = number
+      for index in stride(from: written + width - 1, through: written, by: -1) {
+        bytes[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+        rest /= 10
+      }
+      written += width
+    }
+    let (seconds, fraction) = microsecondsSinceEpoch.flooredQuotientAndRemainder(dividingBy: 1_000_000)
+    let (days, second) = seconds.flooredQuotientAndRemainder(dividingBy: 86_400)
     let (year, month, day) = Self.civil(daysSinceEpoch: days)
-    func padded(_ number: Int64, _ width: Int) -> String {
-      let digits = String(number)
-      return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
-    }
-    var text = "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
-    text += "T\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
+    if year < 0 { put(UInt8(ascii: "-")) }
+    put(abs(year), width: abs(year) < 10_000 ? 4 : 6)
+    put(UInt8(ascii: "-"))
+    put(month, width: 2)
+    put(UInt8(ascii: "-"))
+    put(day, width: 2)
+    put(UInt8(ascii: "T"))
+    put(second / 3600, width: 2)
+    put(UInt8(ascii: ":"))
+    put(second / 60 % 60, width: 2)
+    put(UInt8(ascii: ":"))
+    put(second % 60, width: 2)
     if fraction > 0 {
-      var digits = padded(fraction, 6)
-      while digits.hasSuffix("0") { digits.removeLast() }
-      text += "." + digits
+      put(UInt8(ascii: "."))
+      put(fraction, width: 6)
+      while bytes[written - 1] == UInt8(ascii: "0") { written -= 1 }
     }
-    return text + "Z"
+    put(UInt8(ascii: "Z"))
+    return written
   }
 
   /// The date in the proleptic Gregorian calendar, counted in eras of 400 years that begin on the first of March, so
@@ -65,5 +89,13 @@ extension Timestamp: CustomStringConvertible {
     let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
     let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+  }
+}
+
+extension Int64 {
+  /// The quotient rounded down, and the remainder, which is not negative; the divisor is positive.
+  fileprivate func flooredQuotientAndRemainder(dividingBy divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
   }
 }

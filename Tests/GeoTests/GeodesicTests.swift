@@ -74,6 +74,17 @@ import Testing
     }
   }
 
+  @Test(arguments: [-71.5, 0, 50.01078781334113, 89.9])
+  func meridianOf180DegreesIsAsFarByEitherName(latitude: Double) throws {
+    let center = try Coordinate(latitude: latitude, longitude: -166.15693640620108)
+    for other in [-60.0, -0.0, 0, 12.25, 90] {
+      let east = Geodesic.distanceMetres(from: center, to: try Coordinate(latitude: other, longitude: 180))
+      let west = Geodesic.distanceMetres(from: center, to: try Coordinate(latitude: other, longitude: -180))
+
+      #expect(east.bitPattern == west.bitPattern)
+    }
+  }
+
   @Test func distanceIsANumberWithinBoundsOnAGridOfEveryAwkwardAngle() throws {
     let latitudes = [
       -90, -89.999_999_999_999, -60, -45, -1e-9, -0.0, 0, Double.leastNonzeroMagnitude, 30, 45, 60, 89.5, 90,
@@ -102,6 +113,23 @@ import Testing
       #expect(Geodesic.greatestDistanceMetres(chordMetres: chord) >= metres, "\(pair.testDescription)")
       #expect(Geodesic.leastChordMetres(distanceMetres: metres) <= chord, "\(pair.testDescription)")
       #expect(Geodesic.greatestChordMetres(distanceMetres: metres) >= chord, "\(pair.testDescription)")
+    }
+  }
+
+  @Test(arguments: kinds)
+  func estimateIsWithinItsError(kind: String) {
+    for pair in Self.reference where pair.kind == kind {
+      let (metres, error) = Geodesic.estimateMetres(from: EarthCentred(pair.start), to: EarthCentred(pair.end))
+
+      #expect(abs(metres - pair.metres) <= error, "\(pair.testDescription)")
+    }
+  }
+
+  @Test func estimateIsWithinAHundredMetresUpToHalfWayRound() {
+    for pair in Self.reference where pair.kind == "far" && pair.metres < 1e7 {
+      let (_, error) = Geodesic.estimateMetres(from: EarthCentred(pair.start), to: EarthCentred(pair.end))
+
+      #expect(error < 100, "\(pair.testDescription)")
     }
   }
 }

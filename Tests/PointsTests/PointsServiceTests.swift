@@ -1,23 +1,30 @@
 import Geo
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Points
 
 @Suite struct PointsServiceTests {
-  private let harbour = PointOfInterest(
-    id: PointID(high: 0x0199_0000_0000_7000, low: 0x8000_0000_0000_0001),
-    place: Place(
-      storedName: "Harbour", category: "pier", coordinate: try! Coordinate(latitude: 1, longitude: 2), tags: .none,
-      origin: nil),
-    version: 1, createdAt: Timestamp(microsecondsSinceEpoch: 0), updatedAt: Timestamp(microsecondsSinceEpoch: 0))
+  private let harbour: PointOfInterest
+
+  init() throws {
+    let epoch = Timestamp(microsecondsSinceEpoch: 0)
+    harbour = PointOfInterest(
+      id: PointID(high: 0x0199_0000_0000_7000, low: 0x8000_0000_0000_0001),
+      place: try Place(name: "Harbour", category: "pier", coordinate: Coordinate(latitude: 1, longitude: 2)),
+      version: 1, createdAt: epoch, updatedAt: epoch)
+  }
 
   @Test func aSearchIsToldToAnalyticsRoundedAndTimed() async throws {
     let analytics = RecordingAnalytics()
     let ticks = Mutex(0)
     let service = PointsService(
       store: StubStore(onPage: { _ in PointPage(points: [], hasMore: false) }), analytics: analytics,
-      uptime: { .milliseconds(ticks.withLock { $0 += 7; return $0 }) })
+      uptime: {
+        ticks.withLock { $0 += 7 }
+        return .milliseconds(ticks.withLock { $0 })
+      })
     let center = try Coordinate(latitude: 37.32931, longitude: -121.88929)
 
     _ = try await service.page(matching: PointQuery(proximity: .init(center: center), categories: ["cafe"]))
@@ -63,7 +70,7 @@ import Testing
         pivots.withLock { $0.append(pivot) }
         return harbour
       }),
-      clock: FixedClock(time: time))
+      clock: FixedClock(time))
 
     let featured = try #require(try await service.featuredPoint())
 
@@ -73,45 +80,8 @@ import Testing
   }
 }
 
-private struct FixedClock: WallClock {
-  let time: Timestamp
-  func now() -> Timestamp { time }
-}
-
 private final class RecordingAnalytics: Analytics {
   private let recorded = Mutex<[Search]>([])
   var searches: [Search] { recorded.withLock { $0 } }
   func record(_ search: Search) { recorded.withLock { $0.append(search) } }
-}
-
-/// A store that answers what the test gave it, and fails the test when it is asked anything else.
-private struct StubStore: PointStore {
-  var onPage: @Sendable (PointQuery) async throws(PointStoreError) -> PointPage = { _ in
-    Issue.record("no page was expected to be asked for")
-    return PointPage(points: [], hasMore: false)
-  }
-  var onShuffled: @Sendable (UInt64) async throws(PointStoreError) -> PointOfInterest? = { _ in
-    Issue.record("no shuffled point was expected to be asked for")
-    return nil
-  }
-
-  func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage { try await onPage(query) }
-
-  func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
-    try await onShuffled(pivot)
-  }
-
-  func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
-    Issue.record("no point was expected to be asked for")
-    return nil
-  }
-
-  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
-    Issue.record("no counts were expected to be asked for")
-    return []
-  }
-
-  func checkReadiness() async throws(PointStoreError) {
-    Issue.record("readiness was not expected to be asked for")
-  }
 }

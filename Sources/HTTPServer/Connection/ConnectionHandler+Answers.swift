@@ -1,0 +1,204 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+
+extension ConnectionHandler {
+  // MARK: Whole answers
+
+  /// Sends the responder's answer, when it is not streamed.
+  func finish(_ response: HTTPResponse) {
+    guard state.owesAnswer, let current else { return }
+    let (framing, sendsBody) = beginAnswer(response, to: current)
+    if sendsBody, case .bytes(let bytes) = response.body, case .length = framing { append(bytes) }
+    endAnswer()
+  }
+
+  func finish(problem: Problem) {
+    finish(HTTPResponse(problem, typePrefix: server.configuration.problemTypePrefix))
+  }
+
+  /// Writes the head; where it may not be sent as it is, a problem goes out instead, and no body may follow.
+  private func beginAnswer(
+    _ response: HTTPResponse,
+    to current: Current
+  ) -> (framing: ResponseEncoder.Framing, sendsBody: Bool) {
+    let framing = Self.framing(of: response, to: current)
+    let wantsClose = framing == .close || response.headers.asksForClose
+    let persists = state.beginAnswer(hasQueued: hasQueued, wantsClose: wantsClose)
+    let persistence: ResponseEncoder.Persistence =
+      !persists ? .close : current.isHTTP10 ? .keepAlive : .implied
+    let isHead = current.isHead
+    let isSendable =
+      response.status.code >= 200
+      && server.encoder.append(
+        response,
+        framing: framing,
+        keepsLength: isHead || response.status == .notModified,
+        persistence: persistence,
+        requestID: current.id,
+        date: date.bytes,
+        to: &output
+      )
+    guard !isSendable else { return (framing, !isHead && framing != .none) }
+    logger(of: current).error(
+      "an answer can't be sent: its status or a header field is not valid",
+      metadata: ["status": "\(response.status.code)", "headers": "\(response.headers)"]
+    )
+    let problem = HTTPResponse(.internal, typePrefix: server.configuration.problemTypePrefix)
+    _ = server.encoder.append(
+      problem,
+      framing: .length(problem.body.length ?? 0),
+      keepsLength: false,
+      persistence: persistence,
+      requestID: current.id,
+      date: date.bytes,
+      to: &output
+    )
+    if !isHead, case .bytes(let bytes) = problem.body { output.writeImmutableBuffer(bytes) }
+    return (.none, false)
+  }
+
+  private func logger(of current: Current) -> Logger {
+    var logger = server.logger
+    logger[metadataKey: "request-id"] = .string(current.id)
+    return logger
+  }
+
+  private static func framing(of response: HTTPResponse, to current: Current) -> ResponseEncoder.Framing {
+    switch response.status {
+    case .noContent, .notModified: .none
+    default:
+      if let length = response.body.length {
+        .length(length)
+      } else {
+        current.isHTTP10 ? .close : .chunked
+      }
+    }
+  }
+
+  /// The answer is written; what now?
+  private func endAnswer() {
+    streamFraming = nil
+    switch state.endAnswer(hasQueued: hasQueued) {
+    case .nextRequest: requestIsOver()
+    case .awaitRequestEnd: awaitRequestEnd()
+    case .closeGracefully: closeGracefully()
+    }
+    if !isReading || output.readableBytes >= Self.flushThreshold { flush() }
+  }
+
+  // MARK: Streamed answers
+
+  /// Sends the head of a streamed answer. Answers whether its body is wanted; where not, the answer is over.
+  func beginStream(_ response: HTTPResponse, length: Int?) -> Bool {
+    guard state.owesAnswer, let current else { return false }
+    let (framing, sendsBody) = beginAnswer(response, to: current)
+    guard sendsBody else {
+      endAnswer()
+      return false
+    }
+    streamFraming = framing
+    streamRemaining = length
+    // What comes of the body in this turn of the event loop goes out with the head.
+    eventLoop.assumeIsolated().execute { self.flush() }
+    return true
+  }
+
+  /// Sends a piece of a streamed body.
+  ///
+  /// - Returns: whether the connection takes more at once; if not, ``waitingWriters`` is the place to wait.
+  /// - Throws: ``HTTPConnectionClosed``; ``StreamLengthMismatch`` where the piece exceeds the length that was told.
+  func writeStream(_ bytes: ByteBuffer) throws -> Bool {
+    guard state.isAnswering, let streamFraming, let context else { throw HTTPConnectionClosed() }
+    guard bytes.readableBytes > 0 else { return context.channel.isWritable }
+    if let remaining = streamRemaining {
+      guard bytes.readableBytes <= remaining else { throw StreamLengthMismatch() }
+      streamRemaining = remaining - bytes.readableBytes
+    }
+    if streamFraming == .chunked {
+      output.writeString(String(bytes.readableBytes, radix: 16))
+      output.writeStaticString("\r\n")
+    }
+    append(bytes)
+    if streamFraming == .chunked { output.writeStaticString("\r\n") }
+    flush()
+    return context.channel.isWritable
+  }
+
+  /// Ends a streamed body, or cuts the connection where it is not whole.
+  func endStream(_ result: Result<Void, any Error>) {
+    guard state.isAnswering, let streamFraming else { return }
+    var result = result
+    if let remaining = streamRemaining, remaining > 0, case .success = result {
+      result = .failure(StreamLengthMismatch())
+    }
+    switch result {
+    case .success:
+      if streamFraming == .chunked { output.writeStaticString("0\r\n\r\n") }
+      endAnswer()
+    case .failure(let error):
+      if let current {
+        logger(of: current).error("an answer broke off", metadata: ["error": "\(String(reflecting: error))"])
+      }
+      cut()
+    }
+  }
+
+  // MARK: Writing
+
+  /// Hands bytes on: short ones are gathered with what stands before them, long ones are not copied.
+  private func append(_ bytes: ByteBuffer) {
+    guard bytes.readableBytes > 16 * 1024 else {
+      output.writeImmutableBuffer(bytes)
+      return
+    }
+    writeOutput()
+    writtenBytes += bytes.readableBytes
+    context?.write(wrapOutboundOut(bytes), promise: nil)
+    needsFlush = true
+  }
+
+  private func writeOutput() {
+    guard output.readableBytes > 0, let context else { return }
+    writtenBytes += output.readableBytes
+    context.write(wrapOutboundOut(output), promise: nil)
+    needsFlush = true
+    // The channel may still hold the bytes: then this makes a new buffer, else the old one is used again.
+    output.clear()
+  }
+
+  /// Sends what is gathered.
+  func flush() {
+    guard let context, output.readableBytes > 0 || needsFlush else { return }
+    if output.readableBytes > 0 {
+      writtenBytes += output.readableBytes
+      context.write(wrapOutboundOut(output), promise: nil)
+    }
+    needsFlush = false
+    context.flush()
+    if output.capacity > Self.flushThreshold { output = ByteBuffer() } else { output.clear() }
+    if deadline.kind != .write, !state.isClosed, !context.channel.isWritable { watch(.write) }
+  }
+
+  func resumeWriters() {
+    let writers = waitingWriters
+    waitingWriters.removeAll()
+    for writer in writers { writer.resume() }
+  }
+
+  func failWriters() {
+    let writers = waitingWriters
+    waitingWriters.removeAll()
+    for writer in writers { writer.resume(throwing: HTTPConnectionClosed()) }
+  }
+}
+
+/// A streamed body was not as long as its answer said.
+struct StreamLengthMismatch: Error {}
+
+extension HTTPHeaders {
+  /// Whether the answer is to be the connection's last.
+  fileprivate var asksForClose: Bool {
+    contains { $0.name.equalsIgnoringCase("connection") && $0.value.equalsIgnoringCase("close") }
+  }
+}

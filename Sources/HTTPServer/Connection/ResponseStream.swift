@@ -1,0 +1,55 @@
+import NIOCore
+
+/// The way of a streamed answer from the responder's task to its connection.
+struct ResponseStream: Sendable {
+  let handler: NIOLoopBound<ConnectionHandler>
+  let eventLoop: any EventLoop
+
+  /// Sends the whole answer; returns when it has ended, one way or the other.
+  func send(
+    _ response: HTTPResponse,
+    length: Int?,
+    body: @Sendable (HTTPResponseWriter) async throws -> Void
+  ) async {
+    guard await onEventLoop({ $0.beginStream(response, length: length) }) else { return }
+    do {
+      try await body(HTTPResponseWriter { bytes in try await write(bytes) })
+      await onEventLoop { $0.endStream(.success(())) }
+    } catch {
+      await onEventLoop { $0.endStream(.failure(error)) }
+    }
+  }
+
+  private func write(_ bytes: ByteBuffer) async throws {
+    if eventLoop.inEventLoop, try handler.value.writeStream(bytes) { return }
+    try await withCheckedThrowingContinuation { continuation in
+      if eventLoop.inEventLoop {
+        handler.value.wait(continuation)
+      } else {
+        eventLoop.execute { handler.value.writeStream(bytes, continuation) }
+      }
+    }
+  }
+
+  private func onEventLoop<Value: Sendable>(_ body: @escaping @Sendable (ConnectionHandler) -> Value) async -> Value {
+    if eventLoop.inEventLoop { return body(handler.value) }
+    return await withCheckedContinuation { continuation in
+      eventLoop.execute { continuation.resume(returning: body(handler.value)) }
+    }
+  }
+}
+
+extension ConnectionHandler {
+  /// Resumes the writer when the connection takes more.
+  fileprivate func wait(_ writer: CheckedContinuation<Void, any Error>) {
+    if state.isAnswering { waitingWriters.append(writer) } else { writer.resume(throwing: HTTPConnectionClosed()) }
+  }
+
+  fileprivate func writeStream(_ bytes: ByteBuffer, _ writer: CheckedContinuation<Void, any Error>) {
+    do {
+      if try writeStream(bytes) { writer.resume() } else { wait(writer) }
+    } catch {
+      writer.resume(throwing: error)
+    }
+  }
+}

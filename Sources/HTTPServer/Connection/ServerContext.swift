@@ -1,0 +1,95 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import Synchronization
+
+/// What all connections of a server share.
+final class ServerContext: Sendable {
+  let configuration: HTTPServerConfiguration
+  let responder: any HTTPResponder
+  let logger: Logger
+  let encoder: ResponseEncoder
+
+  private let connections = Atomic(0)
+  private let requestsInFlight = Atomic(0)
+  private let isEnding = Atomic(false)
+  private let lastRequestEnded: EventLoopPromise<Void>
+
+  /// Completes when whatever still goes on is to be cut.
+  let graceEnded: EventLoopPromise<Void>
+
+  /// Makes the context of a server.
+  ///
+  /// - Parameter eventLoop: one that outlives the server's last request.
+  init(
+    configuration: HTTPServerConfiguration,
+    responder: any HTTPResponder,
+    logger: Logger,
+    eventLoop: any EventLoop
+  ) {
+    self.graceEnded = eventLoop.makePromise()
+    self.lastRequestEnded = eventLoop.makePromise()
+    self.configuration = configuration
+    self.responder = responder
+    self.logger = logger
+    self.encoder = ResponseEncoder(serverName: configuration.serverName)
+  }
+
+  // MARK: Caps
+
+  /// What becomes of a connection that has just been accepted.
+  enum Admission {
+    case serve
+    /// It is told that there are too many.
+    case refuse
+    /// There are too many even to tell.
+    case drop
+  }
+
+  /// How many connections past the cap are told so, rather than dropped.
+  static let refusalsAtOnce = 128
+
+  /// Counts a connection in; ``connectionEnded()`` counts it out, whatever its admission.
+  func admitConnection() -> Admission {
+    let count = connections.wrappingAdd(1, ordering: .relaxed).newValue
+    if count <= configuration.limits.connections { return .serve }
+    return count <= configuration.limits.connections + Self.refusalsAtOnce ? .refuse : .drop
+  }
+
+  func connectionEnded() { connections.wrappingSubtract(1, ordering: .relaxed) }
+
+  /// Counts a request in where there is room; ``requestEnded()`` counts it out.
+  func admitRequest() -> Bool {
+    if requestsInFlight.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+      <= configuration.limits.requestsInFlight
+    {
+      return true
+    }
+    requestEnded()
+    return false
+  }
+
+  func requestEnded() {
+    let left = requestsInFlight.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
+    if left == 0, isEnding.load(ordering: .sequentiallyConsistent) { lastRequestEnded.succeed() }
+  }
+
+  /// Cuts what still goes on. The future completes when no responder is at work any more, and so nothing can ask an
+  /// event loop for anything.
+  func endGrace() -> EventLoopFuture<Void> {
+    graceEnded.succeed()
+    isEnding.store(true, ordering: .sequentiallyConsistent)
+    if requestsInFlight.load(ordering: .sequentiallyConsistent) == 0 { lastRequestEnded.succeed() }
+    return lastRequestEnded.futureResult
+  }
+
+  /// What those past a cap are told.
+  func overloaded(_ detail: String) -> Problem {
+    Problem(
+      .serviceUnavailable,
+      code: "overloaded",
+      detail: detail,
+      headers: ["retry-after": String(configuration.limits.retryAfterSeconds)]
+    )
+  }
+}

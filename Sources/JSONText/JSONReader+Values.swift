@@ -1,0 +1,103 @@
+// MARK: Whole values
+
+extension JSONReader {
+  /// Reads the value that the bytes are.
+  ///
+  /// - Parameter maximumDepth: how many arrays and objects may be open at once.
+  /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
+  public static func value(
+    of bytes: UnsafeBufferPointer<UInt8>,
+    maximumDepth: Int = defaultMaximumDepth
+  ) throws(JSONError) -> JSONValue {
+    var reader = JSONReader(bytes, maximumDepth: maximumDepth)
+    let value = try reader.readValue()
+    try reader.finish()
+    return value
+  }
+
+  /// Reads the value that the bytes are.
+  ///
+  /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
+  public static func value(
+    of bytes: some Collection<UInt8>,
+    maximumDepth: Int = defaultMaximumDepth
+  ) throws(JSONError) -> JSONValue {
+    let result = bytes.withContiguousStorageIfAvailable { buffer in
+      Result { () throws(JSONError) in try value(of: buffer, maximumDepth: maximumDepth) }
+    }
+    if let result { return try result.get() }
+    return try Array(bytes).withUnsafeBufferPointer { buffer in
+      Result { () throws(JSONError) in try value(of: buffer, maximumDepth: maximumDepth) }
+    }.get()
+  }
+
+  /// Reads the value that stands next.
+  ///
+  /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
+  public mutating func readValue() throws(JSONError) -> JSONValue {
+    switch try nextKind() {
+    case .object:
+      try enterObject()
+      var members: [JSONValue.Member] = []
+      while let name = try nextMember() {
+        members.append(.init(name: try string(of: name), value: try readValue()))
+      }
+      return .object(members)
+    case .array:
+      try enterArray()
+      var elements: [JSONValue] = []
+      while try nextElement() { elements.append(try readValue()) }
+      return .array(elements)
+    case .string: return .string(try string(of: try readString()))
+    case .number: return .number(String(decoding: try readNumber(), as: UTF8.self))
+    case .boolean: return .bool(try readBoolean())
+    case .null:
+      try readNull()
+      return .null
+    }
+  }
+
+  /// Reads past the value that stands next and gives its bytes, which are JSON as good as what ``readValue()`` takes.
+  ///
+  /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
+  @discardableResult
+  public mutating func skipValue() throws(JSONError) -> UnsafeBufferPointer<UInt8> {
+    skipWhiteSpace()
+    let start = position
+    switch try nextKind() {
+    case .object:
+      try enterObject()
+      while let name = try nextMember() {
+        try checkEncoding(of: name)
+        try skipValue()
+      }
+    case .array:
+      try enterArray()
+      while try nextElement() { try skipValue() }
+    case .string: try checkEncoding(of: try readString())
+    case .number: _ = try readNumber()
+    case .boolean: _ = try readBoolean()
+    case .null: try readNull()
+    }
+    return UnsafeBufferPointer(rebasing: bytes[start..<position])
+  }
+
+  /// The text as a string.
+  ///
+  /// - Throws: ``JSONError`` when it is not UTF-8.
+  public func string(of text: Text) throws(JSONError) -> String {
+    guard let string = text.string else { throw encodingError(in: text) }
+    return string
+  }
+
+  private func checkEncoding(of text: Text) throws(JSONError) {
+    guard UTF8Bytes.areValid(text.bytes) else { throw encodingError(in: text) }
+  }
+
+  private func encodingError(in text: Text) -> JSONError {
+    guard let start = bytes.baseAddress, let textStart = text.bytes.baseAddress else {
+      return error("a string is not UTF-8")
+    }
+    return JSONError(offset: textStart - start, reason: "a string is not UTF-8")
+  }
+}

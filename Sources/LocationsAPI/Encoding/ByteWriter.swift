@@ -1,0 +1,56 @@
+import JSONText
+import Points
+
+/// Writes text into memory that was reserved for it, without looking whether there is room.
+///
+/// Whoever makes one has reserved as many bytes as the values to be written can take at most; every method says how
+/// many that is. It is made and used within one `writeWithUnsafeMutableBytes` of a buffer and does not leave it.
+struct ByteWriter {
+  private(set) var position: UnsafeMutablePointer<UInt8>
+
+  init(at start: UnsafeMutablePointer<UInt8>) {
+    position = start
+  }
+
+  /// Writes a literal: as many bytes as it has.
+  mutating func write(_ literal: StaticString) {
+    position.update(from: literal.utf8Start, count: literal.utf8CodeUnitCount)
+    position += literal.utf8CodeUnitCount
+  }
+
+  /// Copies text as it is: as many bytes as its UTF-8 has.
+  mutating func copy(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes in
+      guard let start = bytes.baseAddress else { return }
+      position.update(from: start, count: bytes.count)
+      position += bytes.count
+    }
+  }
+
+  /// Writes text as a JSON string: at most ``JSONString/maximumLength(utf8Count:)`` bytes.
+  mutating func write(string text: String) {
+    position += JSONString.write(text, to: position)
+  }
+
+  /// Writes an id: 36 bytes.
+  mutating func write(_ id: PointID) {
+    id.write(to: position)
+    position += PointID.textLength
+  }
+
+  /// Writes degrees in full precision: at most ``DecimalText/maximumLength`` bytes.
+  mutating func write(degrees: Double) {
+    position += DecimalText.write(degrees, to: position)
+  }
+
+  /// Writes metres with one decimal: at most ``DecimalText/maximumLength`` bytes.
+  mutating func write(metres: Double) {
+    position += DecimalText.writeTenths(metres, to: position)
+  }
+
+  /// Writes a whole number: at most 20 bytes.
+  mutating func write(integer: some FixedWidthInteger) {
+    copy(String(integer))
+  }
+}

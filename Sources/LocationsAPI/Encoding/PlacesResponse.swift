@@ -1,0 +1,32 @@
+import HTTPServer
+import NIOCore
+import NIOHTTP1
+import Points
+
+extension HTTPResponse {
+  /// An answer of places.
+  init(_ points: [FoundPoint], fields: FieldSet, format: ResponseFormat) {
+    var buffer = ByteBuffer()
+    switch format {
+    case .json: PlaceJSON.writeArray(of: points, fields: fields, to: &buffer)
+    case .geoJSON: PlaceGeoJSON.writeCollection(of: points, fields: fields, to: &buffer)
+    case .geoJSONSequence: PlaceGeoJSON.writeSequence(of: points, fields: fields, to: &buffer)
+    case .csv: PlaceCSV.write(points, fields: fields, to: &buffer)
+    }
+    self.init(contentType: format.contentType, bytes: buffer)
+    headers.add(name: "vary", value: "accept")
+  }
+
+  /// An answer of one place.
+  init(_ point: FoundPoint, fields: FieldSet, format: ResponseFormat) {
+    var buffer = ByteBuffer()
+    switch format {
+    case .json: PlaceJSON.writeObject(of: point, fields: fields, to: &buffer)
+    case .geoJSON: PlaceGeoJSON.writeFeature(of: point, fields: fields, to: &buffer)
+    case .geoJSONSequence: PlaceGeoJSON.writeSequence(of: [point], fields: fields, to: &buffer)
+    case .csv: PlaceCSV.write([point], fields: fields, to: &buffer)
+    }
+    self.init(contentType: format.contentType, bytes: buffer)
+    headers.add(name: "vary", value: "accept")
+  }
+}

@@ -1,0 +1,48 @@
+/// Which fields of a place an answer carries.
+struct FieldSet: OptionSet, Hashable, Sendable {
+  let rawValue: UInt16
+
+  static let id = FieldSet(rawValue: 1 << 0)
+  static let name = FieldSet(rawValue: 1 << 1)
+  static let category = FieldSet(rawValue: 1 << 2)
+  static let latitude = FieldSet(rawValue: 1 << 3)
+  static let longitude = FieldSet(rawValue: 1 << 4)
+  static let distance = FieldSet(rawValue: 1 << 5)
+  static let tags = FieldSet(rawValue: 1 << 6)
+  static let source = FieldSet(rawValue: 1 << 7)
+  static let sourceID = FieldSet(rawValue: 1 << 8)
+  static let version = FieldSet(rawValue: 1 << 9)
+  static let createdAt = FieldSet(rawValue: 1 << 10)
+  static let updatedAt = FieldSet(rawValue: 1 << 11)
+
+  /// Those that few answers carry.
+  static let administrative: FieldSet = [.source, .sourceID, .version, .createdAt, .updatedAt]
+
+  /// What an answer carries where the request names no fields.
+  static let standard: FieldSet = [.id, .name, .category, .latitude, .longitude, .distance, .tags]
+
+  /// Everything, `fields=*`.
+  static let all = FieldSet(rawValue: 1 << 12 - 1)
+
+  /// The fields and their names, in the order in which answers carry them.
+  static let named: [(name: String, field: FieldSet)] = [
+    ("id", .id), ("name", .name), ("category", .category), ("lat", .latitude), ("long", .longitude),
+    ("distance", .distance), ("tags", .tags), ("source", .source), ("sourceId", .sourceID), ("version", .version),
+    ("createdAt", .createdAt), ("updatedAt", .updatedAt),
+  ]
+
+  /// The field of that name; `nil` when there is none.
+  init?(name: some StringProtocol) {
+    if name == "*" {
+      self = .all
+    } else if let (_, field) = Self.named.first(where: { $0.name == name }) {
+      self = field
+    } else {
+      return nil
+    }
+  }
+
+  init(rawValue: UInt16) {
+    self.rawValue = rawValue
+  }
+}

@@ -1,0 +1,57 @@
+/// The parameters that there are, by the names that requests use.
+enum Parameter: Int, CaseIterable {
+  case latitude
+  case longitude
+  case radius
+  case category
+  case box
+  case limit
+  case cursor
+  case fields
+  case format
+
+  /// The parameter of that name; `nil` when there is none.
+  init?(name: some StringProtocol) {
+    switch name {
+    case "lat": self = .latitude
+    case "long", "lon", "lng": self = .longitude
+    case "radius": self = .radius
+    case "category": self = .category
+    case "bbox": self = .box
+    case "limit": self = .limit
+    case "cursor": self = .cursor
+    case "fields": self = .fields
+    case "f": self = .format
+    default: return nil
+    }
+  }
+
+  /// The name that problems use.
+  var name: String {
+    switch self {
+    case .latitude: "lat"
+    case .longitude: "long"
+    case .radius: "radius"
+    case .category: "category"
+    case .box: "bbox"
+    case .limit: "limit"
+    case .cursor: "cursor"
+    case .fields: "fields"
+    case .format: "f"
+    }
+  }
+}
+
+extension Set<Parameter> {
+  /// The parameters that narrow down which places are meant.
+  static let filters: Set = [.latitude, .longitude, .radius, .category, .box]
+
+  /// The parameters that say how a place is written.
+  static let presentation: Set = [.fields, .format]
+
+  /// The parameters of a list.
+  static let list: Set = filters.union(presentation).union([.limit, .cursor])
+
+  /// The parameters of a check.
+  static let check: Set = [.latitude, .longitude, .radius, .fields, .format]
+}

@@ -1,0 +1,182 @@
+import Geo
+import HTTPServer
+import JSONText
+import NIOHTTP1
+import Points
+
+/// The parameters of one request, read one after the other; what is wrong with them is collected and told all at once.
+struct ParameterValues {
+  private var texts = [String?](repeating: nil, count: Parameter.allCases.count)
+  private var rawCategories: [Substring] = []
+  private var errors: [ProblemError] = []
+  private var code: ParameterProblem?
+
+  /// Sorts a query's parameters, noting those that the call does not have and those that stand twice.
+  ///
+  /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8.
+  init(_ request: HTTPRequest, allowing allowed: Set<Parameter>) throws(Problem) {
+    for pair in try QueryParameters(request.query).all {
+      guard let parameter = Parameter(name: pair.name), allowed.contains(parameter) else {
+        let names = Parameter.allCases.filter { allowed.contains($0) }.map(\.name).joined(separator: ", ")
+        let known = allowed.isEmpty ? "there are none" : "there are \(names)"
+        note(.unknown, String(pair.name.prefix(100)), "is not a parameter of this call; \(known)")
+        continue
+      }
+      if parameter == .category {
+        rawCategories.append(pair.rawValue)
+      } else if texts[parameter.rawValue] != nil {
+        note(.invalid, parameter.name, "must not be repeated")
+      } else {
+        texts[parameter.rawValue] = pair.value
+      }
+    }
+  }
+
+  /// Whether the request has the parameter.
+  func has(_ parameter: Parameter) -> Bool { texts[parameter.rawValue] != nil }
+
+  /// The text of a parameter.
+  subscript(parameter: Parameter) -> String? { texts[parameter.rawValue] }
+
+  /// Notes something wrong.
+  mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String) {
+    if code == nil { code = kind }
+    errors.append(ProblemError(.parameter(name), detail))
+  }
+
+  /// Throws what was noted, if anything.
+  func check() throws(Problem) {
+    guard let code else { return }
+    throw .badRequest(errors, code: code)
+  }
+
+  // MARK: Values
+
+  /// The coordinate of `lat` and `long`; `nil` where neither is given or one is wrong, which is noted.
+  ///
+  /// - Parameter purpose: what needs it, where it must be given.
+  mutating func coordinate(requiredFor purpose: String? = nil) -> Coordinate? {
+    for (parameter, other) in [(Parameter.latitude, Parameter.longitude), (.longitude, .latitude)] where !has(parameter)
+    {
+      if has(other) {
+        note(.missing, parameter.name, "must be given where \(other.name) is")
+      } else if let purpose {
+        note(.missing, parameter.name, "must be given for \(purpose)")
+      }
+    }
+    let latitude = number(.latitude, in: Coordinate.latitudes, "from -90 to 90")
+    let longitude = number(.longitude, in: Coordinate.longitudes, "from -180 to 180")
+    guard let latitude, let longitude else { return nil }
+    return try? Coordinate(latitude: latitude, longitude: longitude)
+  }
+
+  /// The radius in metres; `nil` where it is not given or wrong, which is noted.
+  mutating func radius() -> Double? {
+    number(.radius, in: 0...Double.greatestFiniteMagnitude, "of metres, 0 or more")
+  }
+
+  /// The box; `nil` where it is not given or wrong, which is noted.
+  mutating func box() -> BoundingBox? {
+    guard let text = self[.box] else { return nil }
+    let edges = text.split(separator: ",", omittingEmptySubsequences: false).map { Self.number($0) }
+    guard edges.count == 4, let west = edges[0], let south = edges[1], let east = edges[2], let north = edges[3] else {
+      note(.invalid, "bbox", "must be four numbers, west,south,east,north in degrees, got \(quoted(text))")
+      return nil
+    }
+    do {
+      return try BoundingBox(west: west, south: south, east: east, north: north)
+    } catch {
+      note(.invalid, "bbox", "is no box: \(error)")
+      return nil
+    }
+  }
+
+  /// The categories, of all `category` parameters together; a comma stands between two, `%2C` is part of a name.
+  mutating func categories() -> Set<String> {
+    var categories: Set<String> = []
+    for rawName in rawCategories.flatMap({ $0.split(separator: ",", omittingEmptySubsequences: false) }) {
+      guard let name = PercentEncoding.decode(rawName, plusIsSpace: true) else {
+        note(.invalid, "category", "must be percent-encoded UTF-8")
+        continue
+      }
+      if name.isEmpty || name.utf8.contains(0) || name.unicodeScalars.count > Place.maximumCategoryLength {
+        note(
+          .invalid, "category", "must be names of 1 to \(Place.maximumCategoryLength) characters, got \(quoted(name))")
+      } else {
+        categories.insert(name)
+      }
+    }
+    return categories
+  }
+
+  /// How many places are wanted.
+  mutating func limit() -> Int {
+    guard let text = self[.limit] else { return PointQuery.defaultLimit }
+    let isPlain = text.utf8.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    guard isPlain, let limit = Int(text), PointQuery.limits.contains(limit) else {
+      let (least, most) = (PointQuery.limits.lowerBound, PointQuery.limits.upperBound)
+      note(.invalid, "limit", "must be a whole number from \(least) to \(most), got \(quoted(text))")
+      return PointQuery.defaultLimit
+    }
+    return limit
+  }
+
+  /// Where the page before ended.
+  mutating func position(in query: PointQuery) -> PointQuery.Position? {
+    guard let text = self[.cursor] else { return nil }
+    let position = Cursor.position(from: text, in: query)
+    if position == nil {
+      note(.invalid, "cursor", "must be taken from a Link header, with the other parameters as they are there")
+    }
+    return position
+  }
+
+  /// Which fields are wanted.
+  mutating func fields() -> FieldSet {
+    guard let text = self[.fields] else { return .standard }
+    var fields: FieldSet = []
+    for name in text.split(separator: ",", omittingEmptySubsequences: false) {
+      if let field = FieldSet(name: name) {
+        fields.formUnion(field)
+      } else {
+        let names = FieldSet.named.map(\.name).joined(separator: ", ")
+        note(.invalid, "fields", "must be names out of \(names), or *, got \(quoted(String(name)))")
+      }
+    }
+    return fields
+  }
+
+  private mutating func number(_ parameter: Parameter, in range: ClosedRange<Double>, _ words: String) -> Double? {
+    guard let text = self[parameter] else { return nil }
+    if let number = Self.number(text), range.contains(number) { return number }
+    note(.invalid, parameter.name, "must be a number \(words), got \(quoted(text))")
+    return nil
+  }
+
+  private static func number(_ text: some StringProtocol) -> Double? {
+    var text = String(text)
+    guard let number = text.withUTF8({ DecimalText.value(of: $0) }), number.isFinite else { return nil }
+    return number
+  }
+
+  private func quoted(_ text: String) -> String { "'\(text.prefix(50))'" }
+}
+
+/// What kind of thing is wrong with a parameter, by the slug that problems carry.
+enum ParameterProblem: String {
+  case missing = "missing-parameter"
+  case invalid = "invalid-parameter"
+  case unknown = "unknown-parameter"
+}
+
+extension Problem {
+  /// 400 with everything that is wrong with the parameters.
+  static func badRequest(_ errors: [ProblemError], code: ParameterProblem) -> Problem {
+    let detail = errors.map { error in
+      switch error.location {
+      case .parameter(let name), .pointer(let name): "\(name) \(error.detail)"
+      }
+    }.joined(separator: "; ")
+    return Problem(.badRequest, code: code.rawValue, detail: detail, errors: errors)
+  }
+}

@@ -1,0 +1,121 @@
+import HTTPServer
+import NIOHTTP1
+
+/// How places are written in an answer.
+enum ResponseFormat: String, CaseIterable, Sendable {
+  case json
+  case geoJSON = "geojson"
+  case geoJSONSequence = "geojsonseq"
+  case csv
+
+  /// The value of `Content-Type`.
+  var contentType: String {
+    switch self {
+    case .json: "application/json"
+    case .geoJSON: "application/geo+json"
+    case .geoJSONSequence: "application/geo+json-seq"
+    case .csv: "text/csv; charset=utf-8"
+    }
+  }
+
+  /// The media type without parameters.
+  private var mediaType: String { self == .csv ? "text/csv" : contentType }
+
+  /// What tells the format's ETags from the others', which share the address.
+  var etagSuffix: String { self == .json ? "" : ".\(rawValue)" }
+
+  /// The format that the request's `f` parameter names, or else the one of those offered that its `Accept` header
+  /// prefers (RFC 9110, section 12.5.1); the first one offered where both say nothing.
+  ///
+  /// - Throws: `Problem` 400 for an unknown `f`, 406 when nothing offered is acceptable.
+  static func chosen(
+    by parameter: String?, accept headers: HTTPHeaders, from offered: [ResponseFormat] = allCases
+  ) throws(Problem) -> ResponseFormat {
+    if let parameter {
+      guard let format = ResponseFormat(rawValue: parameter), offered.contains(format) else {
+        let names = offered.map(\.rawValue).joined(separator: ", ")
+        throw .invalidParameter("f", "must be one of \(names), got '\(parameter.prefix(50))'")
+      }
+      return format
+    }
+    let accept = headers[canonicalForm: "accept"]
+    guard !accept.isEmpty else { return offered[0] }
+    if accept.count == 1, accept[0] == "*/*" { return offered[0] }
+    let ranges = MediaRange.list(of: accept)
+    var best: (format: ResponseFormat, quality: Int)?
+    for format in offered {
+      let quality = MediaRange.quality(of: format.mediaType[...], in: ranges)
+      if quality > best?.quality ?? 0 { best = (format, quality) }
+    }
+    guard let best else {
+      throw Problem(
+        .notAcceptable, code: "not-acceptable",
+        detail: "available are " + offered.map(\.mediaType).joined(separator: ", "))
+    }
+    return best.format
+  }
+}
+
+/// One of the media ranges of an `Accept` header (RFC 9110, section 12.5.1).
+private struct MediaRange {
+  let type: Substring
+  let subtype: Substring
+  /// The weight in thousandths.
+  let quality: Int
+
+  /// At most this many ranges are looked at.
+  static let maximumCount = 50
+
+  static func list(of headerValues: [Substring]) -> [MediaRange] {
+    var ranges: [MediaRange] = []
+    for value in headerValues {
+      for element in value.split(separator: ",") where ranges.count < maximumCount {
+        if let range = MediaRange(element) { ranges.append(range) }
+      }
+    }
+    return ranges
+  }
+
+  private init?(_ element: Substring) {
+    let parts = element.split(separator: ";", omittingEmptySubsequences: false)
+    let names = Self.trim(parts[0]).split(separator: "/", omittingEmptySubsequences: false)
+    guard names.count == 2, !names[0].isEmpty, !names[1].isEmpty else { return nil }
+    type = Substring(names[0].lowercased())
+    subtype = Substring(names[1].lowercased())
+    var quality = 1000
+    for parameter in parts.dropFirst() {
+      let pair = Self.trim(parameter)
+      guard pair.lowercased().hasPrefix("q=") else { continue }
+      guard let weight = Double(pair.dropFirst(2)), (0...1).contains(weight) else { return nil }
+      quality = Int((weight * 1000).rounded())
+    }
+    self.quality = quality
+  }
+
+  /// The weight of a media type: that of the most specific range that covers it; 0 where none does.
+  static func quality(of mediaType: Substring, in ranges: [MediaRange]) -> Int {
+    let names = mediaType.split(separator: "/")
+    var best = (specificity: -1, quality: 0)
+    for range in ranges {
+      let specificity: Int
+      if range.type == names[0], range.subtype == names[1] {
+        specificity = 2
+      } else if range.type == names[0], range.subtype == "*" {
+        specificity = 1
+      } else if range.type == "*", range.subtype == "*" {
+        specificity = 0
+      } else {
+        continue
+      }
+      if specificity > best.specificity { best = (specificity, range.quality) }
+    }
+    return best.quality
+  }
+
+  private static func trim(_ text: Substring) -> Substring {
+    var text = text
+    while let first = text.utf8.first, first == 0x20 || first == 0x09 { text = text.dropFirst() }
+    while let last = text.utf8.last, last == 0x20 || last == 0x09 { text = text.dropLast() }
+    return text
+  }
+}

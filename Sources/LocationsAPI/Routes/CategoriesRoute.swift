@@ -1,0 +1,27 @@
+import HTTPServer
+import JSONText
+import NIOCore
+import NIOHTTP1
+import Points
+
+/// `GET /categories`: the categories and how many places have each, most frequent first.
+struct CategoriesRoute {
+  let service: PointsService
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let values = try ParameterValues(request, allowing: [.format])
+    try values.check()
+    _ = try ResponseFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
+    let counts = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.categoryCounts()
+    }
+    var json = Array("[".utf8)
+    for (index, count) in counts.enumerated() {
+      json.append(contentsOf: (index > 0 ? ",{\"category\":" : "{\"category\":").utf8)
+      JSONString.append(count.category, to: &json)
+      json.append(contentsOf: ",\"count\":\(count.count)}".utf8)
+    }
+    json.append(UInt8(ascii: "]"))
+    return HTTPResponse(contentType: ResponseFormat.json.contentType, bytes: json)
+  }
+}

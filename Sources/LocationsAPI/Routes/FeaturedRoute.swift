@@ -1,0 +1,20 @@
+import HTTPServer
+import NIOHTTP1
+import Points
+
+/// `GET /locations/featured`: the featured place of the moment.
+struct FeaturedRoute {
+  let service: PointsService
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let arguments = try PresentationArguments(request)
+    let featured = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.featuredPoint()
+    }
+    guard let (point, remainingSeconds) = featured else { throw .notFound("there are no places to feature") }
+    var response = HTTPResponse(
+      FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format)
+    response.headers.add(name: "cache-control", value: "public, max-age=\(remainingSeconds)")
+    return response
+  }
+}

@@ -1,0 +1,84 @@
+import HTTPServer
+import NIOCore
+import NIOHTTP1
+import Points
+
+/// `GET /locations`: the places that match, a page of them.
+struct ListRoute {
+  let service: PointsService
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let arguments = try ListArguments(request)
+    let page = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.page(matching: arguments.query)
+    }
+    var response = HTTPResponse(page.points, fields: arguments.fields, format: arguments.format)
+    if let next = page.next {
+      let cursor = Cursor.text(for: next, in: arguments.query)
+      response.headers.add(
+        name: "link", value: NextLink.value(path: request.path, query: request.query, cursor: cursor))
+    }
+    return response
+  }
+}
+
+/// What `GET /locations` can be asked.
+struct ListArguments: Hashable {
+  let query: PointQuery
+  let fields: FieldSet
+  let format: ResponseFormat
+
+  /// Reads the request.
+  ///
+  /// - Throws: `Problem` 400 with every parameter that is wrong, or 406.
+  init(_ request: HTTPRequest) throws(Problem) {
+    var values = try ParameterValues(request, allowing: .list)
+    let center = values.coordinate(requiredFor: values.has(.radius) ? "radius" : nil)
+    let radius = values.radius()
+    var query = PointQuery(
+      proximity: center.map { .init(center: $0, radiusMetres: radius) },
+      box: values.box(),
+      categories: values.categories(),
+      limit: values.limit()
+    )
+    query.after = values.position(in: query)
+    fields = values.fields()
+    try values.check()
+    self.query = query
+    format = try .chosen(by: values[.format], accept: request.headers)
+  }
+}
+
+/// The target of `Link: <…>; rel="next"` (RFC 8288).
+enum NextLink {
+  /// The value of the header: the request's own target with another cursor. Characters that would end the target early
+  /// or that no URI has are percent-encoded.
+  static func value(path: Substring, query: Substring?, cursor: String) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(path.utf8.count + (query?.utf8.count ?? 0) + cursor.utf8.count + 32)
+    bytes.append(UInt8(ascii: "<"))
+    append(path, to: &bytes)
+    bytes.append(UInt8(ascii: "?"))
+    for pair in (query ?? "").split(separator: "&") where !pair.utf8.starts(with: "cursor=".utf8) && pair != "cursor" {
+      append(pair, to: &bytes)
+      bytes.append(UInt8(ascii: "&"))
+    }
+    bytes.append(contentsOf: "cursor=".utf8)
+    bytes.append(contentsOf: cursor.utf8)
+    bytes.append(contentsOf: ">; rel=\"next\"".utf8)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func append(_ text: Substring, to bytes: inout [UInt8]) {
+    for byte in text.utf8 {
+      if byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "<"), byte != UInt8(ascii: ">"), byte != UInt8(ascii: "\"") {
+        bytes.append(byte)
+      } else {
+        let digits: StaticString = "0123456789ABCDEF"
+        bytes.append(UInt8(ascii: "%"))
+        bytes.append(digits.utf8Start[Int(byte >> 4)])
+        bytes.append(digits.utf8Start[Int(byte & 15)])
+      }
+    }
+  }
+}

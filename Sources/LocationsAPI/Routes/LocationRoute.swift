@@ -1,0 +1,43 @@
+import HTTPServer
+import NIOHTTP1
+import Points
+
+/// `GET /locations/{id}`: one place, with the ETag that its version makes.
+struct LocationRoute {
+  let service: PointsService
+
+  func respond(to request: HTTPRequest, id text: String) async throws(Problem) -> HTTPResponse {
+    let arguments = try PresentationArguments(request)
+    guard let id = PointID(text) else {
+      throw .invalidParameter("id", "must be a UUID, got '\(text.prefix(50))'")
+    }
+    let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.point(id: id)
+    }
+    guard let point else { throw .notFound("there is no place of id \(id)") }
+    let etag = EntityTag.of(point, format: arguments.format)
+    guard !EntityTag.matches(etag, ifNoneMatch: request.headers[canonicalForm: "if-none-match"]) else {
+      return HTTPResponse(status: .notModified, headers: ["etag": etag, "vary": "accept"])
+    }
+    var response = HTTPResponse(
+      FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format)
+    response.headers.add(name: "etag", value: etag)
+    return response
+  }
+}
+
+/// How one place is to be written.
+struct PresentationArguments {
+  let fields: FieldSet
+  let format: ResponseFormat
+
+  /// Reads the request.
+  ///
+  /// - Throws: `Problem` 400 or 406.
+  init(_ request: HTTPRequest) throws(Problem) {
+    var values = try ParameterValues(request, allowing: .presentation)
+    fields = values.fields()
+    try values.check()
+    format = try .chosen(by: values[.format], accept: request.headers)
+  }
+}

@@ -1,0 +1,47 @@
+import HTTPServer
+import Logging
+import NIOHTTP1
+import Points
+
+extension Problem {
+  /// The problem that a client is told of when the store did not answer: the one table from ``PointStoreError`` to HTTP.
+  init(_ error: PointStoreError) {
+    switch error {
+    case .unavailable:
+      self.init(
+        .serviceUnavailable, code: "store-unavailable", title: "Store unavailable",
+        detail: "the places can't be reached at the moment", headers: ["retry-after": "2"])
+    case .schemaMismatch:
+      self.init(
+        .serviceUnavailable, code: "store-unavailable", title: "Store unavailable",
+        detail: "the places are being set up or upgraded", headers: ["retry-after": "10"])
+    case .overloaded:
+      self.init(
+        .serviceUnavailable, code: "overloaded", title: "Overloaded",
+        detail: "too many requests are waiting for the places", headers: ["retry-after": "1"])
+    case .timeout:
+      self.init(
+        .gatewayTimeout, code: "store-timeout", title: "Store timeout",
+        detail: "the places took too long to answer")
+    case .unexpected:
+      self = .internal
+    }
+  }
+}
+
+extension HTTPRequest {
+  /// Calls the store; an error is logged with the request's id where operators need to know and told to the client as a
+  /// problem.
+  func reportingStoreErrors<Answer>(
+    _ call: () async throws(PointStoreError) -> Answer
+  ) async throws(Problem) -> Answer {
+    do {
+      return try await call()
+    } catch {
+      // An outage is logged by the store, once; here it would be a line a request.
+      let level: Logger.Level = if case .unexpected = error { .error } else { .debug }
+      logger.log(level: level, "the store did not answer", metadata: ["error": "\(error)"])
+      throw Problem(error)
+    }
+  }
+}

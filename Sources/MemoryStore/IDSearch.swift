@@ -1,0 +1,108 @@
+import Geo
+import Points
+
+/// A search for the first few matches by id.
+struct IDSearch: ~Copyable {
+  private let box: BoxFilter?
+  private let after: PointID?
+  private var heap: CandidateHeap
+
+  /// Makes a search that keeps the first `capacity` matches after an id.
+  init(box: BoxFilter?, after: PointID?, capacity: Int) {
+    self.box = box
+    self.after = after
+    heap = CandidateHeap(capacity: capacity)
+  }
+
+  /// The matches found, in order. The search is over afterwards.
+  mutating func removeAllSorted() -> [Candidate] { heap.removeAllSorted() }
+
+  /// Searches a tree and the same places in the order of their ids, in whichever of the two is likely to take less.
+  mutating func search(_ source: TreeSource, byID slots: UnsafeBufferPointer<UInt32>) {
+    guard let box else { return scan(slots, in: source) }
+    var estimate = BoxEstimate(box: box)
+    source.walk(&estimate)
+    guard estimate.places > 0 else { return }
+    // Of so many places in the order of their ids one is a match; each is read from a spot of its own, which takes
+    // several times as long as the next one in a leaf.
+    let scanned = Double(heap.capacity) * Double(slots.count) / Double(estimate.places)
+    if scanned * 8 < Double(estimate.places) {
+      scan(slots, in: source)
+    } else {
+      source.walk(&self)
+    }
+  }
+
+  /// Searches places in the order of their ids, from where it has to begin until it has enough.
+  private mutating func scan(_ slots: UnsafeBufferPointer<UInt32>, in source: TreeSource) {
+    let columns = source.columns
+    let start = after.map { after in slots.firstPosition { after < columns.ids[Int($0)] } } ?? 0
+    for position in start..<slots.count {
+      let slot = Int(slots[position])
+      if source.isDead(slot) { continue }
+      if let box, !box.contains(columns.coordinates[slot]) { continue }
+      // The rest have greater ids.
+      guard offer(slot, in: source) else { return }
+    }
+  }
+
+  @discardableResult
+  @inline(__always)
+  private mutating func offer(_ slot: Int, in source: TreeSource) -> Bool {
+    heap.offer(
+      Candidate(
+        distance: 0,
+        id: source.columns.ids[slot],
+        part: source.part,
+        slot: UInt32(truncatingIfNeeded: slot)
+      )
+    )
+  }
+}
+
+extension IDSearch: TreeVisitor {
+  mutating func key(ofNode node: Int, places: Range<Int>, in source: TreeSource) -> Double? {
+    guard let box, box.meets(source.tree.geographic[node]) else { return nil }
+    guard box.covers(source.tree.geographic[node]) else { return 0 }
+    take(places, isCovered: true, in: source)
+    return nil
+  }
+
+  func wants(_ key: Double) -> Bool { true }
+
+  mutating func visit(places: Range<Int>, in source: TreeSource) {
+    take(places, isCovered: false, in: source)
+  }
+
+  @inline(__always)
+  private mutating func take(_ places: Range<Int>, isCovered: Bool, in source: TreeSource) {
+    let columns = source.columns
+    for place in places {
+      let slot = source.slot(of: place)
+      if !isCovered, let box, !box.contains(columns.coordinates[slot]) { continue }
+      if let after, !(after < columns.ids[slot]) { continue }
+      if source.isDead(slot) { continue }
+      offer(slot, in: source)
+    }
+  }
+}
+
+/// About how many places of a tree are in a box: of the leaves on its edge, half.
+private struct BoxEstimate: TreeVisitor {
+  let box: BoxFilter
+  var places = 0
+
+  mutating func key(ofNode node: Int, places: Range<Int>, in source: TreeSource) -> Double? {
+    let bounds = source.tree.geographic[node]
+    guard box.meets(bounds) else { return nil }
+    guard box.covers(bounds) else { return 0 }
+    self.places += places.count
+    return nil
+  }
+
+  func wants(_ key: Double) -> Bool { true }
+
+  mutating func visit(places: Range<Int>, in source: TreeSource) {
+    self.places += (places.count + 1) / 2
+  }
+}

@@ -1,0 +1,114 @@
+import Geo
+import Points
+
+extension Snapshot {
+  /// The places that match, one page of them.
+  func page(matching query: PointQuery) -> PointPage {
+    // One more than the page holds tells whether there are more.
+    let wanted = query.limit + 1
+    let box = query.box.map { BoxFilter($0) }
+    let found: [Candidate]
+    if let proximity = query.proximity {
+      let filter = ProximityFilter(proximity, after: query.after)
+      found = nearest(wanted, filter, box: box, categories: query.categories)
+    } else {
+      var search = IDSearch(box: box, after: query.after?.id, capacity: wanted)
+      forEachTree(of: query.categories) { source, slots in search.search(source, byID: slots) }
+      found = search.removeAllSorted()
+    }
+    let hasDistance = query.proximity != nil
+    return PointPage(
+      points: found.prefix(query.limit).map { candidate in
+        FoundPoint(
+          point: parts[Int(candidate.part)].segment.point(at: Int(candidate.slot)),
+          distanceMetres: hasDistance ? candidate.distance : nil
+        )
+      },
+      hasMore: found.count > query.limit
+    )
+  }
+
+  // MARK: By distance
+
+  /// How many more places than wanted are found by their chords, so that the geodesics can be seen to put no other among
+  /// the first.
+  private static let margin = 8
+
+  /// Beyond this many metres the chords of places at one distance differ by more than places usually do, and a page that
+  /// starts there is not looked for by chords.
+  private static let farStart = 500_000.0
+
+  /// The first matches by distance, then id, as many as are wanted or there are.
+  private func nearest(
+    _ wanted: Int,
+    _ proximity: ProximityFilter,
+    box: BoxFilter?,
+    categories: Set<String>
+  ) -> [Candidate] {
+    var bound = Double.infinity
+    if (proximity.after?.distanceMetres ?? 0) < Self.farStart {
+      var search = ChordSearch(proximity: proximity, box: box, capacity: wanted + Self.margin)
+      forEachTree(of: categories) { source, _ in source.walk(&search) }
+      // Where there are no others, this is more than any distance.
+      let leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: search.chordSquaredOfOthers.squareRoot())
+      var found = search.removeAll()
+      measure(&found, from: proximity)
+      found.sort { $0 < $1 }
+      if found.count <= wanted { return found }
+      bound = found[wanted - 1].distance
+      if bound < leastOfOthers {
+        found.removeLast(found.count - wanted)
+        return found
+      }
+    }
+    var search = GeodesicSearch(proximity: proximity, box: box, capacity: wanted, bound: bound)
+    forEachTree(of: categories) { source, _ in source.walk(&search) }
+    return search.removeAllSorted()
+  }
+
+  /// Puts their geodesic distances into candidates.
+  private func measure(_ candidates: inout [Candidate], from proximity: ProximityFilter) {
+    for index in candidates.indices {
+      let columns = parts[Int(candidates[index].part)].segment.columns
+      let slot = Int(candidates[index].slot)
+      candidates[index].distance = Geodesic.distanceMetres(
+        from: proximity.center,
+        at: proximity.position,
+        to: columns.coordinates[slot],
+        at: EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+      )
+    }
+  }
+
+  // MARK: Trees
+
+  /// Calls with a tree over the places of each category in each part, or over all places of the part when there are no
+  /// categories, and with the slots of the same places by id.
+  @inline(__always)
+  private func forEachTree(
+    of categories: Set<String>,
+    _ search: (TreeSource, UnsafeBufferPointer<UInt32>) -> Void
+  ) {
+    for (index, part) in parts.enumerated() {
+      // What is handed on points into the segment and the tombstones.
+      withExtendedLifetime(part) {
+        let segment = part.segment
+        func source(_ tree: PackedTree) -> TreeSource {
+          TreeSource(
+            part: UInt32(index),
+            columns: segment.columns,
+            tombstones: part.tombstones?.pointer,
+            tree: tree
+          )
+        }
+        if categories.isEmpty {
+          search(source(segment.tree), segment.slotsByID)
+        }
+        for category in categories {
+          guard let number = segment.categories.number(of: category) else { continue }
+          search(source(segment.categories.tree(of: number)), segment.categories.slotsByID(of: number))
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/// What the columns of a CSV file mean.
+struct CSVHeader {
+  /// What a column means.
+  enum Column {
+    case field(PlaceField)
+    case tag(key: String)
+  }
+
+  /// The columns, from the left.
+  let columns: [Column]
+
+  /// Reads the columns' names.
+  ///
+  /// - Throws: ``FormatError`` that names the column that has no name, stands twice or is missing.
+  init(_ names: [String]) throws(FormatError) {
+    var columns: [Column] = []
+    var seen: [String: String] = [:]
+    var fields: Set<PlaceField> = []
+    for (index, name) in names.enumerated() {
+      guard !name.isEmpty else { throw FormatError(reason: "column \(index + 1) of the header has no name") }
+      let field = PlaceField(column: name)
+      let meaning = field.flatMap { $0 == .serviceMade ? nil : "field \($0)" } ?? "column \(name)"
+      if let other = seen.updateValue(name, forKey: meaning) {
+        throw FormatError(
+          reason: "the header has the column '\(name.prefix(40))' twice" + (other == name ? "" : ", as '\(other)' too")
+        )
+      }
+      if let field {
+        columns.append(.field(field))
+        fields.insert(field)
+      } else {
+        columns.append(.tag(key: name))
+      }
+    }
+    for (field, name) in [(PlaceField.name, "name"), (.latitude, "lat"), (.longitude, "long")]
+    where !fields.contains(field) {
+      throw FormatError(reason: "the header has no column '\(name)'; it has \(Self.list(names))")
+    }
+    self.columns = columns
+  }
+
+  private static func list(_ names: [String]) -> String {
+    let shown = names.prefix(20).map { "'\($0.prefix(40))'" }.joined(separator: ", ")
+    let more = names.count > 20 ? " and \(names.count - 20) more" : ""
+    let hint = names.count == 1 && names[0].contains(where: { ";\t|".contains($0) }) ? "; commas must part columns" : ""
+    return shown + more + hint
+  }
+}

@@ -1,0 +1,97 @@
+import JSONText
+import Points
+
+/// Reads one place from the fields of a CSV record, as the header says what they are.
+struct CSVRowDecoder: Sendable {
+  private let header: CSVHeader
+  private var tags = TagsBuilder()
+
+  /// Reads the header.
+  ///
+  /// - Throws: ``FormatError`` when it is not one.
+  init(header text: UnsafeBufferPointer<UInt8>, fields: [CSVRecord.Field]) throws(FormatError) {
+    var names: [String] = []
+    for field in fields {
+      guard let name = field.withBytes(in: text, { UTF8Bytes.string(of: $0.trimmed) }) else {
+        throw FormatError(reason: "column \(names.count + 1) of the header is not UTF-8")
+      }
+      names.append(name)
+    }
+    header = try CSVHeader(names)
+  }
+
+  /// The row that the record is, or why it is none.
+  mutating func row(
+    _ number: Int,
+    of text: UnsafeBufferPointer<UInt8>,
+    fields: [CSVRecord.Field]
+  ) -> PlaceParser.Row {
+    guard fields.count == header.columns.count else {
+      let detail = "has \(fields.count) columns, but the header has \(header.columns.count)"
+      return .failure(RejectedRow(number: number, detail: detail))
+    }
+    var draft = RowDraft()
+    tags.removeAll()
+    var tagsObject: Int?
+    for (index, column) in header.columns.enumerated() {
+      switch column {
+      case .field(.tags): tagsObject = index
+      case .field(let field): fields[index].withBytes(in: text) { read(field, from: $0, into: &draft) }
+      case .tag(let key):
+        fields[index].withBytes(in: text) { bytes in
+          if !bytes.isEmpty { tags.append(key: key, value: bytes) }
+        }
+      }
+    }
+    // The object goes before a column of the same name, and of a key that is given twice the last value counts.
+    if let tagsObject { fields[tagsObject].withBytes(in: text) { readTags(from: $0, into: &draft) } }
+    draft.finishTags(&tags)
+    return draft.row(number)
+  }
+
+  private func read(_ field: PlaceField, from bytes: UnsafeBufferPointer<UInt8>, into draft: inout RowDraft) {
+    switch field {
+    case .name: draft.name = string(.name, "/name", bytes, &draft)
+    case .category: draft.category = string(.category, "/category", bytes, &draft)
+    case .source: draft.source = string(.source, "/source", bytes, &draft)
+    case .sourceID: draft.sourceID = string(.sourceID, "/sourceId", bytes, &draft)
+    case .latitude:
+      let text = bytes.trimmed
+      if !text.isEmpty { draft.setLatitude(text, pointer: "/lat") }
+    case .longitude:
+      let text = bytes.trimmed
+      if !text.isEmpty { draft.setLongitude(text, pointer: "/long") }
+    case .id:
+      let text = bytes.trimmed
+      draft.id = PointID(utf8: text)
+      if draft.id == nil, !text.isEmpty { draft.reject(.id, "/id", "must be a UUID, got \(RowDraft.quote(text))") }
+    case .tags, .serviceMade: return
+    }
+  }
+
+  private func string(
+    _ field: PlaceField,
+    _ pointer: String,
+    _ bytes: UnsafeBufferPointer<UInt8>,
+    _ draft: inout RowDraft
+  ) -> String? {
+    if let text = UTF8Bytes.string(of: FormulaGuard.removed(from: bytes)) { return text }
+    draft.reject(field, pointer, "must be UTF-8")
+    return nil
+  }
+
+  private mutating func readTags(from bytes: UnsafeBufferPointer<UInt8>, into draft: inout RowDraft) {
+    let text = bytes.trimmed
+    guard !text.isEmpty else { return }
+    var reader = JSONReader(text)
+    var decoder = JSONRowDecoder(accepts: .placesAndFeatures)
+    swap(&decoder.tags, &tags)
+    defer { swap(&decoder.tags, &tags) }
+    do {
+      try decoder.readTags("/tags", from: &reader, into: &draft)
+      try reader.finish()
+    } catch {
+      draft.reject(.tags, "/tags", "is \(error.description)")
+    }
+  }
+}

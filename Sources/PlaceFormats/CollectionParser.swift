@@ -1,0 +1,227 @@
+import JSONText
+
+/// Reads the rows of one JSON text: the elements of the array `features` of a FeatureCollection, or of an array that is
+/// the whole text, or a Feature that is.
+///
+/// Only the elements are kept while they are read; of the other members nothing is but how they nest.
+struct CollectionParser: RecordParser {
+  private var decoder: JSONRowDecoder
+  private let acceptsArray: Bool
+  private var state = State.start
+  private var members = MemberScanner()
+  private var element = BracketScanner()
+  private var isTooLong = false
+  private var hasFeatures = false
+
+  private enum State {
+    /// Nothing but white space was read.
+    case start
+    /// Among the members of the outermost object.
+    case members
+    /// Where an element must or, after `[`, may start.
+    case beforeElement(isFirst: Bool)
+    /// In an element.
+    case element
+    /// Behind an element.
+    case afterElement
+    /// Behind it all.
+    case end
+  }
+
+  init(decoder: JSONRowDecoder) {
+    self.decoder = decoder
+    acceptsArray = decoder.acceptsPlaces
+  }
+
+  mutating func parse(
+    _ bytes: UnsafeBufferPointer<UInt8>,
+    isLast: Bool,
+    progress: inout ParseProgress,
+    into rows: inout [PlaceParser.Row]
+  ) throws(FormatError) {
+    while progress.position < bytes.count {
+      switch state {
+      case .start: try start(bytes, &progress)
+      case .members: try scanMembers(bytes, &progress, &rows)
+      case .beforeElement(let isFirst): try beginElement(bytes, &progress, isFirst: isFirst)
+      case .element: try scanElement(bytes, &progress, &rows)
+      case .afterElement: try endElement(bytes, &progress)
+      case .end: try skip(bytes, &progress, before: "something follows the end of the JSON text")
+      }
+    }
+    dropWhatIsNotKept(bytes, &progress)
+    if isLast { try checkEnd(progress) }
+  }
+
+  // MARK: The outermost value
+
+  private mutating func start(_ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress) throws(FormatError)
+  {
+    guard skipWhiteSpace(bytes, &progress) else { return }
+    progress.start = progress.position
+    switch bytes[progress.position] {
+    case UInt8(ascii: "{"): state = .members
+    case UInt8(ascii: "[") where acceptsArray: state = .beforeElement(isFirst: true)
+    default:
+      throw error("a GeoJSON object must start here", progress)
+    }
+    progress.position += 1
+  }
+
+  private mutating func scanMembers(
+    _ bytes: UnsafeBufferPointer<UInt8>,
+    _ progress: inout ParseProgress,
+    _ rows: inout [PlaceParser.Row]
+  ) throws(FormatError) {
+    switch try nextEvent(bytes, &progress) {
+    case nil: return
+    case .features:
+      hasFeatures = true
+      isTooLong = false
+      state = .beforeElement(isFirst: true)
+    case .end:
+      state = .end
+      guard !hasFeatures else { return }
+      try takeOnlyFeature(UnsafeBufferPointer(rebasing: bytes[progress.start..<progress.position]), &progress, &rows)
+    }
+  }
+
+  private mutating func nextEvent(
+    _ bytes: UnsafeBufferPointer<UInt8>,
+    _ progress: inout ParseProgress
+  ) throws(FormatError) -> MemberScanner.Event? {
+    do {
+      return try members.scan(bytes, position: &progress.position)
+    } catch {
+      switch error {
+      case .syntax(let reason): throw self.error(reason, progress)
+      case .type(let type):
+        let got = type.map { "'\($0)'" } ?? "not a string"
+        throw FormatError(reason: "the text is not a GeoJSON FeatureCollection: its type is \(got)")
+      }
+    }
+  }
+
+  private mutating func takeOnlyFeature(
+    _ text: UnsafeBufferPointer<UInt8>,
+    _ progress: inout ParseProgress,
+    _ rows: inout [PlaceParser.Row]
+  ) throws(FormatError) {
+    guard members.isFeature else {
+      throw FormatError(reason: "the text is not a GeoJSON FeatureCollection: it has no array named 'features'")
+    }
+    if isTooLong || text.count > progress.maximumRecordBytes {
+      progress.rejectAsTooLong(into: &rows)
+    } else {
+      rows.append(decoder.row(progress.takeRow(), of: text))
+    }
+  }
+
+  // MARK: Elements
+
+  private mutating func beginElement(
+    _ bytes: UnsafeBufferPointer<UInt8>,
+    _ progress: inout ParseProgress,
+    isFirst: Bool
+  ) throws(FormatError) {
+    guard skipWhiteSpace(bytes, &progress) else { return }
+    switch bytes[progress.position] {
+    case UInt8(ascii: "]") where isFirst: endArray(&progress)
+    case UInt8(ascii: "]"), UInt8(ascii: "}"), UInt8(ascii: ","), UInt8(ascii: ":"):
+      throw error("an element must start here", progress, row: progress.nextRow)
+    default:
+      progress.start = progress.position
+      element = BracketScanner()
+      state = .element
+    }
+  }
+
+  private mutating func scanElement(
+    _ bytes: UnsafeBufferPointer<UInt8>,
+    _ progress: inout ParseProgress,
+    _ rows: inout [PlaceParser.Row]
+  ) throws(FormatError) {
+    switch element.scan(bytes, position: &progress.position) {
+    case .more: return
+    case .mismatch:
+      throw error("the brackets do not match, so that its end cannot be found", progress, row: progress.nextRow)
+    case .end:
+      let text = UnsafeBufferPointer(rebasing: bytes[progress.start..<progress.position])
+      if isTooLong || text.count > progress.maximumRecordBytes {
+        progress.rejectAsTooLong(into: &rows)
+      } else {
+        rows.append(decoder.row(progress.takeRow(), of: text))
+      }
+      isTooLong = false
+      progress.start = progress.position
+      state = .afterElement
+    }
+  }
+
+  private mutating func endElement(
+    _ bytes: UnsafeBufferPointer<UInt8>,
+    _ progress: inout ParseProgress
+  ) throws(FormatError) {
+    guard skipWhiteSpace(bytes, &progress) else { return }
+    switch bytes[progress.position] {
+    case UInt8(ascii: ","):
+      state = .beforeElement(isFirst: false)
+      progress.position += 1
+    case UInt8(ascii: "]"): endArray(&progress)
+    default: throw error("a comma or the array's end must follow", progress, row: progress.nextRow - 1)
+    }
+  }
+
+  private mutating func endArray(_ progress: inout ParseProgress) {
+    progress.position += 1
+    state = hasFeatures ? .members : .end
+    members.endValue()
+  }
+
+  // MARK: Bytes
+
+  /// Whether a byte other than white space stands at the position to which it goes on.
+  private func skipWhiteSpace(_ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress) -> Bool {
+    while progress.position < bytes.count {
+      if !bytes[progress.position].isWhiteSpace { return true }
+      progress.position += 1
+    }
+    return false
+  }
+
+  private func skip(
+    _ bytes: UnsafeBufferPointer<UInt8>,
+    _ progress: inout ParseProgress,
+    before reason: String
+  ) throws(FormatError) {
+    if skipWhiteSpace(bytes, &progress) { throw error(reason, progress) }
+  }
+
+  private mutating func dropWhatIsNotKept(_ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress) {
+    let isKept =
+      switch state {
+      case .element: true
+      case .members: !hasFeatures
+      default: false
+      }
+    if isKept, !isTooLong {
+      isTooLong = progress.position - progress.start > progress.maximumRecordBytes
+    }
+    if !isKept || isTooLong { progress.start = progress.position }
+  }
+
+  private func checkEnd(_ progress: ParseProgress) throws(FormatError) {
+    switch state {
+    case .end: return
+    case .start: throw FormatError(reason: "the text is empty; it must be GeoJSON")
+    case .members, .afterElement, .beforeElement:
+      throw error("the text ends before its outermost object or array does", progress)
+    case .element:
+      throw error("the text ends before the row does", progress, row: progress.nextRow)
+    }
+  }
+
+  private func error(_ reason: String, _ progress: ParseProgress, row: Int? = nil) -> FormatError {
+    FormatError(row: row, reason: "not valid JSON at byte \(progress.bytesDropped + progress.position): \(reason)")
+  }
+}

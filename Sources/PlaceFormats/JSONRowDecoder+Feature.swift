@@ -1,0 +1,160 @@
+import JSONText
+import Points
+
+/// What is read of a Feature's properties before it is known what becomes of it.
+private struct FeatureParts {
+  /// The `id` of the Feature.
+  var id: PointID?
+
+  /// Whether the Feature has a geometry.
+  var hasGeometry = false
+
+  /// What `type` says; `nil` when it is not there.
+  var type: String?
+
+  /// Where the `tags` of the properties stand, which go before properties of the same name and so are read last.
+  var tags: JSONReader?
+}
+
+extension JSONRowDecoder {
+  /// The place that a GeoJSON Feature is (RFC 7946, section 3.2).
+  mutating func featureDraft(from reader: inout JSONReader) throws(JSONError) -> RowDraft {
+    var draft = RowDraft(pointerPrefix: "/properties")
+    var parts = FeatureParts()
+    tags.removeAll()
+    try reader.enterObject()
+    while let name = try reader.nextMember() {
+      if name.isEqual(to: "properties") {
+        try readProperties(from: &reader, into: &draft, &parts)
+      } else if name.isEqual(to: "geometry") {
+        parts.hasGeometry = true
+        try readGeometry(from: &reader, into: &draft)
+      } else if name.isEqual(to: "type"), try reader.nextKind() == .string {
+        parts.type = try reader.string(of: try reader.readString())
+      } else if name.isEqual(to: "id"), try reader.nextKind() == .string {
+        parts.id = PointID(utf8: try reader.readString().bytes)
+      } else {
+        try reader.skipValue()
+      }
+    }
+    if parts.type != "Feature" {
+      draft.reject(nil, "/type", "must be 'Feature'" + (parts.type.map { ", got '\($0.prefix(40))'" } ?? ""))
+    }
+    if !parts.hasGeometry { draft.rejectGeometry("/geometry", "is missing") }
+    if draft.id == nil { draft.id = parts.id }
+    // A source without an id in it is a mere remark, as OpenStreetMap has it.
+    if let source = draft.source, draft.sourceID == nil {
+      draft.source = nil
+      tags.append(key: "source", value: source)
+    }
+    if var reader = parts.tags { try readTags("/properties/tags", from: &reader, into: &draft) }
+    draft.finishTags(&tags)
+    return draft
+  }
+
+  // MARK: Properties
+
+  private mutating func readProperties(
+    from reader: inout JSONReader,
+    into draft: inout RowDraft,
+    _ parts: inout FeatureParts
+  ) throws(JSONError) {
+    let kind = try reader.nextKind()
+    guard kind == .object else {
+      try reader.skipValue()
+      if kind != .null { draft.reject(nil, "/properties", "must be an object, got \(kind.description)") }
+      return
+    }
+    try reader.enterObject()
+    while let name = try reader.nextMember() {
+      switch name.field {
+      case .name: draft.name = try string(.name, "/properties/name", from: &reader, into: &draft)
+      case .category: draft.category = try string(.category, "/properties/category", from: &reader, into: &draft)
+      case .source: draft.source = try string(.source, "/properties/source", from: &reader, into: &draft)
+      case .sourceID: draft.sourceID = try string(.sourceID, "/properties/sourceId", from: &reader, into: &draft)
+      case .id:
+        var copy = reader
+        if try copy.nextKind() == .string, let id = PointID(utf8: try copy.readString().bytes) {
+          draft.id = id
+          reader = copy
+        } else {
+          try readTag(name, from: &reader)
+        }
+      case .tags:
+        parts.tags = reader
+        try reader.skipValue()
+      case .latitude, .longitude, .serviceMade: try reader.skipValue()
+      case nil: try readTag(name, from: &reader)
+      }
+    }
+  }
+
+  /// Reads a property that is no field of a place: a tag, unless it is null.
+  private mutating func readTag(_ key: JSONReader.Text, from reader: inout JSONReader) throws(JSONError) {
+    switch try reader.nextKind() {
+    case .null: try reader.readNull()
+    case .string: tags.append(key: key, value: try reader.readString())
+    case .boolean, .number, .array, .object: tags.append(key: key, value: try reader.skipValue())
+    }
+  }
+
+  // MARK: Geometry
+
+  private func readGeometry(from reader: inout JSONReader, into draft: inout RowDraft) throws(JSONError) {
+    let kind = try reader.nextKind()
+    guard kind == .object else {
+      try reader.skipValue()
+      draft.rejectGeometry("/geometry", "must be a Point, got \(kind.description)")
+      return
+    }
+    var type: String?
+    var coordinates: JSONReader?
+    try reader.enterObject()
+    while let name = try reader.nextMember() {
+      if name.isEqual(to: "type"), try reader.nextKind() == .string {
+        type = try reader.string(of: try reader.readString())
+      } else if name.isEqual(to: "coordinates") {
+        coordinates = reader
+        try reader.skipValue()
+      } else {
+        try reader.skipValue()
+      }
+    }
+    guard type == "Point" else {
+      draft.rejectGeometry(
+        "/geometry/type",
+        "must be 'Point'" + (type.map { ", got '\($0.prefix(40))'" } ?? "")
+      )
+      return
+    }
+    guard var coordinates, try coordinates.nextKind() == .array else {
+      draft.rejectGeometry("/geometry/coordinates", "must be an array of longitude and latitude")
+      return
+    }
+    try readPosition(from: &coordinates, into: &draft)
+  }
+
+  private func readPosition(from reader: inout JSONReader, into draft: inout RowDraft) throws(JSONError) {
+    try reader.enterArray()
+    guard try reader.nextElement(), try reader.nextKind() == .number else {
+      draft.rejectGeometry("/geometry/coordinates", "must be an array of longitude and latitude, both numbers")
+      return
+    }
+    let longitude = try reader.readNumber()
+    guard try reader.nextElement(), try reader.nextKind() == .number else {
+      draft.rejectGeometry("/geometry/coordinates", "must be an array of longitude and latitude, both numbers")
+      return
+    }
+    let latitude = try reader.readNumber()
+    draft.setLongitude(longitude, pointer: "/geometry/coordinates/0")
+    draft.setLatitude(latitude, pointer: "/geometry/coordinates/1")
+  }
+}
+
+extension RowDraft {
+  /// Says what is wrong with what tells where the place is.
+  fileprivate mutating func rejectGeometry(_ pointer: String, _ detail: String) {
+    reject(.latitude, pointer, detail)
+    skipMissing([.longitude])
+  }
+}

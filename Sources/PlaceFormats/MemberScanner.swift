@@ -1,0 +1,143 @@
+import JSONText
+
+/// Why an outermost object can't be gone through.
+enum MemberError: Error {
+  /// It is not JSON.
+  case syntax(String)
+  /// Its `type` is this one, or none, and has no features.
+  case type(String?)
+}
+
+/// Goes through the members of the outermost object of a text that comes in pieces, looking for `features` and `type`.
+struct MemberScanner {
+  /// What was come upon.
+  enum Event {
+    /// The array `features` has been entered.
+    case features
+    /// The object has ended.
+    case end
+  }
+
+  private enum State {
+    case beforeName(isFirst: Bool)
+    case name
+    case beforeColon
+    case beforeValue
+    case value
+    case afterValue
+  }
+
+  private var state = State.beforeName(isFirst: true)
+  private var value = BracketScanner()
+
+  /// The name being read, or the value of `type`, quotation marks included, as far as they are worth keeping.
+  private var text: [UInt8] = []
+  private var isEscaped = false
+  private var keepsValue = false
+  private var type: String?
+
+  /// No name of interest is longer, even where each letter is an escape.
+  private static let maximumTextLength = 128
+
+  /// Whether the object said to be a Feature.
+  var isFeature: Bool { type == "Feature" }
+
+  /// Takes note that the array `features`, which was read by someone else, has ended.
+  mutating func endValue() { state = .afterValue }
+
+  /// Goes on until something is come upon, or the bytes end.
+  ///
+  /// - Throws: ``MemberError`` when the text is not an object, or its `type` is none that has features.
+  mutating func scan(_ bytes: UnsafeBufferPointer<UInt8>, position: inout Int) throws(MemberError) -> Event? {
+    while position < bytes.count {
+      let byte = bytes[position]
+      if case .name = state {
+        takeNameByte(byte)
+        position += 1
+        continue
+      }
+      if case .value = state {
+        try scanValue(bytes, position: &position)
+        continue
+      }
+      guard !byte.isWhiteSpace else {
+        position += 1
+        continue
+      }
+      if let event = try take(byte, position: &position) { return event }
+    }
+    return nil
+  }
+
+  private mutating func take(_ byte: UInt8, position: inout Int) throws(MemberError) -> Event? {
+    switch (state, byte) {
+    case (.beforeName, UInt8(ascii: "\"")):
+      state = .name
+      text = [byte]
+    case (.beforeName(isFirst: true), UInt8(ascii: "}")), (.afterValue, UInt8(ascii: "}")):
+      position += 1
+      return .end
+    case (.beforeName, _): throw .syntax("a member's name must be a string")
+    case (.beforeColon, UInt8(ascii: ":")): state = .beforeValue
+    case (.beforeColon, _): throw .syntax("a colon must follow a member's name")
+    case (.beforeValue, _): return try beginValue(byte, position: &position)
+    case (.afterValue, UInt8(ascii: ",")): state = .beforeName(isFirst: false)
+    case (.afterValue, _): throw .syntax("an object must go on with a comma or end")
+    case (.name, _), (.value, _): return nil
+    }
+    position += 1
+    return nil
+  }
+
+  private mutating func takeNameByte(_ byte: UInt8) {
+    if text.count < Self.maximumTextLength { text.append(byte) }
+    if isEscaped {
+      isEscaped = false
+    } else if byte == UInt8(ascii: "\\") {
+      isEscaped = true
+    } else if byte == UInt8(ascii: "\"") {
+      state = .beforeColon
+    }
+  }
+
+  private mutating func beginValue(_ byte: UInt8, position: inout Int) throws(MemberError) -> Event? {
+    let name = string
+    if name == "features", byte == UInt8(ascii: "["), !isFeature {
+      position += 1
+      return .features
+    }
+    if [UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ":")].contains(byte) {
+      throw .syntax("a value cannot start here")
+    }
+    keepsValue = name == "type"
+    text = []
+    value = BracketScanner()
+    state = .value
+    return nil
+  }
+
+  private mutating func scanValue(_ bytes: UnsafeBufferPointer<UInt8>, position: inout Int) throws(MemberError) {
+    let start = position
+    let outcome = value.scan(bytes, position: &position)
+    if keepsValue, text.count < Self.maximumTextLength {
+      text.append(contentsOf: bytes[start..<position].prefix(Self.maximumTextLength))
+    }
+    switch outcome {
+    case .more: return
+    case .mismatch: throw .syntax("the brackets do not match")
+    case .end:
+      state = .afterValue
+      guard keepsValue else { return }
+      type = string
+      guard let type, type == "FeatureCollection" || type == "Feature" else {
+        throw .type(type)
+      }
+    }
+  }
+
+  /// What the bytes kept are as a JSON string; `nil` when they are none, or were cut.
+  private var string: String? {
+    guard case .string(let string)? = try? JSONReader.value(of: text) else { return nil }
+    return string
+  }
+}

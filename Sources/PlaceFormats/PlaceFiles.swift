@@ -1,0 +1,146 @@
+public import Points
+
+/// Places read from files, one after another, in batches: what a `PointImporter` takes. Rows are numbered over all.
+public struct PlaceFiles: AsyncSequence, Sendable {
+  /// Some rows, in order; never none.
+  public typealias Element = [ImportRow]
+
+  /// A file to read.
+  public struct File: Hashable, Sendable {
+    /// Where the file is; `-` for the standard input.
+    public let path: String
+
+    /// The format of the text in it.
+    public let format: PlaceFormat
+
+    /// Makes a file of a known format.
+    public init(path: String, format: PlaceFormat) {
+      self.path = path
+      self.format = format
+    }
+
+    /// Makes a file whose format its name tells.
+    ///
+    /// - Throws: ``FileError`` when it does not.
+    public init(path: String) throws(FileError) {
+      guard let format = PlaceFormat(fileName: path) else {
+        throw FileError(path: path, reason: "the name does not tell the format, which must be given")
+      }
+      self.init(path: path, format: format)
+    }
+  }
+
+  /// How far the files have been read.
+  public struct Progress: Hashable, Sendable {
+    /// The file that is being read.
+    public let path: String
+
+    /// How many bytes of it have been read.
+    public let bytesRead: Int
+
+    /// How many bytes it has, where that can be told.
+    public let byteCount: Int?
+
+    /// How many rows of all files have been read, the rejected ones counted.
+    public let rows: Int
+  }
+
+  private let files: [File]
+  private let batchSize: Int
+  private let onRejection: @Sendable (RejectedRow) -> Void
+  private let onProgress: @Sendable (Progress) -> Void
+
+  /// Makes a reader of files, each opened when its turn comes.
+  ///
+  /// - Parameters:
+  ///   - files: what to read, in order.
+  ///   - batchSize: how many rows a batch has at least, but for the last.
+  ///   - onRejection: is told of each row that is rejected, in order.
+  ///   - onProgress: is told how far it has come, after each chunk of a few hundred kilobytes.
+  public init(
+    _ files: [File],
+    batchSize: Int = 1000,
+    onRejection: @escaping @Sendable (RejectedRow) -> Void,
+    onProgress: @escaping @Sendable (Progress) -> Void = { _ in }
+  ) {
+    self.files = files
+    self.batchSize = batchSize
+    self.onRejection = onRejection
+    self.onProgress = onProgress
+  }
+
+  /// Starts with the first file.
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(
+      files: files[...],
+      batchSize: batchSize,
+      onRejection: onRejection,
+      onProgress: onProgress
+    )
+  }
+
+  /// Reads batch after batch.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    private var files: ArraySlice<File>
+    private let onProgress: @Sendable (Progress) -> Void
+    private var batcher: RowBatcher
+    private var chunks: FileChunks.AsyncIterator?
+    private var bytesRead = 0
+
+    fileprivate init(
+      files: ArraySlice<File>,
+      batchSize: Int,
+      onRejection: @escaping @Sendable (RejectedRow) -> Void,
+      onProgress: @escaping @Sendable (Progress) -> Void
+    ) {
+      self.files = files
+      self.onProgress = onProgress
+      batcher = RowBatcher(
+        parser: PlaceParser(format: files.first?.format ?? .ndjson),
+        batchSize: batchSize,
+        onRejection: onRejection
+      )
+    }
+
+    /// The next batch; `nil` at the end of the last file.
+    ///
+    /// - Throws: ``FileError`` when a file can't be read or is not of its format, `CancellationError` when the task is
+    ///   cancelled.
+    public mutating func next() async throws -> [ImportRow]? {
+      while !batcher.isFull, let file = files.first {
+        try Task.checkCancellation()
+        do {
+          try await readChunk(of: file)
+        } catch let error as FormatError {
+          throw FileError(path: file.path, reason: error.description)
+        }
+      }
+      return batcher.takeBatch()
+    }
+
+    private mutating func readChunk(of file: File) async throws {
+      var chunks = self.chunks ?? FileChunks(path: file.path).makeAsyncIterator()
+      if let chunk = try await chunks.next() {
+        self.chunks = chunks
+        try batcher.consume(chunk)
+        bytesRead += chunk.count
+        onProgress(
+          Progress(
+            path: file.path,
+            bytesRead: bytesRead,
+            byteCount: await chunks.byteCount,
+            rows: batcher.parser.nextRow - 1
+          )
+        )
+      } else {
+        try batcher.finish()
+        files.removeFirst()
+        self.chunks = nil
+        bytesRead = 0
+        if let next = files.first {
+          batcher.go(onWith: PlaceParser(format: next.format, firstRow: batcher.parser.nextRow))
+        }
+      }
+    }
+  }
+}

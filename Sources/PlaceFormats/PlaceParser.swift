@@ -1,0 +1,122 @@
+public import Points
+
+/// Reads places from bytes that come in pieces: a state machine without input or output of its own.
+///
+/// A row that can't be read or breaks a rule is rejected and the rest goes on. A row is a line that is not blank, an
+/// element of the array of features, or a record of a CSV file that is neither the header nor blank; a record of CSV
+/// may span lines. Rows are numbered from ``nextRow`` on, the rejected ones too.
+///
+/// Memory is bounded by ``maximumRecordBytes`` and the piece given, whatever the length of the whole.
+///
+/// What a row holds:
+/// - JSON: the members `name`, `lat` and `long` (or `lon`, `lng`), and `category`, `tags`, `id`, `source` and `sourceId`
+///   where there are any. `version`, `createdAt`, `updatedAt` and `distance`, which the service makes, are left out, so
+///   that an export can be read again; any other member is an error, which finds a misspelt one. A GeoJSON Feature may
+///   stand in place of such an object.
+/// - GeoJSON: a Feature of a Point; an altitude is left out. The properties are the fields above, without the
+///   coordinates; any other property becomes a tag unless it is null: a string as it is, a number, a boolean, an array
+///   or an object as its JSON text. `tags` goes before a property of the same name. An `id` of the properties, or else
+///   of the Feature, is the place's when it is a UUID; in the properties any other is a tag, as is a `source` without a
+///   `sourceId`. Other members of the Feature are left out.
+/// - CSV: the columns `name`, `lat` (or `latitude`) and `long` (or `lon`, `lng`, `longitude`), and `category`, `tags` (a
+///   JSON object), `id`, `source` and `sourceId` (or `source_id`), in any case and order. The columns that the service
+///   makes are left out, any other is a tag, an empty cell is none. An apostrophe before `=`, `+`, `-` or `@` that keeps
+///   spreadsheets from calculating a text is taken away (see ``PlaceWriter``).
+public struct PlaceParser: Sendable {
+  /// How long a row may be where nothing is said, in bytes: 1 MiB.
+  public static let defaultMaximumRecordBytes = 1 << 20
+
+  /// A row that was read, or why it was not.
+  public typealias Row = Result<ImportRow, RejectedRow>
+
+  /// How long a row may be, in bytes; a longer one is skipped and rejected.
+  public let maximumRecordBytes: Int
+
+  private var parser: any RecordParser
+  private var window: [UInt8] = []
+  private var progress: ParseProgress
+  private var hasBegun = false
+
+  /// Makes a parser that has read nothing.
+  ///
+  /// - Parameters:
+  ///   - format: the format of the text.
+  ///   - firstRow: the number of the first row.
+  ///   - maximumRecordBytes: how long a row may be, in bytes.
+  public init(
+    format: PlaceFormat,
+    firstRow: Int = 1,
+    maximumRecordBytes: Int = PlaceParser.defaultMaximumRecordBytes
+  ) {
+    self.maximumRecordBytes = maximumRecordBytes
+    progress = ParseProgress(nextRow: firstRow, maximumRecordBytes: maximumRecordBytes)
+    parser =
+      switch format {
+      case .json: CollectionParser(decoder: .init(accepts: .placesAndFeatures))
+      case .geoJSON: CollectionParser(decoder: .init(accepts: .features))
+      case .geoJSONSequence: LineParser(decoder: .init(accepts: .features))
+      case .ndjson: LineParser(decoder: .init(accepts: .placesAndFeatures))
+      case .csv: CSVParser()
+      }
+  }
+
+  /// The number of the next row.
+  public var nextRow: Int { progress.nextRow }
+
+  /// Reads the next piece of the text and appends the rows that it ends.
+  ///
+  /// - Throws: ``FormatError`` when no more rows can be read; the rows before it have been appended.
+  public mutating func consume(_ bytes: UnsafeRawBufferPointer, into rows: inout [Row]) throws(FormatError) {
+    // A piece at a time is joined to what is left of the one before; a copy costs little beside the reading.
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(1 << 16)
+      rest = rest[piece.endIndex...]
+      window.append(contentsOf: UnsafeRawBufferPointer(rebasing: piece))
+      try parse(isLast: false, into: &rows)
+    }
+  }
+
+  /// Reads the next piece of the text and appends the rows that it ends.
+  ///
+  /// - Throws: ``FormatError`` when no more rows can be read; the rows before it have been appended.
+  public mutating func consume(_ bytes: some Sequence<UInt8>, into rows: inout [Row]) throws(FormatError) {
+    let result = bytes.withContiguousStorageIfAvailable { buffer in
+      Result { () throws(FormatError) in try consume(UnsafeRawBufferPointer(buffer), into: &rows) }
+    }
+    if let result { return try result.get() }
+    try Array(bytes).withUnsafeBytes { buffer in
+      Result { () throws(FormatError) in try consume(buffer, into: &rows) }
+    }.get()
+  }
+
+  /// Takes note that the text has ended and appends the rows that were still open. Nothing may be consumed after it.
+  ///
+  /// - Throws: ``FormatError`` when the text ends too early.
+  public mutating func finish(into rows: inout [Row]) throws(FormatError) {
+    try parse(isLast: true, into: &rows)
+  }
+
+  private mutating func parse(isLast: Bool, into rows: inout [Row]) throws(FormatError) {
+    if !hasBegun {
+      guard window.count >= FileSignature.maximumLength || isLast else { return }
+      progress.start = try FileSignature.lengthOfByteOrderMark(in: window)
+      progress.position = progress.start
+      hasBegun = true
+    }
+    // Moved out, so that the parser may change while it reads.
+    var window: [UInt8] = []
+    swap(&window, &self.window)
+    let result = window.withUnsafeBufferPointer { bytes in
+      Result { () throws(FormatError) in
+        try parser.parse(bytes, isLast: isLast, progress: &progress, into: &rows)
+      }
+    }
+    swap(&window, &self.window)
+    try result.get()
+    self.window.removeFirst(progress.start)
+    progress.bytesDropped += progress.start
+    progress.position -= progress.start
+    progress.start = 0
+  }
+}

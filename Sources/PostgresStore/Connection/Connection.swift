@@ -1,0 +1,241 @@
+import CLibPQ
+
+/// One connection to PostgreSQL, in libpq's non-blocking mode.
+///
+/// It belongs to one owner, which runs on one thread and calls ``advance()`` whenever the socket is ready. Nothing here
+/// waits. One command is under way at a time.
+final class Connection {
+  /// How far the command has come.
+  enum Progress {
+    /// The server owes an answer, or the socket room to write.
+    case waiting
+
+    /// The server has answered: the last statement's rows, or the first failure.
+    case finished(Result<QueryResult, ServerError>)
+
+    /// The server waits for the rows of a `COPY … FROM STDIN`.
+    case copying
+
+    /// The connection is of no more use.
+    case lost(reason: String)
+  }
+
+  /// What became of bytes that were to be sent.
+  enum Acceptance {
+    /// They are on their way.
+    case accepted
+    /// They are not taken now: try again when the socket is writable.
+    case full
+    /// The connection is of no more use.
+    case lost(reason: String)
+  }
+
+  private enum Command {
+    case none
+    case preparing(Statement, Parameters)
+    case running
+  }
+
+  /// The socket, to wait on.
+  let socket: Int32
+
+  /// Whether bytes are left to be sent, so that the socket is to be watched for room.
+  private(set) var wantsToWrite = false
+
+  private let handle: OpaquePointer
+  private var command = Command.none
+  private var prepared: Set<Statement> = []
+  private var lastResult: QueryResult?
+  private var failure: ServerError?
+
+  /// Takes over an established `PGconn`.
+  init(_ handle: OpaquePointer) {
+    self.handle = handle
+    socket = PQsocket(handle)
+    PQsetnonblocking(handle, 1)
+  }
+
+  deinit {
+    PQfinish(handle)
+  }
+
+  /// What can stop the command from another thread.
+  func makeCanceller() -> Canceller? {
+    PQgetCancel(handle).map(Canceller.init)
+  }
+
+  // MARK: Commands
+
+  /// Starts a statement.
+  func send(_ statement: Statement, _ parameters: Parameters) -> Progress {
+    switch statement.planning {
+    case .once where !prepared.contains(statement):
+      command = .preparing(statement, parameters)
+      return started(PQsendPrepare(handle, statement.name, statement.sql, 0, nil))
+    case .once, .eachTime:
+      command = .running
+      return started(sendValues(of: statement, parameters))
+    }
+  }
+
+  /// Starts one or more statements without values; they are one transaction where the text says no other.
+  func send(script: String) -> Progress {
+    command = .running
+    return started(PQsendQuery(handle, script))
+  }
+
+  /// Goes on after the socket became ready.
+  func advance() -> Progress {
+    guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return .lost(reason: lastError) }
+    return proceed()
+  }
+
+  private func started(_ status: Int32) -> Progress {
+    lastResult = nil
+    failure = nil
+    return status == 1 ? proceed() : .lost(reason: lastError)
+  }
+
+  private func proceed() -> Progress {
+    guard flush() else { return .lost(reason: lastError) }
+    if case .none = command { return .waiting }
+    while PQisBusy(handle) == 0 {
+      if let result = PQgetResult(handle).map(QueryResult.init) {
+        if result.isCopyIn { return .copying }
+        if let error = result.error {
+          if error.endsConnection { return .lost(reason: error.summary) }
+          failure = failure ?? error
+        } else {
+          lastResult = result
+        }
+      } else if case .preparing(let statement, let parameters) = command, failure == nil {
+        prepared.insert(statement)
+        return send(statement, parameters)
+      } else {
+        return finish()
+      }
+    }
+    return .waiting
+  }
+
+  private func finish() -> Progress {
+    command = .none
+    defer { lastResult = nil }
+    if let failure { return .finished(.failure(failure)) }
+    guard let lastResult else { return .lost(reason: "the server gave no answer") }
+    return .finished(.success(lastResult))
+  }
+
+  private func flush() -> Bool {
+    let status = PQflush(handle)
+    wantsToWrite = status == 1
+    return status >= 0
+  }
+
+  /// Sends the values of a statement, which is prepared unless it is planned each time; every value and every answer
+  /// is binary.
+  private func sendValues(of statement: Statement, _ parameters: Parameters) -> Int32 {
+    let count = parameters.ranges.count
+    return parameters.bytes.withUnsafeBytes { bytes in
+      // An empty value needs an address as well, or it would be null.
+      let start = bytes.baseAddress ?? UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+      return withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) { values in
+        withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count) { lengthsAndFormats in
+          for (index, range) in parameters.ranges.enumerated() {
+            values.initializeElement(
+              at: index,
+              to: range.map { (start + $0.lowerBound).assumingMemoryBound(to: CChar.self) }
+            )
+            lengthsAndFormats.initializeElement(at: index, to: Int32(range?.count ?? 0))
+            lengthsAndFormats.initializeElement(at: count + index, to: 1)
+          }
+          let lengths = lengthsAndFormats.baseAddress
+          let formats = lengths.map { $0 + count }
+          switch statement.planning {
+          case .once:
+            return PQsendQueryPrepared(
+              handle,
+              statement.name,
+              Int32(count),
+              values.baseAddress,
+              lengths,
+              formats,
+              1
+            )
+          case .eachTime:
+            return PQsendQueryParams(
+              handle,
+              statement.sql,
+              Int32(count),
+              nil,
+              values.baseAddress,
+              lengths,
+              formats,
+              1
+            )
+          }
+        }
+      }
+    }
+  }
+
+  private var lastError: String { Self.oneLine(PQerrorMessage(handle)) }
+
+  /// What libpq said, on one line.
+  static func oneLine(_ message: UnsafePointer<CChar>?) -> String {
+    let lines = message.map { String(cString: $0) }?.split(whereSeparator: \.isNewline) ?? []
+    let text = lines.map { $0.drop(while: \.isWhitespace) }.joined(separator: " ")
+    return text.isEmpty ? "the connection broke off" : text
+  }
+}
+
+// MARK: Copying in
+
+extension Connection {
+  /// Hands rows to a `COPY … FROM STDIN` that is under way.
+  func put(copy bytes: UnsafeRawBufferPointer) -> Acceptance {
+    acceptance(of: PQputCopyData(handle, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count)))
+  }
+
+  /// Ends a `COPY … FROM STDIN`; its answer is then to be waited for.
+  ///
+  /// - Parameter error: why the rows are not to be taken, or `nil` to have them taken.
+  func endCopy(error: String?) -> Acceptance {
+    acceptance(of: PQputCopyEnd(handle, error))
+  }
+
+  /// Sends what is left to be sent; ``wantsToWrite`` says whether anything still is.
+  func flushCopy() -> Acceptance {
+    flush() ? (wantsToWrite ? .full : .accepted) : .lost(reason: lastError)
+  }
+
+  private func acceptance(of status: Int32) -> Acceptance {
+    guard status >= 0, flush() else { return .lost(reason: lastError) }
+    return status == 1 ? .accepted : .full
+  }
+}
+
+@available(*, unavailable)
+extension Connection: Sendable {}
+
+/// What stops the command of a connection from any thread.
+///
+/// `@unchecked Sendable`: a `PGcancel` shares nothing with its connection and is not changed after it is made.
+final class Canceller: @unchecked Sendable {
+  private let handle: OpaquePointer
+
+  fileprivate init(_ handle: OpaquePointer) {
+    self.handle = handle
+  }
+
+  deinit {
+    PQfreeCancel(handle)
+  }
+
+  /// Asks the server to stop the command, and returns when the server has taken note. It blocks.
+  func cancel() {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
+      _ = PQcancel(handle, message.baseAddress, Int32(message.count))
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import CLibPQ
+
+/// Makes connections.
+struct Connector: Sendable {
+  /// What libpq is given to connect with. It may hold a password: it is shown to nobody.
+  let connectionInfo: String
+
+  /// What is run on a new connection before anything else.
+  let setUp: String
+
+  /// How long one host may take, where the connection info doesn't say.
+  static let defaultTimeoutSeconds = 5
+
+  /// The oldest server whose features the schema needs (generated columns).
+  private static let oldestServerVersion: Int32 = 120_000
+
+  /// Connects on a thread of its own, and hands the connection over on the polling thread.
+  ///
+  /// libpq's non-blocking way to connect looks up host names, reads certificates and password files and goes from one
+  /// host to the next all the same; on its own thread it may take its time, and its time-out holds for each host.
+  ///
+  /// - Parameter completion: called on the polling thread.
+  func connect(
+    handingOverOn thread: PollingThread,
+    completion: @escaping @Sendable (Result<Connection, ConnectionFailure>) -> Void
+  ) {
+    let hasStarted = DetachedThread.start {
+      let result = connectBlocking()
+      // This thread lets go of the connection here.
+      nonisolated(unsafe) let handedOver = result
+      thread.submit { completion(handedOver) }
+    }
+    if !hasStarted {
+      thread.submit { completion(.failure(ConnectionFailure(reason: "the system has no thread to connect on"))) }
+    }
+  }
+
+  private func connectBlocking() -> Result<Connection, ConnectionFailure> {
+    // Later ones win over earlier ones, and those in the connection info (`dbname`) count at its place.
+    let options: KeyValuePairs = [
+      "connect_timeout": String(Self.defaultTimeoutSeconds),
+      "fallback_application_name": "waymark",
+      "dbname": connectionInfo,
+      "client_encoding": "UTF8",
+    ]
+    let keywords = CStrings(options.map(\.key))
+    let values = CStrings(options.map(\.value))
+    guard let handle = PQconnectdbParams(keywords.pointers, values.pointers, 1) else {
+      return .failure(ConnectionFailure(reason: "no memory for a connection"))
+    }
+    if let reason = Self.complaint(about: handle) ?? runSetUp(on: handle) {
+      PQfinish(handle)
+      return .failure(ConnectionFailure(reason: reason))
+    }
+    return .success(Connection(handle))
+  }
+
+  private static func complaint(about handle: OpaquePointer) -> String? {
+    PQsetNoticeReceiver(handle, { _, _ in }, nil)
+    guard PQstatus(handle) == CONNECTION_OK else { return Connection.oneLine(PQerrorMessage(handle)) }
+    if PQserverVersion(handle) < oldestServerVersion { return "the server is older than PostgreSQL 12" }
+    let encoding = PQparameterStatus(handle, "server_encoding").map { String(cString: $0) }
+    return encoding == "UTF8" ? nil : "the database's encoding is \(encoding ?? "unknown"); it must be UTF8"
+  }
+
+  private func runSetUp(on handle: OpaquePointer) -> String? {
+    guard !setUp.isEmpty else { return nil }
+    guard let result = PQexec(handle, setUp) else { return Connection.oneLine(PQerrorMessage(handle)) }
+    return QueryResult(result).error?.summary
+  }
+}
+
+/// Why there is no connection.
+struct ConnectionFailure: Error, Hashable, Sendable {
+  /// For operators; without secrets.
+  let reason: String
+}
+
+/// An array of C strings that ends with a null pointer.
+private final class CStrings {
+  let pointers: UnsafePointer<UnsafePointer<CChar>?>
+  private let buffers: [UnsafeMutablePointer<CChar>]
+
+  init(_ strings: [String]) {
+    buffers = strings.map { string in
+      let characters = string.utf8CString
+      let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: characters.count)
+      for (index, character) in characters.enumerated() { buffer[index] = character }
+      return buffer
+    }
+    let pointers = UnsafeMutablePointer<UnsafePointer<CChar>?>.allocate(capacity: buffers.count + 1)
+    for (index, buffer) in buffers.enumerated() { pointers[index] = UnsafePointer(buffer) }
+    pointers[buffers.count] = nil
+    self.pointers = UnsafePointer(pointers)
+  }
+
+  deinit {
+    for buffer in buffers { buffer.deallocate() }
+    pointers.deallocate()
+  }
+}

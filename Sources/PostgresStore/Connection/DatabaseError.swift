@@ -1,0 +1,82 @@
+import Points
+
+/// What PostgreSQL says went wrong.
+struct ServerError: Error, Hashable, Sendable {
+  /// The five characters of the SQL standard's and PostgreSQL's own error codes; empty where libpq made the error.
+  let sqlState: String
+
+  /// The message, without detail or hint: it may name tables and columns, but carries no row's values and no secrets.
+  let message: String
+
+  /// Whether the connection is still in step with the server.
+  let isComplete: Bool
+
+  /// Makes an error.
+  init(sqlState: String, message: String, isComplete: Bool = true) {
+    self.sqlState = sqlState
+    self.message = message
+    self.isComplete = isComplete
+  }
+
+  /// Whether the server ends the connection with this error, so that what was asked may be asked again on another one.
+  var endsConnection: Bool {
+    guard isComplete, !sqlState.isEmpty else { return true }
+    switch sqlState {
+    case "57P01", "57P02", "57P03", "57P05": return true  // shut down, crashed, starting up, idle for too long
+    case "25P03": return true  // idle in a transaction for too long
+    // A prepared statement that is gone or has outlived its tables, behind a proxy or after a migration: a new connection
+    // prepares it anew.
+    case "26000": return true
+    case "0A000": return message.contains("cached plan")
+    default: return sqlState.hasPrefix("08")
+    }
+  }
+}
+
+/// Why a statement did not do what it should.
+enum DatabaseError: Error, Hashable, Sendable {
+  /// The server refused it; the connection lives.
+  case refused(ServerError)
+
+  /// The connection is gone.
+  case lost(reason: String)
+
+  /// The caller was cancelled.
+  case cancelled
+}
+
+extension PointStoreError {
+  /// What a failure means for who asked the store.
+  init(_ error: DatabaseError) {
+    switch error {
+    case .refused(let error): self.init(error)
+    case .lost(let reason): self = .unavailable(reason: reason)
+    // Whoever cancels has stopped waiting.
+    case .cancelled: self = .timeout
+    }
+  }
+
+  /// What an error code means for who asked the store (PostgreSQL's manual, appendix A).
+  init(_ error: ServerError) {
+    switch error.sqlState {
+    case "57014", "55P03", "25P04":  // query_canceled, lock_not_available, transaction_timeout
+      self = .timeout
+    case "53300", "53400":  // too_many_connections, configuration_limit_exceeded
+      self = .overloaded
+    case "42P01", "42703", "42883", "42704", "3F000":  // undefined table, column, function, object; no such schema
+      self = .schemaMismatch(reason: "\(error.message); run `waymark migrate`")
+    case let state where error.endsConnection || ["53", "57", "58", "25", "40"].contains(state.prefix(2)):
+      self = .unavailable(reason: error.summary)
+    default:
+      self = .unexpected(reason: error.summary)
+    }
+  }
+}
+
+extension ServerError {
+  /// One line for operators.
+  var summary: String {
+    let line = message.split(whereSeparator: \.isNewline).joined(separator: "; ")
+    return sqlState.isEmpty ? line : "\(line) (SQLSTATE \(sqlState))"
+  }
+}

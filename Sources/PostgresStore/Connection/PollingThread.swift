@@ -1,0 +1,228 @@
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A thread that waits for sockets, time and messages, and runs actors.
+///
+/// An actor that takes this thread for its executor may own connections: the compiler then sees to it that nothing
+/// else touches them. Sockets and timers are watched from that thread only.
+///
+/// It waits with `poll(2)`: with as many sockets as a pool has connections that is no slower than `epoll`, and it is
+/// the same on every system.
+final class PollingThread: SerialExecutor {
+  /// What a socket can be waited for.
+  struct Readiness: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    /// Something can be read, or the other side has hung up.
+    static let readable = Readiness(rawValue: 1)
+    /// There is room to write.
+    static let writable = Readiness(rawValue: 2)
+  }
+
+  /// What a timer is known by.
+  struct TimerID: Hashable, Sendable {
+    fileprivate let number: Int
+  }
+
+  private enum Message {
+    case job(UnownedJob)
+    case work(@Sendable () -> Void)
+  }
+
+  private struct Inbox {
+    var messages: [Message] = []
+    var isAsleep = false
+    var isStopping = false
+    var timers = 0
+  }
+
+  private struct Watch {
+    var interest: Readiness
+    let handler: @Sendable (Readiness) -> Void
+  }
+
+  private struct Timer {
+    let deadline: ContinuousClock.Instant
+    let handler: @Sendable () -> Void
+  }
+
+  private let inbox = Mutex(Inbox())
+  private let threadID = Atomic<UInt>(0)
+  private let bell: (readEnd: Int32, writeEnd: Int32)
+
+  // Read and written on the thread only: `watch`, `setTimer` and their like check that, the rest is called by `run`.
+  private nonisolated(unsafe) var watches: [Int32: Watch] = [:]
+  private nonisolated(unsafe) var timers: [TimerID: Timer] = [:]
+  private nonisolated(unsafe) var polled: [pollfd] = []
+  private nonisolated(unsafe) var watchesChanged = true
+
+  /// Starts the thread; `nil` when the system has no thread or no pipe to give.
+  init?() {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return nil }
+    for end in ends {
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+    }
+    bell = (ends[0], ends[1])
+    guard DetachedThread.start({ self.run() }) else { return nil }
+  }
+
+  deinit {
+    close(bell.readEnd)
+    close(bell.writeEnd)
+  }
+
+  // MARK: From any thread
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    post(.job(UnownedJob(job)))
+  }
+
+  /// Runs the work on the thread, after what was submitted before.
+  func submit(_ work: @escaping @Sendable () -> Void) {
+    post(.work(work))
+  }
+
+  /// Lets the thread end once nothing is left to run. To be called by the last owner: what is submitted later is lost.
+  func stop() {
+    post(.work { self.inbox.withLock { $0.isStopping = true } })
+  }
+
+  func checkIsolated() {
+    precondition(isCurrent, "this may be touched on its polling thread only")
+  }
+
+  func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+  /// A name for a timer of the caller's.
+  func makeTimerID() -> TimerID {
+    inbox.withLock { inbox in
+      inbox.timers += 1
+      return TimerID(number: inbox.timers)
+    }
+  }
+
+  private var isCurrent: Bool { threadID.load(ordering: .relaxed) == DetachedThread.currentID }
+
+  private func post(_ message: Message) {
+    let wasAsleep = inbox.withLock { inbox in
+      inbox.messages.append(message)
+      defer { inbox.isAsleep = false }
+      return inbox.isAsleep
+    }
+    guard wasAsleep else { return }
+    var byte: UInt8 = 1
+    // A full pipe wakes the thread as well, so nothing is lost when this fails.
+    _ = write(bell.writeEnd, &byte, 1)
+  }
+
+  // MARK: On the thread
+
+  /// Calls the handler whenever the socket is ready, until ``unwatch(_:)``.
+  func watch(_ socket: Int32, for interest: Readiness, handler: @escaping @Sendable (Readiness) -> Void) {
+    checkIsolated()
+    watches[socket] = Watch(interest: interest, handler: handler)
+    watchesChanged = true
+  }
+
+  /// Changes what a watched socket is waited for.
+  func setInterest(_ interest: Readiness, of socket: Int32) {
+    checkIsolated()
+    guard let watch = watches[socket], watch.interest != interest else { return }
+    watches[socket]?.interest = interest
+    watchesChanged = true
+  }
+
+  /// Forgets a socket; to be called before it is closed.
+  func unwatch(_ socket: Int32) {
+    checkIsolated()
+    watches[socket] = nil
+    watchesChanged = true
+  }
+
+  /// Calls the handler once, at the deadline; a deadline of `nil` unsets the timer.
+  func setTimer(_ id: TimerID, at deadline: ContinuousClock.Instant?, handler: @escaping @Sendable () -> Void) {
+    checkIsolated()
+    timers[id] = deadline.map { Timer(deadline: $0, handler: handler) }
+  }
+
+  private func run() {
+    threadID.store(DetachedThread.currentID, ordering: .relaxed)
+    while true {
+      let messages = inbox.withLock { inbox in
+        defer { inbox.messages = [] }
+        return inbox.messages
+      }
+      for message in messages {
+        switch message {
+        case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+        case .work(let work): work()
+        }
+      }
+      let (isAsleep, isStopping) = inbox.withLock { inbox in
+        inbox.isAsleep = inbox.messages.isEmpty && !inbox.isStopping
+        return (inbox.isAsleep, inbox.isStopping && inbox.messages.isEmpty)
+      }
+      if isStopping { break }
+      wait(isAsleep: isAsleep)
+    }
+    threadID.store(0, ordering: .relaxed)
+  }
+
+  private func wait(isAsleep: Bool) {
+    if watchesChanged { gatherPolled() }
+    var milliseconds: Int32 = 0
+    if isAsleep {
+      let deadline = timers.values.lazy.map(\.deadline).min()
+      milliseconds = deadline.map { max(0, Int32(clamping: Int((($0 - .now) / .milliseconds(1)).rounded(.up)))) } ?? -1
+    }
+    let count = poll(&polled, nfds_t(polled.count), milliseconds)
+    if isAsleep { inbox.withLock { $0.isAsleep = false } }
+    if count > 0 { callHandlers() }
+    fireTimers()
+  }
+
+  private func gatherPolled() {
+    polled = [pollfd(fd: bell.readEnd, events: Int16(POLLIN), revents: 0)]
+    for (socket, watch) in watches {
+      var events: Int32 = 0
+      if watch.interest.contains(.readable) { events |= Int32(POLLIN) }
+      if watch.interest.contains(.writable) { events |= Int32(POLLOUT) }
+      polled.append(pollfd(fd: socket, events: Int16(events), revents: 0))
+    }
+    watchesChanged = false
+  }
+
+  private func callHandlers() {
+    if polled[0].revents != 0 {
+      var drained = (UInt64(0), UInt64(0))
+      while read(bell.readEnd, &drained, 16) == 16 {}
+    }
+    for entry in polled.dropFirst() where entry.revents != 0 {
+      // A handler called before may have unwatched this socket.
+      guard let watch = watches[entry.fd] else { continue }
+      let events = Int32(entry.revents)
+      var readiness: Readiness = []
+      if events & ~Int32(POLLOUT) != 0 { readiness.insert(.readable) }
+      if events & Int32(POLLOUT) != 0 { readiness.insert(.writable) }
+      watch.handler(readiness)
+    }
+  }
+
+  private func fireTimers() {
+    guard !timers.isEmpty else { return }
+    let now = ContinuousClock.now
+    for (id, timer) in timers where timer.deadline <= now {
+      timers[id] = nil
+      timer.handler()
+    }
+  }
+}

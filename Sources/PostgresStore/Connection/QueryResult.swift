@@ -1,0 +1,141 @@
+import CLibPQ
+import Points
+
+/// The rows that a statement gave, and how many it touched.
+///
+/// `@unchecked Sendable`: libpq's `PGresult` is only read after it was handed out, and is freed by the last owner.
+final class QueryResult: @unchecked Sendable {
+  private let handle: OpaquePointer
+
+  /// How many rows there are.
+  let count: Int
+
+  /// Takes over a `PGresult`.
+  init(_ handle: OpaquePointer) {
+    self.handle = handle
+    count = Int(PQntuples(handle))
+  }
+
+  deinit {
+    PQclear(handle)
+  }
+
+  /// How many rows an `INSERT`, `UPDATE`, `DELETE` or `COPY` touched.
+  var affectedRows: Int {
+    PQcmdTuples(handle).flatMap { Int(String(cString: $0)) } ?? 0
+  }
+
+  /// The rows, in order.
+  var rows: LazyMapSequence<Range<Int>, Row> {
+    (0..<count).lazy.map { Row(result: self, index: Int32($0)) }
+  }
+
+  /// What PostgreSQL says is wrong, where this is a failure.
+  var error: ServerError? {
+    let status = PQresultStatus(handle)
+    guard status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE || status == PGRES_NONFATAL_ERROR else {
+      return nil
+    }
+    func field(_ code: Int32) -> String? {
+      PQresultErrorField(handle, code).map { String(cString: $0) }
+    }
+    return ServerError(
+      // PG_DIAG_SQLSTATE and its like are character constants in a macro, which Swift doesn't import.
+      sqlState: field(Int32(UInt8(ascii: "C"))) ?? "",
+      message: field(Int32(UInt8(ascii: "M"))) ?? String(cString: PQresultErrorMessage(handle)),
+      isComplete: status != PGRES_BAD_RESPONSE
+    )
+  }
+
+  /// Whether the server waits for the rows of a `COPY … FROM STDIN`.
+  var isCopyIn: Bool { PQresultStatus(handle) == PGRES_COPY_IN }
+
+  /// One row of binary values; a column is known by its number.
+  struct Row {
+    fileprivate let result: QueryResult
+    fileprivate let index: Int32
+
+    /// Hands over the value's bytes; `nil` is SQL's null.
+    @inline(__always)
+    fileprivate func withBytes<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
+      guard PQgetisnull(result.handle, index, column) == 0, let start = PQgetvalue(result.handle, index, column) else {
+        return body(nil)
+      }
+      return body(UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result.handle, index, column))))
+    }
+  }
+}
+
+extension QueryResult.Row {
+  /// Whether the value is null.
+  func isNull(_ column: Int32) -> Bool { withBytes(column) { $0 == nil } }
+
+  /// A `uuid`.
+  func id(_ column: Int32) throws(PointStoreError) -> PointID {
+    let id: PointID? = withBytes(column) { bytes in
+      guard let bytes, bytes.count == 16 else { return nil }
+      return PointID(
+        high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+        low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+      )
+    }
+    return try found(id, "uuid", column)
+  }
+
+  /// An `int8`.
+  func integer(_ column: Int32) throws(PointStoreError) -> Int64 {
+    try found(integerIfEight(column), "int8", column)
+  }
+
+  /// A `float8`.
+  func double(_ column: Int32) throws(PointStoreError) -> Double {
+    let bits = try found(integerIfEight(column), "float8", column)
+    return Double(bitPattern: UInt64(bitPattern: bits))
+  }
+
+  /// A `timestamptz`.
+  func timestamp(_ column: Int32) throws(PointStoreError) -> Timestamp {
+    let microseconds = try found(integerIfEight(column), "timestamptz", column)
+    return Timestamp(microsecondsSinceEpoch: microseconds &+ BinaryFormat.microsecondsToPostgresEpoch)
+  }
+
+  /// A `text`, or `nil` for null.
+  func optionalText(_ column: Int32) -> String? {
+    withBytes(column) { bytes in bytes.map { String(decoding: $0, as: UTF8.self) } }
+  }
+
+  /// A `text`.
+  func text(_ column: Int32) throws(PointStoreError) -> String {
+    try found(optionalText(column), "text", column)
+  }
+
+  /// A `boolean`.
+  func boolean(_ column: Int32) throws(PointStoreError) -> Bool {
+    let value: Bool? = withBytes(column) { bytes in
+      guard let bytes, bytes.count == 1 else { return nil }
+      return bytes[0] != 0
+    }
+    return try found(value, "boolean", column)
+  }
+
+  /// A `jsonb` that holds tags: one byte of format version, then the text.
+  func tags(_ column: Int32) throws(PointStoreError) -> Tags {
+    let tags: Tags? = withBytes(column) { bytes in
+      guard let bytes, bytes.first == 1 else { return nil }
+      return Tags(stored: UnsafeRawBufferPointer(rebasing: bytes.dropFirst()).assumingMemoryBound(to: UInt8.self))
+    }
+    return try found(tags, "jsonb", column)
+  }
+
+  private func integerIfEight(_ column: Int32) -> Int64? {
+    withBytes(column) { bytes in
+      guard let bytes, bytes.count == 8 else { return nil }
+      return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+    }
+  }
+
+  private func found<Value>(_ value: Value?, _ type: String, _ column: Int32) throws(PointStoreError) -> Value {
+    guard let value else { throw .unexpected(reason: "column \(column) of an answer is no \(type)") }
+    return value
+  }
+}

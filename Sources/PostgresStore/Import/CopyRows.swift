@@ -1,0 +1,70 @@
+import Geo
+import Points
+
+/// Rows in the binary format of `COPY` (PostgreSQL's manual, the page on `COPY`, "Binary Format").
+struct CopyRows {
+  /// The rows so far, behind the header where they are the first.
+  private(set) var bytes: [UInt8] = []
+
+  private let time: Timestamp
+  private var generator = SystemRandomNumberGenerator()
+
+  /// The columns of a row, in order.
+  static let columns = "row_number, id, new_id, lat, long, name, category, tags, source, source_id"
+  private static let columnCount: Int16 = 10
+
+  /// Makes none, at the time that goes into new ids.
+  init(time: Timestamp) {
+    self.time = time
+    bytes.append(contentsOf: "PGCOPY\n".utf8)
+    bytes.append(contentsOf: [0xFF, 0x0D, 0x0A, 0x00])
+    BinaryFormat.append(Int32(0), to: &bytes)  // flags
+    BinaryFormat.append(Int32(0), to: &bytes)  // length of the header's extension
+  }
+
+  /// Forgets the rows so far, which have been sent.
+  mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  /// Adds the mark that ends all rows.
+  mutating func appendEnd() {
+    BinaryFormat.append(Int16(-1), to: &bytes)
+  }
+
+  /// Adds a row, with an id to use where the place turns out to be new and came without one.
+  mutating func append(_ row: ImportRow) {
+    let place = row.place
+    BinaryFormat.append(Self.columnCount, to: &bytes)
+    append(UInt64(row.number))
+    append(row.id)
+    append(row.id == nil ? PointID(at: time, using: &generator) : nil)
+    append(place.coordinate.latitude.bitPattern)
+    append(place.coordinate.longitude.bitPattern)
+    append(place.name)
+    append(place.category)
+    // The text of a jsonb stands behind the number of its format.
+    append(place.tags.json, behind: [1])
+    append(place.origin?.source)
+    append(place.origin?.sourceID)
+  }
+
+  private mutating func append(_ number: UInt64) {
+    BinaryFormat.append(Int32(8), to: &bytes)
+    BinaryFormat.append(number, to: &bytes)
+  }
+
+  private mutating func append(_ id: PointID?) {
+    BinaryFormat.append(Int32(id == nil ? -1 : 16), to: &bytes)
+    if let id { BinaryFormat.append(id, to: &bytes) }
+  }
+
+  private mutating func append(_ text: String?, behind prefix: [UInt8] = []) {
+    guard var text else { return BinaryFormat.append(Int32(-1), to: &bytes) }
+    text.withUTF8 { utf8 in
+      BinaryFormat.append(Int32(prefix.count + utf8.count), to: &bytes)
+      bytes.append(contentsOf: prefix)
+      bytes.append(contentsOf: utf8)
+    }
+  }
+}

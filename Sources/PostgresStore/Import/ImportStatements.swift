@@ -1,0 +1,144 @@
+/// The SQL of an import. All of it runs on one connection, in one transaction.
+///
+/// The rows are staged as they come, in a table that only this session sees. What becomes of each is decided by sets:
+/// held against the places that are there, and against the rows that come after it.
+enum ImportStatements {
+  /// Imports wait for each other with this, a number of no meaning.
+  static let lock = "SELECT pg_advisory_xact_lock(8602447712365544707)"
+
+  /// Where rows stand until they are merged.
+  static let createStage = """
+    CREATE TEMPORARY TABLE import_rows (
+      row_number bigint NOT NULL,
+      id uuid,
+      new_id uuid,
+      lat double precision NOT NULL,
+      long double precision NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      category text COLLATE "C",
+      tags jsonb NOT NULL,
+      source text COLLATE "C",
+      source_id text COLLATE "C"
+    ) ON COMMIT DROP
+    """
+
+  static let stage = "COPY import_rows (\(CopyRows.columns)) FROM STDIN (FORMAT binary)"
+
+  /// The rows whose origin a place has, and those places.
+  static let findOwners = """
+    ANALYZE import_rows;
+    CREATE TEMPORARY TABLE import_owners ON COMMIT DROP AS
+    SELECT row_number, points.id AS owner
+    FROM import_rows
+    JOIN points ON points.source = import_rows.source AND points.source_id = import_rows.source_id;
+    ANALYZE import_owners
+    """
+
+  /// The rows that share their id, their place or their origin with another row. Hashes find them, because there are few
+  /// and many rows to look through; that two different origins share a hash does no harm.
+  static let findContested = """
+    CREATE TEMPORARY TABLE import_contested ON COMMIT DROP AS
+    WITH keyed AS (
+      SELECT row_number, coalesce(id, owner) AS key, source, source_id,
+        hashtextextended(source_id, hashtext(source)) AS origin
+      FROM import_rows LEFT JOIN import_owners USING (row_number)
+    )
+    SELECT row_number, key, source, source_id, NULL::boolean AS is_kept, NULL::bigint AS superseded_by
+    FROM keyed
+    WHERE key IN (SELECT key FROM keyed WHERE key IS NOT NULL GROUP BY key HAVING count(*) > 1)
+      OR origin IN (SELECT origin FROM keyed WHERE source IS NOT NULL GROUP BY origin HAVING count(*) > 1)
+    """
+
+  /// Of the rows not decided on, keeps each that is the last of its id or place and the last of its origin.
+  static let keepLast = """
+    UPDATE import_contested AS row
+    SET is_kept = true
+    FROM (
+      SELECT row_number,
+        max(row_number) OVER (PARTITION BY key) AS last_of_key,
+        max(row_number) OVER (PARTITION BY source, source_id) AS last_of_origin
+      FROM import_contested
+      WHERE is_kept IS NULL
+    ) AS last
+    WHERE row.row_number = last.row_number
+      AND (row.key IS NULL OR row.row_number = last_of_key)
+      AND (row.source IS NULL OR row.row_number = last_of_origin)
+    """
+
+  /// Turns away the rows that share something with a kept one.
+  static let supersede = """
+    UPDATE import_contested AS row
+    SET is_kept = false, superseded_by = coalesce(same_key, same_origin)
+    FROM (
+      SELECT undecided.row_number, same_key.row_number AS same_key, same_origin.row_number AS same_origin
+      FROM import_contested AS undecided
+      LEFT JOIN import_contested AS same_key ON same_key.is_kept AND same_key.key = undecided.key
+      LEFT JOIN import_contested AS same_origin ON same_origin.is_kept
+        AND same_origin.source = undecided.source AND same_origin.source_id = undecided.source_id
+      WHERE undecided.is_kept IS NULL
+    ) AS kept
+    WHERE row.row_number = kept.row_number AND coalesce(same_key, same_origin) IS NOT NULL
+    """
+
+  static let countUndecided = "SELECT count(*) FROM import_contested WHERE is_kept IS NULL"
+
+  /// The rows that don't go in: superseded ones, and those whose id is one place's and whose origin another's.
+  static let findRejected = """
+    CREATE TEMPORARY TABLE import_rejected ON COMMIT DROP AS
+    SELECT row_number, superseded_by
+    FROM import_contested
+    WHERE is_kept IS NOT TRUE
+    UNION ALL
+    SELECT row_number, NULL
+    FROM import_rows JOIN import_owners USING (row_number)
+    WHERE id <> owner AND row_number NOT IN (SELECT row_number FROM import_contested WHERE is_kept IS NOT TRUE);
+    ANALYZE import_rejected
+    """
+
+  static let countRejected = "SELECT count(*) FROM import_rejected"
+
+  static let firstRejected = """
+    SELECT row_number, superseded_by
+    FROM import_rejected
+    ORDER BY row_number
+    LIMIT $1::int8
+    """
+
+  /// The rows that mean a place that is there, and whether the place is just as the row says.
+  static let findMatches = """
+    CREATE TEMPORARY TABLE import_matches ON COMMIT DROP AS
+    SELECT row_number, points.id AS target,
+      (points.lat, points.long, points.name, points.tags) = (r.lat, r.long, r.name, r.tags)
+      AND (points.category, points.source, points.source_id)
+        IS NOT DISTINCT FROM (r.category, r.source, r.source_id) AS is_unchanged
+    FROM import_rows AS r
+    LEFT JOIN import_owners USING (row_number)
+    JOIN points ON points.id = coalesce(r.id, owner)
+    WHERE NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number);
+    ANALYZE import_matches
+    """
+
+  static let countMatches = """
+    SELECT count(*), count(*) FILTER (WHERE is_unchanged), (SELECT count(*) FROM import_rows)
+    FROM import_matches
+    """
+
+  static let update = """
+    UPDATE points
+    SET lat = r.lat, long = r.long, name = r.name, category = r.category, tags = r.tags,
+      source = r.source, source_id = r.source_id, version = version + 1, updated_at = now()
+    FROM import_rows AS r JOIN import_matches USING (row_number)
+    WHERE points.id = target AND NOT is_unchanged
+    """
+
+  /// New places go in along a Hilbert curve, which is how PostGIS sorts: neighbours then share pages of the table, and the
+  /// spatial index, which is only as good as the order in which it grew, answers several times as fast.
+  static let insert = """
+    INSERT INTO points (id, lat, long, name, category, tags, source, source_id)
+    SELECT coalesce(id, new_id), lat, long, name, category, tags, source, source_id
+    FROM import_rows AS r
+    WHERE NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)
+      AND NOT EXISTS (SELECT FROM import_matches WHERE import_matches.row_number = r.row_number)
+    ORDER BY ST_SetSRID(ST_MakePoint(long, lat), 4326)
+    """
+}

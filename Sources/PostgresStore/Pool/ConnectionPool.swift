@@ -1,0 +1,222 @@
+import Points
+import Synchronization
+
+/// Connections to one database, shared by all who ask it: what ``PoolStateMachine`` decides, done.
+///
+/// It runs on its polling thread and owns its connections there.
+actor ConnectionPool {
+  private typealias ConnectionID = PoolStateMachine.ConnectionID
+  private typealias RequestID = PoolStateMachine.RequestID
+  private typealias Continuation = CheckedContinuation<Result<QueryResult, PointStoreError>, Never>
+
+  private struct Request {
+    let statement: Statement
+    let parameters: Parameters
+    let continuation: Continuation
+  }
+
+  private nonisolated let thread: PollingThread
+  private nonisolated let timer: PollingThread.TimerID
+  private nonisolated let requestsMade = Atomic<Int>(0)
+  private let connector: Connector
+  private var machine: PoolStateMachine
+  private var connections: [ConnectionID: Connection] = [:]
+  private var requests: [RequestID: Request] = [:]
+  /// Which request a connection is busy with, while its caller waits.
+  private var running: [ConnectionID: RequestID] = [:]
+  /// What the server is being asked to stop; the connection is free once that is done and the answer is in.
+  private var cancellations: [ConnectionID: Cancellation] = [:]
+  private var timerDeadline: ContinuousClock.Instant?
+
+  private struct Cancellation {
+    var isSent = false
+    var isAnswered = false
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  /// Makes a pool without connections.
+  init(on thread: PollingThread, connector: Connector, limits: PoolStateMachine.Limits) {
+    self.thread = thread
+    self.connector = connector
+    timer = thread.makeTimerID()
+    machine = PoolStateMachine(limits: limits)
+  }
+
+  /// Runs a statement on the next free connection.
+  ///
+  /// - Parameter isRead: whether it only reads, so that it is run a second time where the connection breaks off.
+  /// - Throws: ``PointStoreError``; `.timeout` for a task that is cancelled.
+  nonisolated func run(
+    _ statement: Statement,
+    _ parameters: Parameters,
+    isRead: Bool
+  ) async throws(PointStoreError) -> QueryResult {
+    let id = RequestID(number: requestsMade.wrappingAdd(1, ordering: .relaxed).newValue)
+    let isCancelled = Flag()
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let request = Request(statement: statement, parameters: parameters, continuation: continuation)
+        thread.submit {
+          self.assumeIsolated { $0.accept(request, as: id, isRead: isRead, isCancelled: isCancelled.isSet) }
+        }
+      }
+    } onCancel: {
+      // Seen by `accept` where that has not yet been run, and followed by `cancel` where it has.
+      isCancelled.set()
+      thread.submit { self.assumeIsolated { $0.cancel(id) } }
+    }
+    return try result.get()
+  }
+
+  /// Closes all connections; what is under way or comes later fails.
+  func shutDown() {
+    perform(machine.shutDown())
+  }
+
+  // MARK: Events
+
+  private func accept(_ request: Request, as id: RequestID, isRead: Bool, isCancelled: Bool) {
+    guard !isCancelled else { return request.continuation.resume(returning: .failure(.timeout)) }
+    requests[id] = request
+    perform(machine.arrived(id, mayBeRepeated: isRead, at: .now))
+  }
+
+  private func cancel(_ id: RequestID) {
+    guard requests[id] != nil else { return }
+    perform(machine.cancelled(id))
+  }
+
+  private func connected(_ id: ConnectionID, _ result: Result<Connection, ConnectionFailure>) {
+    switch result {
+    case .success(let connection):
+      connections[id] = connection
+      thread.watch(connection.socket, for: .readable) { [weak self] _ in
+        self?.assumeIsolated { $0.socketIsReady(id) }
+      }
+      perform(machine.connected(id, at: .now))
+    case .failure(let failure):
+      perform(machine.failedToConnect(id, reason: failure.reason, at: .now, jitter: .random(in: 0...1)))
+    }
+  }
+
+  private func socketIsReady(_ id: ConnectionID) {
+    guard let connection = connections[id] else { return }
+    handle(connection.advance(), of: id, connection)
+  }
+
+  private func timerFired() {
+    timerDeadline = nil
+    perform(machine.expired(at: .now, jitter: .random(in: 0...1)))
+  }
+
+  // MARK: Actions
+
+  private func perform(_ actions: [PoolStateMachine.Action]) {
+    for action in actions {
+      switch action {
+      case .connect(let id): connect(id)
+      case .run(let request, let connection): run(request, on: connection)
+      case .fail(let request, let error): answer(request, .failure(error))
+      case .cancel(let id): stopCommand(of: id)
+      case .close(let id): close(id)
+      }
+    }
+    setTimer()
+  }
+
+  private func connect(_ id: ConnectionID) {
+    connector.connect(handingOverOn: thread) { [weak self] result in
+      nonisolated(unsafe) let result = result
+      self?.assumeIsolated { $0.connected(id, result) }
+    }
+  }
+
+  private func run(_ request: RequestID, on id: ConnectionID) {
+    guard let connection = connections[id], let waiting = requests[request] else { return }
+    running[id] = request
+    handle(connection.send(waiting.statement, waiting.parameters), of: id, connection)
+  }
+
+  private func handle(_ progress: Connection.Progress, of id: ConnectionID, _ connection: Connection) {
+    switch progress {
+    case .waiting:
+      thread.setInterest(connection.wantsToWrite ? [.readable, .writable] : .readable, of: connection.socket)
+    case .finished(let result):
+      thread.setInterest(.readable, of: connection.socket)
+      finish(id, result)
+    case .copying:
+      running[id] = nil
+      perform(machine.lost(id, reason: "the server waits for rows", at: .now))
+    case .lost(let reason):
+      running[id] = nil
+      perform(machine.lost(id, reason: reason, at: .now))
+    }
+  }
+
+  private func finish(_ id: ConnectionID, _ result: Result<QueryResult, ServerError>) {
+    if let request = running.removeValue(forKey: id) {
+      answer(request, result.mapError(PointStoreError.init))
+    }
+    if cancellations[id] != nil {
+      cancellations[id]?.isAnswered = true
+      freeIfCancelled(id)
+    } else {
+      perform(machine.finished(id, at: .now))
+    }
+  }
+
+  private func answer(_ id: RequestID, _ result: Result<QueryResult, PointStoreError>) {
+    requests.removeValue(forKey: id)?.continuation.resume(returning: result)
+  }
+
+  private func close(_ id: ConnectionID) {
+    running[id] = nil
+    cancellations[id] = nil
+    guard let connection = connections.removeValue(forKey: id) else { return }
+    thread.unwatch(connection.socket)
+  }
+
+  /// Asks the server to stop, which blocks, from another thread.
+  private func stopCommand(of id: ConnectionID) {
+    running[id] = nil
+    guard let canceller = connections[id]?.makeCanceller() else { return }
+    cancellations[id] = Cancellation()
+    let hasStarted = DetachedThread.start { [thread] in
+      canceller.cancel()
+      thread.submit { self.assumeIsolated { $0.cancellationWasSent(id) } }
+    }
+    if !hasStarted { cancellations[id] = nil }
+  }
+
+  private func cancellationWasSent(_ id: ConnectionID) {
+    cancellations[id]?.isSent = true
+    freeIfCancelled(id)
+  }
+
+  private func freeIfCancelled(_ id: ConnectionID) {
+    guard let cancellation = cancellations[id], cancellation.isSent, cancellation.isAnswered else { return }
+    cancellations[id] = nil
+    perform(machine.finished(id, at: .now))
+  }
+
+  private func setTimer() {
+    guard let deadline = machine.nextDeadline else { return }
+    if let timerDeadline, timerDeadline <= deadline { return }
+    timerDeadline = deadline
+    thread.setTimer(timer, at: deadline) { [weak self] in
+      self?.assumeIsolated { $0.timerFired() }
+    }
+  }
+}
+
+/// Something that happens once.
+private final class Flag: Sendable {
+  private let state = Atomic<Bool>(false)
+
+  /// Whether it has happened.
+  var isSet: Bool { state.load(ordering: .acquiring) }
+
+  /// It happens.
+  func set() { state.store(true, ordering: .releasing) }
+}

@@ -1,0 +1,263 @@
+import Points
+
+/// What a pool of connections does next, as a value: events go in, actions come out, and nothing here waits, connects or
+/// looks at a clock.
+///
+/// Connections are made when they are needed, up to a limit, and kept. Who asks while all are busy waits, first come,
+/// first served, in a queue of limited length for a limited time. When the server can't be reached, all who wait and all
+/// who come are told so at once, while one connection at a time is tried at growing intervals; the first that succeeds
+/// ends that.
+struct PoolStateMachine {
+  typealias Instant = ContinuousClock.Instant
+
+  /// What a connection is known by; never used twice.
+  struct ConnectionID: Hashable, Sendable {
+    let number: Int
+  }
+
+  /// What a request is known by; never used twice.
+  struct RequestID: Hashable, Sendable {
+    let number: Int
+  }
+
+  /// What the pool may use.
+  struct Limits: Hashable, Sendable {
+    /// Connections at most.
+    var connections = 8
+    /// Requests that may wait for a connection.
+    var waiters = 1024
+    /// How long a request may wait for a connection.
+    var waitTime: Duration = .seconds(5)
+    /// How long a connection may take over a request before it is given up.
+    var answerTime: Duration = .seconds(6)
+    /// How long a connection may take to be made before it is given up.
+    var connectTime: Duration = .seconds(30)
+    /// The pause after the first failure to connect; it doubles with each further one.
+    var firstPause: Duration = .milliseconds(100)
+    /// The longest pause.
+    var longestPause: Duration = .seconds(5)
+  }
+
+  /// What is to be done.
+  enum Action: Hashable, Sendable {
+    /// Make a connection, and tell ``connected(_:at:)`` or ``failedToConnect(_:reason:at:jitter:)``.
+    case connect(ConnectionID)
+    /// Send the request, and tell ``finished(_:at:)`` or ``lost(_:reason:at:)``.
+    case run(RequestID, ConnectionID)
+    /// Give the request this error.
+    case fail(RequestID, PointStoreError)
+    /// Ask the server to stop what the connection does, and tell ``finished(_:at:)`` once that is done and the answer
+    /// has come.
+    case cancel(ConnectionID)
+    /// Close the connection, or give up making it.
+    case close(ConnectionID)
+  }
+
+  private enum Connection {
+    case connecting(until: Instant)
+    case idle
+    case busy(Request, until: Instant)
+    case cancelling(until: Instant)
+  }
+
+  /// A request that waits or is under way.
+  struct Request {
+    let id: RequestID
+    let deadline: Instant
+    let mayBeRepeated: Bool
+    var wasRepeated = false
+  }
+
+  /// The server can't be reached.
+  private struct Outage {
+    var reason: String
+    var failures: Int
+    var nextAttempt: Instant
+  }
+
+  private let limits: Limits
+  private var connections: [ConnectionID: Connection] = [:]
+  /// The one that was used last is used first, so that the others may rest.
+  private var idle: [ConnectionID] = []
+  private var waiters = WaitingLine()
+  private var outage: Outage?
+  private var connectionsMade = 0
+  private var isShutDown = false
+
+  /// Makes a pool without connections.
+  init(limits: Limits) {
+    self.limits = limits
+  }
+
+  // MARK: Requests
+
+  /// A request has come.
+  mutating func arrived(_ id: RequestID, mayBeRepeated: Bool, at now: Instant) -> [Action] {
+    if isShutDown { return [.fail(id, .unavailable(reason: "the store is shut down"))] }
+    let request = Request(id: id, deadline: now + limits.waitTime, mayBeRepeated: mayBeRepeated)
+    if let connection = idle.popLast() { return [run(request, on: connection, at: now)] }
+    if let outage, !isConnected { return [.fail(id, .unavailable(reason: outage.reason))] }
+    guard waiters.count < limits.waiters else { return [.fail(id, .overloaded)] }
+    waiters.append(request)
+    return connectIfNeeded(at: now)
+  }
+
+  /// Whoever made the request has stopped waiting for it.
+  mutating func cancelled(_ id: RequestID) -> [Action] {
+    if waiters.remove(id) { return [.fail(id, .timeout)] }
+    for case (let connection, .busy(let request, let deadline)) in connections where request.id == id {
+      connections[connection] = .cancelling(until: deadline)
+      return [.fail(id, .timeout), .cancel(connection)]
+    }
+    return []
+  }
+
+  // MARK: Connections
+
+  /// A connection has been made.
+  mutating func connected(_ id: ConnectionID, at now: Instant) -> [Action] {
+    guard case .connecting? = connections[id] else { return [.close(id)] }
+    outage = nil
+    return becameFree(id, at: now) + connectIfNeeded(at: now)
+  }
+
+  /// A connection could not be made.
+  ///
+  /// - Parameter jitter: a random number from 0 to 1, which shortens the pause by up to half.
+  mutating func failedToConnect(_ id: ConnectionID, reason: String, at now: Instant, jitter: Double) -> [Action] {
+    guard case .connecting? = connections.removeValue(forKey: id) else { return [] }
+    let failures = (outage?.failures ?? 0) + 1
+    let pause = min(limits.longestPause, limits.firstPause * (1 << min(failures - 1, 20)))
+    outage = Outage(reason: reason, failures: failures, nextAttempt: now + pause * (1 - jitter / 2))
+    return isConnected ? [] : failWaiters(.unavailable(reason: reason))
+  }
+
+  /// A connection has brought its request to an end, well or ill, and can take another.
+  mutating func finished(_ id: ConnectionID, at now: Instant) -> [Action] {
+    switch connections[id] {
+    case .busy, .cancelling: becameFree(id, at: now)
+    case .connecting, .idle, nil: []
+    }
+  }
+
+  /// A connection broke off. Its request is put first in the line where it may be repeated and was not.
+  mutating func lost(_ id: ConnectionID, reason: String, at now: Instant) -> [Action] {
+    guard let connection = connections.removeValue(forKey: id) else { return [] }
+    idle.removeAll { $0 == id }
+    var actions = [Action.close(id)]
+    if case .busy(var request, _) = connection {
+      if request.mayBeRepeated, !request.wasRepeated, !isShutDown, outage == nil || isConnected {
+        request.wasRepeated = true
+        if let other = idle.popLast() { return actions + [run(request, on: other, at: now)] }
+        waiters.prepend(request)
+      } else {
+        actions.append(.fail(request.id, .unavailable(reason: reason)))
+      }
+    }
+    return actions + connectIfNeeded(at: now)
+  }
+
+  // MARK: Time
+
+  /// When ``expired(at:jitter:)`` is to be called next.
+  var nextDeadline: Instant? {
+    var deadline = waiters.first?.deadline
+    func consider(_ other: Instant) { deadline = min(deadline ?? other, other) }
+    for connection in connections.values {
+      switch connection {
+      case .connecting(let until), .busy(_, let until), .cancelling(let until): consider(until)
+      case .idle: break
+      }
+    }
+    let wouldConnect = !isConnected || (waiters.count > 0 && connections.count < limits.connections)
+    if let outage, wouldConnect, !isConnecting { consider(outage.nextAttempt) }
+    return deadline
+  }
+
+  /// A deadline may have passed.
+  mutating func expired(at now: Instant, jitter: Double) -> [Action] {
+    var actions: [Action] = []
+    while let first = waiters.first, first.deadline <= now {
+      waiters.removeFirst()
+      actions.append(.fail(first.id, .overloaded))
+    }
+    for (id, connection) in connections {
+      switch connection {
+      case .connecting(let until) where until <= now:
+        actions.append(.close(id))
+        actions += failedToConnect(id, reason: "connecting to the database took too long", at: now, jitter: jitter)
+      case .busy(let request, let until) where until <= now:
+        connections[id] = nil
+        actions += [.fail(request.id, .timeout), .close(id)]
+      case .cancelling(let until) where until <= now:
+        connections[id] = nil
+        actions.append(.close(id))
+      default: break
+      }
+    }
+    if let outage, outage.nextAttempt <= now, !isConnected, !isConnecting, !isShutDown {
+      actions.append(connect(at: now))
+    }
+    return actions + connectIfNeeded(at: now)
+  }
+
+  /// Closes everything, and fails who waits and who will come.
+  mutating func shutDown() -> [Action] {
+    isShutDown = true
+    outage = nil
+    idle = []
+    var actions = failWaiters(.unavailable(reason: "the store is shut down"))
+    for (id, connection) in connections {
+      if case .busy(let request, _) = connection {
+        actions.append(.fail(request.id, .unavailable(reason: "the store is shut down")))
+      }
+      actions.append(.close(id))
+    }
+    connections = [:]
+    return actions
+  }
+
+  // MARK: What follows from an event
+
+  private var isConnected: Bool {
+    connections.values.contains { if case .connecting = $0 { false } else { true } }
+  }
+
+  private var isConnecting: Bool {
+    connections.values.contains { if case .connecting = $0 { true } else { false } }
+  }
+
+  private mutating func run(_ request: Request, on connection: ConnectionID, at now: Instant) -> Action {
+    connections[connection] = .busy(request, until: now + limits.answerTime)
+    return .run(request.id, connection)
+  }
+
+  private mutating func becameFree(_ id: ConnectionID, at now: Instant) -> [Action] {
+    if let request = waiters.popFirst() { return [run(request, on: id, at: now)] }
+    connections[id] = .idle
+    idle.append(id)
+    return []
+  }
+
+  private mutating func connect(at now: Instant) -> Action {
+    connectionsMade += 1
+    let id = ConnectionID(number: connectionsMade)
+    connections[id] = .connecting(until: now + limits.connectTime)
+    return .connect(id)
+  }
+
+  /// Makes as many connections as there are requests in wait, within the limit and outside of an outage's pauses.
+  private mutating func connectIfNeeded(at now: Instant) -> [Action] {
+    guard waiters.count > 0, connections.count < limits.connections else { return [] }
+    if let outage, now < outage.nextAttempt || isConnecting { return [] }
+    let connecting = connections.values.count { if case .connecting = $0 { true } else { false } }
+    let wanted = outage == nil ? waiters.count - connecting : 1
+    return (0..<max(0, min(wanted, limits.connections - connections.count))).map { _ in connect(at: now) }
+  }
+
+  private mutating func failWaiters(_ error: PointStoreError) -> [Action] {
+    var actions: [Action] = []
+    while let request = waiters.popFirst() { actions.append(.fail(request.id, error)) }
+    return actions
+  }
+}

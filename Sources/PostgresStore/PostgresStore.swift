@@ -1,0 +1,75 @@
+public import Points
+
+/// Places in PostgreSQL with PostGIS.
+///
+/// Calls run on a pool of connections, each used by one call at a time. While the server can't be reached they fail at
+/// once, and once it is back they succeed again, without a restart. A store can be made before its database is there.
+public final class PostgresStore: Sendable {
+  let pool: ConnectionPool
+  let thread: PollingThread
+  let configuration: PostgresConfiguration
+  private let migrations: [Migration]
+
+  /// Makes a store; it connects when it is asked something.
+  ///
+  /// - Parameter migrations: those that the database must have run for the store to be ready.
+  /// - Throws: ``PointStoreError`` when the system has no thread to give.
+  public init(configuration: PostgresConfiguration, migrations: [Migration]) throws(PointStoreError) {
+    guard let thread = PollingThread() else { throw .unavailable(reason: "the system has no thread to give") }
+    self.thread = thread
+    self.configuration = configuration
+    self.migrations = migrations
+    var limits = PoolStateMachine.Limits()
+    limits.connections = configuration.poolSize
+    limits.waiters = configuration.maximumWaiters
+    limits.waitTime = .milliseconds(configuration.waitTimeoutMilliseconds)
+    limits.answerTime = .milliseconds(
+      configuration.statementTimeoutMilliseconds + configuration.silenceToleranceMilliseconds
+    )
+    let connector = Connector(
+      connectionInfo: configuration.connectionInfo,
+      // Compiling a plan to machine code takes longer than any of these plans runs.
+      setUp: "SET statement_timeout = \(configuration.statementTimeoutMilliseconds); SET jit = off"
+    )
+    pool = ConnectionPool(on: thread, connector: connector, limits: limits)
+  }
+
+  deinit {
+    // Whoever calls the store holds it, so nobody waits.
+    let (pool, thread) = (pool, thread)
+    thread.submit { pool.assumeIsolated { $0.shutDown() } }
+    thread.stop()
+  }
+
+  /// Closes all connections; calls under way fail, and so do later ones.
+  public func shutDown() async {
+    await pool.shutDown()
+  }
+
+  /// Asks something that changes nothing.
+  func read(_ statement: Statement, _ parameters: Parameters) async throws(PointStoreError) -> QueryResult {
+    try await pool.run(statement, parameters, isRead: true)
+  }
+
+  /// Asks something that changes nothing.
+  func read(_ query: (Statement, Parameters)) async throws(PointStoreError) -> QueryResult {
+    try await pool.run(query.0, query.1, isRead: true)
+  }
+}
+
+extension PostgresStore: PointStore {
+  /// One page, proven by the geodesic; see `PointStore`.
+  public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
+    if let proximity = query.proximity {
+      try await NearestSearch(store: self, query: query, proximity: proximity).page()
+    } else {
+      try await listing(query)
+    }
+  }
+
+  /// Compares the migrations that were run with those there are; see `PointStore`.
+  public func checkReadiness() async throws(PointStoreError) {
+    let result = try await read(SchemaState.comparison, SchemaState.parameters(for: migrations))
+    if let complaint = try SchemaState(result).complaint { throw .schemaMismatch(reason: complaint) }
+  }
+}

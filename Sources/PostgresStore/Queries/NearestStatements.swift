@@ -1,0 +1,142 @@
+import Geo
+import Points
+
+/// The SQL behind a page of nearest places. What it finds is ranked again by the geodesic, which decides; so the order
+/// here need only be that of the chord, and where a cut falls among equals doesn't matter.
+enum NearestStatements {
+  /// The nearest places by chord.
+  static func nearest(
+    _ center: EarthCentred,
+    _ filter: PointFilter,
+    count: Int
+  ) -> (Statement, Parameters) {
+    var values = BoundValues()
+    let point = values.bind(center)
+    let sql = """
+      SELECT \(PointColumns.all)
+      FROM points
+      \(filter.conditions(&values, center: point).asWhereClause)
+      ORDER BY position <<->> \(point)
+      LIMIT \(count)
+      """
+    let planning: Statement.Planning = filter.hasCategories ? .eachTime : .once
+    return (Statement("nearest_\(count)\(filter.shape)", planning: planning, sql), values.parameters)
+  }
+
+  /// The nearest places by chord among so many first ones that are not nearer than the chord: as many as are wanted, each
+  /// with how many first ones there are; one row of nulls but for that where none is left.
+  static func nearest(
+    _ center: EarthCentred,
+    _ filter: PointFilter,
+    notNearerThan chord: Double,
+    amongFirst depth: Int,
+    count: Int
+  ) -> (Statement, Parameters) {
+    var values = BoundValues()
+    let point = values.bind(center)
+    let conditions = filter.conditions(&values, center: point).asWhereClause
+    let sql = """
+      WITH first AS MATERIALIZED (
+        SELECT \(PointColumns.all), position <<->> \(point) AS chord
+        FROM points
+        \(conditions)
+        ORDER BY chord
+        LIMIT \(depth)
+      )
+      SELECT \(PointColumns.all), total
+      FROM (SELECT count(*) AS total FROM first) AS counted
+      LEFT JOIN (
+        SELECT * FROM first WHERE chord >= \(values.bind(chord)) ORDER BY chord, id LIMIT \(count)
+      ) AS rest ON true
+      ORDER BY chord, id
+      """
+    let planning: Statement.Planning = filter.hasCategories ? .eachTime : .once
+    return (Statement("next_\(depth)_\(count)\(filter.shape)", planning: planning, sql), values.parameters)
+  }
+
+  /// All the matches, in no order, but no more than so many.
+  static func few(
+    _ center: EarthCentred,
+    _ filter: PointFilter,
+    atMost count: Int
+  ) -> (Statement, Parameters) {
+    var values = BoundValues()
+    let point = filter.greatestChord == nil ? nil : values.bind(center)
+    let sql = """
+      SELECT \(PointColumns.all)
+      FROM points
+      \(filter.conditions(&values, center: point).asWhereClause)
+      LIMIT \(count)
+      """
+    return (Statement("few", planning: .eachTime, sql), values.parameters)
+  }
+
+  /// The nearest places in a ring by PostGIS's geodesic, which is right to less than a thousandth of the tolerance: of
+  /// each spot only so many as the page needs. The spots within the tolerance of the position count twice, once for the
+  /// places up to the position's id and once for those after it.
+  static func ring(
+    _ center: (coordinate: Coordinate, position: EarthCentred),
+    _ filter: PointFilter,
+    chords: ClosedRange<Double>,
+    cover: [SpatialBox],
+    after position: PointQuery.Position,
+    toleranceMetres: Double,
+    perSpot: Int,
+    count: Int
+  ) -> (Statement, Parameters) {
+    var values = BoundValues()
+    let point = values.bind(center.position)
+    let ring = inRing(point, filter, chords: chords, cover: cover, &values)
+    let origin = values.bind([center.coordinate.longitude, center.coordinate.latitude])
+    let (least, greatest) = (
+      values.bind(position.distanceMetres - toleranceMetres), values.bind(position.distanceMetres + toleranceMetres)
+    )
+    let sql = """
+      SELECT \(PointColumns.all)
+      FROM (
+        SELECT *, row_number() OVER (
+          PARTITION BY lat, long, distance <= \(greatest) AND id > \(values.bind(position.id)) ORDER BY id
+        ) AS place
+        FROM (
+          SELECT DISTINCT ON (id) \(PointColumns.all), ST_Distance(
+            ST_SetSRID(ST_MakePoint(long, lat), 4326)::geography,
+            ST_SetSRID(ST_MakePoint((\(origin))[1], (\(origin))[2]), 4326)::geography
+          ) AS distance
+          FROM (\(ring)) AS ring
+          ORDER BY id
+        ) AS measured
+        WHERE distance >= \(least)
+      ) AS ranked
+      WHERE place <= \(values.bind(Int64(perSpot)))
+      ORDER BY distance, id
+      LIMIT \(values.bind(Int64(count)))
+      """
+    return (Statement("ring_\(filter.shape)", sql), values.parameters)
+  }
+
+  /// The places in the boxes and between the chords; one that is in two boxes' common face stands there twice.
+  private static func inRing(
+    _ point: String,
+    _ filter: PointFilter,
+    chords: ClosedRange<Double>,
+    cover: [SpatialBox],
+    _ values: inout BoundValues
+  ) -> String {
+    let edges = (0..<6).map { edge in
+      values.bind(cover.map { edge < 3 ? $0.least[edge] : $0.greatest[edge - 3] })
+    }
+    let bounds = "\(values.bind(chords.lowerBound)) AND \(values.bind(chords.upperBound))"
+    let conditions =
+      ["position <<->> \(point) BETWEEN \(bounds)"]
+      + filter.conditions(&values, center: point, skippingRegion: true)
+    return """
+      SELECT \(PointColumns.all), position <<->> \(point) AS chord
+      FROM (
+        SELECT ST_SetSRID(ST_MakeLine(ST_MakePoint(x1, y1, z1), ST_MakePoint(x2, y2, z2)), 4978) AS bounds
+        FROM unnest(\(edges.joined(separator: ", "))) AS edges (x1, y1, z1, x2, y2, z2)
+      ) AS boxes
+      JOIN points ON position &&& bounds
+      \(conditions.asWhereClause)
+      """
+  }
+}

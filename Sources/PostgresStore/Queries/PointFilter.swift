@@ -1,0 +1,132 @@
+import Geo
+import Points
+
+/// The conditions of a query other than nearness's order, as SQL and values.
+struct PointFilter: Sendable {
+  /// What every match is in; `nil` for anywhere.
+  private(set) var region: SpatialBox?
+  /// Whether nothing can match.
+  private(set) var isEmpty = false
+  private let box: BoundingBox?
+  private let categories: [String]
+  /// The greatest chord from the centre that a match within the radius can have, metres.
+  let greatestChord: Double?
+
+  /// Takes a query's conditions.
+  init(_ query: PointQuery, center: EarthCentred?) {
+    box = query.box
+    categories = query.categories.sorted()
+    greatestChord = query.proximity?.radiusMetres.map { radius in
+      Geodesic.greatestChordMetres(distanceMetres: radius) + SpatialBox.slackMetres
+    }
+    if let box { region = SpatialBox(box) }
+    if let center, let greatestChord {
+      let ball = SpatialBox(around: center, chordMetres: greatestChord)
+      if let other = region {
+        region = other.intersection(ball)
+        isEmpty = region == nil
+      } else {
+        region = ball
+      }
+    }
+  }
+
+  /// Whether PostgreSQL does well to know the values when it chooses its way: some categories are rare, some are not.
+  var hasCategories: Bool { !categories.isEmpty }
+
+  /// Whether anything is asked but nearness.
+  var isTrivial: Bool { region == nil && categories.isEmpty }
+
+  /// Whether few places may match, wherever they are.
+  var mayBeSelective: Bool { box != nil || hasCategories }
+
+  /// A few letters that tell the SQL of one filter from that of another.
+  var shape: String {
+    var shape = ""
+    if region != nil { shape += "r" }
+    if greatestChord != nil { shape += "d" }
+    if let box { shape += "b\(box.longitudeRanges.count)" }
+    if hasCategories { shape += "c" }
+    return shape
+  }
+
+  /// The conditions, each a Boolean expression, their values bound.
+  ///
+  /// - Parameters:
+  ///   - center: the placeholder of the centre, where there is one.
+  ///   - skippingRegion: whether the region is left to the caller.
+  func conditions(
+    _ values: inout BoundValues,
+    center: String? = nil,
+    skippingRegion: Bool = false
+  ) -> [String] {
+    var conditions: [String] = []
+    if let region, !skippingRegion { conditions.append("position &&& \(values.bind(region))") }
+    if let greatestChord, let center {
+      conditions.append("position <<->> \(center) <= \(values.bind(greatestChord))")
+    }
+    if let box {
+      conditions.append("lat BETWEEN \(values.bind(box.south)) AND \(values.bind(box.north))")
+      let ranges = box.longitudeRanges.map { range in
+        "long BETWEEN \(values.bind(range.lowerBound)) AND \(values.bind(range.upperBound))"
+      }
+      conditions.append("(\(ranges.joined(separator: " OR ")))")
+    }
+    if hasCategories { conditions.append("category = ANY (\(values.bind(categories)))") }
+    return conditions
+  }
+}
+
+/// Values, and the placeholders that stand for them in SQL.
+struct BoundValues: Sendable {
+  private(set) var parameters = Parameters()
+
+  /// Binds an `int8`.
+  mutating func bind(_ value: Int64) -> String {
+    parameters.add(value)
+    return placeholder("int8")
+  }
+
+  /// Binds a `float8`.
+  mutating func bind(_ value: Double) -> String {
+    parameters.add(value)
+    return placeholder("float8")
+  }
+
+  /// Binds a `uuid`.
+  mutating func bind(_ value: PointID) -> String {
+    parameters.add(value)
+    return placeholder("uuid")
+  }
+
+  /// Binds a `text[]`.
+  mutating func bind(_ value: [String]) -> String {
+    parameters.add(value)
+    return placeholder("text[]")
+  }
+
+  /// Binds a `float8[]`.
+  mutating func bind(_ value: [Double]) -> String {
+    parameters.add(value)
+    return placeholder("float8[]")
+  }
+
+  /// Binds a `geometry`: a point.
+  mutating func bind(_ value: EarthCentred) -> String {
+    parameters.add(value)
+    return placeholder("geometry")
+  }
+
+  /// Binds a `geometry` that has the box for its bounds.
+  mutating func bind(_ value: SpatialBox) -> String {
+    parameters.add(value)
+    return placeholder("geometry")
+  }
+
+  private func placeholder(_ type: String) -> String { "$\(parameters.ranges.count)::\(type)" }
+}
+
+extension Array where Element == String {
+  /// The conditions as a `WHERE` clause, or nothing.
+  var asWhereClause: String { isEmpty ? "" : "WHERE " + joined(separator: " AND ") }
+}

@@ -1,0 +1,83 @@
+import Geo
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A box in earth-centred space, edges parallel to the axes, metres: what a three-dimensional index can look up.
+struct SpatialBox: Hashable, Sendable {
+  var least: SIMD3<Double>
+  var greatest: SIMD3<Double>
+
+  /// What rounding may differ by between here and PostgreSQL, many times over, metres.
+  static let slackMetres = 0.01
+
+  /// All of the earth.
+  static let earth = SpatialBox(center: .zero, halfEdge: 8_388_608)
+
+  /// Makes a cube.
+  init(center: SIMD3<Double>, halfEdge: Double) {
+    least = center - halfEdge
+    greatest = center + halfEdge
+  }
+
+  /// The cube about every position that a chord of that length can reach.
+  init(around center: EarthCentred, chordMetres: Double) {
+    self.init(center: SIMD3(center.x, center.y, center.z), halfEdge: chordMetres + Self.slackMetres)
+  }
+
+  /// The box about the part of the ellipsoid's surface that is between two parallels and two meridians.
+  init(_ box: BoundingBox) {
+    let east = box.crossesAntimeridian ? box.east + 360 : box.east
+    let cosine = Self.range(ofCosineFrom: box.west, to: east)
+    // sin x = cos(x - 90)
+    let sine = Self.range(ofCosineFrom: box.west - 90, to: east - 90)
+    // Parallels are the wider, the nearer to the equator they are.
+    let nearest = box.south > 0 ? box.south : box.north < 0 ? box.north : 0
+    let farthest = max(abs(box.south), abs(box.north))
+    let widths = Self.width(ofParallel: farthest)...Self.width(ofParallel: nearest)
+    let (x, y) = (Self.product(widths, cosine), Self.product(widths, sine))
+    least = SIMD3(x.lowerBound, y.lowerBound, Self.height(ofParallel: box.south)) - Self.slackMetres
+    greatest = SIMD3(x.upperBound, y.upperBound, Self.height(ofParallel: box.north)) + Self.slackMetres
+  }
+
+  /// What both boxes contain; `nil` when they don't meet.
+  func intersection(_ other: SpatialBox) -> SpatialBox? {
+    var box = self
+    box.least = pointwiseMax(least, other.least)
+    box.greatest = pointwiseMin(greatest, other.greatest)
+    return any(box.least .> box.greatest) ? nil : box
+  }
+
+  private static func width(ofParallel latitude: Double) -> Double {
+    let radians = latitude * .pi / 180
+    let sine = sin(radians)
+    return WGS84.equatorialRadius / (1 - WGS84.eccentricitySquared * sine * sine).squareRoot() * abs(cos(radians))
+  }
+
+  private static func height(ofParallel latitude: Double) -> Double {
+    let sine = sin(latitude * .pi / 180)
+    let normal = WGS84.equatorialRadius / (1 - WGS84.eccentricitySquared * sine * sine).squareRoot()
+    return normal * (1 - WGS84.eccentricitySquared) * sine
+  }
+
+  private static func range(ofCosineFrom start: Double, to end: Double) -> ClosedRange<Double> {
+    func crosses(_ degrees: Double) -> Bool {
+      let turns = ((start - degrees) / 360).rounded(.up)
+      return degrees + turns * 360 <= end
+    }
+    let (first, last) = (cos(start * .pi / 180), cos(end * .pi / 180))
+    return (crosses(180) ? -1 : min(first, last))...(crosses(0) ? 1 : max(first, last))
+  }
+
+  /// The products of the numbers of two ranges, the first of which has none below zero.
+  private static func product(_ widths: ClosedRange<Double>, _ other: ClosedRange<Double>) -> ClosedRange<Double> {
+    let least = other.lowerBound * (other.lowerBound < 0 ? widths.upperBound : widths.lowerBound)
+    let greatest = other.upperBound * (other.upperBound < 0 ? widths.lowerBound : widths.upperBound)
+    return min(least, greatest)...max(least, greatest)
+  }
+}

@@ -1,0 +1,143 @@
+import Points
+
+/// Brings a database's schema up to date: runs the migrations that it has not run, in order, each in a transaction, and
+/// notes each with its checksum.
+///
+/// Two at once take turns, and the second finds nothing left to do.
+public struct Migrator: Sendable {
+  /// The advisory lock that migrators hold, a number of no meaning.
+  private static let lock: Int64 = 0x7761_796D_6172_6B01
+
+  private static let tableExists = "SELECT to_regclass('waymark_migrations') IS NOT NULL"
+
+  private static let createTable = """
+    CREATE TABLE waymark_migrations (
+      name text COLLATE "C" PRIMARY KEY,
+      checksum bytea NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT now()
+    )
+    """
+
+  private static let note = """
+    INSERT INTO waymark_migrations (name, checksum) VALUES ($1::text, sha256(convert_to($2::text, 'UTF8')))
+    """
+
+  private let configuration: PostgresConfiguration
+  private let migrations: [Migration]
+
+  /// Makes a migrator.
+  public init(configuration: PostgresConfiguration, migrations: [Migration]) {
+    self.configuration = configuration
+    self.migrations = migrations
+  }
+
+  /// The names of the migrations that ``migrate()`` would run; changes nothing.
+  ///
+  /// - Throws: ``MigrationError``.
+  public func plan() async throws(MigrationError) -> [String] {
+    try await withSession { session throws(MigrationError) in
+      try await pending(session).map(\.name)
+    }
+  }
+
+  /// Runs what is left to be run.
+  ///
+  /// - Returns: the names of the migrations that were run.
+  /// - Throws: ``MigrationError``; the migrations before the one that failed have been run then.
+  public func migrate() async throws(MigrationError) -> [String] {
+    try await withSession { session throws(MigrationError) in
+      // Held until the session ends.
+      try await asking { () async throws(DatabaseError) in
+        try await session.run("SELECT pg_advisory_lock($1::int8)", Parameters { $0.add(Self.lock) })
+      }
+      let pending = try await pending(session)
+      if !pending.isEmpty {
+        try await asking { () async throws(DatabaseError) in
+          if try await !tableExists(session) { try await session.run(script: Self.createTable) }
+        }
+      }
+      for migration in pending { try await run(migration, session) }
+      return pending.map(\.name)
+    }
+  }
+
+  private func run(_ migration: Migration, _ session: Session) async throws(MigrationError) {
+    do throws(DatabaseError) {
+      try await session.run(script: "BEGIN")
+      try await session.run(script: migration.sql)
+      try await session.run(
+        Self.note,
+        Parameters {
+          $0.add(migration.name)
+          $0.add(migration.sql)
+        }
+      )
+      try await session.run(script: "COMMIT")
+    } catch {
+      throw .failed(name: migration.name, reason: Self.reason(error) + Self.advice(error))
+    }
+  }
+
+  private static func advice(_ error: DatabaseError) -> String {
+    guard case .refused(let error) = error, error.message.contains("\"postgis\"") else { return "" }
+    return "; PostGIS must be installed on the server, and someone who may must run CREATE EXTENSION postgis"
+  }
+
+  private func pending(_ session: Session) async throws(MigrationError) -> [Migration] {
+    let state: SchemaState
+    do {
+      guard try await tableExists(session) else { return migrations }
+      state = try SchemaState(
+        try await session.run(SchemaState.comparison.sql, SchemaState.parameters(for: migrations))
+      )
+    } catch let error as DatabaseError {
+      throw .unavailable(reason: Self.reason(error))
+    } catch {
+      throw .unavailable(reason: "\(error)")
+    }
+    return try state.pending(of: migrations)
+  }
+
+  private func tableExists(_ session: Session) async throws(DatabaseError) -> Bool {
+    let result = try await session.run(Self.tableExists)
+    return (try? result.rows.first?.boolean(0)) ?? false
+  }
+
+  private func withSession<Value: Sendable>(
+    _ body: (Session) async throws(MigrationError) -> Value
+  ) async throws(MigrationError) -> Value {
+    guard let thread = PollingThread() else { throw .unavailable(reason: "the system has no thread to give") }
+    defer { thread.stop() }
+    let connector = Connector(connectionInfo: configuration.connectionInfo, setUp: "")
+    let session = try await asking { () async throws(DatabaseError) in
+      try await Session.open(on: thread, connector: connector)
+    }
+    let result: Result<Value, MigrationError>
+    do {
+      result = .success(try await body(session))
+    } catch {
+      result = .failure(error)
+    }
+    await session.close()
+    return try result.get()
+  }
+
+  @discardableResult
+  private func asking<Value>(
+    _ body: () async throws(DatabaseError) -> Value
+  ) async throws(MigrationError) -> Value {
+    do {
+      return try await body()
+    } catch {
+      throw .unavailable(reason: Self.reason(error))
+    }
+  }
+
+  private static func reason(_ error: DatabaseError) -> String {
+    switch error {
+    case .refused(let error): error.summary
+    case .lost(let reason): reason
+    case .cancelled: "it was cancelled"
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import HTTPServer
+import LocationsAPI
+import Logging
+import Points
+import ServiceLifecycle
+import UnixSignals
+
+/// The composition root: puts the parts together as the configuration says.
+struct Application {
+  /// What answers requests, with or without a socket.
+  let responder: Router
+
+  private let configuration: ServeConfiguration
+  private let logger: Logger
+  private let store: RunningStore
+  private let analytics: LogAnalytics?
+
+  /// Builds the parts. Nothing listens yet.
+  ///
+  /// - Throws: ``ConfigurationError`` for a setting that can't be used, `FileError` for a data file that can't be read.
+  init(_ configuration: ServeConfiguration, logger: Logger) async throws {
+    self.configuration = configuration
+    self.logger = logger
+    store = try await RunningStore(configuration.store, logger: logger)
+    analytics = configuration.analytics == .log ? LogAnalytics(logger: logger) : nil
+    let service = PointsService(store: store.store, analytics: analytics ?? NoAnalytics())
+    responder = LocationsAPI(service: service, version: waymarkVersion).router(cors: configuration.cors)
+  }
+
+  /// Listens and answers until the process is told to stop, then until the requests in flight are answered.
+  func run() async throws {
+    let server: HTTPServer
+    do {
+      server = try await HTTPServer.bind(configuration: configuration.http, responder: responder, logger: logger)
+    } catch {
+      throw ListeningFailed(host: configuration.http.host, port: configuration.http.port, reason: "\(error)")
+    }
+    logger.info("listening", metadata: ["address": "\(configuration.http.host)", "port": "\(server.port)"])
+    // A store that does not answer yet says so in the log, with what an operator has to do. The server runs on: it
+    // recovers by itself.
+    try? await store.store.checkReadiness()
+    // They stop in the opposite order: the server first, what it needs after it.
+    var services: [any Service] = [store]
+    if let analytics { services.append(AnalyticsService(analytics: analytics)) }
+    services.append(ServerService(server: server, drainTimeout: configuration.drainTimeout))
+    var quiet = logger
+    quiet.logLevel = max(logger.logLevel, .warning)
+    try await ServiceGroup(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet).run()
+    logger.info("stopped")
+  }
+}
+
+/// The server can't have the address that it is to listen on.
+struct ListeningFailed: Error, CustomStringConvertible {
+  let host: String
+  let port: Int
+  let reason: String
+
+  var description: String { "can't listen on \(host):\(port): \(reason)" }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import PostgresStore
+
+/// `waymark migrate`: makes or upgrades the tables.
+struct MigrateCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "migrate",
+    abstract: "Makes the database's tables, or brings them up to date.",
+    discussion: """
+      Each migration runs in a transaction of its own and is noted with its checksum; those that were run before are \
+      left alone. Two migrations at the same time take turns.
+
+      Examples:
+        DATABASE_URL=postgresql://localhost/places waymark migrate --dry-run
+        waymark migrate --database-url 'host=db dbname=places user=owner'
+      """
+  )
+
+  @OptionGroup var database: DatabaseOptions
+
+  @Flag(help: "Only say what would be run.")
+  var dryRun = false
+
+  func run() async throws {
+    let configuration = try database.configuration()
+    do {
+      let migrator = Migrator(
+        configuration: try PostgresConfiguration(configuration),
+        migrations: try Migration.all(inDirectory: configuration.migrationsPath))
+      let names = dryRun ? try await migrator.plan() : try await migrator.migrate()
+      if names.isEmpty { print("The schema is current.") }
+      for name in names { print(dryRun ? "would run \(name)" : "ran \(name)") }
+    } catch let error as ConfigurationError {
+      throw Exit.because(error, Exit.usage)
+    } catch MigrationError.unavailable(let reason) {
+      throw Exit.because("the database can't be reached: \(reason)", Exit.unavailable)
+    } catch {
+      throw Exit.because("\(error)", Exit.failed)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import Logging
+
+/// `waymark serve`: answers clients until it is told to stop.
+struct ServeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract: "Serves places over HTTP.",
+    discussion: """
+      Every option can also be set as an environment variable of the same name: --http-port is HTTP_PORT. The option \
+      wins. SIGTERM and SIGINT stop the server once the requests in flight are answered.
+
+      Examples:
+        waymark serve
+        waymark serve --http-port 0 --data-file airports.csv,places.geojson
+        waymark serve --http-host 0.0.0.0 --database-url postgresql://waymark@db/places
+      """
+  )
+
+  @OptionGroup var options: ServeOptions
+
+  func run() async throws {
+    let settings = Settings(flags: options.flags)
+    let configuration: ServeConfiguration
+    let logger: Logger
+    do {
+      logger = try LogConfiguration(settings).logger
+      configuration = try ServeConfiguration(settings)
+    } catch {
+      throw Exit.because(error, Exit.usage)
+    }
+    let application: Application
+    do {
+      application = try await Application(configuration, logger: logger)
+    } catch let error as ConfigurationError {
+      throw Exit.because(error, Exit.usage)
+    } catch {
+      throw Exit.because("\(error)", Exit.badData)
+    }
+    guard !configuration.isUnitTesting else {
+      logger.info("unit testing: no socket, no database and no analytics were set up")
+      return
+    }
+    do {
+      try await application.run()
+    } catch {
+      throw Exit.because("\(error)", Exit.failed)
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+
+/// The options of `waymark serve`, each the environment variable of the same name in kebab-case. They are read as text
+/// here; ``ServeConfiguration`` says what they may be.
+struct ServeOptions: ParsableArguments {
+  @Option(help: "Address to listen on. (default: 127.0.0.1)")
+  var httpHost: String?
+
+  @Option(help: "Port to listen on; 0 is any free one, which the log tells. (default: 8080)")
+  var httpPort: String?
+
+  @Option(help: "memory or postgres. (default: postgres where DATABASE_URL is set, else memory)")
+  var pointStore: String?
+
+  @Option(help: "libpq URI or conninfo; several hosts and target_session_attrs work as in libpq.")
+  var databaseUrl: String?
+
+  @Option(help: "Connections at most. (default: 8)")
+  var databasePoolSize: String?
+
+  @Option(help: "How long a statement may take, in milliseconds. (default: 5000)")
+  var databaseStatementTimeoutMs: String?
+
+  @Option(help: "Files loaded into memory at start, commas between. (default: the bundled sample)")
+  var dataFile: String?
+
+  @Option(help: "Folder of the migrations. (default: the one that came with this program)")
+  var migrationsPath: String?
+
+  @Option(help: "off, or log: a summary of the searches once a minute. (default: log)")
+  var analytics: String?
+
+  @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
+  var logLevel: String?
+
+  @Option(help: "text or json. (default: text on a terminal, else json)")
+  var logFormat: String?
+
+  @Option(help: "Whose pages may read the answers: origins with commas between, or *. (default: *)")
+  var corsAllowedOrigins: String?
+
+  @Option(help: "How long requests in flight get when the server is told to stop, in milliseconds. (default: 8000)")
+  var drainTimeoutMs: String?
+
+  @Option(help: "Threads that serve connections; 0 is one a core. (default: 0)")
+  var httpThreads: String?
+
+  @Option(help: "Longest target of a request, in bytes. (default: 8192)")
+  var httpMaxUriBytes: String?
+
+  @Option(help: "Longest header section, in bytes. (default: 16384)")
+  var httpMaxHeaderBytes: String?
+
+  @Option(help: "Longest body, in bytes. (default: 1048576)")
+  var httpMaxBodyBytes: String?
+
+  @Option(help: "Connections at most. (default: 10000)")
+  var httpMaxConnections: String?
+
+  @Option(help: "Requests being answered at most. (default: 10000)")
+  var httpMaxRequestsInFlight: String?
+
+  @Option(help: "How long a request's header may take to arrive, in milliseconds. (default: 10000)")
+  var httpHeaderTimeoutMs: String?
+
+  @Option(help: "How long a body may stand still, in milliseconds. (default: 20000)")
+  var httpBodyTimeoutMs: String?
+
+  @Option(help: "How long a connection may stay open without a request, in milliseconds. (default: 60000)")
+  var httpIdleTimeoutMs: String?
+
+  @Option(help: "How long a client may leave an answer unread, in milliseconds. (default: 20000)")
+  var httpWriteTimeoutMs: String?
+
+  @Option(
+    help: "1, true or yes: set up neither socket nor database nor analytics, say so, and exit. (default: off)")
+  var isUnitTesting: String?
+
+  /// The options that were given, by the names of their environment variables.
+  var flags: [String: String] {
+    [
+      "HTTP_HOST": httpHost, "HTTP_PORT": httpPort, "POINT_STORE": pointStore, "DATABASE_URL": databaseUrl,
+      "DATABASE_POOL_SIZE": databasePoolSize, "DATABASE_STATEMENT_TIMEOUT_MS": databaseStatementTimeoutMs,
+      "DATA_FILE": dataFile, "MIGRATIONS_PATH": migrationsPath, "ANALYTICS": analytics, "LOG_LEVEL": logLevel,
+      "LOG_FORMAT": logFormat, "CORS_ALLOWED_ORIGINS": corsAllowedOrigins, "DRAIN_TIMEOUT_MS": drainTimeoutMs,
+      "HTTP_THREADS": httpThreads, "HTTP_MAX_URI_BYTES": httpMaxUriBytes,
+      "HTTP_MAX_HEADER_BYTES": httpMaxHeaderBytes, "HTTP_MAX_BODY_BYTES": httpMaxBodyBytes,
+      "HTTP_MAX_CONNECTIONS": httpMaxConnections, "HTTP_MAX_REQUESTS_IN_FLIGHT": httpMaxRequestsInFlight,
+      "HTTP_HEADER_TIMEOUT_MS": httpHeaderTimeoutMs, "HTTP_BODY_TIMEOUT_MS": httpBodyTimeoutMs,
+      "HTTP_IDLE_TIMEOUT_MS": httpIdleTimeoutMs, "HTTP_WRITE_TIMEOUT_MS": httpWriteTimeoutMs,
+      "IS_UNIT_TESTING": isUnitTesting,
+    ].compactMapValues { $0 }
+  }
+}

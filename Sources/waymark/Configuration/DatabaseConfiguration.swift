@@ -1,0 +1,27 @@
+/// How PostgreSQL is reached.
+struct DatabaseConfiguration: Hashable {
+  /// A libpq URI or conninfo. It may hold a password: it is never logged.
+  let conninfo: String
+
+  /// How many connections there may be at once.
+  let poolSize: Int
+
+  /// How long a statement may take.
+  let statementTimeout: Duration
+
+  /// The folder of the migrations.
+  let migrationsPath: String
+
+  /// Reads the settings; `DATABASE_URL` must be set.
+  init(_ settings: Settings) throws(ConfigurationError) {
+    guard let conninfo = settings["DATABASE_URL"] else {
+      throw .init(
+        variable: "DATABASE_URL", value: nil,
+        expectation: "must be set to a libpq URI such as postgresql://user@host/database, or a conninfo string")
+    }
+    self.conninfo = conninfo
+    poolSize = try settings.integer("DATABASE_POOL_SIZE", in: 1...1000, default: 8)
+    statementTimeout = try settings.milliseconds("DATABASE_STATEMENT_TIMEOUT_MS", default: 5000)
+    migrationsPath = settings["MIGRATIONS_PATH"] ?? Self.migrationsBesidePackage()
+  }
+}

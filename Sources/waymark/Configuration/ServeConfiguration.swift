@@ -1,0 +1,63 @@
+import HTTPServer
+
+/// Everything that `waymark serve` can be told, read and checked once. Nothing below the composition root knows where
+/// a value came from, or that there is an environment.
+struct ServeConfiguration {
+  /// Where the places are kept.
+  enum Store: Hashable {
+    /// In memory, loaded from files; from the bundled sample where there are none.
+    case memory(dataFiles: [String])
+    /// In PostgreSQL.
+    case postgres(DatabaseConfiguration)
+  }
+
+  /// Which analytics are kept.
+  enum AnalyticsKind: String, CaseIterable {
+    case off
+    case log
+  }
+
+  private enum StoreKind: String, CaseIterable {
+    case memory
+    case postgres
+  }
+
+  /// Where it listens, and what clients may do.
+  let http: HTTPServerConfiguration
+
+  /// Which pages may read the answers.
+  let cors: CORSPolicy
+
+  /// Where the places are kept.
+  let store: Store
+
+  /// Which analytics are kept.
+  let analytics: AnalyticsKind
+
+  /// How long requests in flight get to finish when the server is told to stop.
+  let drainTimeout: Duration
+
+  /// Whether nothing is set up that reaches outside the process: no listening socket, no database, no analytics.
+  let isUnitTesting: Bool
+
+  /// Reads the settings.
+  ///
+  /// - Throws: ``ConfigurationError`` for the first value that can't be used.
+  init(_ settings: Settings) throws(ConfigurationError) {
+    isUnitTesting = try settings.flag("IS_UNIT_TESTING")
+    http = try HTTPServerConfiguration(settings)
+    cors = CORSPolicy(settings)
+    drainTimeout = try settings.milliseconds("DRAIN_TIMEOUT_MS", default: 8000)
+    let analytics = try settings.choice("ANALYTICS", default: AnalyticsKind.log)
+    self.analytics = isUnitTesting ? .off : analytics
+    let kind = try settings.choice(
+      "POINT_STORE", default: settings["DATABASE_URL"] == nil ? StoreKind.memory : .postgres)
+    switch kind {
+    case .memory:
+      store = .memory(dataFiles: settings.list("DATA_FILE"))
+    case .postgres:
+      let database = try DatabaseConfiguration(settings)
+      store = isUnitTesting ? .memory(dataFiles: []) : .postgres(database)
+    }
+  }
+}

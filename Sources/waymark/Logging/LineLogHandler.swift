@@ -1,0 +1,85 @@
+import JSONText
+import Logging
+import Points
+
+/// Writes each log event as one line to standard error: as text for people, or as a JSON object for machines.
+///
+/// Control characters never reach the terminal or split a line: text escapes them as JSON does.
+struct LineLogHandler: LogHandler {
+  /// How a line is written.
+  enum Format: String, CaseIterable {
+    /// `2026-11-20T10:15:00.123456Z info message key=value`
+    case text
+    /// `{"time":"…","level":"info","message":"…","key":"value"}`
+    case json
+  }
+
+  var logLevel: Logger.Level
+  var metadata: Logger.Metadata = [:]
+  var metadataProvider: Logger.MetadataProvider?
+
+  private let format: Format
+  private let clock: any WallClock
+  private let write: @Sendable ([UInt8]) -> Void
+
+  /// Makes a handler.
+  ///
+  /// - Parameter write: takes each line, its end included.
+  init(
+    format: Format, level: Logger.Level, clock: any WallClock = SystemClock(),
+    write: @escaping @Sendable ([UInt8]) -> Void = StandardError.write
+  ) {
+    self.format = format
+    self.clock = clock
+    self.write = write
+    logLevel = level
+  }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    var fields = metadataProvider?.get() ?? [:]
+    fields.merge(metadata) { _, new in new }
+    if let more = event.metadata { fields.merge(more) { _, new in new } }
+    if let error = event.error { fields["error"] = "\(error)" }
+    let sorted = fields.sorted { $0.key < $1.key }
+    write(format == .json ? jsonLine(event, sorted) : textLine(event, sorted))
+  }
+
+  private func jsonLine(_ event: LogEvent, _ fields: [(key: String, value: Logger.MetadataValue)]) -> [UInt8] {
+    var line: [UInt8] = []
+    func append(_ key: String, _ value: String) {
+      line.append(UInt8(ascii: line.isEmpty ? "{" : ","))
+      JSONString.append(key, to: &line)
+      line.append(UInt8(ascii: ":"))
+      JSONString.append(value, to: &line)
+    }
+    append("time", clock.now().description)
+    append("level", event.level.rawValue)
+    append("message", event.message.description)
+    for (key, value) in fields where !["time", "level", "message"].contains(key) { append(key, value.description) }
+    line.append(contentsOf: "}\n".utf8)
+    return line
+  }
+
+  private func textLine(_ event: LogEvent, _ fields: [(key: String, value: Logger.MetadataValue)]) -> [UInt8] {
+    var line = "\(clock.now()) \(event.level.rawValue) \(event.message)"
+    for (key, value) in fields {
+      let text = value.description
+      let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") }
+      line += " \(key)=\(isPlain ? text : Self.quoted(text))"
+    }
+    let safe =
+      line.unicodeScalars.contains { $0.value < 0x20 } ? String(Self.quoted(line).dropFirst().dropLast()) : line
+    return Array(safe.utf8) + [UInt8(ascii: "\n")]
+  }
+
+  private static func quoted(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    JSONString.append(text, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,86 @@
+import Logging
+import MemoryStore
+import PlaceFormats
+import Points
+import PostgresStore
+import ServiceLifecycle
+import Synchronization
+
+/// The store that the configuration names, filled or connected, and let go of at the end.
+struct RunningStore: Service {
+  /// Where the places are.
+  let store: any PointStore
+
+  private let close: @Sendable () async -> Void
+
+  /// Makes the store.
+  ///
+  /// - Throws: ``ConfigurationError`` for a database address that can't be used, `FileError` or `FormatError` for places
+  ///   that can't be read.
+  init(_ kind: ServeConfiguration.Store, logger: Logger) async throws {
+    switch kind {
+    case .memory(let files):
+      store = try await Self.memoryStore(files: files, logger: logger)
+      close = {}
+    case .postgres(let database):
+      let migrations: [Migration]
+      do {
+        migrations = try Migration.all(inDirectory: database.migrationsPath)
+      } catch {
+        throw ConfigurationError(
+          variable: "MIGRATIONS_PATH", value: database.migrationsPath,
+          expectation: "must be a folder of migrations: \(error)")
+      }
+      let postgres = try PostgresStore(
+        configuration: try PostgresConfiguration(database), migrations: migrations)
+      store = OutageLog(postgres, logger: logger)
+      close = { await postgres.shutDown() }
+      logger.info("places are in PostgreSQL", metadata: ["pool_size": "\(database.poolSize)"])
+    }
+  }
+
+  /// Waits until the process is told to stop, and lets go of the store.
+  func run() async throws {
+    try? await gracefulShutdown()
+    await close()
+  }
+
+  private static func memoryStore(files: [String], logger: Logger) async throws -> MemoryStore {
+    let store = MemoryStore()
+    let rejections = Mutex(ImportReport())
+    let onRejection: @Sendable (RejectedRow) -> Void = { row in rejections.withLock { $0.reject(row) } }
+    var report: ImportReport
+    if files.isEmpty {
+      let sample = PlaceReader(
+        BundledSample.chunks, parser: PlaceParser(format: .geoJSON), onRejection: onRejection)
+      report = try await store.importRows(sample, dryRun: false)
+    } else {
+      let places = PlaceFiles(try files.map { path in try PlaceFiles.File(path: path) }, onRejection: onRejection)
+      report = try await store.importRows(places, dryRun: false)
+    }
+    report.add(rejections.withLock { $0 })
+    for row in report.rejections {
+      logger.warning("a row was left out", metadata: ["row": "\(row.number)", "reason": "\(row.detail)"])
+    }
+    logger.info(
+      "places are in memory alone",
+      metadata: [
+        "places": "\(report.created)", "rejected": "\(report.rejected)",
+        "from": "\(files.isEmpty ? "the bundled sample" : files.joined(separator: ","))",
+      ])
+    return store
+  }
+}
+
+extension PostgresConfiguration {
+  /// The store's part of the settings.
+  init(_ database: DatabaseConfiguration) throws(ConfigurationError) {
+    do {
+      let milliseconds = database.statementTimeout / .milliseconds(1)
+      try self.init(
+        url: database.conninfo, poolSize: database.poolSize, statementTimeoutMilliseconds: Int(milliseconds))
+    } catch {
+      throw ConfigurationError(variable: "DATABASE_URL", value: nil, expectation: "\(error)")
+    }
+  }
+}

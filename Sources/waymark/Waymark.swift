@@ -1,0 +1,25 @@
+import ArgumentParser
+
+/// The program: a command for each thing that is done with the service.
+@main
+struct Waymark: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "waymark",
+    abstract: "Serves the places around a coordinate, nearest first.",
+    discussion: """
+      Examples:
+        waymark serve                                   a sample of landmarks on 127.0.0.1:8080
+        waymark serve --data-file places.csv            places of your own, in memory
+        export DATABASE_URL=postgresql://localhost/places
+        waymark migrate                                 make or upgrade the tables
+        waymark import places.geojson more.csv          fill them
+        waymark serve                                   serve them
+
+      Every option of a command can also be set as an environment variable: --http-port is HTTP_PORT. The option wins.
+
+      Exit codes: 0 done, 1 failed, 64 bad usage, 65 bad data, 69 store unavailable.
+      """,
+    version: waymarkVersion,
+    subcommands: [ServeCommand.self, MigrateCommand.self, ImportCommand.self, HealthCommand.self]
+  )
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Testing
+
+@Suite struct CommandTests {
+  @Test func theVersionIsTold() async throws {
+    let outcome = try await WaymarkProcess.run(["--version"])
+
+    #expect(outcome.status == 0)
+    #expect(outcome.output.contains(/^\d+\.\d+\.\d+\n$/))
+  }
+
+  @Test func theHelpShowsExamplesAndTheCommands() async throws {
+    let outcome = try await WaymarkProcess.run(["--help"])
+
+    #expect(outcome.status == 0)
+    for word in ["serve", "migrate", "import", "health", "waymark import places.geojson", "Exit codes"] {
+      #expect(outcome.output.contains(word))
+    }
+  }
+
+  @Test func theHelpOfServeListsEverySetting() async throws {
+    let outcome = try await WaymarkProcess.run(["serve", "--help"])
+
+    for option in [
+      "--http-host", "--http-port", "--point-store", "--database-url", "--database-pool-size",
+      "--database-statement-timeout-ms", "--data-file", "--migrations-path", "--is-unit-testing", "--analytics",
+      "--log-level", "--log-format",
+    ] {
+      #expect(outcome.output.contains(option))
+    }
+  }
+
+  @Test(arguments: [
+    (["serve", "--http-port", "http"], "HTTP_PORT='http'"),
+    (["serve", "--point-store", "redis"], "POINT_STORE='redis'"),
+    (["serve", "--point-store", "postgres"], "DATABASE_URL"),
+    (["serve", "--database-url", "postgresql://u:secret@[bad"], "DATABASE_URL"),
+    (["migrate"], "DATABASE_URL"),
+  ])
+  func aBadSettingStopsTheStartWithOneLine(arguments: [String], words: String) async throws {
+    let outcome = try await WaymarkProcess.run(arguments)
+
+    #expect(outcome.status == 64)
+    #expect(outcome.log.split(separator: "\n").count == 1)
+    #expect(outcome.log.contains(words))
+    #expect(!outcome.log.contains("secret"))
+  }
+
+  @Test(arguments: [["frobnicate"], ["serve", "--colour", "red"], ["import"]])
+  func badUsageExitsWith64(arguments: [String]) async throws {
+    let outcome = try await WaymarkProcess.run(arguments)
+
+    #expect(outcome.status == 64)
+  }
+
+  @Test func unitTestingSaysWhatItSkippedAndExits() async throws {
+    let outcome = try await WaymarkProcess.run(
+      ["serve"], environment: ["IS_UNIT_TESTING": "1", "DATABASE_URL": "postgresql://127.0.0.1:1/none"])
+
+    #expect(outcome.status == 0)
+    let lines = outcome.log.split(separator: "\n")
+    #expect(lines.count { $0.contains("no socket, no database and no analytics") } == 1)
+    #expect(!outcome.log.contains("listening"))
+  }
+
+  @Test func aDataFileThatIsNotThereStopsTheStart() async throws {
+    let outcome = try await WaymarkProcess.run(["serve", "--data-file", "/nowhere/places.csv"])
+
+    #expect(outcome.status == 65)
+    #expect(outcome.log.contains("/nowhere/places.csv"))
+  }
+
+  @Test func aDatabaseThatIsNotThereStopsTheImport() async throws {
+    let outcome = try await WaymarkProcess.run(
+      ["import", "--format", "csv", "-"], environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none"])
+
+    #expect(outcome.status == 69)
+  }
+
+  @Test func healthTellsWhetherAServerAnswers() async throws {
+    let server = try WaymarkProcess(["serve", "--http-port", "0"])
+    let port = try await server.port()
+
+    let well = try await WaymarkProcess.run(["health", "--http-port", "\(port)"])
+    server.send(SIGTERM)
+    _ = try await server.outcome()
+    let gone = try await WaymarkProcess.run(["health", "--http-port", "\(port)"])
+
+    #expect(well.status == 0)
+    #expect(gone.status == 1)
+  }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite struct PostgresServerTests {
+  private let places = """
+    {"name":"A","category":"cafe","lat":1,"long":1,"source":"t","sourceId":"a"}
+    {"name":"B","lat":2,"long":2,"source":"t","sourceId":"b","tags":{"k":"\\u0001 \\"quoted\\" 日本"}}
+    {"name":"","lat":91,"long":2}
+    {"name":"C","lat":3,"long":3,"source":"t","sourceId":"c"}
+
+    """
+
+  @Test func placesAreImportedFromTheStandardInputAndServed() async throws {
+    let environment = try await migrated()
+    let folder = try TemporaryFolder()
+    let input = try FileHandle(forReadingFrom: URL(filePath: try folder.write(places, to: "places.ndjson")))
+
+    let imported = try await WaymarkProcess.run(
+      ["import", "--format", "ndjson", "-"], environment: environment, input: input)
+    let server = try WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let found = try await ServerDriver(port: try await server.port()).get("/locations?lat=0&long=0").places
+
+    #expect(imported.status == 0)
+    #expect(imported.output.hasPrefix("4 rows: 3 created, 0 updated, 0 unchanged, 1 rejected\nrow 3: /lat "))
+    #expect(found.map(\.name) == ["A", "B", "C"])
+    #expect(found[1].tags == ["k": "\u{1} \"quoted\" 日本"])
+    #expect(found[0].distance == 156_899.6)
+  }
+
+  @Test func anAtomicImportWithABadRowImportsNothing() async throws {
+    let environment = try await migrated()
+    let folder = try TemporaryFolder()
+    let file = try folder.write(places, to: "places.ndjson")
+
+    let dry = try await WaymarkProcess.run(["import", "--dry-run", file], environment: environment)
+    let atomic = try await WaymarkProcess.run(["import", "--atomic", file], environment: environment)
+    let partial = try await WaymarkProcess.run(["import", file], environment: environment)
+
+    #expect(dry.output.contains("3 created"))
+    #expect(atomic.status == 65)
+    #expect(atomic.log.contains("row 3"))
+    #expect(partial.output.contains("3 created"))
+  }
+
+  @Test func aFileThatIsNotWhatItSaysImportsNothing() async throws {
+    let environment = try await migrated()
+    let folder = try TemporaryFolder()
+    let good = try folder.write("name,lat,long,source,sourceId\nA,1,1,t,a\n", to: "a.csv")
+    let bad = try folder.write("this is no GeoJSON", to: "b.geojson")
+
+    let broken = try await WaymarkProcess.run(["import", good, bad], environment: environment)
+    let whole = try await WaymarkProcess.run(["import", good], environment: environment)
+
+    #expect(broken.status == 65)
+    #expect(broken.log.contains("b.geojson"))
+    #expect(whole.output.contains("1 created"))
+  }
+
+  @Test func aServerStartedBeforeTheSchemaNamesTheCommandAndRecovers() async throws {
+    let environment = ["DATABASE_URL": try await TemporaryDatabase.make().url]
+    let server = try WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let driver = ServerDriver(port: try await server.port())
+
+    let before = try await driver.get("/health/ready")
+    let line = try await server.logLine(with: "waymark migrate")
+    _ = try await WaymarkProcess.run(["migrate"], environment: environment)
+    let after = try await driver.get("/health/ready")
+    let listed = try await driver.get("/locations")
+
+    #expect(before.status == 503)
+    #expect(try before.problem.code == "store-unavailable")
+    #expect(line.contains("\"error\""))
+    #expect(after.status == 200)
+    #expect(listed.status == 200)
+  }
+
+  @Test func aDatabaseThatGoesAndComesBackMeans503MeanwhileAndNoRestart() async throws {
+    let postgres = try await TemporaryServer.start()
+    let environment = ["DATABASE_URL": try await postgres.makeDatabase().url]
+    _ = try await WaymarkProcess.run(["migrate"], environment: environment)
+    let server = try WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let driver = ServerDriver(port: try await server.port())
+    let statuses = Statuses()
+
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          while !statuses.isEnough {
+            statuses.note(try await driver.get("/locations?lat=0&long=0").status)
+            try await Task.sleep(for: .milliseconds(2))
+          }
+        }
+      }
+      try await statuses.wait(for: 200)
+      try await postgres.stop(.immediate)
+      try await statuses.wait(for: 503)
+      try await postgres.start()
+      try await statuses.wait(for: 200)
+      statuses.stop()
+      try await group.waitForAll()
+    }
+    server.send(SIGTERM)
+    let outcome = try await server.outcome()
+
+    #expect(statuses.seen == [200, 503])
+    #expect(outcome.status == 0)
+    #expect(outcome.log.contains("\"the store does not answer\""))
+    #expect(outcome.log.contains("\"the store answers again\""))
+  }
+
+  @Test func anOutageTellsClientsWhenToComeBack() async throws {
+    let server = try WaymarkProcess(
+      ["serve", "--http-port", "0"], environment: ["DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/none"])
+    let driver = ServerDriver(port: try await server.port())
+
+    let answer = try await driver.get("/locations")
+    let live = try await driver.get("/health/live")
+    server.send(SIGTERM)
+    let outcome = try await server.outcome()
+
+    #expect(answer.status == 503)
+    #expect(answer.headers["retry-after"] != nil)
+    #expect(live.status == 200)
+    #expect(outcome.status == 0)
+    #expect(!outcome.log.contains("secret"))
+  }
+
+  private func migrated() async throws -> [String: String] {
+    let environment = ["DATABASE_URL": try await TemporaryDatabase.make().url]
+    try #require(try await WaymarkProcess.run(["migrate"], environment: environment).status == 0)
+    return environment
+  }
+}
+
+/// The statuses that clients got, all of them and the last.
+private final class Statuses: Sendable {
+  private let state = Mutex((seen: Set<Int>(), last: 0, isEnough: false))
+
+  /// Whether no more are wanted.
+  var isEnough: Bool { state.withLock { $0.isEnough } }
+
+  func stop() { state.withLock { $0.isEnough = true } }
+
+  var seen: Set<Int> { state.withLock { $0.seen } }
+
+  func note(_ status: Int) {
+    state.withLock {
+      $0.seen.insert(status)
+      $0.last = status
+    }
+  }
+
+  /// Waits until a client gets that status.
+  func wait(for status: Int) async throws {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while state.withLock({ $0.last }) != status {
+      try #require(ContinuousClock.now < deadline, "no answer \(status) came")
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+}

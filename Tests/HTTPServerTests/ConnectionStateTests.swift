@@ -1,0 +1,233 @@
+import Testing
+
+@testable import HTTPServer
+
+@Suite struct ConnectionStateTests {
+  /// A connection whose request has begun to come in.
+  private static func receiving(
+    bodyLength: Int? = 0,
+    persists: Bool = true,
+    awaitsContinue: Bool = false
+  ) -> ConnectionState {
+    var state = ConnectionState()
+    state.begin(bodyLength: bodyLength, persists: persists, awaitsContinue: awaitsContinue)
+    return state
+  }
+
+  /// A connection whose request has come in whole.
+  private static func received(persists: Bool = true) -> ConnectionState {
+    var state = receiving(persists: persists)
+    _ = state.receiveEnd()
+    return state
+  }
+
+  @Test func requestWithItsAnswerMakesWayForTheNext() {
+    var state = ConnectionState()
+    state.begin(bodyLength: 4, persists: true, awaitsContinue: false)
+    let piece = state.receive(bytes: 4)
+    let end = state.receiveEnd()
+    let owed = state.owesAnswer
+    let persists = state.beginAnswer(hasQueued: false)
+    let after = state.endAnswer(hasQueued: false)
+
+    #expect(piece == .deliver)
+    #expect(end == .endBody)
+    #expect(owed)
+    #expect(persists)
+    #expect(after == .nextRequest)
+    #expect(state.isWaiting)
+  }
+
+  @Test func clientsWishToCloseIsFollowed() {
+    var state = Self.received(persists: false)
+    let persists = state.beginAnswer(hasQueued: true)
+    let after = state.endAnswer(hasQueued: true)
+
+    #expect(!persists)
+    #expect(after == .closeGracefully)
+    #expect(state.isLingering)
+  }
+
+  @Test func respondersWishToCloseIsFollowed() {
+    var state = Self.received()
+    let persists = state.beginAnswer(hasQueued: false, wantsClose: true)
+
+    #expect(!persists)
+  }
+
+  // MARK: Answers before the request's end
+
+  @Test func shortRestOfABodyIsThrownAwayAndTheConnectionKept() {
+    var state = Self.receiving(bodyLength: ConnectionState.discardLimit)
+    let persists = state.beginAnswer(hasQueued: false)
+    let after = state.endAnswer(hasQueued: false)
+    let piece = state.receive(bytes: ConnectionState.discardLimit)
+    let end = state.receiveEnd()
+
+    #expect(persists)
+    #expect(after == .awaitRequestEnd)
+    #expect(piece == .discard)
+    #expect(end == .nextRequest)
+  }
+
+  @Test(arguments: [ConnectionState.discardLimit + 1, nil])
+  func longOrUnknownRestOfABodyEndsTheConnection(bodyLength: Int?) {
+    var state = Self.receiving(bodyLength: bodyLength)
+    let persists = state.beginAnswer(hasQueued: false)
+    let after = state.endAnswer(hasQueued: false)
+
+    #expect(!persists)
+    #expect(after == .closeGracefully)
+  }
+
+  @Test func bodyLongerThanAnnouncedEndsTheConnection() {
+    var state = Self.receiving(bodyLength: 10)
+    _ = state.beginAnswer(hasQueued: false)
+    _ = state.endAnswer(hasQueued: false)
+    let piece = state.receive(bytes: ConnectionState.discardLimit + 1)
+
+    #expect(piece == .closeGracefully)
+  }
+
+  // MARK: 100 Continue
+
+  @Test func clientIsToldOnceToContinue() {
+    var state = Self.receiving(bodyLength: 10, awaitsContinue: true)
+    let first = state.wantBody()
+    let second = state.wantBody()
+    let persists = state.beginAnswer(hasQueued: false)
+
+    #expect(first)
+    #expect(!second)
+    #expect(persists)
+  }
+
+  @Test func clientThatSendsWithoutWaitingIsNotToldToContinue() {
+    var state = Self.receiving(bodyLength: 10, awaitsContinue: true)
+    _ = state.receive(bytes: 1)
+    let told = state.wantBody()
+
+    #expect(!told)
+  }
+
+  @Test func answerInsteadOfContinueEndsTheConnection() {
+    var state = Self.receiving(bodyLength: 10, awaitsContinue: true)
+    let persists = state.beginAnswer(hasQueued: false)
+
+    #expect(!persists)
+  }
+
+  @Test func nothingIsToldOnceTheAnswerHasBegun() {
+    var state = Self.receiving(bodyLength: 10, awaitsContinue: true)
+    _ = state.beginAnswer(hasQueued: false)
+    let told = state.wantBody()
+
+    #expect(!told)
+  }
+
+  // MARK: Failure
+
+  @Test func brokenInputIsAnsweredWhereNoRequestIsOn() {
+    var state = ConnectionState()
+    let action = state.failInput()
+
+    #expect(action == .answer)
+    #expect(state.isLingering)
+  }
+
+  @Test func brokenInputEndsTheBodyThatIsOn() {
+    var state = Self.receiving(bodyLength: nil)
+    let action = state.failInput()
+    let persists = state.beginAnswer(hasQueued: false)
+
+    #expect(action == .failBody)
+    #expect(!persists)
+  }
+
+  @Test func brokenInputAfterAWholeRequestWaitsForItsAnswer() {
+    var state = Self.received()
+    let action = state.failInput()
+
+    #expect(action == .postpone)
+    #expect(state.owesAnswer)
+  }
+
+  @Test func brokenRestOfABodyEndsTheConnection() {
+    var state = Self.receiving(bodyLength: 10)
+    _ = state.beginAnswer(hasQueued: false)
+    _ = state.endAnswer(hasQueued: false)
+    let action = state.failInput()
+
+    #expect(action == .closeGracefully)
+  }
+
+  @Test func nothingMattersAfterTheEnd() {
+    var lingering = ConnectionState()
+    lingering.linger()
+    var closed = Self.receiving(bodyLength: 10)
+    closed.close()
+
+    #expect(lingering.failInput() == .none)
+    #expect(lingering.receive(bytes: 1) == .discard)
+    #expect(lingering.receiveEnd() == .none)
+    #expect(closed.failInput() == .none)
+    #expect(!closed.owesAnswer)
+  }
+
+  // MARK: The client's end
+
+  @Test func idleConnectionEndsWithItsInput() {
+    var state = ConnectionState()
+
+    #expect(state.endInput(hasQueued: false) == .close)
+  }
+
+  @Test func halfARequestEndsWithItsInput() {
+    var state = Self.receiving(bodyLength: 10)
+
+    #expect(state.endInput(hasQueued: false) == .close)
+  }
+
+  @Test func wholeRequestsAreAnsweredAfterTheInputsEnd() {
+    var state = Self.received()
+    let action = state.endInput(hasQueued: true)
+    let first = state.beginAnswer(hasQueued: true)
+    let afterFirst = state.endAnswer(hasQueued: true)
+    state.begin(bodyLength: 0, persists: true, awaitsContinue: false)
+    _ = state.receiveEnd()
+    let second = state.beginAnswer(hasQueued: false)
+    let afterSecond = state.endAnswer(hasQueued: false)
+
+    #expect(action == .finishAnswering)
+    #expect([first, second] == [true, false])
+    #expect([afterFirst, afterSecond] == [.nextRequest, .closeGracefully])
+  }
+
+  // MARK: Draining
+
+  @Test func drainEndsTheConnectionAfterTheRequestThatIsOn() {
+    var state = Self.received()
+    state.drain()
+    let persists = state.beginAnswer(hasQueued: false)
+    let after = state.endAnswer(hasQueued: false)
+
+    #expect(!persists)
+    #expect(after == .closeGracefully)
+  }
+
+  @Test func drainThatBeginsWithinAnAnswerEndsTheConnectionAfterIt() {
+    var state = Self.received()
+    _ = state.beginAnswer(hasQueued: false)
+    state.drain()
+    let after = state.endAnswer(hasQueued: false)
+
+    #expect(after == .closeGracefully)
+  }
+
+  @Test func idleConnectionIsDrained() {
+    var state = ConnectionState()
+    state.drain()
+
+    #expect(state.isDrained)
+  }
+}

@@ -1,0 +1,98 @@
+import HTTPServer
+import NIOCore
+import TestSupport
+import Testing
+
+/// What becomes of the responder's task when its client goes away.
+@Suite(.timeLimit(.minutes(1))) struct DisconnectTests {
+  /// Answers only once it is cancelled, and tells when it starts and when it is cancelled.
+  private struct WaitsForCancellation: HTTPResponder {
+    let started = Gate()
+    let cancelled = Gate()
+
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
+      await withTaskCancellationHandler {
+        started.open()
+        await cancelled.pass()
+      } onCancel: {
+        cancelled.open()
+      }
+      return HTTPResponse()
+    }
+  }
+
+  @Test func resetCancelsTheResponder() async throws {
+    let responder = WaitsForCancellation()
+    try await withConnection(to: responder) { connection in
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      await responder.started.pass()
+      connection.reset()
+
+      await responder.cancelled.pass()
+    }
+  }
+
+  @Test func endInTheMiddleOfABodyCancelsTheResponder() async throws {
+    let responder = WaitsForCancellation()
+    try await withConnection(to: responder) { connection in
+      try await connection.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nhalf")
+      await responder.started.pass()
+      connection.shutdownSending()
+
+      await responder.cancelled.pass()
+    }
+  }
+
+  @Test func endInTheMiddleOfABodyTellsItsReader() async throws {
+    let (errors, tell) = AsyncStream.makeStream(of: HTTPBodyError?.self)
+    let responder = ClosureResponder { request in
+      do throws(HTTPBodyError) {
+        _ = try await request.body.collect()
+        tell.yield(nil)
+      } catch {
+        tell.yield(error)
+      }
+      return HTTPResponse()
+    }
+    try await withConnection(to: responder) { connection in
+      try await connection.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nhalf")
+      connection.reset()
+      var iterator = errors.makeAsyncIterator()
+      let error = await iterator.next()
+
+      #expect(error == .disconnected || error == .cancelled)
+    }
+  }
+
+  @Test func resetEndsAStream() async throws {
+    let ended = Gate()
+    let responder = ClosureResponder { _ in
+      HTTPResponse(
+        body: .stream { writer in
+          defer { ended.open() }
+          while true { try await writer.write(ByteBuffer(repeating: 0, count: 10_000)) }
+        }
+      )
+    }
+    try await withConnection(to: responder) { connection in
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      _ = try await connection.some()
+      connection.reset()
+
+      await ended.pass()
+    }
+  }
+
+  @Test func shutdownWithoutGraceCancelsTheResponder() async throws {
+    let responder = WaitsForCancellation()
+    try await withServer(responder) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      await responder.started.pass()
+      await server.shutdown(gracePeriod: .zero)
+
+      await responder.cancelled.pass()
+      await #expect(throws: RawHTTPConnection.Failure.self) { try await connection.response() }
+    }
+  }
+}

@@ -1,0 +1,276 @@
+import HTTPServer
+import NIOCore
+import NIOHTTP1
+import TestSupport
+import Testing
+
+/// What happens to clients that ask for too much.
+@Suite(.timeLimit(.minutes(1))) struct LimitTests {
+  private static func request(target: String = "/", headers: String = "") -> String {
+    "GET \(target) HTTP/1.1\r\nHost: test\r\n\(headers)\r\n"
+  }
+
+  @Test(arguments: [8_193, 20_000, 100_000, 3_000_000])
+  func targetThatIsTooLongIsRefused(length: Int) async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      try await connection.send(Self.request(target: "/" + String(repeating: "a", count: length - 1)))
+      let response = try await connection.response()
+      let rest = try await connection.rest()
+
+      #expect(response.status == 414)
+      #expect(response["content-type"] == "application/problem+json")
+      #expect(response["connection"] == "close")
+      #expect(response.text.contains(#""code":"uri-too-long""#))
+      #expect(rest.isEmpty)
+    }
+  }
+
+  @Test func targetThatIsTooLongIsRefusedThoughItComesInPieces() async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      try await connection.send("GE")
+      try await connection.send("T ")
+      try await connection.send("/")
+      for _ in 0..<40 { try await connection.send(String(repeating: "a", count: 1000)) }
+      let response = try await connection.response()
+
+      #expect(response.status == 414)
+    }
+  }
+
+  @Test func pipelinedTargetThatIsTooLongIsRefusedAfterTheAnswersBefore() async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      try await connection.send(
+        Self.request(target: "/fine") + Self.request(target: "/" + String(repeating: "a", count: 100_000))
+      )
+      let first = try await connection.response()
+      let second = try await connection.response()
+
+      #expect(first.text == "/fine")
+      #expect(second.status == 414)
+    }
+  }
+
+  @Test func longestTargetIsServed() async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      let response = try await connection.get("/" + String(repeating: "a", count: 8 * 1024 - 1))
+
+      #expect(response.status == 200)
+      #expect(response.body.count == 8 * 1024)
+    }
+  }
+
+  @Test(arguments: [
+    String(repeating: "X-Many: 1\r\n", count: 1000),
+    String(repeating: "X-Many: 1\r\n", count: 101),
+    "X-Long: " + String(repeating: "a", count: 17_000) + "\r\n",
+    "X-Long: " + String(repeating: "a", count: 1_000_000) + "\r\n",
+    "X-" + String(repeating: "a", count: 100_000) + ": 1\r\n",
+    String(repeating: "X-Some: " + String(repeating: "GET /a ", count: 100) + "\r\n", count: 90),
+  ])
+  func headerSectionThatIsTooLargeIsRefused(headers: String) async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      try await connection.send(Self.request(headers: headers))
+      let response = try await connection.response()
+      let rest = try await connection.rest()
+
+      #expect(response.status == 431)
+      #expect(response.text.contains(#""code":"headers-too-large""#))
+      #expect(response["connection"] == "close")
+      #expect(rest.isEmpty)
+    }
+  }
+
+  @Test func largestHeaderSectionIsServed() async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      let headers = (0..<99).map { "X-\(10 + $0): \(String(repeating: "a", count: 150))\r\n" }.joined()
+      let response = try await connection.get("/", headers: headers)
+
+      #expect(response.status == 200)
+    }
+  }
+
+  @Test func limitsAreConfigurable() async throws {
+    let configure = { (configuration: inout HTTPServerConfiguration) in
+      configuration.limits.uriBytes = 20
+      configuration.limits.headerBytes = 100
+    }
+    try await withServer(ClosureResponder.path, configure: configure) { server in
+      let target = try await RawHTTPConnection.open(port: server.port).get("/" + String(repeating: "a", count: 20))
+      let headers = try await RawHTTPConnection.open(port: server.port).get(
+        "/",
+        headers: "X: \(String(repeating: "a", count: 100))\r\n"
+      )
+
+      #expect(target.status == 414)
+      #expect(headers.status == 431)
+    }
+  }
+
+  // MARK: Bodies
+
+  private static var router: Router {
+    var router = Router()
+    let echo: Router.Handler = { request, _ in .text(String(try await request.body.collect().readableBytes)) }
+    router.on(.POST, "/default", handler: echo)
+    router.on(.POST, "/small", bodyLimit: .bytes(10), handler: echo)
+    router.on(.POST, "/any", bodyLimit: .unlimited, handler: echo)
+    router.on(.GET, "/unread") { _, _ in .text("unread") }
+    return router
+  }
+
+  @Test(arguments: [("/default", 1_048_577), ("/small", 11)])
+  func bodyThatAnnouncesTooMuchIsRefusedBeforeItIsSent(path: String, length: Int) async throws {
+    try await withConnection(to: Self.router) { connection in
+      try await connection.send("POST \(path) HTTP/1.1\r\nHost: test\r\nContent-Length: \(length)\r\n\r\n")
+      let response = try await connection.response()
+
+      #expect(response.status == 413)
+      #expect(response.text.contains(#""code":"body-too-large""#))
+    }
+  }
+
+  @Test(arguments: [("/default", 1_048_577), ("/small", 11)])
+  func chunkedBodyIsRefusedWhereItExceedsTheLimit(path: String, length: Int) async throws {
+    try await withConnection(to: Self.router) { connection in
+      let body = String(repeating: "a", count: length)
+      try await connection.send(
+        "POST \(path) HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n"
+          + String(length, radix: 16) + "\r\n" + body + "\r\n0\r\n\r\n"
+      )
+      let response = try await connection.response()
+
+      #expect(response.status == 413)
+    }
+  }
+
+  @Test(arguments: [("/default", 1_048_576), ("/small", 10), ("/any", 2_000_000)])
+  func bodyWithinItsRoutesLimitIsTaken(path: String, length: Int) async throws {
+    try await withConnection(to: Self.router) { connection in
+      try await connection.send(
+        "POST \(path) HTTP/1.1\r\nHost: test\r\nContent-Length: \(length)\r\n\r\n"
+          + String(repeating: "a", count: length)
+      )
+      let response = try await connection.response()
+
+      #expect(response.text == "\(length)")
+    }
+  }
+
+  @Test func shortBodyThatNobodyReadsDoesNotCostTheConnection() async throws {
+    try await withConnection(to: Self.router) { connection in
+      try await connection.send("GET /unread HTTP/1.1\r\nHost: test\r\nContent-Length: 1000\r\n\r\n")
+      let early = try await connection.response()
+      try await connection.send(String(repeating: "a", count: 1000))
+      let next = try await connection.get("/unread")
+
+      #expect(early.text == "unread")
+      #expect(early["connection"] == nil)
+      #expect(next.text == "unread")
+    }
+  }
+
+  @Test(arguments: ["Content-Length: 1000000", "Transfer-Encoding: chunked"])
+  func longBodyThatNobodyReadsEndsTheConnectionAfterTheAnswer(header: String) async throws {
+    try await withConnection(to: Self.router) { connection in
+      try await connection.send("GET /unread HTTP/1.1\r\nHost: test\r\n\(header)\r\n\r\n")
+      let response = try await connection.response()
+      let rest = try await connection.rest()
+
+      #expect(response.text == "unread")
+      #expect(response["connection"] == "close")
+      #expect(rest.isEmpty)
+    }
+  }
+
+  // MARK: Expectations
+
+  @Test func clientThatHoldsItsBodyBackIsToldToContinueWhenItIsRead() async throws {
+    try await withConnection(to: Self.router) { connection in
+      try await connection.send(
+        "POST /default HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n"
+      )
+      let interim = try await connection.response()
+      try await connection.send("body")
+      let final = try await connection.response()
+      let next = try await connection.get("/unread")
+
+      #expect(interim.status == 100)
+      #expect(final.text == "4")
+      #expect(next.text == "unread")
+    }
+  }
+
+  @Test func clientThatHoldsItsBodyBackIsRefusedWithoutContinue() async throws {
+    try await withConnection(to: Self.router) { connection in
+      try await connection.send(
+        "POST /small HTTP/1.1\r\nHost: test\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n"
+      )
+      let response = try await connection.response()
+      let rest = try await connection.rest()
+
+      #expect(response.status == 413)
+      #expect(response["connection"] == "close")
+      #expect(rest.isEmpty)
+    }
+  }
+
+  @Test func unknownExpectationIsRefused() async throws {
+    try await withConnection(to: Self.router) { connection in
+      let response = try await connection.get("/unread", headers: "Expect: the-unexpected\r\n")
+
+      #expect(response.status == 417)
+    }
+  }
+
+  // MARK: Caps
+
+  @Test func connectionPastTheCapIsToldSoAndOneThatEndsMakesRoom() async throws {
+    try await withServer(ClosureResponder.path, configure: { $0.limits.connections = 2 }) { server in
+      let first = try await RawHTTPConnection.open(port: server.port)
+      let second = try await RawHTTPConnection.open(port: server.port)
+      _ = try await (first.get("/"), second.get("/"))
+      let third = try await RawHTTPConnection.open(port: server.port)
+      let refusal = try await third.response()
+      let rest = try await third.rest()
+      _ = try await second.get("/", headers: "Connection: close\r\n")
+      second.shutdownSending()
+      third.shutdownSending()
+      var readmitted = 503
+      while readmitted == 503 { readmitted = try await RawHTTPConnection.open(port: server.port).get("/").status }
+
+      #expect(refusal.status == 503)
+      #expect(refusal.text.contains(#""code":"overloaded""#))
+      #expect(refusal["retry-after"] == "1")
+      #expect(refusal["connection"] == "close")
+      #expect(rest.isEmpty)
+      #expect(readmitted == 200)
+    }
+  }
+
+  @Test func requestPastTheCapIsRefusedWhileTheOthersAreAnswered() async throws {
+    let gate = Gate()
+    let arrived = Gate()
+    let responder = ClosureResponder { request in
+      if request.path == "/slow" {
+        arrived.open()
+        await gate.pass()
+      }
+      return .text(String(request.path))
+    }
+    try await withServer(responder, configure: { $0.limits.requestsInFlight = 1 }) { server in
+      let slow = try await RawHTTPConnection.open(port: server.port)
+      let other = try await RawHTTPConnection.open(port: server.port)
+      try await slow.send(Self.request(target: "/slow"))
+      await arrived.pass()
+      let refused = try await other.get("/other")
+      gate.open()
+      let answered = try await slow.response()
+      let retried = try await other.get("/other")
+
+      #expect(refused.status == 503)
+      #expect(refused["retry-after"] == "1")
+      #expect(answered.text == "/slow")
+      #expect(retried.text == "/other")
+    }
+  }
+}

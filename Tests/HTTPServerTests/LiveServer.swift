@@ -1,0 +1,69 @@
+import HTTPServer
+import Logging
+import NIOCore
+import NIOHTTP1
+import TestSupport
+
+/// Runs the body against a server on a free port of this machine, and shuts the server down after it.
+func withServer(
+  _ responder: some HTTPResponder,
+  configure: (inout HTTPServerConfiguration) -> Void = { _ in },
+  body: (HTTPServer) async throws -> Void
+) async throws {
+  var configuration = HTTPServerConfiguration(port: 0)
+  configuration.threads = 1
+  configure(&configuration)
+  let server = try await HTTPServer.bind(
+    configuration: configuration,
+    responder: responder,
+    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+  )
+  do {
+    try await body(server)
+  } catch {
+    await server.shutdown(gracePeriod: .zero)
+    throw error
+  }
+  await server.shutdown(gracePeriod: .zero)
+}
+
+/// Runs the body against a server and one connection to it.
+func withConnection(
+  to responder: some HTTPResponder,
+  configure: (inout HTTPServerConfiguration) -> Void = { _ in },
+  body: (RawHTTPConnection) async throws -> Void
+) async throws {
+  try await withServer(responder, configure: configure) { server in
+    try await body(try await RawHTTPConnection.open(port: server.port))
+  }
+}
+
+/// Answers every request with what a closure makes of it.
+struct ClosureResponder: HTTPResponder {
+  let answer: @Sendable (HTTPRequest) async -> HTTPResponse
+
+  init(_ answer: @escaping @Sendable (HTTPRequest) async -> HTTPResponse) { self.answer = answer }
+
+  func respond(to request: HTTPRequest) async -> HTTPResponse { await answer(request) }
+}
+
+extension HTTPResponse {
+  /// An answer of text.
+  static func text(_ text: String, status: HTTPResponseStatus = .ok) -> HTTPResponse {
+    HTTPResponse(status: status, contentType: "text/plain", bytes: Array(text.utf8))
+  }
+}
+
+extension ClosureResponder {
+  /// Answers with the path of the request.
+  static let path = ClosureResponder { request in .text(String(request.path)) }
+
+  /// Reads the whole body and answers with it.
+  static let echo = ClosureResponder { request in
+    do throws(HTTPBodyError) {
+      return HTTPResponse(contentType: "application/octet-stream", bytes: try await request.body.collect())
+    } catch {
+      return HTTPResponse(error.problem)
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import HTTPServer
+import NIOHTTP1
+import Testing
+
+@Suite struct QueryParametersTests {
+  @Test(
+    arguments: [
+      ("lat=37.3&long=-121.9", ["lat=37.3", "long=-121.9"]),
+      ("a=1&a=2", ["a=1", "a=2"]),
+      ("", []),
+      ("&&a=1&&", ["a=1"]),
+      ("flag", ["flag="]),
+      ("flag=&=x", ["flag=", "=x"]),
+      ("a=b=c", ["a=b=c"]),
+      ("q=caf%C3%A9+bar", ["q=café bar"]),
+      ("a%26b=%3D", ["a&b=="]),
+      ("a=1?b=2", ["a=1?b=2"]),
+      ("a=x%2Cy,z", ["a=x,y,z"]),
+    ] as [(String, [String])]
+  )
+  func namesAndValuesAreDecodedInOrder(query: String, expected: [String]) throws {
+    let parameters = try QueryParameters(query[...])
+
+    #expect(parameters.all.map { "\($0.name)=\($0.value)" } == expected)
+  }
+
+  @Test func absentQueryHasNoParameters() throws {
+    let parameters = try QueryParameters(nil)
+
+    #expect(parameters.all.isEmpty)
+  }
+
+  @Test func rawValueCanBeSplitBeforeItIsDecoded() throws {
+    let parameters = try QueryParameters("category=a%2Cb,c+d")
+    let categories = parameters["category"].flatMap { $0.rawValue.split(separator: ",") }
+      .compactMap { PercentEncoding.decode($0, plusIsSpace: true) }
+
+    #expect(categories == ["a,b", "c d"])
+  }
+
+  @Test(arguments: [
+    ("a=1&lat=%zz", "lat"), ("lat=%", "lat"), ("lat=%f", "lat"), ("lat=%ff", "lat"), ("lat=%C3%28", "lat"),
+    ("%ff=1", "%ff"),
+  ])
+  func valueThatIsNotEncodedUTF8IsNamed(query: String, name: String) throws {
+    let problem = #expect(throws: Problem.self) { try QueryParameters(query[...]) }
+
+    #expect(problem?.status == .badRequest)
+    #expect(problem?.code == "invalid-parameter")
+    #expect(problem?.errors.map(\.location) == [.parameter(name)])
+  }
+
+  @Test func parametersAreBounded() throws {
+    let most = try QueryParameters(Array(repeating: "a=1", count: 100).joined(separator: "&")[...])
+    let problem = #expect(throws: Problem.self) {
+      try QueryParameters(Array(repeating: "a=1", count: 101).joined(separator: "&")[...])
+    }
+
+    #expect(most.all.count == 100)
+    #expect(problem?.code == "invalid-parameter")
+  }
+
+  @Test func singleParameterMayNotBeRepeated() throws {
+    let parameters = try QueryParameters("lat=1&long=2&lat=3")
+    let problem = #expect(throws: Problem.self) { try parameters.value(of: "lat") }
+    let single = try parameters.value(of: "long")
+    let absent = try parameters.value(of: "radius")
+
+    #expect(problem?.errors.map(\.location) == [.parameter("lat")])
+    #expect(single == "2")
+    #expect(absent == nil)
+  }
+}
+
+@Suite struct PercentEncodingTests {
+  @Test(arguments: ["plain", "a b", "100%", "é", "日本", "😀", "a/b?c&d=e+f#g", "~._-", "\0\n"])
+  func decodingUndoesEncoding(text: String) {
+    let encoded = PercentEncoding.encode(text)
+    let decoded = PercentEncoding.decode(encoded[...])
+
+    #expect(decoded == text)
+    #expect(encoded.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
+  }
+
+  @Test func onlyUnreservedCharactersStayAsTheyAre() {
+    let encoded = PercentEncoding.encode("AZaz09-._~ /+é")
+
+    #expect(encoded == "AZaz09-._~%20%2F%2B%C3%A9")
+  }
+
+  @Test func plusIsASpaceOnlyInQueries() {
+    let path = PercentEncoding.decode("a+b")
+    let query = PercentEncoding.decode("a+b", plusIsSpace: true)
+
+    #expect([path, query] == ["a+b", "a b"])
+  }
+}

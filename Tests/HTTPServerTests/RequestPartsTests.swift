@@ -1,0 +1,59 @@
+import NIOHTTP1
+import Testing
+
+@testable import HTTPServer
+
+@Suite struct RequestTargetTests {
+  @Test(
+    arguments: [
+      ("/", "/", nil), ("/a/b", "/a/b", nil), ("/a?b=c", "/a", "b=c"), ("/a?", "/a", ""), ("/a?b?c", "/a", "b?c"),
+      ("http://h/a?b", "/a", "b"), ("http://h", "/", nil), ("http://h?b", "/", "b"), ("HTTPS://h:1/a", "/a", nil),
+      ("*", "*", nil), ("//h/a", "//h/a", nil), ("/http://h/a", "/http://h/a", nil),
+    ] as [(String, String, String?)]
+  )
+  func targetIsSplitIntoPathAndQuery(target: String, path: String, query: String?) {
+    let parts = RequestTarget(target)
+
+    #expect(parts.path == path)
+    #expect(parts.query.map(String.init) == query)
+    #expect(parts.isValid)
+  }
+
+  @Test(arguments: ["", "a", "h:80", "ftp://h/a", "?a", "**"]) func otherTargetsAreNotValid(target: String) {
+    #expect(!RequestTarget(target).isValid)
+  }
+}
+
+@Suite struct RequestIDTests {
+  @Test(arguments: ["a", "0aZ.-_", String(repeating: "x", count: 128)]) func clientsIDIsTaken(id: String) {
+    #expect(HTTPRequest(target: "/", headers: ["X-Request-ID": id]).id == id)
+  }
+
+  @Test(arguments: ["", "a b", "a\tb", "é", "a;b", "<", String(repeating: "x", count: 129)])
+  func clientsIDThatCouldDoHarmIsReplaced(id: String) {
+    let request = HTTPRequest(target: "/", headers: ["X-Request-ID": id])
+
+    #expect(request.id != id)
+    #expect(RequestID.isAcceptable(request.id))
+  }
+
+  @Test func generatedIDsAreAcceptableAndDiffer() {
+    var generator = RequestIDGenerator()
+    let ids = (0..<1000).map { _ in generator.next() }
+
+    #expect(Set(ids).count == 1000)
+    #expect(ids.allSatisfy { RequestID.isAcceptable($0) && $0.utf8.count == 13 })
+  }
+}
+
+@Suite struct HTTPDateTests {
+  @Test(arguments: [
+    (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
+    (951_782_399, "Mon, 28 Feb 2000 23:59:59 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
+    (1_709_251_199, "Thu, 29 Feb 2024 23:59:59 GMT"), (1_795_219_200, "Sat, 21 Nov 2026 00:00:00 GMT"),
+    (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"), (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
+  ])
+  func dateHasTheFormOfItsField(seconds: Int, text: String) {
+    #expect(HTTPDate.text(secondsSinceEpoch: seconds) == text)
+  }
+}

@@ -1,0 +1,231 @@
+import HTTPServer
+import Logging
+import NIOCore
+import NIOHTTP1
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite struct RouterTests {
+  /// Answers with the template and the parameters that were found.
+  private static var router: Router {
+    var router = Router()
+    router.on(.GET, "/") { _, _ in .text("root") }
+    router.on(.GET, "/places") { _, _ in .text("all") }
+    router.on(.POST, "/places") { _, _ in .text("made", status: .created) }
+    router.on(.GET, "/places/{id}") { _, parameters in .text("one " + parameters["id"]) }
+    router.on(.DELETE, "/places/{id}") { _, _ in HTTPResponse(status: .noContent) }
+    router.on(.GET, "/places/check") { _, _ in .text("check") }
+    router.on(.GET, "/{kind}/{id}/tags") { _, parameters in .text(parameters["kind"] + " tags " + parameters["id"]) }
+    router.on(.GET, "/places/{id}/tags") { _, parameters in .text("place tags " + parameters["id"]) }
+    return router
+  }
+
+  private static func answer(
+    _ method: HTTPMethod = .GET,
+    _ target: String,
+    headers: HTTPHeaders = [:],
+    router: Router = router
+  ) async throws -> (response: HTTPResponse, text: String) {
+    let response = await router.respond(to: HTTPRequest(method: method, target: target, headers: headers))
+    return (response, String(buffer: try await response.body.collect()))
+  }
+
+  // MARK: Finding a route
+
+  @Test(arguments: [
+    ("/", "root"), ("/places", "all"), ("/places?x=/places/1", "all"), ("/places/17", "one 17"),
+    ("/places/check", "check"), ("/places/a%20b%2Fc", "one a b/c"), ("/places/%C3%A9", "one é"), ("/places/+", "one +"),
+    ("/%70laces", "all"), ("/%70laces/17", "one 17"), ("/places/chec%6B", "check"), ("/places/7/tags", "place tags 7"),
+    ("/shops/7/tags", "shops tags 7"), ("http://host/places/17?x", "one 17"), ("/places/..", "one .."),
+  ])
+  func pathFindsItsHandler(target: String, expected: String) async throws {
+    let (response, text) = try await Self.answer(.GET, target)
+
+    #expect(response.status == .ok)
+    #expect(text == expected)
+  }
+
+  @Test(arguments: [
+    "/place", "/placesx", "/places/", "/places//tags", "/places/1/2", "//places", "/PLACES", "/places/check/", "*",
+    "places",
+  ])
+  func pathOfNoRouteIsNotFound(target: String) async throws {
+    let (response, text) = try await Self.answer(.GET, target)
+
+    #expect(response.status == .notFound)
+    #expect(text.contains(#""code":"not-found""#))
+  }
+
+  @Test func answerNamesTheTemplateOfItsRoute() async throws {
+    let found = try await Self.answer(.GET, "/places/17").response
+    let missing = try await Self.answer(.GET, "/nowhere").response
+
+    #expect(found.route == "/places/{id}")
+    #expect(missing.route == nil)
+  }
+
+  @Test func orderOfRegistrationDoesNotMatter() async throws {
+    var router = Router()
+    router.on(.GET, "/{a}/{b}") { _, _ in .text("both") }
+    router.on(.GET, "/a/{b}") { _, _ in .text("second") }
+    router.on(.GET, "/a/b") { _, _ in .text("none") }
+
+    let answers = try await [
+      Self.answer(.GET, "/a/b", router: router).text, Self.answer(.GET, "/a/x", router: router).text,
+      Self.answer(.GET, "/x/b", router: router).text,
+    ]
+
+    #expect(answers == ["none", "second", "both"])
+  }
+
+  // MARK: What can't be decoded
+
+  @Test(arguments: ["/places/%zz", "/places/%4", "/places/%ff", "/places/%C3%28"])
+  func parameterThatIsNotEncodedUTF8IsNamed(target: String) async throws {
+    let (response, text) = try await Self.answer(.GET, target)
+
+    #expect(response.status == .badRequest)
+    #expect(text.contains(#""code":"invalid-parameter""#))
+    #expect(text.contains(#""parameter":"id""#))
+  }
+
+  @Test func otherPathThatIsNotEncodedUTF8IsNamedAsAWhole() async throws {
+    let (response, text) = try await Self.answer(.GET, "/nowhere/at/all/%ff")
+
+    #expect(response.status == .badRequest)
+    #expect(text.contains(#""parameter":"path""#))
+  }
+
+  // MARK: Methods
+
+  @Test func methodThatThePathDoesNotHaveIsRefusedWithThoseItHas() async throws {
+    let (response, text) = try await Self.answer(.PUT, "/places/17")
+
+    #expect(response.status == .methodNotAllowed)
+    #expect(response.headers["allow"] == ["DELETE, GET, HEAD, OPTIONS"])
+    #expect(text.contains(#""code":"method-not-allowed""#))
+  }
+
+  @Test func headIsServedByGet() async throws {
+    let response = try await Self.answer(.HEAD, "/places").response
+
+    #expect(response.status == .ok)
+    #expect(response.body.length == 3)
+  }
+
+  @Test func optionsTellsTheMethods() async throws {
+    let path = try await Self.answer(.OPTIONS, "/places").response
+    let server = try await Self.answer(.OPTIONS, "*").response
+    let nowhere = try await Self.answer(.OPTIONS, "/nowhere").response
+
+    #expect([path.status, server.status, nowhere.status] == [.noContent, .noContent, .notFound])
+    #expect(path.headers["allow"] == ["GET, HEAD, OPTIONS, POST"])
+    #expect(server.headers["allow"] == ["DELETE, GET, HEAD, OPTIONS, POST"])
+  }
+
+  // MARK: What handlers throw
+
+  private struct Secret: Error { let password = "hunter2" }
+
+  private static func failing(_ error: any Error) -> Router {
+    var router = Router(problemTypePrefix: "urn:test:")
+    router.on(.GET, "/") { _, _ in throw error }
+    return router
+  }
+
+  @Test func thrownProblemIsTheAnswer() async throws {
+    let problem = Problem(.conflict, code: "conflict", detail: "taken", headers: ["retry-after": "7"])
+    let (response, text) = try await Self.answer(.GET, "/", router: Self.failing(problem))
+
+    #expect(response.status == .conflict)
+    #expect(response.headers["content-type"] == ["application/problem+json"])
+    #expect(response.headers["retry-after"] == ["7"])
+    #expect(text.contains(#""type":"urn:test:conflict""#))
+  }
+
+  @Test func otherErrorIsLoggedWithTheRequestsIDAndNotTold() async throws {
+    let log = LogRecorder()
+    let request = HTTPRequest(target: "/", id: "the-id", logger: log.logger)
+    let response = await Self.failing(Secret()).respond(to: request)
+    let text = String(buffer: try await response.body.collect())
+
+    #expect(response.status == .internalServerError)
+    #expect(text.contains(#""code":"internal""#))
+    #expect(!text.contains("hunter2"))
+    #expect(log.lines.count == 1)
+    #expect(log.lines.first?.contains("hunter2") == true)
+    #expect(log.lines.first?.contains("the-id") == true)
+  }
+
+  @Test(arguments: [
+    (HTTPBodyError.tooLarge(limit: 5), HTTPResponseStatus.payloadTooLarge), (.timedOut, .requestTimeout),
+    (.disconnected, .badRequest),
+  ])
+  func errorsOfTheBodyHaveTheirOwnAnswers(error: HTTPBodyError, status: HTTPResponseStatus) async throws {
+    let response = try await Self.answer(.GET, "/", router: Self.failing(error)).response
+
+    #expect(response.status == status)
+  }
+
+  // MARK: Bodies
+
+  @Test func bodyPastTheRoutesLimitIsRefusedBeforeTheHandler() async throws {
+    let calls = Counter()
+    var router = Router()
+    router.on(.POST, "/", bodyLimit: .bytes(3)) { _, _ in
+      calls.add()
+      return HTTPResponse()
+    }
+    let long = await router.respond(
+      to: HTTPRequest(method: .POST, target: "/", body: .bytes(ByteBuffer(string: "four")))
+    )
+    let short = await router.respond(
+      to: HTTPRequest(method: .POST, target: "/", body: .bytes(ByteBuffer(string: "two")))
+    )
+
+    #expect([long.status, short.status] == [.payloadTooLarge, .ok])
+    #expect(calls.value == 1)
+  }
+
+  // MARK: CORS
+
+  @Test(arguments: ["/places", "/nowhere", "/places/%zz"]) func everyAnswerCanBeReadByAnyPage(target: String)
+    async throws
+  {
+    var router = Router(cors: CORSPolicy())
+    router.on(.GET, "/places") { _, _ in .text("all") }
+    router.on(.GET, "/places/{id}") { _, _ in .text("one") }
+    let response = try await Self.answer(.GET, target, headers: ["Origin": "https://page"], router: router).response
+
+    #expect(response.headers["access-control-allow-origin"] == ["*"])
+    #expect(response.headers["access-control-expose-headers"] == ["ETag, Link, Location, Retry-After, X-Request-Id"])
+  }
+
+  @Test func onlyListedOriginsAreAllowed() async throws {
+    var router = Router(cors: CORSPolicy(origins: .list(["https://good"])))
+    router.on(.GET, "/") { _, _ in HTTPResponse() }
+    let good = try await Self.answer(.GET, "/", headers: ["Origin": "https://good"], router: router).response
+    let bad = try await Self.answer(.GET, "/", headers: ["Origin": "https://bad"], router: router).response
+
+    #expect(good.headers["access-control-allow-origin"] == ["https://good"])
+    #expect(bad.headers["access-control-allow-origin"] == [])
+    #expect([good, bad].map { $0.headers["vary"] } == [["origin"], ["origin"]])
+  }
+
+  @Test func preflightTellsWhatThePageMaySend() async throws {
+    var router = Router(cors: CORSPolicy(allowedHeaders: ["If-Match"], maximumAgeSeconds: 60))
+    router.on(.PUT, "/") { _, _ in HTTPResponse() }
+    let response = try await Self.answer(
+      .OPTIONS,
+      "/",
+      headers: ["Origin": "https://page", "Access-Control-Request-Method": "PUT"],
+      router: router
+    ).response
+
+    #expect(response.status == .noContent)
+    #expect(response.headers["access-control-allow-methods"] == ["OPTIONS, PUT"])
+    #expect(response.headers["access-control-allow-headers"] == ["If-Match"])
+    #expect(response.headers["access-control-max-age"] == ["60"])
+  }
+}

@@ -1,0 +1,147 @@
+import HTTPServer
+import NIOCore
+import TestSupport
+import Testing
+
+/// How a server ends.
+@Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
+  @Test func requestInFlightIsAnsweredAndItsConnectionClosed() async throws {
+    let gate = Gate()
+    let arrived = Gate()
+    let responder = ClosureResponder { _ in
+      arrived.open()
+      await gate.pass()
+      return .text("done")
+    }
+    try await withServer(responder) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      await arrived.pass()
+      async let ended: Void = server.shutdown(gracePeriod: .seconds(30))
+      await Self.untilRefused(port: server.port)
+      gate.open()
+      let response = try await connection.response()
+      let rest = try await connection.rest()
+      connection.shutdownSending()
+      await ended
+
+      #expect(response.text == "done")
+      #expect(response["connection"] == "close")
+      #expect(rest.isEmpty)
+    }
+  }
+
+  @Test func idleConnectionsAreClosed() async throws {
+    try await withServer(ClosureResponder.path) { server in
+      let connections = try await [
+        RawHTTPConnection.open(port: server.port), RawHTTPConnection.open(port: server.port),
+      ]
+      _ = try await connections[0].get("/")
+      await server.shutdown(gracePeriod: .seconds(30))
+
+      for connection in connections {
+        let rest = try await connection.rest()
+        #expect(rest.isEmpty)
+      }
+    }
+  }
+
+  @Test func drainUnderLoadLosesNoRequest() async throws {
+    let responder = ClosureResponder { request in
+      await Task.yield()
+      return .text(String(request.path))
+    }
+    try await withServer(responder, configure: { $0.threads = 2 }) { server in
+      let answered = Counter()
+      let enough = Gate()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for client in 0..<16 {
+          group.addTask {
+            let connection = try await RawHTTPConnection.open(port: server.port)
+            var index = 0
+            while true {
+              let response = try await connection.get("/\(client)/\(index)")
+              #expect(response.text == "/\(client)/\(index)")
+              if answered.add() == 500 {
+                enough.open()
+              }
+              index += 1
+              if response["connection"] == "close" { return }
+            }
+          }
+        }
+        await enough.pass()
+        await server.shutdown(gracePeriod: .seconds(30))
+        // A request that found its connection closed would throw here.
+        try await group.waitForAll()
+      }
+
+      #expect(answered.value >= 500)
+    }
+  }
+
+  @Test func whatOutlivesTheGraceIsCut() async throws {
+    let responder = ClosureResponder { _ in
+      try? await Task.sleep(for: .seconds(600))
+      return .text("never")
+    }
+    try await withServer(responder) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      await server.shutdown(gracePeriod: .milliseconds(50))
+
+      await #expect(throws: RawHTTPConnection.Failure.self) { try await connection.response() }
+      await #expect(throws: RawHTTPConnection.Failure.refused) { try await RawHTTPConnection.open(port: server.port) }
+    }
+  }
+
+  @Test func runReturnsWhenTheServerIsShutDown() async throws {
+    try await withServer(ClosureResponder.path) { server in
+      async let run: Void = server.run()
+      await server.shutdown()
+
+      await run
+    }
+  }
+
+  @Test func cancellingRunShutsTheServerDown() async throws {
+    try await withServer(ClosureResponder.path) { server in
+      let run = Task { await server.run() }
+      run.cancel()
+      await run.value
+
+      await #expect(throws: RawHTTPConnection.Failure.refused) { try await RawHTTPConnection.open(port: server.port) }
+    }
+  }
+
+  @Test func secondShutdownShortensTheFirst() async throws {
+    let arrived = Gate()
+    let responder = ClosureResponder { _ in
+      arrived.open()
+      try? await Task.sleep(for: .seconds(600))
+      return .text("never")
+    }
+    try await withServer(responder) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      await arrived.pass()
+      async let first: Void = server.shutdown(gracePeriod: .seconds(600))
+      await Self.untilRefused(port: server.port)
+      await server.shutdown(gracePeriod: .zero)
+
+      await first
+    }
+  }
+
+  @Test func portThatIsTakenIsAnError() async throws {
+    try await withServer(ClosureResponder.path) { server in
+      await #expect(throws: (any Error).self) {
+        try await withServer(ClosureResponder.path, configure: { $0.port = server.port }) { _ in }
+      }
+    }
+  }
+
+  private static func untilRefused(port: Int) async {
+    while (try? await RawHTTPConnection.open(port: port)) != nil { await Task.yield() }
+  }
+}

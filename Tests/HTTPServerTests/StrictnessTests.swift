@@ -1,0 +1,127 @@
+import HTTPServer
+import TestSupport
+import Testing
+
+/// Requests that two servers could read in two ways are read in none.
+@Suite(.timeLimit(.minutes(1))) struct StrictnessTests {
+  static let bodies = "GET /smuggled HTTP/1.1\r\nHost: test\r\n\r\n"
+
+  @Test(arguments: [
+    (
+      "length and coding",
+      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    ),
+    (
+      "coding and length",
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n"
+    ),
+    ("two lengths", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nabcde"),
+    ("the same length twice", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 4\r\n\r\nabcd"),
+    ("a list of lengths", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4, 4\r\n\r\nabcd"),
+    ("negative length", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -4\r\n\r\nabcd"),
+    ("signed length", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +4\r\n\r\nabcd"),
+    ("hexadecimal length", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x4\r\n\r\nabcd"),
+    ("empty length", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \r\n\r\n"),
+    ("endless length", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999999\r\n\r\nabcd"),
+    ("unknown coding", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\nabcd"),
+    ("two codings", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
+    (
+      "coding twice",
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    ),
+    ("chunked not last", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n"),
+    ("obscured coding", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \u{b}chunked\r\n\r\n0\r\n\r\n"),
+    ("coding in HTTP/1.0", "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    ("folded field", "GET / HTTP/1.1\r\nHost: a\r\nX-Folded: one\r\n two\r\n\r\n"),
+    ("folded coding", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n"),
+    ("space before the colon", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length : 4\r\n\r\nabcd"),
+    ("space before the first field", "GET / HTTP/1.1\r\n X: y\r\nHost: a\r\n\r\n"),
+    ("no name", "GET / HTTP/1.1\r\nHost: a\r\n: nameless\r\n\r\n"),
+    ("no colon", "GET / HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n"),
+    ("bare line feeds", "GET / HTTP/1.1\nHost: a\n\n"),
+    ("bare line feed in a field", "GET / HTTP/1.1\r\nHost: a\r\nX: a\nY: b\r\n\r\n"),
+    ("bare carriage return in a field", "GET / HTTP/1.1\r\nHost: a\r\nX: a\rY: b\r\n\r\n"),
+    ("null in a field", "GET / HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n"),
+    ("control character in a field", "GET / HTTP/1.1\r\nHost: a\r\nX: a\u{1}b\r\n\r\n"),
+    ("no host", "GET / HTTP/1.1\r\n\r\n"),
+    ("two hosts", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"),
+    ("no version", "GET /\r\n\r\n"),
+    ("version 2", "GET / HTTP/2.0\r\nHost: a\r\n\r\n"),
+    ("version 9.9", "GET / HTTP/9.9\r\nHost: a\r\n\r\n"),
+    ("another protocol", "GET / ICE/1.0\r\nHost: a\r\n\r\n"),
+    ("unknown method", "SMUGGLE / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    ("space in the target", "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n"),
+    ("target without a slash", "GET a HTTP/1.1\r\nHost: a\r\n\r\n"),
+    ("target of a tunnel", "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n"),
+    ("not HTTP", "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}"),
+  ])
+  func ambiguousRequestIsRefusedAndTheConnectionClosed(name: String, request: String) async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      try await connection.send(request)
+      connection.shutdownSending()
+      let response = try await connection.response()
+      let rest = try await connection.rest()
+
+      #expect([400, 505].contains(response.status))
+      #expect(response.text.contains(#""code":"malformed-request""#))
+      #expect(response["connection"] == "close")
+      #expect(rest.isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    ("size with a sign", "-4\r\nabcd\r\n0\r\n\r\n"),
+    ("size with a prefix", "0x4\r\nabcd\r\n0\r\n\r\n"),
+    ("size that is none", "zz\r\nabcd\r\n0\r\n\r\n"),
+    ("size beyond all measure", "fffffffffffffffff\r\nabcd\r\n0\r\n\r\n"),
+    ("chunk longer than its size", "4\r\nabcdefgh\r\n0\r\n\r\n"),
+    ("bare line feed after the size", "4\nabcd\r\n0\r\n\r\n"),
+    ("bare line feed after the chunk", "4\r\nabcd\n0\r\n\r\n"),
+  ])
+  func brokenChunksEndTheBodyAndTheConnection(name: String, body: String) async throws {
+    try await withConnection(to: ClosureResponder.echo) { connection in
+      try await connection.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body + Self.bodies)
+      let response = try await connection.response()
+      let rest = try await connection.rest()
+
+      #expect(response.status == 400)
+      #expect(response.text.contains(#""code":"malformed-body""#))
+      #expect(response["connection"] == "close")
+      #expect(rest.isEmpty)
+    }
+  }
+
+  @Test func bodyIsNeverTakenForARequest() async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      try await connection.send(
+        "GET /outer HTTP/1.1\r\nHost: test\r\nContent-Length: \(Self.bodies.utf8.count)\r\n\r\n" + Self.bodies
+          + "GET /next HTTP/1.1\r\nHost: test\r\n\r\n"
+      )
+      let answers = [try await connection.response().text, try await connection.response().text]
+
+      #expect(answers == ["/outer", "/next"])
+    }
+  }
+
+  @Test func emptyLinesBetweenRequestsAreIgnored() async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      try await connection.send("\r\nGET /1 HTTP/1.1\r\nHost: a\r\n\r\n\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n")
+      let answers = [try await connection.response().text, try await connection.response().text]
+
+      #expect(answers == ["/1", "/2"])
+    }
+  }
+
+  @Test func chunkExtensionsAndTrailersAreReadAndDropped() async throws {
+    try await withConnection(to: ClosureResponder.echo) { connection in
+      try await connection.send(
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4;name=value\r\nabcd\r\n0\r\nX-Trailer: 1\r\n\r\n"
+      )
+      let first = try await connection.response()
+      let second = try await connection.get("/")
+
+      #expect(first.text == "abcd")
+      #expect(second.status == 200)
+    }
+  }
+}

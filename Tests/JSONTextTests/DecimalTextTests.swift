@@ -1,0 +1,144 @@
+import JSONText
+import Testing
+
+@Suite struct DecimalTextTests {
+  private static let extremes: [(Double, String)] = [
+    (0, "0"), (-0.0, "0"), (1, "1"), (-1, "-1"), (0.1, "0.1"), (-0.5, "-0.5"), (180, "180"), (-121.8893, "-121.8893"),
+    (37.3293, "37.3293"), (1e-7, "0.0000001"), (1.5e-7, "0.00000015"), (99_999_999.9999999, "99999999.9999999"),
+    (12_345_678, "12345678"), (1e8, "100000000"), (1e15, "1000000000000000"), (1e16, "10000000000000000"),
+    (9_007_199_254_740_992, "9007199254740992"), (1e22, "10000000000000000000000"), (0.1 + 0.2, "0.30000000000000004"),
+    (52.55889892578125, "52.55889892578125"), (-81.00000000000001, "-81.00000000000001"),
+    (.infinity, "null"), (-.infinity, "null"), (.nan, "null"),
+    (.leastNonzeroMagnitude, "0." + String(repeating: "0", count: 323) + "5"),
+    (.greatestFiniteMagnitude, "17976931348623157" + String(repeating: "0", count: 292)),
+  ]
+
+  @Test(arguments: extremes)
+  func aNumberIsWrittenWithoutExponent(value: Double, text: String) {
+    #expect(shortest(value) == text)
+  }
+
+  /// The standard library's description is the shortest there is; ours has the same digits.
+  @Test func theFastWayWritesTheShortestDecimal() {
+    var generator = Xorshift(state: 3)
+    for _ in 0..<200_000 {
+      let decimals = Int(generator.next() % 9)
+      let scale = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8][decimals]
+      let bound = [180.0, 1.0, 0.001, 1e5, 1e8, 1e9][Int(generator.next() % 6)]
+      var value = (Double.random(in: -bound...bound, using: &generator) * scale).rounded() / scale
+      if generator.next() % 4 == 0 { value = value.nextUp }
+      guard value.magnitude >= 1e-4 || value == 0 else { continue }
+
+      #expect(shortest(value) == expanded(value))
+    }
+  }
+
+  @Test func anyNumberReadsAsItselfWithinTheUpperBound() {
+    var generator = Xorshift(state: 11)
+    for _ in 0..<50_000 {
+      let value = Double(bitPattern: generator.next())
+      guard value.isFinite else { continue }
+      let text = shortest(value)
+
+      #expect(Double(text) == value)
+      #expect(text.utf8.count <= DecimalText.maximumLength)
+      #expect(!text.contains("e"))
+      #expect(read(text) == value)
+    }
+  }
+
+  @Test func theUpperBoundIsReachedByTheSmallestNumbers() {
+    let longest = (1...2000).map { shortest(-Double(bitPattern: $0)).utf8.count }.max()
+
+    #expect(longest == DecimalText.maximumLength)
+  }
+
+  @Test(arguments: [
+    (0.0, "0.0"), (-0.0, "0.0"), (-0.04, "0.0"), (0.04, "0.0"), (0.05, "0.1"), (-0.05, "-0.1"), (0.25, "0.3"),
+    (-0.25, "-0.3"), (0.15, "0.1"), (0.35, "0.3"), (0.45, "0.5"), (1.15, "1.1"), (0.95, "0.9"),
+    (0.9500000000000001, "1.0"),
+    (0.9999999999999999, "1.0"), (5632.44, "5632.4"), (20_003_931.458_6, "20003931.5"), (9.96, "10.0"),
+    (0x1p53, "9007199254740992.0"), (0x1p53 - 1, "9007199254740991.0"),
+    (1e300, "1" + String(repeating: "0", count: 300) + ".0"),
+    (.nan, "null"), (.infinity, "null"), (.leastNonzeroMagnitude, "0.0"),
+  ])
+  func tenthsAreTheNearestToTheExactValue(value: Double, text: String) {
+    var bytes: [UInt8] = []
+
+    DecimalText.appendTenths(value, to: &bytes)
+
+    #expect(String(decoding: bytes, as: UTF8.self) == text)
+  }
+
+  /// Times 20, a number with a few bits of fraction is exact, and so is what is nearest.
+  @Test func tenthsAreNearestForNumbersOfFewBits() {
+    var generator = Xorshift(state: 5)
+    for _ in 0..<50_000 {
+      let value = Double(Int64.random(in: -(1 << 40)...(1 << 40), using: &generator)) / 4096
+      let tenths = Int64((value * 10).rounded(.toNearestOrAwayFromZero))
+      let sign = tenths < 0 ? "-" : ""
+      var bytes: [UInt8] = []
+
+      DecimalText.appendTenths(value, to: &bytes)
+
+      #expect(String(decoding: bytes, as: UTF8.self) == "\(sign)\(tenths.magnitude / 10).\(tenths.magnitude % 10)")
+    }
+  }
+
+  @Test(
+    arguments: [0, 7, 10, 99, 100, 12_345, 9_999_999_999_999_999_999, 10_000_000_000_000_000_000, .max] as [UInt64]
+  )
+  func aWholeNumberIsWritten(value: UInt64) {
+    let bytes = [UInt8](unsafeUninitializedCapacity: 20) { buffer, count in
+      if let start = buffer.baseAddress { count = DecimalText.write(value, to: start) }
+    }
+
+    #expect(String(decoding: bytes, as: UTF8.self) == value.description)
+  }
+
+  @Test(arguments: [
+    ("0", 0), ("-0.5", -0.5), ("+12.25", 12.25), (".5", 0.5), ("5.", 5), ("1e3", 1000), ("1E-2", 0.01), ("1.5e+1", 15),
+    ("007", 7), ("9007199254740993", 9_007_199_254_740_992), ("0.1", 0.1), ("43.930599212646484", 43.930599212646484),
+    ("1e999", .infinity), ("-1e999", -.infinity), ("0.00000000000000000000000000001", 1e-29),
+    ("123456789012345678901234567890", 123_456_789_012_345_677_877_719_597_056),
+  ])
+  func decimalTextIsRead(text: String, value: Double) {
+    #expect(read(text) == value)
+  }
+
+  @Test(arguments: [
+    "", "-", "+", ".", "-.", "e5", "1e", "1e+", "1.2.3", "1,5", "nan", "inf", "0x1p3", " 1", "1 ", "1_0", "--1", "٣",
+  ])
+  func whatIsNotDecimalTextIsNot(text: String) {
+    #expect(read(text) == nil)
+  }
+
+  /// The fast way and the standard library read the same number.
+  @Test func decimalTextIsReadAsTheNearestNumber() {
+    var generator = Xorshift(state: 13)
+    for _ in 0..<50_000 {
+      let digits = String(generator.next() % 1_000_000_000_000_000_000 >> (generator.next() % 60))
+      let point = Int(generator.next() % UInt64(digits.count + 1))
+      let text = digits.prefix(point) + "." + digits.dropFirst(point)
+
+      #expect(read(String(text)) == Double(text))
+    }
+  }
+
+  private func shortest(_ value: Double) -> String {
+    var bytes: [UInt8] = []
+    DecimalText.append(value, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The standard library's shortest digits, where it writes no exponent.
+  private func expanded(_ value: Double) -> String {
+    let text = value.description
+    if text == "-0.0" { return "0" }
+    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+  }
+
+  private func read(_ text: String) -> Double? {
+    Array(text.utf8).withUnsafeBufferPointer { DecimalText.value(of: $0) }
+  }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import Geo
+import NIOHTTP1
+import Points
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct FormatTests {
+  private let hostileName = "O'Hare \"quoted\" \\ , <b>\u{2028}日本 🗽é"
+
+  private func driver() async throws -> ServiceDriver {
+    try await ServiceDriver(places: [
+      .at(48.8584, 2.2945, name: hostileName, category: "tower", tags: ["b": "2", "a": "line\nbreak\t\"q\""]),
+      .at(-89.9999999, -0.0000001, name: "Tiny"),
+    ])
+  }
+
+  @Test func jsonReadsBackAsWhatWasWritten() async throws {
+    let answer = try await driver().send(.GET, "/locations?lat=48.8584&long=2.2945")
+
+    let places = try JSONDecoder().decode([DecodedPlace].self, from: answer.body)
+    #expect(places.map(\.name) == [hostileName, "Tiny"])
+    #expect(places.map(\.category) == ["tower", nil])
+    #expect(places.map(\.lat) == [48.8584, -89.9999999])
+    #expect(places.map(\.long) == [2.2945, -0.0000001])
+    #expect(places[0].distance == 0)
+    #expect(places.map(\.tags) == [["b": "2", "a": "line\nbreak\t\"q\""], [:]])
+  }
+
+  @Test func geoJSONIsAFeatureCollectionWithTheOtherFieldsAsProperties() async throws {
+    let answer = try await driver().send(.GET, "/locations?lat=48.8584&long=2.2945&limit=1&f=geojson")
+
+    let collection = try JSONDecoder().decode(DecodedCollection.self, from: answer.body)
+    let feature = try #require(collection.features.first)
+    #expect(answer.headers["content-type"] == ["application/geo+json"])
+    #expect(collection.type == "FeatureCollection")
+    #expect(feature.type == "Feature")
+    #expect(PointID(feature.id) != nil)
+    #expect(feature.geometry.type == "Point")
+    #expect(feature.geometry.coordinates == [2.2945, 48.8584])
+    #expect(feature.properties.name == hostileName)
+    #expect(feature.properties.distance == 0)
+    #expect(feature.properties.tags == ["b": "2", "a": "line\nbreak\t\"q\""])
+  }
+
+  @Test func aGeoJSONSequenceHasARecordSeparatorBeforeEachFeature() async throws {
+    let answer = try await driver().send(.GET, "/locations?f=geojsonseq&fields=name")
+
+    let records = answer.text.split(separator: "\u{1E}")
+    #expect(answer.headers["content-type"] == ["application/geo+json-seq"])
+    #expect(answer.text.hasPrefix("\u{1E}"))
+    #expect(records.count == 2)
+    #expect(records.allSatisfy { $0.hasSuffix("\n") })
+    for record in records {
+      let feature = try JSONSerialization.jsonObject(with: Data(record.utf8)) as? [String: Any]
+      #expect(feature?["id"] == nil)
+    }
+  }
+
+  @Test func csvQuotesWhatRFC4180AsksFor() async throws {
+    let answer = try await driver().send(
+      .GET, "/locations?lat=48.8584&long=2.2945&f=csv&fields=name,lat,distance,tags&limit=1")
+
+    #expect(answer.headers["content-type"] == ["text/csv; charset=utf-8"])
+    #expect(
+      answer.text == "name,lat,distance,tags\r\n"
+        + "\"O'Hare \"\"quoted\"\" \\ , <b>\u{2028}日本 🗽é\",48.8584,0.0,"
+        + #""{""a"":""line\nbreak\t\""q\"""",""b"":""2""}""# + "\r\n")
+  }
+
+  @Test func anEmptyAnswerIsWellFormedInEveryFormat() async throws {
+    let driver = try await ServiceDriver(places: [])
+
+    #expect(try await driver.send(.GET, "/locations").text == "[]")
+    #expect(try await driver.send(.GET, "/locations?f=geojson").text == #"{"type":"FeatureCollection","features":[]}"#)
+    #expect(try await driver.send(.GET, "/locations?f=geojsonseq").text == "")
+    #expect(try await driver.send(.GET, "/locations?f=csv&fields=name").text == "name\r\n")
+  }
+
+  @Test(arguments: [
+    ("application/geo+json", "application/geo+json"),
+    ("text/csv;q=0.5, application/geo+json;q=0.9", "application/geo+json"),
+    ("text/*", "text/csv; charset=utf-8"),
+    ("*/*", "application/json"),
+    ("application/json;q=0, */*", "application/geo+json"),
+    ("text/html, application/*;q=0.8", "application/json"),
+    ("APPLICATION/GEO+JSON", "application/geo+json"),
+    ("application/geo+json;q=0.1, nonsense, ;;, */*;q=0.01", "application/geo+json"),
+  ])
+  func theAcceptHeaderChoosesTheFormat(accept: String, contentType: String) async throws {
+    let answer = try await driver().send(.GET, "/locations", headers: ["accept": accept])
+
+    #expect(answer.status == 200)
+    #expect(answer.headers["content-type"] == [contentType])
+    #expect(answer.headers["vary"] == ["accept"])
+  }
+
+  @Test(arguments: ["text/html", "application/json;q=0", "image/*"])
+  func nothingAcceptableIs406(accept: String) async throws {
+    let answer = try await ServiceDriver(store: StubStore()).send(.GET, "/locations", headers: ["accept": accept])
+
+    #expect(answer.status == 406)
+    #expect(try answer.code == "not-acceptable")
+  }
+
+  @Test func theFormatParameterOverridesTheHeader() async throws {
+    let answer = try await driver().send(.GET, "/locations?f=json", headers: ["accept": "text/csv"])
+
+    #expect(answer.headers["content-type"] == ["application/json"])
+  }
+
+  @Test func theLongestPlaceFitsTheBufferReservedForIt() async throws {
+    let tags = Dictionary(uniqueKeysWithValues: (0..<100).map { ("\($0)", String(repeating: "\u{1}", count: 500)) })
+    let quotes = String(repeating: "\"", count: 500)
+    let place = try Place(
+      name: quotes, category: String(repeating: "\\", count: 100),
+      coordinate: .init(latitude: -Double.leastNonzeroMagnitude, longitude: -1e-300 / 3), tags: Tags(tags),
+      source: String(repeating: "\"", count: 200), sourceID: String(repeating: "\"", count: 200))
+    let driver = try await ServiceDriver(places: [place])
+
+    for format in ["json", "geojson", "geojsonseq", "csv"] {
+      let answer = try await driver.send(.GET, "/locations?lat=1&long=1&fields=*&f=\(format)")
+      #expect(answer.status == 200)
+    }
+    let answer = try await driver.send(.GET, "/locations?lat=1&long=1&fields=*")
+    let read = try JSONDecoder().decode([DecodedPlace].self, from: answer.body)
+    #expect(read[0].lat == -Double.leastNonzeroMagnitude)
+    #expect(read[0].name == quotes)
+    #expect(read[0].tags == tags)
+  }
+
+  private struct DecodedPlace: Decodable {
+    let name: String
+    let category: String?
+    let lat: Double
+    let long: Double
+    let distance: Double?
+    let tags: [String: String]
+  }
+
+  private struct DecodedCollection: Decodable {
+    struct Feature: Decodable {
+      struct Geometry: Decodable {
+        let type: String
+        let coordinates: [Double]
+      }
+      struct Properties: Decodable {
+        let name: String
+        let distance: Double?
+        let tags: [String: String]
+      }
+      let type: String
+      let id: String
+      let geometry: Geometry
+      let properties: Properties
+    }
+    let type: String
+    let features: [Feature]
+  }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import NIOHTTP1
+import Points
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct ListTests {
+  /// Six places on the equator, a hundredth of a degree apart, and one at either side of the antimeridian.
+  private func driver() async throws -> ServiceDriver {
+    let onEquator = try (0..<6).map { number in
+      try Place.at(
+        0, Double(number) / 100, name: "E\(number)", category: number.isMultiple(of: 2) ? "even" : "odd",
+        tags: ["n": "\(number)"], sourceID: "\(number)")
+    }
+    let others = try [Place.at(0, 179.99, name: "East"), Place.at(0, -179.99, name: "West")]
+    return try await ServiceDriver(places: onEquator + others)
+  }
+
+  @Test func theNearestPlaceComesFirstWithItsGeodesicDistance() async throws {
+    let answer = try await driver().send(.GET, "/locations?lat=0&long=0.012")
+
+    #expect(answer.status == 200)
+    #expect(answer.headers["content-type"] == ["application/json"])
+    #expect(try answer.names == ["E1", "E2", "E0", "E3", "E4", "E5", "East", "West"])
+    // A hundredth of a degree on the equator is a hundredth of a 360th of 2π × 6,378,137 m.
+    #expect(try answer.array.map { $0["distance"] as? Double }.prefix(3) == [222.6, 890.6, 1335.8])
+  }
+
+  @Test func aPlaceHasTheStandardFieldsInTheirOrder() async throws {
+    let answer = try await driver().send(.GET, "/locations?lat=0&long=0&limit=1")
+
+    let id = try #require(try answer.array.first?["id"] as? String)
+    #expect(
+      answer.text == """
+        [{"id":"\(id)","name":"E0","category":"even","lat":0,"long":0,"distance":0.0,"tags":{"n":"0"}}]
+        """)
+  }
+
+  @Test func allFieldsAreGivenWhenAskedForAndAbsentOnesLeftOut() async throws {
+    let driver = try await driver()
+
+    let full = try await driver.send(.GET, "/locations?lat=0&long=0&limit=1&fields=*")
+    let sparse = try await driver.send(.GET, "/locations?lat=0&long=179.99&limit=1&fields=*")
+
+    #expect(
+      try Set(full.array[0].keys) == [
+        "id", "name", "category", "lat", "long", "distance", "tags", "source", "sourceId", "version", "createdAt",
+        "updatedAt",
+      ])
+    #expect(try Set(sparse.array[0].keys).isDisjoint(with: ["category", "source", "sourceId"]))
+  }
+
+  @Test func onlyTheNamedFieldsAreGiven() async throws {
+    let answer = try await driver().send(.GET, "/locations?lat=0&long=0&limit=1&fields=name,lat")
+
+    #expect(answer.text == #"[{"name":"E0","lat":0}]"#)
+  }
+
+  @Test(arguments: ["lon", "lng", "long"])
+  func theLongitudeHasThreeNames(name: String) async throws {
+    let answer = try await driver().send(.GET, "/locations?lat=0&\(name)=0&limit=1")
+
+    #expect(try answer.names == ["E0"])
+  }
+
+  @Test func aRadiusLeavesOutWhatIsFarther() async throws {
+    let answer = try await driver().send(.GET, "/locations?lat=0&long=0&radius=1113.2")
+
+    #expect(try answer.names == ["E0", "E1"])
+  }
+
+  @Test(arguments: ["category=odd", "category=odd,none", "category=none&category=odd"])
+  func categoriesAreAListOrRepeated(query: String) async throws {
+    let answer = try await driver().send(.GET, "/locations?lat=0&long=0&\(query)")
+
+    #expect(try answer.names == ["E1", "E3", "E5"])
+  }
+
+  @Test func aCommaInACategoryIsWrittenEncoded() async throws {
+    let driver = try await ServiceDriver(places: [
+      .at(0, 0, name: "Both", category: "a,b"), .at(0, 0, name: "A", category: "a"),
+    ])
+
+    let answer = try await driver.send(.GET, "/locations?category=a%2Cb")
+
+    #expect(try answer.names == ["Both"])
+  }
+
+  @Test func aBoxMayCrossTheAntimeridian() async throws {
+    let answer = try await driver().send(.GET, "/locations?bbox=179,-1,-179,1")
+
+    #expect(try Set(answer.names) == ["East", "West"])
+    #expect(try answer.array.allSatisfy { $0["distance"] == nil })
+  }
+
+  @Test func aBoxCombinesWithACentre() async throws {
+    let answer = try await driver().send(.GET, "/locations?bbox=0.015,-1,0.035,1&lat=0&long=1")
+
+    #expect(try answer.names == ["E3", "E2"])
+  }
+
+  @Test(arguments: ["/locations?limit=3", "/locations?lat=0&long=0&limit=3", "/locations?bbox=-180,-90,180,90&limit=1"])
+  func followingTheLinksGivesEachPlaceOnce(first: String) async throws {
+    let driver = try await driver()
+    var names: [String] = []
+    var target: String? = first
+
+    while let page = target, names.count < 100 {
+      let answer = try await driver.send(.GET, page)
+      names += try answer.names
+      target = answer.next
+    }
+
+    #expect(names.count == 8)
+    #expect(Set(names).count == 8)
+  }
+
+  @Test func theLastPageHasNoLink() async throws {
+    let answer = try await driver().send(.GET, "/locations?limit=8")
+
+    #expect(try answer.names.count == 8)
+    #expect(answer.headers["link"].isEmpty)
+  }
+
+  @Test func aCursorIsRefusedWithOtherConditions() async throws {
+    let driver = try await driver()
+    let next = try #require(try await driver.send(.GET, "/locations?lat=0&long=0&limit=1").next)
+
+    let answer = try await driver.send(.GET, next.replacing("lat=0", with: "lat=1"))
+
+    #expect(answer.status == 400)
+    #expect(try answer.parameters == ["cursor"])
+  }
+
+  @Test func aLinkCannotBeBrokenOutOf() {
+    let value = NextLink.value(path: "/locations", query: "a=>;rel=evil\"<\u{E9}&cursor=old&b=1", cursor: "new")
+
+    #expect(value == "</locations?a=%3E;rel=evil%22%3C%C3%A9&b=1&cursor=new>; rel=\"next\"")
+  }
+}

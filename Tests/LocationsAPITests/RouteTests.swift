@@ -1,0 +1,168 @@
+import Foundation
+import NIOHTTP1
+import Points
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct RouteTests {
+  @Test func onePlaceComesWithTheETagOfItsVersion() async throws {
+    let driver = try await ServiceDriver(places: [.at(1, 2, name: "Here")])
+    let id = try #require(try await driver.send(.GET, "/locations").array[0]["id"] as? String)
+
+    let answer = try await driver.send(.GET, "/locations/\(id.uppercased())?fields=*")
+
+    #expect(answer.status == 200)
+    #expect(answer.headers["etag"] == ["\"1\""])
+    #expect(try answer.object["id"] as? String == id)
+    #expect(try answer.object["version"] as? Int == 1)
+  }
+
+  @Test(arguments: ["\"1\"", "W/\"1\"", "\"7\", \"1\"", "*", "W/\"x\" , W/\"1\""])
+  func aKnownETagAnswersNotModified(ifNoneMatch: String) async throws {
+    let driver = try await ServiceDriver(places: [.at(1, 2, name: "Here")])
+    let id = try #require(try await driver.send(.GET, "/locations").array[0]["id"] as? String)
+
+    let answer = try await driver.send(.GET, "/locations/\(id)", headers: ["if-none-match": ifNoneMatch])
+
+    #expect(answer.status == 304)
+    #expect(answer.body.isEmpty)
+    #expect(answer.headers["etag"] == ["\"1\""])
+  }
+
+  @Test(arguments: ["\"2\"", "1", "\"1.geojson\"", "\"1", ""])
+  func anotherETagAnswersThePlace(ifNoneMatch: String) async throws {
+    let driver = try await ServiceDriver(places: [.at(1, 2, name: "Here")])
+    let id = try #require(try await driver.send(.GET, "/locations").array[0]["id"] as? String)
+
+    let answer = try await driver.send(.GET, "/locations/\(id)", headers: ["if-none-match": ifNoneMatch])
+
+    #expect(answer.status == 200)
+  }
+
+  @Test func anUnknownIDIsNotFound() async throws {
+    let driver = try await ServiceDriver(places: [])
+
+    let answer = try await driver.send(.GET, "/locations/0199a1b2-0000-7000-8000-000000000000")
+
+    #expect(answer.status == 404)
+    #expect(try answer.code == "not-found")
+  }
+
+  @Test func aCheckFindsTheNearestPlaceWithinTheRadius() async throws {
+    let driver = try await ServiceDriver(places: [.at(0, 0, name: "Near"), .at(0, 1, name: "Far")])
+
+    let hit = try await driver.send(.GET, "/locations/check?lat=0&long=0.0004")
+    let miss = try await driver.send(.GET, "/locations/check?lat=0&long=0.0005")
+    let wide = try await driver.send(.GET, "/locations/check?lat=0&long=0.0005&radius=56")
+
+    #expect(try hit.object["isPointOfInterest"] as? Bool == true)
+    #expect(try (hit.object["location"] as? [String: Any])?["name"] as? String == "Near")
+    #expect(try (hit.object["location"] as? [String: Any])?["distance"] as? Double == 44.5)
+    #expect(miss.text == #"{"isPointOfInterest":false}"#)
+    #expect(try wide.object["isPointOfInterest"] as? Bool == true)
+  }
+
+  @Test func theFeaturedPlaceStaysForItsSlotAndMayBeCachedForTheRestOfIt() async throws {
+    let places = try (0..<50).map { try Place.at(0, Double($0), name: "\($0)") }
+    func featured(atSeconds seconds: Int64) async throws -> ServiceDriver.Answer {
+      let clock = FixedClock(Timestamp(microsecondsSinceEpoch: seconds * 1_000_000))
+      return try await ServiceDriver(places: places, clock: clock).send(.GET, "/locations/featured")
+    }
+
+    let first = try await featured(atSeconds: 1_700_000_000)
+    let last = try await featured(atSeconds: 1_700_000_009)
+    var names: Set<String> = []
+    for slot in 0..<50 {
+      names.insert(
+        try #require(try await featured(atSeconds: 1_700_000_000 + Int64(slot) * 10).object["name"] as? String))
+    }
+
+    #expect(first.body == last.body)
+    #expect(first.headers["cache-control"] == ["public, max-age=10"])
+    #expect(last.headers["cache-control"] == ["public, max-age=1"])
+    #expect(names.count > 10)
+  }
+
+  @Test func withoutPlacesNoneIsFeatured() async throws {
+    let answer = try await ServiceDriver(places: []).send(.GET, "/locations/featured")
+
+    #expect(answer.status == 404)
+  }
+
+  @Test func categoriesComeMostFrequentFirst() async throws {
+    let categories = ["b", "a", "c", "c", nil]
+    let driver = try await ServiceDriver(
+      places: categories.enumerated().map { try .at(0, Double($0.offset), name: "x", category: $0.element) })
+
+    let answer = try await driver.send(.GET, "/categories")
+
+    #expect(
+      answer.text == #"[{"category":"c","count":2},{"category":"a","count":1},{"category":"b","count":1}]"#)
+  }
+
+  @Test func theIndexTellsTheVersionAndLinks() async throws {
+    let answer = try await ServiceDriver(store: StubStore()).send(.GET, "/")
+
+    #expect(try answer.object["name"] as? String == "waymark")
+    #expect(try answer.object["version"] as? String == "1.2.3")
+    #expect(try (answer.object["links"] as? [String: String])?["categories"] == "/categories")
+  }
+
+  @Test func aLiveServiceIsLiveWhateverItsStore() async throws {
+    let answer = try await ServiceDriver(store: StubStore()).send(.GET, "/health/live")
+
+    #expect(answer.status == 200)
+  }
+
+  @Test(arguments: [
+    (PointStoreError.unavailable(reason: "host db.internal refused"), 503),
+    (.schemaMismatch(reason: "run: waymark migrate"), 503),
+    (.timeout, 503), (.overloaded, 503), (.unexpected(reason: "XX000"), 503),
+  ])
+  func aServiceWhoseStoreFailsIsNotReady(error: PointStoreError, status: Int) async throws {
+    let answer = try await ServiceDriver(store: StubStore(failing: error)).send(.GET, "/health/ready")
+
+    #expect(answer.status == status)
+    #expect(answer.headers["retry-after"].count == 1)
+    #expect(!answer.text.contains("db.internal") && !answer.text.contains("XX000"))
+  }
+
+  @Test func aSchemaThatIsNotCurrentNamesTheCommandThatMendsIt() async throws {
+    let store = StubStore(failing: .schemaMismatch(reason: "0002 is missing; run: waymark migrate"))
+
+    let answer = try await ServiceDriver(store: store).send(.GET, "/health/ready")
+
+    #expect(try answer.object["detail"] as? String == "0002 is missing; run: waymark migrate")
+  }
+
+  @Test(
+    arguments: ["/locations", "/locations/0199a1b2-0000-7000-8000-000000000000", "/locations/featured", "/categories"],
+    [
+      (PointStoreError.unavailable(reason: "SELECT secret"), 503, "store-unavailable", true),
+      (.schemaMismatch(reason: "SELECT secret"), 503, "store-unavailable", true),
+      (.overloaded, 503, "overloaded", true),
+      (.timeout, 504, "store-timeout", false),
+      (.unexpected(reason: "SELECT secret"), 500, "internal", false),
+    ])
+  func aStoreThatFailsIsAProblemThatTellsNoSecrets(
+    target: String, failure: (error: PointStoreError, status: Int, code: String, retries: Bool)
+  ) async throws {
+    let answer = try await ServiceDriver(store: StubStore(failing: failure.error)).send(.GET, target)
+
+    #expect(answer.status == failure.status)
+    #expect(try answer.code == failure.code)
+    #expect(answer.headers["retry-after"].isEmpty != failure.retries)
+    #expect(!answer.text.contains("SELECT"))
+  }
+
+  @Test(arguments: ["/locations", "/locations/check", "/locations/featured", "/categories", "/health/live", "/"])
+  func otherMethodsAreRefusedWithThoseThatAreAllowed(target: String) async throws {
+    let answer = try await ServiceDriver(store: StubStore()).send(.DELETE, target)
+
+    #expect(answer.status == 405)
+    #expect(answer.headers["allow"] == ["GET, HEAD, OPTIONS"])
+    #expect(try answer.code == "method-not-allowed")
+  }
+}

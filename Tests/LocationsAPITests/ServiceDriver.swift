@@ -1,0 +1,97 @@
+import Foundation
+import Geo
+import HTTPServer
+import MemoryStore
+import NIOCore
+import NIOHTTP1
+import Points
+
+@testable import LocationsAPI
+
+/// Drives the whole service in process, from a request to its answer, without a socket.
+struct ServiceDriver {
+  private let responder: any HTTPResponder
+
+  /// Drives a service over a store.
+  init(store: any PointStore, clock: any WallClock = SystemClock()) {
+    responder = LocationsAPI(service: PointsService(store: store, clock: clock), version: "1.2.3").router()
+  }
+
+  /// Drives a service over places in memory.
+  init(places: [Place], clock: any WallClock = SystemClock()) async throws {
+    let store = MemoryStore()
+    let rows = places.enumerated().map { ImportRow(number: $0.offset + 1, id: nil, place: $0.element) }
+    _ = try await store.importRows(AsyncStream([rows]), dryRun: false)
+    self.init(store: store, clock: clock)
+  }
+
+  /// The answer to a request without a body.
+  func send(_ method: HTTPMethod = .GET, _ target: String, headers: HTTPHeaders = [:]) async throws -> Answer {
+    let response = await responder.respond(to: HTTPRequest(method: method, target: target, headers: headers))
+    return Answer(
+      status: Int(response.status.code), headers: response.headers,
+      body: Data(try await response.body.collect().readableBytesView))
+  }
+
+  /// An answer, read.
+  struct Answer {
+    let status: Int
+    let headers: HTTPHeaders
+    let body: Data
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// The body as an array of objects.
+    var array: [[String: Any]] {
+      get throws { try JSONSerialization.jsonObject(with: body) as? [[String: Any]] ?? [] }
+    }
+
+    /// The body as an object.
+    var object: [String: Any] {
+      get throws { try JSONSerialization.jsonObject(with: body) as? [String: Any] ?? [:] }
+    }
+
+    /// The names in a JSON array of places, in their order.
+    var names: [String] {
+      get throws { try array.compactMap { $0["name"] as? String } }
+    }
+
+    /// The slug of a problem.
+    var code: String? {
+      get throws { try object["code"] as? String }
+    }
+
+    /// The parameters that a problem names.
+    var parameters: [String] {
+      get throws { (try object["errors"] as? [[String: String]] ?? []).compactMap { $0["parameter"] } }
+    }
+
+    /// The target of the link to the next page.
+    var next: String? {
+      guard let link = headers.first(name: "link"), link.hasSuffix(">; rel=\"next\"") else { return nil }
+      return String(link.dropFirst().prefix { $0 != ">" })
+    }
+  }
+}
+
+extension AsyncStream where Element: Sendable {
+  /// A stream of elements that are there already.
+  init(_ elements: [Element]) {
+    self.init { continuation in
+      for element in elements { continuation.yield(element) }
+      continuation.finish()
+    }
+  }
+}
+
+extension Place {
+  /// A place for a test.
+  static func at(
+    _ latitude: Double, _ longitude: Double, name: String, category: String? = nil, tags: [String: String] = [:],
+    sourceID: String? = nil
+  ) throws -> Place {
+    try Place(
+      name: name, category: category, coordinate: Coordinate(latitude: latitude, longitude: longitude),
+      tags: Tags(tags), source: sourceID == nil ? nil : "test", sourceID: sourceID)
+  }
+}

@@ -1,0 +1,43 @@
+import PlaceFormats
+import Points
+
+/// What a parser made of a text.
+struct Parsed: Equatable {
+  var rows: [ImportRow] = []
+  var rejections: [RejectedRow] = []
+  var error: FormatError?
+
+  /// The details of the rejections by row.
+  var details: [Int: String] { Dictionary(uniqueKeysWithValues: rejections.map { ($0.number, $0.detail) }) }
+
+  /// The names of the places by row.
+  var names: [Int: String] { Dictionary(uniqueKeysWithValues: rows.map { ($0.number, $0.place.name) }) }
+
+  init() {}
+
+  /// Reads the bytes in pieces of that size.
+  init(_ bytes: [UInt8], _ format: PlaceFormat, pieceSize: Int = .max, maximumRecordBytes: Int = 1 << 20) {
+    var parser = PlaceParser(format: format, maximumRecordBytes: maximumRecordBytes)
+    var read: [PlaceParser.Row] = []
+    do {
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        try parser.consume(rest.prefix(pieceSize), into: &read)
+        rest = rest.dropFirst(pieceSize)
+      }
+      try parser.finish(into: &read)
+    } catch {
+      self.error = error
+    }
+    for row in read {
+      switch row {
+      case .success(let row): rows.append(row)
+      case .failure(let rejection): rejections.append(rejection)
+      }
+    }
+  }
+
+  init(_ text: String, _ format: PlaceFormat, pieceSize: Int = .max, maximumRecordBytes: Int = 1 << 20) {
+    self.init(Array(text.utf8), format, pieceSize: pieceSize, maximumRecordBytes: maximumRecordBytes)
+  }
+}

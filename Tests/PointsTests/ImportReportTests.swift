@@ -1,0 +1,27 @@
+import Points
+import Testing
+
+@Suite struct ImportReportTests {
+  @Test func onlyTheFirstHundredRejectionsAreKeptAndAllAreCounted() {
+    var report = ImportReport()
+
+    for number in 1...150 { report.reject(RejectedRow(number: number, detail: "bad")) }
+
+    #expect(report.rejected == 150)
+    #expect(report.rejections.map(\.number) == Array(1...100))
+  }
+
+  @Test func reportsOfPartsAddUp() {
+    var whole = ImportReport()
+    whole.created = 1
+    for number in 1...99 { whole.reject(RejectedRow(number: number, detail: "bad")) }
+    var part = ImportReport()
+    (part.created, part.updated, part.unchanged) = (2, 3, 4)
+    for number in 100...103 { part.reject(RejectedRow(number: number, detail: "bad")) }
+
+    whole.add(part)
+
+    #expect([whole.created, whole.updated, whole.unchanged, whole.rejected] == [3, 3, 4, 103])
+    #expect(whole.rejections.map(\.number) == Array(1...100))
+  }
+}

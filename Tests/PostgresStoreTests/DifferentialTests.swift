@@ -1,0 +1,15 @@
+import Points
+import PostgresStore
+import TestSupport
+import Testing
+
+@Suite struct DifferentialTests {
+  @Test func answersAreThoseOfTheReference() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    var places = try SyntheticPlaces(seed: 1, townCount: 40)
+    try await store.importRows(try places.rows(count: 2_000))
+    try await store.importRows(try SyntheticPlaces.hardCases())
+
+    try await DifferentialTest().run(against: store)
+  }
+}

@@ -1,0 +1,72 @@
+public import Geo
+public import Points
+
+/// The plain reference for what a store must answer: everything is measured, sorted and gone through.
+public struct BruteForce: Sendable {
+  /// All the places there are.
+  public let points: [PointOfInterest]
+
+  /// Makes a reference of these places.
+  public init(_ points: [PointOfInterest]) {
+    self.points = points.sorted { $0.id < $1.id }
+  }
+
+  /// All places as queries without a centre see them: by id.
+  public func byID() -> Ordered {
+    Ordered(found: points.map { FoundPoint(point: $0, distanceMetres: nil) })
+  }
+
+  /// All places as queries with this centre see them: by distance, then id.
+  public func byDistance(from center: Coordinate) -> Ordered {
+    let found = points.map { point in
+      FoundPoint(
+        point: point,
+        distanceMetres: Geodesic.distanceMetres(from: center, to: point.place.coordinate)
+      )
+    }
+    return Ordered(
+      found: found.sorted { ($0.distanceMetres ?? 0, $0.point.id) < ($1.distanceMetres ?? 0, $1.point.id) }
+    )
+  }
+
+  /// The counts of all categories, the most frequent first.
+  public func categoryCounts() -> [CategoryCount] {
+    Dictionary(grouping: points.compactMap(\.place.category), by: \.self)
+      .map { CategoryCount(category: $0.key, count: $0.value.count) }
+      .sorted { left, right in
+        left.count != right.count
+          ? left.count > right.count
+          : left.category.unicodeScalars.lexicographicallyPrecedes(right.category.unicodeScalars)
+      }
+  }
+
+  /// The answer to a query.
+  public func page(matching query: PointQuery) -> PointPage {
+    (query.proximity.map { byDistance(from: $0.center) } ?? byID()).page(matching: query)
+  }
+
+  /// All places in an order that queries of one kind share.
+  public struct Ordered: Sendable {
+    fileprivate let found: [FoundPoint]
+
+    /// The answer to a query whose order this is.
+    public func page(matching query: PointQuery) -> PointPage {
+      let matches = matches(of: query)
+      return PointPage(points: Array(matches.prefix(query.limit)), hasMore: matches.count > query.limit)
+    }
+
+    /// Every match of a query, whatever its limit.
+    public func matches(of query: PointQuery) -> [FoundPoint] {
+      found.filter { found in
+        if let radius = query.proximity?.radiusMetres, (found.distanceMetres ?? 0) > radius { return false }
+        if let box = query.box, !box.contains(found.point.place.coordinate) { return false }
+        if !query.categories.isEmpty {
+          guard let category = found.point.place.category, query.categories.contains(category) else { return false }
+        }
+        guard let after = query.after else { return true }
+        guard query.proximity != nil else { return found.point.id > after.id }
+        return (found.distanceMetres ?? 0, found.point.id) > (after.distanceMetres, after.id)
+      }
+    }
+  }
+}

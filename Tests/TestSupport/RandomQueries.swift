@@ -1,0 +1,114 @@
+public import Geo
+public import Points
+
+/// Queries of every kind over some places, drawn with a seed.
+///
+/// They come in groups of one centre, so that a reference need sort once a group. Centres are near places, at the poles,
+/// by the antimeridian and out at sea; radii and boxes from a doorstep to the whole Earth; and half of the queries go on
+/// from somewhere in the middle of their answer.
+public struct RandomQueries {
+  private var generator: SeededGenerator
+  private let coordinates: [Coordinate]
+  private let categories: [String]
+
+  /// Makes a source of queries over places, of which there must be one at least.
+  public init(over points: [PointOfInterest], seed: UInt64) {
+    generator = SeededGenerator(seed: seed)
+    coordinates = points.map(\.place.coordinate)
+    categories = Set(points.compactMap(\.place.category)).sorted() + ["no such category"]
+  }
+
+  /// A centre, or `nil` for queries by id.
+  public mutating func center() throws -> Coordinate? {
+    let place = coordinates[Int.random(in: coordinates.indices, using: &generator)]
+    switch Int.random(in: 0..<8, using: &generator) {
+    case 0: return nil
+    case 1: return place
+    case 2, 3: return try moved(place, byDegrees: pow10(in: -5...0))
+    case 4: return try Coordinate(latitude: chance(2) ? 90 : -90, longitude: .random(in: -180...180, using: &generator))
+    case 5:
+      return try Coordinate(
+        latitude: place.latitude,
+        longitude: chance(2) ? 180 : -180 + pow10(in: -9...0)
+      )
+    case 6:
+      // The antipodes of a place, where geodesics in all directions are about as long.
+      let opposite = place.longitude > 0 ? place.longitude - 180 : place.longitude + 180
+      return try moved(try Coordinate(latitude: -place.latitude, longitude: opposite), byDegrees: pow10(in: -6...0.5))
+    default:
+      return try Coordinate(
+        latitude: .random(in: -90...90, using: &generator),
+        longitude: .random(in: -180...180, using: &generator)
+      )
+    }
+  }
+
+  /// A query with this centre, or by id when there is none.
+  ///
+  /// - Parameter ordered: the places in the order of queries with this centre; where the query goes on from is found
+  ///   there.
+  public mutating func query(center: Coordinate?, ordered: BruteForce.Ordered) throws -> PointQuery {
+    var query = PointQuery(limit: [1, 2, 7, 20, 100, 1000][Int.random(in: 0..<6, using: &generator)])
+    if let center {
+      let radius: Double? = chance(2) ? nil : chance(8) ? 0 : chance(6) ? 2.1e7 : pow10(in: 0...7.3)
+      query.proximity = .init(center: center, radiusMetres: radius)
+    }
+    if chance(3) { query.box = try box(around: center) }
+    if chance(3) {
+      for _ in 0..<Int.random(in: 1...3, using: &generator) {
+        query.categories.insert(categories[Int.random(in: categories.indices, using: &generator)])
+      }
+    }
+    if chance(2) {
+      let matches = ordered.matches(of: query)
+      if let found = matches.randomElement(using: &generator) {
+        query.after = .init(distanceMetres: found.distanceMetres ?? 0, id: found.point.id)
+        // The radius may be just the distance of a place, which is then within it.
+        if chance(4), let center, let edge = matches.randomElement(using: &generator)?.distanceMetres {
+          query.proximity = .init(center: center, radiusMetres: edge)
+        }
+      }
+    }
+    return query
+  }
+
+  private mutating func chance(_ oneIn: Int) -> Bool {
+    Int.random(in: 0..<oneIn, using: &generator) == 0
+  }
+
+  /// A number whose magnitude is drawn evenly.
+  private mutating func pow10(in exponents: ClosedRange<Double>) -> Double {
+    var exponent = Double.random(in: exponents, using: &generator)
+    var power = 1.0
+    while exponent >= 1 {
+      power *= 10
+      exponent -= 1
+    }
+    while exponent < 0 {
+      power /= 10
+      exponent += 1
+    }
+    return power * (1 + 9 * exponent * exponent)
+  }
+
+  private mutating func moved(_ coordinate: Coordinate, byDegrees degrees: Double) throws -> Coordinate {
+    try Coordinate(
+      latitude: min(90, max(-90, coordinate.latitude + degrees * .random(in: -1...1, using: &generator))),
+      longitude: min(180, max(-180, coordinate.longitude + degrees * .random(in: -1...1, using: &generator)))
+    )
+  }
+
+  private mutating func box(around center: Coordinate?) throws -> BoundingBox {
+    let near = try center ?? moved(coordinates[Int.random(in: coordinates.indices, using: &generator)], byDegrees: 1)
+    let (height, width) = (pow10(in: -4...2), pow10(in: -4...2))
+    let south = max(-90, near.latitude - height * .random(in: 0...1, using: &generator))
+    let west = near.longitude - width * .random(in: 0...1, using: &generator)
+    let east = west + min(width, 359)
+    return try BoundingBox(
+      west: chance(20) ? -180 : west < -180 ? max(-180, west + 360) : west,
+      south: south,
+      east: chance(20) ? 180 : east > 180 ? max(-180, east - 360) : east,
+      north: min(90, south + height)
+    )
+  }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import Synchronization
+
+/// A PostgreSQL server of the tests' own, in a directory that is gone when the test process is, however that ends.
+public final class TemporaryServer: Sendable {
+  /// How a server is stopped.
+  public enum StopMode: String, Sendable {
+    /// At once, with a message to its clients.
+    case fast
+    /// At once, as after a crash.
+    case immediate
+  }
+
+  /// The role that owns everything; it needs no password.
+  public static let superuser = "postgres"
+
+  private static let template = "waymark_template"
+
+  /// Its TCP port on 127.0.0.1.
+  public let port: Int
+
+  /// Where it lives, its Unix socket included.
+  public let directory: String
+
+  private let tools: PostgresTools
+  private let databasesMade = Mutex(0)
+  /// The directory goes, and the server with it, when this is closed; the kernel does that when the process ends.
+  private let lifeline: FileHandle
+
+  /// The server that the tests of this process share. Its databases are their own.
+  public static var shared: TemporaryServer {
+    get async throws { try await SharedServer.instance.server() }
+  }
+
+  /// Starts a server of a test's own, to be stopped and started again.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public static func start() async throws -> TemporaryServer {
+    let tools = try PostgresTools()
+    let directory = try await tools.run("/bin/mktemp", ["-d", "/tmp/waymark-postgres.XXXXXX"])
+    let server = TemporaryServer(
+      tools: tools,
+      directory: directory,
+      port: try freePort(),
+      lifeline: try await tools.guardServer(in: directory)
+    )
+    try await tools.run(
+      tools.path("initdb"),
+      ["-D", server.data, "-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"]
+    )
+    try await server.start()
+    try await server.psql(database: "postgres", "CREATE DATABASE \(template)")
+    try await server.psql(database: template, "CREATE EXTENSION postgis")
+    return server
+  }
+
+  private init(tools: PostgresTools, directory: String, port: Int, lifeline: FileHandle) {
+    self.tools = tools
+    self.directory = directory
+    self.port = port
+    self.lifeline = lifeline
+  }
+
+  deinit {
+    try? lifeline.close()
+  }
+
+  private var data: String { directory + "/data" }
+
+  /// Makes a database with PostGIS in it.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public func makeDatabase() async throws -> TemporaryDatabase {
+    let number = databasesMade.withLock { count in
+      count += 1
+      return count
+    }
+    let database = TemporaryDatabase(server: self, name: "test_\(number)")
+    try await psql(database: "postgres", "CREATE DATABASE \(database.name) TEMPLATE \(Self.template)")
+    return database
+  }
+
+  // MARK: Its life
+
+  /// Starts the server after it was stopped, on the same port.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public func start() async throws {
+    let settings = [
+      "listen_addresses=127.0.0.1", "port=\(port)", "unix_socket_directories=\(directory)", "max_connections=200",
+      "fsync=off", "full_page_writes=off", "shared_buffers=128MB", "max_wal_size=2GB", "autovacuum=off",
+    ]
+    let options = settings.map { "-c \($0)" }.joined(separator: " ")
+    try await tools.runWithoutInheritance(
+      tools.path("pg_ctl"),
+      ["-D", data, "-l", directory + "/log", "-o", options, "-w", "-s", "start"]
+    )
+  }
+
+  /// Stops the server, and returns when it is gone.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public func stop(_ mode: StopMode) async throws {
+    try await tools.run(tools.path("pg_ctl"), ["-D", data, "-m", mode.rawValue, "-w", "-s", "stop"])
+  }
+
+  /// Sends a signal, for example `STOP` or `CONT`, to the server and everything it has started.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public func signal(_ name: String) async throws {
+    let script = #"pid=$(head -1 "$1/postmaster.pid"); kill -"$2" "$pid" $(ps -o pid= --ppid "$pid")"#
+    try await tools.run("/bin/sh", ["-c", script, "sh", data, name])
+  }
+
+  /// Runs SQL with `psql`, as one transaction where it is several statements.
+  ///
+  /// - Returns: the rows, one a line, the columns separated by `|`.
+  /// - Throws: ``TemporaryServerError`` with what `psql` says.
+  @discardableResult
+  public func psql(database: String, _ sql: String) async throws -> String {
+    try await tools.run(
+      tools.path("psql"),
+      [
+        "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", directory, "-p", String(port), "-U", Self.superuser,
+        "-d", database, "-c", sql,
+      ]
+    )
+  }
+
+  private static func freePort() throws -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(descriptor, address, length) == 0 ? getsockname(descriptor, address, &length) : -1
+      }
+    }
+    guard status == 0 else { throw TemporaryServerError(description: "there is no free port on 127.0.0.1") }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+}
+
+/// Why there is no server for a test, or it didn't do what it was told.
+public struct TemporaryServerError: Error, CustomStringConvertible {
+  /// What went wrong, in the words of the tool that failed.
+  public let description: String
+}
+
+/// Starts the shared server for whoever comes first.
+private actor SharedServer {
+  static let instance = SharedServer()
+
+  private var starting: Task<TemporaryServer, any Error>?
+
+  func server() async throws -> TemporaryServer {
+    let task = starting ?? Task { try await TemporaryServer.start() }
+    starting = task
+    return try await task.value
+  }
+}

@@ -1,0 +1,106 @@
+import ArgumentParser
+import HTTPServer
+import Logging
+import Testing
+
+@testable import waymark
+
+@Suite struct ConfigurationTests {
+  @Test func withoutSettingsTheSampleIsServedFromMemoryOnLoopback() throws {
+    let configuration = try ServeConfiguration(Settings(environment: [:]))
+
+    #expect(configuration.http.host == "127.0.0.1")
+    #expect(configuration.http.port == 8080)
+    #expect(configuration.store == .memory(dataFiles: []))
+    #expect(configuration.analytics == .log)
+    #expect(!configuration.isUnitTesting)
+  }
+
+  @Test func aFlagWinsOverTheEnvironment() throws {
+    let settings = Settings(flags: ["HTTP_PORT": "9"], environment: ["HTTP_PORT": "7", "HTTP_HOST": "0.0.0.0"])
+
+    let configuration = try ServeConfiguration(settings)
+
+    #expect(configuration.http.port == 9)
+    #expect(configuration.http.host == "0.0.0.0")
+  }
+
+  @Test func aDatabaseMeansPostgresUnlessMemoryIsAskedFor() throws {
+    let environment = ["DATABASE_URL": "postgresql://db/places", "DATABASE_POOL_SIZE": "3", "MIGRATIONS_PATH": "/m"]
+
+    let implied = try ServeConfiguration(Settings(environment: environment))
+    let overridden = try ServeConfiguration(
+      Settings(flags: ["POINT_STORE": "memory", "DATA_FILE": "a.csv, b.csv"], environment: environment))
+
+    guard case .postgres(let database) = implied.store else {
+      Issue.record("expected PostgreSQL, got \(implied.store)")
+      return
+    }
+    #expect(database.poolSize == 3)
+    #expect(database.statementTimeout == .seconds(5))
+    #expect(database.migrationsPath == "/m")
+    #expect(overridden.store == .memory(dataFiles: ["a.csv", "b.csv"]))
+  }
+
+  @Test(arguments: ["1", "true", "YES"])
+  func unitTestingReachesNothingOutside(value: String) throws {
+    let configuration = try ServeConfiguration(
+      Settings(environment: ["IS_UNIT_TESTING": value, "DATABASE_URL": "postgresql://db/places", "ANALYTICS": "log"]))
+
+    #expect(configuration.isUnitTesting)
+    #expect(configuration.store == .memory(dataFiles: []))
+    #expect(configuration.analytics == .off)
+  }
+
+  @Test(arguments: [
+    ("HTTP_PORT", "http", "must be a whole number from 0 to 65535"),
+    ("HTTP_PORT", "65536", "must be a whole number from 0 to 65535"),
+    ("HTTP_PORT", "-1", "must be a whole number from 0 to 65535"),
+    ("POINT_STORE", "redis", "must be one of memory, postgres"),
+    ("ANALYTICS", "postgres", "must be one of off, log"),
+    ("IS_UNIT_TESTING", "maybe", "must be 1, true, yes, 0, false or no"),
+    ("DRAIN_TIMEOUT_MS", "0", "must be a whole number from 1 to 3600000"),
+    ("HTTP_MAX_CONNECTIONS", "1e3", "must be a whole number from 1 to 1000000"),
+  ])
+  func aBadValueIsNamedWithItsVariableAndWhatItMayBe(variable: String, value: String, expectation: String) {
+    let error = #expect(throws: ConfigurationError.self) {
+      try ServeConfiguration(Settings(environment: [variable: value]))
+    }
+
+    #expect(error?.description == "\(variable)='\(value)': \(expectation)")
+  }
+
+  @Test func postgresWithoutAnAddressSaysWhatIsMissing() {
+    let error = #expect(throws: ConfigurationError.self) {
+      try ServeConfiguration(Settings(environment: ["POINT_STORE": "postgres"]))
+    }
+
+    #expect(error?.variable == "DATABASE_URL")
+  }
+
+  @Test func migrationsAreFoundBesideThePackageThatTheProgramWasBuiltIn() {
+    let files: Set = ["/src/waymark/Package.swift", "/src/waymark/Migrations"]
+
+    let built = DatabaseConfiguration.migrationsBesidePackage(
+      executable: "/src/waymark/.build/release/waymark", fileExists: files.contains)
+    let installed = DatabaseConfiguration.migrationsBesidePackage(
+      executable: "/usr/bin/waymark", fileExists: files.contains)
+
+    #expect(built == "/src/waymark/Migrations")
+    #expect(installed == "/usr/share/waymark/Migrations")
+  }
+
+  @Test func theLogIsTextOnATerminalAndElseJSON() throws {
+    #expect(try LogConfiguration(Settings(environment: [:]), isTerminal: true).format == .text)
+    #expect(try LogConfiguration(Settings(environment: [:]), isTerminal: false).format == .json)
+    #expect(try LogConfiguration(Settings(environment: ["LOG_LEVEL": "debug"]), isTerminal: true).level == .debug)
+  }
+
+  @Test func everyOptionIsAVariableOfTheSameName() throws {
+    let options = try ServeOptions.parse([
+      "--http-port", "1", "--database-statement-timeout-ms", "2", "--data-file", "x",
+    ])
+
+    #expect(options.flags == ["HTTP_PORT": "1", "DATABASE_STATEMENT_TIMEOUT_MS": "2", "DATA_FILE": "x"])
+  }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Logging
+import Points
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import waymark
+
+@Suite struct LineLogHandlerTests {
+  private let time = FixedClock(Timestamp(microsecondsSinceEpoch: 1_700_000_000_250_000))
+
+  @Test func aTextLineHasTheTimeTheLevelTheMessageAndSortedMetadata() {
+    let line = written(.text) { $0.warning("it rains", metadata: ["b": "two words", "a": "1"]) }
+
+    #expect(line == "2023-11-14T22:13:20.25Z warning it rains a=1 b=\"two words\"\n")
+  }
+
+  @Test func aJSONLineIsOneObject() throws {
+    let line = written(.json) { $0.error("it \"pours\"", metadata: ["request-id": "r1", "level": "spoofed"]) }
+
+    let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String]
+    #expect(
+      object == [
+        "time": "2023-11-14T22:13:20.25Z", "level": "error", "message": "it \"pours\"", "request-id": "r1",
+      ])
+  }
+
+  @Test(arguments: [LineLogHandler.Format.text, .json])
+  func nothingInAMessageSplitsALine(format: LineLogHandler.Format) {
+    let line = written(format) { $0.info("a\nb\u{1B}[31m", metadata: ["k": "c\r\nd"]) }
+
+    #expect(line.filter { $0 == "\n" || $0 == "\r\n" }.count == 1)
+    #expect(!line.unicodeScalars.dropLast().contains { $0.value < 0x20 })
+  }
+
+  @Test func lessImportantLinesAreLeftOut() {
+    #expect(written(.text) { $0.debug("quiet") } == "")
+  }
+
+  private func written(_ format: LineLogHandler.Format, _ body: (Logger) -> Void) -> String {
+    let bytes = Mutex<[UInt8]>([])
+    let logger = Logger(label: "test") { _ in
+      LineLogHandler(format: format, level: .info, clock: time) { line in bytes.withLock { $0 += line } }
+    }
+    body(logger)
+    return bytes.withLock { String(decoding: $0, as: UTF8.self) }
+  }
+}
