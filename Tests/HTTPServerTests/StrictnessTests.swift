@@ -103,6 +103,21 @@ import Testing
     }
   }
 
+  @Test func whatFollowsARequestForAnotherProtocolIsThrownAway() async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      try await connection.send(
+        "GET /1 HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n"
+          + String(repeating: "GET /2 HTTP/1.1\r\nHost: a\r\n\r\n", count: 10_000)
+      )
+      let response = try await connection.response()
+      let rest = try await connection.rest()
+
+      #expect(response.text == "/1")
+      #expect(response["connection"] == "close")
+      #expect(rest.isEmpty)
+    }
+  }
+
   @Test func emptyLinesBetweenRequestsAreIgnored() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       try await connection.send("\r\nGET /1 HTTP/1.1\r\nHost: a\r\n\r\n\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n")

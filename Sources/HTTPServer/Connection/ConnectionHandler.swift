@@ -20,6 +20,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// From how many bytes on an answer is handed to the socket without waiting for more.
   static let flushThreshold = 64 * 1024
 
+  /// How much memory an idle connection keeps for its next answer.
+  static let keptCapacity = 8 * 1024
+
   /// How long an idle connection is kept when the server drains, for the request that may be on its way.
   static let lastCall = TimeAmount.milliseconds(100)
 
