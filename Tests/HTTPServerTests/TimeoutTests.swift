@@ -155,6 +155,41 @@ import Testing
     }
   }
 
+  @Test(arguments: [1, 3]) func slowReaderThatEndedItsSendingGetsAllOfItsAnswers(count: Int) async throws {
+    let length = 8 * 1024 * 1024
+    let responder = ClosureResponder { _ in
+      HTTPResponse(contentType: "text/plain", bytes: ByteBuffer(repeating: 97, count: length))
+    }
+    try await withServer(responder) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port, receiveBufferBytes: 32 * 1024)
+      try await connection.send(String(repeating: "GET / HTTP/1.1\r\nHost: test\r\n\r\n", count: count))
+      connection.shutdownSending()
+      try await Task.sleep(for: Self.short)
+      let received = try await connection.rest()
+
+      #expect(received.count > count * length)
+    }
+  }
+
+  @Test func slowReaderGetsAllOfItsAnswerThoughTheServerDrains() async throws {
+    let length = 8 * 1024 * 1024
+    let responder = ClosureResponder { _ in
+      HTTPResponse(contentType: "text/plain", bytes: ByteBuffer(repeating: 97, count: length))
+    }
+    try await withServer(responder) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port, receiveBufferBytes: 32 * 1024)
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      let first = try await connection.some()
+      async let ended: Void = server.shutdown(gracePeriod: .seconds(30))
+      try await Task.sleep(for: Self.short * 2)
+      let rest = try await connection.rest()
+      connection.shutdownSending()
+      await ended
+
+      #expect(first.count + rest.count > length)
+    }
+  }
+
   @Test func clientThatNeverClosesIsLeftAfterTheLastAnswer() async throws {
     try await withServer(ClosureResponder.path, configure: { $0.timeouts.linger = Self.short }) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
