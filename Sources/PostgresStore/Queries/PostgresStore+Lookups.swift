@@ -32,12 +32,15 @@ extension PostgresStore {
     """
   )
 
+  /// The place of that id, or `nil`.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     let result = try await read(Self.byID, Parameters { $0.add(id) })
     guard let row = result.rows.first else { return nil }
     return try row.point()
   }
 
+  /// The place with the least shuffle key that is not below the pivot, or else that with the least of all; the key is
+  /// PostgreSQL's hash of the id.
   public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     let found = try await point(shuffleKeyNotBelow: pivot)
     return if found == nil, pivot > 0 { try await point(shuffleKeyNotBelow: 0) } else { found }
@@ -51,6 +54,7 @@ extension PostgresStore {
     return try row.point()
   }
 
+  /// How many places each category has, the most frequent first; reads the index of categories once.
   public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
     var counts: [CategoryCount] = []
     for row in try await read(Self.categoryCounts, Parameters()).rows {
