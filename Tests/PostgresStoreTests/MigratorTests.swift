@@ -13,7 +13,9 @@ import Testing
   }
 
   private func tables(_ database: TemporaryDatabase) async throws -> String {
-    try await database.run("SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relname IN ('one', 'two')")
+    try await database.run(
+      "SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relname IN ('one', 'two')"
+    )
   }
 
   @Test func theProjectsOwnMigrationsAreRunOnceAndMakeTheStoreReady() async throws {
@@ -121,7 +123,8 @@ import Testing
     let database = try await TemporaryDatabase.make()
     let role = "plain_\(database.name)"
     try await database.run(
-      "DROP EXTENSION postgis; CREATE ROLE \(role) LOGIN; GRANT CREATE ON SCHEMA public TO \(role)")
+      "DROP EXTENSION postgis; CREATE ROLE \(role) LOGIN; GRANT CREATE ON SCHEMA public TO \(role)"
+    )
     let url = "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
 
@@ -135,7 +138,9 @@ import Testing
   @Test func aStoreOnAnEmptyDatabaseNamesTheCommandThatMendsIt() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try PostgresStore(
-      configuration: try PostgresConfiguration(url: database.url), migrations: [Self.first])
+      configuration: try PostgresConfiguration(url: database.url),
+      migrations: [Self.first]
+    )
 
     let readiness = await #expect(throws: PointStoreError.self) { try await store.checkReadiness() }
     let query = await #expect(throws: PointStoreError.self) { try await store.page(matching: PointQuery()) }
@@ -153,7 +158,9 @@ import Testing
     let database = try await TemporaryDatabase.make()
     _ = try await migrator(database, [Self.first]).migrate()
     let store = try PostgresStore(
-      configuration: try PostgresConfiguration(url: database.url), migrations: [Self.first, Self.second])
+      configuration: try PostgresConfiguration(url: database.url),
+      migrations: [Self.first, Self.second]
+    )
 
     let error = await #expect(throws: PointStoreError.self) { try await store.checkReadiness() }
 

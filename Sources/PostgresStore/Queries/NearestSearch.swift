@@ -35,8 +35,8 @@ struct NearestSearch {
   /// A page that goes on within so many times its own length from the start is cut from the start.
   static let shallowPages = 8
 
-  /// How many boxes cover a ring: each costs a look-up, and the more there are, the less they cover beside the ring.
-  static let sectors = 128
+  /// How many boxes cover a ring at most: each costs a look-up, and the more there are, the less they cover beside it.
+  static let maximumSectors = 128
 
   /// The first ring is the distance that was reached, divided by this, wide.
   static let ringsWithinReach = 256.0
@@ -124,7 +124,10 @@ struct NearestSearch {
   ) async throws(PointStoreError) -> Batch {
     let outerChord = Geodesic.greatestChordMetres(distanceMetres: reach) + SpatialBox.slackMetres
     let chords = min(leastChord, outerChord)...outerChord
-    let cover = RingCover(around: center, chords: chords).boxes(sectors: Self.sectors, within: filter.region)
+    let cover = RingCover(around: center, chords: chords).boxes(
+      atMost: Self.maximumSectors,
+      within: filter.region
+    )
     var count = 2 * wanted + 32
     while true {
       let result = try await store.read(

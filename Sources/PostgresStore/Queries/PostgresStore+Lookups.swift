@@ -10,7 +10,7 @@ extension PostgresStore {
     """
   )
 
-  private static let shuffledAtOrAfter = Statement(
+  static let shuffledAtOrAfter = Statement(
     "shuffled",
     """
     SELECT \(PointColumns.all)
@@ -21,7 +21,7 @@ extension PostgresStore {
     """
   )
 
-  private static let categoryCounts = Statement(
+  static let categoryCounts = Statement(
     "categories",
     """
     SELECT category, count(*)

@@ -55,8 +55,13 @@ struct RingCover {
     offsets = least...max(least, greatest)
   }
 
-  /// The boxes of so many sectors, those left out that have nothing of the region.
-  func boxes(sectors: Int, within region: SpatialBox?) -> [SpatialBox] {
+  /// The boxes of the ring's sectors, those left out that have nothing of the region.
+  ///
+  /// - Parameter count: how many there may be. There are no more than make them as long as they are wide, for where a ring
+  ///   is all but a disc its sectors' boxes would lie on top of each other.
+  func boxes(atMost count: Int, within region: SpatialBox?) -> [SpatialBox] {
+    let widths = offsets.upperBound - offsets.lowerBound + SpatialBox.slackMetres
+    let sectors = max(1, min(count, Int(2 * .pi * offsets.lowerBound / widths)))
     let width = 2 * Double.pi / Double(sectors)
     return (0..<sectors).compactMap { sector in
       let box = box(ofSector: Double(sector) * width...Double(sector + 1) * width)
