@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// Distances along the surface of the WGS 84 ellipsoid.
 public enum Geodesic {
   /// The length of the shortest path between two coordinates, in metres.
@@ -64,58 +56,4 @@ public enum Geodesic {
     // The arc's sine, inverted.
     return chordSquared.squareRoot() * (1 + angle * (1.0 / 6 + angle * (3.0 / 40 + angle * (5.0 / 112))))
   }
-}
-
-// MARK: Bounds
-
-extension Geodesic {
-  /// More than what rounding and the short-chord formula add to or take from a distance, metres.
-  private static let slackMetres = 0.001
-
-  /// The least and the greatest radius of curvature that the ellipsoid has anywhere in any direction, metres.
-  private static let leastRadius =
-    WGS84.polarRadius * WGS84.polarRadius / WGS84.equatorialRadius
-  private static let greatestRadius =
-    WGS84.equatorialRadius * WGS84.equatorialRadius / WGS84.polarRadius
-
-  /// No two places are farther apart than this many metres; the poles are less than 0.1 mm nearer.
-  public static let greatestDistanceMetres = 20_003_931.459
-
-  /// A distance that two places with this chord between them are never nearer than, metres.
-  ///
-  /// The ellipsoid is the intersection of balls of its greatest radius of curvature (Blaschke's rolling theorem), and so
-  /// holds the body that the arc of that radius sweeps about the chord; no way around that body is shorter than the arc.
-  public static func leastDistanceMetres(chordMetres chord: Double) -> Double {
-    let ratio = chord / (2 * greatestRadius)
-    return 2 * greatestRadius * asin(min(1, ratio)) - slackMetres
-  }
-
-  /// A distance that two places with this chord between them are never farther than, metres.
-  ///
-  /// Nowhere does a geodesic bend more than a circle of the least radius of curvature, so that its ends are no nearer to
-  /// each other than those of an arc of that circle as long (Schur's comparison theorem), up to half of the circle. The
-  /// longest geodesic is 101 km longer than that half, and the chord of so much is left to the poles' distance.
-  public static func greatestDistanceMetres(chordMetres chord: Double) -> Double {
-    if chord >= 2 * leastRadius - longestBeyondHalfCircle { return greatestDistanceMetres + slackMetres }
-    return 2 * leastRadius * asin(chord / (2 * leastRadius)) + slackMetres
-  }
-
-  /// A chord that two places at this distance never exceed, metres: ``leastDistanceMetres(chordMetres:)``, inverted.
-  public static func greatestChordMetres(distanceMetres distance: Double) -> Double {
-    let angle = (distance + slackMetres) / (2 * greatestRadius)
-    return angle < .pi / 2 ? 2 * greatestRadius * sin(angle) : 2 * greatestRadius
-  }
-
-  /// A chord that two places at this distance never fall short of, metres: ``greatestDistanceMetres(chordMetres:)``,
-  /// inverted.
-  public static func leastChordMetres(distanceMetres distance: Double) -> Double {
-    let angle = (distance - slackMetres) / (2 * leastRadius)
-    if angle <= 0 { return 0 }
-    return min(
-      angle < .pi / 2 ? 2 * leastRadius * sin(angle) : .infinity,
-      2 * leastRadius - longestBeyondHalfCircle
-    )
-  }
-
-  private static let longestBeyondHalfCircle = 101_000.0
 }

@@ -57,17 +57,17 @@ struct CandidateHeap: ~Copyable {
     return true
   }
 
-  /// The candidates in order. The heap is empty afterwards.
-  mutating func removeAllSorted() -> [Candidate] {
-    var end = count
-    while end > 1 {
-      end -= 1
-      let displaced = candidates[end]
-      candidates[end] = candidates[0]
-      sink(displaced, within: end)
-    }
+  /// The candidates in no order. The heap is empty afterwards.
+  mutating func removeAll() -> [Candidate] {
     defer { count = 0 }
     return Array(UnsafeBufferPointer(start: candidates, count: count))
+  }
+
+  /// The candidates in order. The heap is empty afterwards.
+  mutating func removeAllSorted() -> [Candidate] {
+    var candidates = removeAll()
+    candidates.sort { $0 < $1 }
+    return candidates
   }
 
   private mutating func rise(_ candidate: Candidate, from start: Int) {

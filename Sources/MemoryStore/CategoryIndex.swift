@@ -2,9 +2,6 @@ import Geo
 import Points
 
 /// The places of each category in a ``Segment``: in the order of a tree of their own, and by id.
-///
-/// A category's places keep the order that they have in the tree over all places, which is good enough for its own tree
-/// and needs no sorting.
 struct CategoryIndex: Sendable {
   /// The categories; a category's number is its position.
   let names: [String]
@@ -17,7 +14,7 @@ struct CategoryIndex: Sendable {
   private let space: Memory<SpaceBounds>
   private let geographic: Memory<GeographicBounds>
 
-  /// Makes the index. In the order of n.
+  /// Makes the index. In the order of n log n.
   init(
     numbers: TextNumbers,
     records: PlaceRecords,
@@ -27,7 +24,10 @@ struct CategoryIndex: Sendable {
     names = numbers.texts
     self.numbers = numbers
     var starts = ContiguousArray(repeating: 0, count: numbers.texts.count + 1)
-    for record in records.all where record.category != PlaceRecord.none { starts[Int(record.category) + 1] += 1 }
+    for slot in 0..<records.count {
+      let category = records.category(at: slot)
+      if category != PlaceRecord.none { starts[Int(category) + 1] += 1 }
+    }
     var nodeStarts: ContiguousArray = [0]
     for category in numbers.texts.indices {
       nodeStarts.append(nodeStarts[category] + PackedTree.nodeCount(places: starts[category + 1]))
@@ -35,7 +35,11 @@ struct CategoryIndex: Sendable {
     }
     placeStarts = starts
     self.nodeStarts = nodeStarts
-    slots = Self.grouped(0..<UInt32(records.all.count), by: records, starts: starts)
+    slots = Self.inSpatialOrder(
+      Self.grouped(0..<UInt32(records.count), by: records, starts: starts),
+      starts: starts,
+      columns: columns
+    )
     idOrder = Self.grouped(UnsafeBufferPointer(start: order.pointer, count: order.count), by: records, starts: starts)
     var nodes = NodeBounds()
     for category in numbers.texts.indices {
@@ -72,6 +76,26 @@ struct CategoryIndex: Sendable {
     .init(start: idOrder.pointer + placeStarts[category], count: count(of: category))
   }
 
+  /// The slots with those of each category in the order that its tree wants.
+  private static func inSpatialOrder(
+    _ slots: Memory<UInt32>,
+    starts: ContiguousArray<Int>,
+    columns: SegmentColumns
+  ) -> Memory<UInt32> {
+    var items: ContiguousArray<SpatialOrder.Item> = []
+    items.reserveCapacity(slots.count)
+    for position in 0..<slots.count {
+      let index = slots.pointer[position]
+      let slot = Int(index)
+      items.append(.init(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot], index: index))
+    }
+    items.withUnsafeMutableBufferPointer { items in
+      for (start, end) in zip(starts, starts.dropFirst()) { SpatialOrder.sort(.init(rebasing: items[start..<end])) }
+    }
+    return Memory(items.lazy.map(\.index))
+  }
+
+  /// The slots in their order, but those of each category together.
   private static func grouped(
     _ order: some Sequence<UInt32>,
     by records: PlaceRecords,
@@ -80,7 +104,7 @@ struct CategoryIndex: Sendable {
     var next = starts
     return Memory(count: starts[starts.count - 1]) { memory in
       for slot in order {
-        let category = records[Int(slot)].category
+        let category = records.category(at: Int(slot))
         guard category != PlaceRecord.none else { continue }
         (memory + next[Int(category)]).initialize(to: slot)
         next[Int(category)] += 1

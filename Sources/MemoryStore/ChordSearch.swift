@@ -20,8 +20,11 @@ struct ChordSearch: ~Copyable {
     heap = CandidateHeap(capacity: capacity)
   }
 
-  /// The matches found, in order, with the squares of their chords for distances. The search is over afterwards.
-  mutating func removeAllSorted() -> [Candidate] { heap.removeAllSorted() }
+  /// A chord's square that no match left out falls below, infinite when none was.
+  var chordSquaredOfOthers: Double { heap.isFull ? heap.last.distance : .infinity }
+
+  /// The matches found, in no order, with the squares of their chords for distances. The search is over afterwards.
+  mutating func removeAll() -> [Candidate] { heap.removeAll() }
 }
 
 extension ChordSearch: TreeVisitor {
@@ -61,11 +64,16 @@ extension ChordSearch: TreeVisitor {
     let id = source.columns.ids[slot]
     if !proximity.surelyTakes(chordSquared: chordSquared) {
       let distance = Geodesic.distanceMetres(
-        from: proximity.center, at: proximity.position, to: source.columns.coordinates[slot], at: end)
+        from: proximity.center,
+        at: proximity.position,
+        to: source.columns.coordinates[slot],
+        at: end
+      )
       guard proximity.takes(distance: distance, id: id) else { return }
     }
     heap.offer(
-      Candidate(distance: chordSquared, id: id, part: source.part, slot: UInt32(truncatingIfNeeded: slot)))
+      Candidate(distance: chordSquared, id: id, part: source.part, slot: UInt32(truncatingIfNeeded: slot))
+    )
     if heap.isFull { outerChordSquared = min(outerChordSquared, heap.last.distance) }
   }
 }

@@ -19,7 +19,11 @@ struct ExactText: Hashable, Sendable {
 extension String {
   /// Whether both are the same UTF-8.
   func hasSameBytes(as other: String) -> Bool {
-    utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+    guard utf8.count == other.utf8.count else { return false }
+    let isSame = utf8.withContiguousStorageIfAvailable { left in
+      other.utf8.withContiguousStorageIfAvailable { right in left.elementsEqual(right) }
+    }
+    return isSame.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
   }
 
   /// Adds the UTF-8 to a hash, with an end that no text has.

@@ -3,13 +3,14 @@ import Points
 
 /// A search for the first few matches by distance, then id, that measures whatever may be among them.
 ///
-/// A node is left out when the chord to it, or for a far node the geodesic to a place in it, proves that nothing in it
-/// can be among the first; what is left is decided by the geodesic itself, so that the answer is exact.
+/// Nodes and places are left out when their chords, or for far ones estimates of the geodesics, prove that they cannot be
+/// among the first; what is left is decided by the geodesic itself, so that the answer is exact.
 struct GeodesicSearch: ~Copyable {
   private let proximity: ProximityFilter
   private let box: BoxFilter?
 
-  /// Places with a greater chord are too far.
+  /// Places at a greater distance or with a greater chord are too far.
+  private var outerDistance: Double
   private var outerChordSquared: Double
 
   private var heap: CandidateHeap
@@ -25,7 +26,8 @@ struct GeodesicSearch: ~Copyable {
   init(proximity: ProximityFilter, box: BoxFilter?, capacity: Int, bound: Double) {
     self.proximity = proximity
     self.box = box
-    outerChordSquared = min(proximity.outerChordSquared, ProximityFilter.chordSquared(reaching: bound))
+    outerDistance = min(proximity.radius, bound)
+    outerChordSquared = ProximityFilter.chordSquared(reaching: outerDistance)
     heap = CandidateHeap(capacity: capacity)
   }
 
@@ -62,6 +64,7 @@ extension GeodesicSearch: TreeVisitor {
     let end = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
     let chordSquared = proximity.position.chordSquared(to: end)
     guard chordSquared <= outerChordSquared, chordSquared >= proximity.innerChordSquared else { return }
+    if chordSquared > Self.farChordSquared, !mayBeWanted(at: end) { return }
     measure(slot, at: end, in: source)
   }
 
@@ -75,48 +78,54 @@ extension GeodesicSearch: TreeVisitor {
     guard proximity.takes(distance: distance, id: id) else { return }
     let candidate = Candidate(distance: distance, id: id, part: source.part, slot: UInt32(truncatingIfNeeded: slot))
     guard heap.offer(candidate), heap.isFull else { return }
-    outerChordSquared = min(outerChordSquared, ProximityFilter.chordSquared(reaching: heap.last.distance))
+    outerDistance = min(outerDistance, heap.last.distance)
+    outerChordSquared = ProximityFilter.chordSquared(reaching: outerDistance)
   }
 
   private mutating func distance(to slot: Int, at end: EarthCentred, in source: TreeSource) -> Double {
     if end == measuredPosition, source.columns.coordinates[slot] == measured { return measuredDistance }
     let coordinate = source.columns.coordinates[slot]
     measuredDistance = Geodesic.distanceMetres(
-      from: proximity.center, at: proximity.position, to: coordinate, at: end)
+      from: proximity.center,
+      at: proximity.position,
+      to: coordinate,
+      at: end
+    )
     measuredPosition = end
     measured = coordinate
     return measuredDistance
   }
 }
 
-// MARK: Far nodes
+// MARK: Far nodes and places
 
 extension GeodesicSearch {
   /// From this chord on, the spread of the geodesics that belong to a chord is worth narrowing down: 500 km.
   private static let farChordSquared = 500_000.0 * 500_000
 
   /// The key of a node so far away that geodesics to its places may differ from each other more by their direction than
-  /// by their chord; `nil` where the geodesic to one of its places proves that none is wanted.
+  /// by their chord; `nil` where the distance of one of its places proves that none is wanted.
   ///
   /// What is near a place is no nearer and no farther than it by more than the way between them.
-  private mutating func farKey(
-    _ bounds: SpaceBounds,
-    least: Double,
-    places: Range<Int>,
-    in source: TreeSource
-  ) -> Double? {
+  private func farKey(_ bounds: SpaceBounds, least: Double, places: Range<Int>, in source: TreeSource) -> Double? {
     // Geodesics of one chord differ by up to this many parts of the chord's cube: (1/r² − 1/R²) / 24 with the
     // ellipsoid's least and greatest radius of curvature. A node larger than that gains nothing.
     let spread = 2.08e-17 * least * least.squareRoot()
     guard bounds.diagonalSquared < spread * spread else { return least }
-    let middle = places.lowerBound + places.count / 2
-    let slot = source.slot(of: middle)
+    let slot = source.slot(of: places.lowerBound + places.count / 2)
     let end = EarthCentred(x: source.columns.x[slot], y: source.columns.y[slot], z: source.columns.z[slot])
-    let distance = distance(to: slot, at: end, in: source)
     let reach = Geodesic.greatestDistanceMetres(chordMetres: bounds.greatestChordSquared(to: end).squareRoot())
-    if let after = proximity.after, distance + reach < after.distanceMetres { return nil }
-    guard distance > reach else { return least }
-    let key = max(least, ProximityFilter.chordSquared(reaching: distance - reach))
-    return key <= outerChordSquared ? key : nil
+    let (distance, error) = Geodesic.estimateMetres(from: proximity.position, to: end)
+    if let after = proximity.after, distance + error + reach < after.distanceMetres { return nil }
+    let leastDistance = distance - error - reach
+    guard leastDistance <= outerDistance else { return nil }
+    return leastDistance > 0 ? max(least, ProximityFilter.chordSquared(reaching: leastDistance)) : least
+  }
+
+  /// Whether the estimate leaves it open that a place is wanted.
+  private func mayBeWanted(at end: EarthCentred) -> Bool {
+    let (distance, error) = Geodesic.estimateMetres(from: proximity.position, to: end)
+    if let after = proximity.after, distance + error < after.distanceMetres { return false }
+    return distance - error <= outerDistance
   }
 }

@@ -61,19 +61,24 @@ actor Writer {
 }
 
 extension MemoryStore: PointStore {
+  /// The places that match, one page of them; from the places of one moment.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
     snapshot.page(matching: query)
   }
 
+  /// The place of that id, or `nil`. In the order of log² n.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     let snapshot = snapshot
     return snapshot.location(of: id).map { snapshot.point(at: $0) }
   }
 
+  /// Every category that a place has, the most frequent first. Counted once after a write.
   public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
     snapshot.categoryCounts()
   }
 
+  /// The place with the least shuffle key, which is ``Points/PointID/shuffleKey``, that is not below the pivot, or else
+  /// with the least of all; `nil` when there are no places. In the order of log² n.
   public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     snapshot.point(shuffledAtOrAfter: pivot)
   }

@@ -26,7 +26,8 @@ struct ProximityFilter: Sendable {
     radius = proximity.radiusMetres ?? .infinity
     self.after = after
     outerChordSquared = Self.chordSquared(reaching: radius)
-    let sureChord = radius < Geodesic.greatestDistanceMetres ? Geodesic.leastChordMetres(distanceMetres: radius) : .infinity
+    let sureChord =
+      radius < Geodesic.greatestDistanceMetres ? Geodesic.leastChordMetres(distanceMetres: radius) : .infinity
     outerSureChordSquared = sureChord * sureChord
     let innerChord = after.map { Geodesic.leastChordMetres(distanceMetres: $0.distanceMetres) } ?? 0
     innerChordSquared = innerChord * innerChord

@@ -40,19 +40,25 @@ extension Snapshot {
 
   /// The first matches by distance, then id, as many as are wanted or there are.
   private func nearest(
-    _ wanted: Int, _ proximity: ProximityFilter, box: BoxFilter?, categories: Set<String>
+    _ wanted: Int,
+    _ proximity: ProximityFilter,
+    box: BoxFilter?,
+    categories: Set<String>
   ) -> [Candidate] {
     var bound = Double.infinity
     if (proximity.after?.distanceMetres ?? 0) < Self.farStart {
       var search = ChordSearch(proximity: proximity, box: box, capacity: wanted + Self.margin)
       forEachTree(of: categories) { source, _ in source.walk(&search) }
-      let byChord = search.removeAllSorted()
-      let byDistance = measured(byChord, from: proximity).sorted { $0 < $1 }
-      guard byChord.count == wanted + Self.margin, let last = byChord.last else { return byDistance }
-      // All others are at least as far as the last chord allows.
-      bound = byDistance[wanted - 1].distance
-      if bound < Geodesic.leastDistanceMetres(chordMetres: last.distance.squareRoot()) {
-        return Array(byDistance.prefix(wanted))
+      // Where there are no others, this is more than any distance.
+      let leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: search.chordSquaredOfOthers.squareRoot())
+      var found = search.removeAll()
+      measure(&found, from: proximity)
+      found.sort { $0 < $1 }
+      if found.count <= wanted { return found }
+      bound = found[wanted - 1].distance
+      if bound < leastOfOthers {
+        found.removeLast(found.count - wanted)
+        return found
       }
     }
     var search = GeodesicSearch(proximity: proximity, box: box, capacity: wanted, bound: bound)
@@ -60,19 +66,17 @@ extension Snapshot {
     return search.removeAllSorted()
   }
 
-  /// The candidates with their geodesic distances.
-  private func measured(_ candidates: [Candidate], from proximity: ProximityFilter) -> [Candidate] {
-    candidates.map { candidate in
-      let columns = parts[Int(candidate.part)].segment.columns
-      let slot = Int(candidate.slot)
-      var candidate = candidate
-      candidate.distance = Geodesic.distanceMetres(
+  /// Puts their geodesic distances into candidates.
+  private func measure(_ candidates: inout [Candidate], from proximity: ProximityFilter) {
+    for index in candidates.indices {
+      let columns = parts[Int(candidates[index].part)].segment.columns
+      let slot = Int(candidates[index].slot)
+      candidates[index].distance = Geodesic.distanceMetres(
         from: proximity.center,
         at: proximity.position,
         to: columns.coordinates[slot],
         at: EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
       )
-      return candidate
     }
   }
 

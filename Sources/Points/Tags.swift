@@ -63,11 +63,6 @@ public struct Tags: Hashable, Sendable {
     self.init(json: Self.json(of: pairs))
   }
 
-  /// Takes ``json`` that a store kept to the byte, without looking at it again.
-  public init(storedJSON json: String) {
-    self.init(json: json)
-  }
-
   private init(unique pairs: [(key: String, value: String)]) throws(InvalidPlace) {
     var violations: [PlaceViolation] = []
     if pairs.count > Self.maximumCount {

@@ -115,4 +115,21 @@ import Testing
       #expect(Geodesic.greatestChordMetres(distanceMetres: metres) >= chord, "\(pair.testDescription)")
     }
   }
+
+  @Test(arguments: kinds)
+  func estimateIsWithinItsError(kind: String) {
+    for pair in Self.reference where pair.kind == kind {
+      let (metres, error) = Geodesic.estimateMetres(from: EarthCentred(pair.start), to: EarthCentred(pair.end))
+
+      #expect(abs(metres - pair.metres) <= error, "\(pair.testDescription)")
+    }
+  }
+
+  @Test func estimateIsWithinAHundredMetresUpToHalfWayRound() {
+    for pair in Self.reference where pair.kind == "far" && pair.metres < 1e7 {
+      let (_, error) = Geodesic.estimateMetres(from: EarthCentred(pair.start), to: EarthCentred(pair.end))
+
+      #expect(error < 100, "\(pair.testDescription)")
+    }
+  }
 }

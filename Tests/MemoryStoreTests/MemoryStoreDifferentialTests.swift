@@ -1,4 +1,5 @@
-import MemoryStore
+@testable import MemoryStore
+import Geo
 import Points
 import TestSupport
 import Testing
@@ -7,9 +8,92 @@ import Testing
   @Test func answersAreThoseOfTheReference() async throws {
     var places = try SyntheticPlaces(seed: 1, townCount: 40)
     let store = MemoryStore()
-    try await store.importRows(try places.rows(count: 2_000))
-    try await store.importRows(try SyntheticPlaces.hardCases())
+    try await store.importRows(try places.rows(count: 1_200) + SyntheticPlaces.hardCases())
 
     try await DifferentialTest().run(against: store)
+  }
+
+  @Test func answersAreThoseOfTheReferenceAfterManyWrites() async throws {
+    var places = try SyntheticPlaces(seed: 2, townCount: 20)
+    var rows = try places.rows(count: 2_000)
+    let store = MemoryStore()
+    try await store.importRows(rows)
+    try await store.importRows(try SyntheticPlaces.hardCases())
+    for start in stride(from: 0, to: 2_000, by: 250) {
+      // Some of the places move to where others are, and some new ones come.
+      let moved = try (start..<start + 60).map { index in
+        let row = rows[index]
+        rows[index] = ImportRow(
+          number: row.number,
+          id: nil,
+          place: try Place(
+            name: row.place.name + ", moved",
+            category: rows[(index + 70) % 2_000].place.category,
+            coordinate: rows[(index + 700) % 2_000].place.coordinate,
+            source: row.place.origin?.source,
+            sourceID: row.place.origin?.sourceID
+          )
+        )
+        return rows[index]
+      }
+      try await store.importRows(moved + places.rows(count: 7))
+    }
+    try #require(store.snapshot.parts.count > 1)
+    try #require(store.snapshot.parts.contains { $0.tombstones != nil })
+    var test = DifferentialTest()
+    test.centers = 40
+
+    try await test.run(against: store)
+  }
+
+  @Test(arguments: [1, 2, 15, 16, 17, 128, 129, 1024, 1025])
+  func answersAreThoseOfTheReferenceWhateverTheTreesShape(count: Int) async throws {
+    var places = try SyntheticPlaces(seed: UInt64(count), townCount: 3)
+    let store = MemoryStore()
+    try await store.importRows(try places.rows(count: count))
+    var test = DifferentialTest()
+    test.centers = 10
+
+    try await test.run(against: store)
+  }
+
+  @Test func answersAreThoseOfTheReferenceWhenAllPlacesAreOnOneFarSpot() async throws {
+    let store = MemoryStore()
+    try await store.importRows(
+      try (0..<500).map { number in
+        try .sample("\(number)", 47.5 + Double(number % 7) * 1e-7, 19, category: number % 3 == 0 ? "few" : nil)
+      }
+    )
+    var test = DifferentialTest()
+    test.centers = 40
+
+    try await test.run(against: store)
+  }
+
+  @Test(arguments: [false, true])
+  func boxIsSearchedRightWhenItsPlacesAreTogetherAmongTheIDs(boxIsFirst: Bool) async throws {
+    let rows = try (0..<4_000 as Range<UInt64>).map { number in
+      let isInBox = (number < 2_000) == boxIsFirst
+      return try ImportRow.sample(
+        "\(number)",
+        Double(number % 60),
+        isInBox ? 10 : -10,
+        category: "all",
+        id: .sample(number)
+      )
+    }
+    let store = MemoryStore()
+    try await store.importRows(rows)
+    let reference = BruteForce(try await store.allPoints()).byID()
+    let box = try BoundingBox(west: 0, south: -1, east: 20, north: 70)
+
+    for limit in [1, 20] {
+      for after in [0, 1_000, 1_990, 1_999, 2_000, 3_990, 3_999] as [UInt64] {
+        for categories in [[], ["all"]] as [Set<String>] {
+          let query = PointQuery(box: box, categories: categories, limit: limit, after: .init(id: .sample(after)))
+          #expect(try await store.page(matching: query) == reference.page(matching: query))
+        }
+      }
+    }
   }
 }

@@ -3,8 +3,10 @@ import Testing
 
 /// Holds a store's answers to random queries against the reference's.
 public struct DifferentialTest: Sendable {
-  /// How many centres are tried, and how many queries with each.
+  /// How many centres are tried.
   public var centers = 100
+
+  /// How many queries are made with each centre.
   public var queriesPerCenter = 20
 
   /// The seed of all that is random.

@@ -1,0 +1,69 @@
+import Points
+import TestSupport
+import Testing
+
+import MemoryStore
+
+@Suite struct DerivedIDsTests {
+  @Test func storesThatLoadTheSameRowsGiveTheSameIDs() async throws {
+    var places = try SyntheticPlaces(seed: 9, townCount: 3)
+    let rows = try places.rows(count: 50) + SyntheticPlaces.hardCases()
+    let (one, other) = (MemoryStore(), MemoryStore())
+
+    try await one.importRows(rows)
+    try await other.importRows(rows)
+
+    let ids = try await one.allPoints().map(\.id)
+    #expect(try await other.allPoints().map(\.id) == ids)
+    #expect(Set(ids).count == rows.count)
+  }
+
+  @Test func placesThatAreAllAlikeGetIDsOfTheirOwnHoweverOftenTheyCome() async throws {
+    let row = try ImportRow.sample("twin", 1, 1)
+    let store = MemoryStore()
+
+    for _ in 0..<3 { try await store.importRows(Array(repeating: row, count: 400)) }
+
+    let points = try await store.allPoints()
+    #expect(points.count == 1_200)
+    #expect(Set(points.map(\.id)).count == 1_200)
+  }
+
+  @Test func idIsThatOfTheOriginWhateverElseIsSaid() throws {
+    let ids = DerivedIDs()
+
+    let one = ids.id(for: try .sample("a", 1, 1, source: "s", sourceID: "1"), attempt: 0)
+    let same = ids.id(for: try .sample("b", 2, 2, source: "s", sourceID: "1"), attempt: 0)
+    let other = ids.id(for: try .sample("a", 1, 1, source: "s1", sourceID: "1"), attempt: 0)
+
+    #expect(one == same)
+    #expect(one != other)
+    #expect(one != ids.id(for: try .sample("a", 1, 1, source: "s", sourceID: "1"), attempt: 1))
+  }
+
+  @Test func derivedIDThatAnotherRowAsksForIsNotGiven() async throws {
+    let place = try Place.sample("new", 1, 1, source: "s", sourceID: "1")
+    let taken = DerivedIDs().id(for: place, attempt: 0)
+    let store = MemoryStore()
+
+    let report = try await store.importRows([
+      ImportRow(number: 1, id: nil, place: place), .sample("asks", 2, 2, id: taken, number: 2),
+    ])
+
+    #expect(report.created == 2)
+    #expect(try await store.point(id: taken)?.place.name == "asks")
+    #expect(try await store.allPoints().count == 2)
+  }
+}
+
+extension Place {
+  fileprivate static func sample(
+    _ name: String,
+    _ latitude: Double,
+    _ longitude: Double,
+    source: String,
+    sourceID: String
+  ) throws -> Place {
+    try ImportRow.sample(name, latitude, longitude, source: source, sourceID: sourceID).place
+  }
+}

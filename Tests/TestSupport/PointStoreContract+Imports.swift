@@ -1,0 +1,185 @@
+import Geo
+import Points
+import Testing
+
+extension PointStoreContract {
+  static let imports: [PointStoreContract] = [
+    PointStoreContract("import creates, updates and leaves alone, by origin") { makeStore in
+      let store = try await makeStore([
+        .sample("same", 1, 1, tags: ["b": "2", "a": "1"], source: "s", sourceID: "1"),
+        .sample("old", 1, 2, source: "s", sourceID: "2"),
+      ])
+      let before = try await store.allPoints().keyedByName
+
+      let report = try await store.importRows([
+        .sample("same", 1, 1, tags: ["a": "1", "b": "2"], source: "s", sourceID: "1", number: 1),
+        .sample("changed", 1, 2, source: "s", sourceID: "2", number: 2),
+        .sample("new", 1, 3, source: "s", sourceID: "3", number: 3),
+      ])
+
+      let after = try await store.allPoints().keyedByName
+      #expect((report.created, report.updated, report.unchanged, report.rejected) == (1, 1, 1, 0))
+      #expect(after["same"] == before["same"])
+      let (old, changed) = (try #require(before["old"]), try #require(after["changed"]))
+      #expect(changed.id == old.id)
+      #expect(changed.version == 2)
+      #expect(changed.createdAt == old.createdAt)
+      #expect(changed.updatedAt >= old.updatedAt)
+      #expect(after["new"]?.version == 1)
+      #expect(after.count == 3)
+    },
+    PointStoreContract("import replaces or creates by id") { makeStore in
+      let store = try await makeStore([.sample("old", 1, 1, category: "cafe", id: .sample(1))])
+
+      let report = try await store.importRows([
+        .sample("changed", 2, 2, category: "bar", source: "s", sourceID: "1", id: .sample(1), number: 1),
+        .sample("new", 1, 3, id: .sample(2), number: 2),
+      ])
+
+      #expect((report.created, report.updated) == (1, 1))
+      #expect(try await store.point(id: .sample(1))?.place.name == "changed")
+      #expect(try await store.point(id: .sample(1))?.version == 2)
+      #expect(try await store.point(id: .sample(2))?.place.name == "new")
+    },
+    PointStoreContract("replaced place is found where it is now and no longer where it was") { makeStore in
+      var rows = try (0..<30).map { try ImportRow.sample("other \($0)", 40, Double($0), category: "other") }
+      rows.append(try .sample("before", 1, 1, category: "cafe", source: "s", sourceID: "1", id: .sample(1)))
+      let store = try await makeStore(rows)
+
+      try await store.importRows([
+        .sample("after", -30, 100, category: "bar", source: "s", sourceID: "2", id: .sample(1))
+      ])
+
+      let oldBox = try BoundingBox(west: 0, south: 0, east: 2, north: 2)
+      let newBox = try BoundingBox(west: 99, south: -31, east: 101, north: -29)
+      #expect(try await store.names(try .near(1, 1, radiusMetres: 100)) == [])
+      #expect(try await store.names(try .near(-30, 100, radiusMetres: 100)) == ["after"])
+      #expect(try await store.names(PointQuery(box: oldBox)) == [])
+      #expect(try await store.names(PointQuery(box: newBox)) == ["after"])
+      #expect(try await store.names(PointQuery(categories: ["cafe"])) == [])
+      #expect(try await store.names(PointQuery(categories: ["bar"])) == ["after"])
+      let counts = try await store.categoryCounts()
+      #expect(counts == [.init(category: "other", count: 30), .init(category: "bar", count: 1)])
+      // Its former origin is free again.
+      let report = try await store.importRows([.sample("again", 1, 1, source: "s", sourceID: "1")])
+      #expect(report.created == 1)
+    },
+    PointStoreContract("row without id or origin creates a place each time") { makeStore in
+      let row = try ImportRow.sample("twin", 1, 1)
+      let store = try await makeStore([row, row])
+
+      let report = try await store.importRows([row])
+
+      #expect(report.created == 1)
+      let points = try await store.allPoints()
+      #expect(points.count == 3)
+      #expect(Set(points.map(\.id)).count == 3)
+    },
+    PointStoreContract("of rows that mean the same place the last one counts") { makeStore in
+      let store = try await makeStore([.sample("known", 1, 1, source: "s", sourceID: "known", id: .sample(1))])
+
+      let report = try await store.importRows([
+        .sample("id first", 1, 1, id: .sample(5), number: 1),
+        .sample("origin first", 1, 1, source: "s", sourceID: "5", number: 2),
+        .sample("id last", 1, 1, id: .sample(5), number: 3),
+        .sample("known by id", 1, 1, id: .sample(1), number: 4),
+        .sample("origin last", 1, 1, source: "s", sourceID: "5", number: 5),
+        .sample("known by origin", 1, 1, source: "s", sourceID: "known", number: 6),
+      ])
+
+      #expect((report.created, report.updated, report.unchanged, report.rejected) == (2, 1, 0, 3))
+      #expect(report.rejections.map(\.number) == [1, 2, 4])
+      #expect(report.rejections.allSatisfy { !$0.detail.isEmpty })
+      let names = try await store.allPoints().map(\.place.name)
+      #expect(Set(names) == ["id last", "origin last", "known by origin"])
+      #expect(names.count == 3)
+    },
+    PointStoreContract("row whose id and origin belong to two places is rejected") { makeStore in
+      let store = try await makeStore([
+        .sample("one", 1, 1, source: "s", sourceID: "1", id: .sample(1)),
+        .sample("two", 1, 2, source: "s", sourceID: "2", id: .sample(2)),
+      ])
+      let before = try await store.allPoints()
+
+      let report = try await store.importRows([
+        .sample("mixed", 1, 3, source: "s", sourceID: "2", id: .sample(1), number: 11),
+        .sample("stolen", 1, 3, source: "s", sourceID: "1", id: .sample(3), number: 12),
+      ])
+
+      #expect((report.created, report.updated, report.rejected) == (0, 0, 2))
+      #expect(report.rejections.map(\.number) == [11, 12])
+      #expect(try await store.allPoints() == before)
+    },
+    PointStoreContract("origins are compared to the byte") { makeStore in
+      let store = try await makeStore([
+        .sample("composed", 1, 1, source: "s", sourceID: "caf\u{E9}"),
+        .sample("decomposed", 1, 2, source: "s", sourceID: "cafe\u{301}"),
+      ])
+
+      let report = try await store.importRows([.sample("capital", 1, 3, source: "S", sourceID: "caf\u{E9}")])
+
+      #expect(report.created == 1)
+      #expect(try await store.allPoints().count == 3)
+    },
+    PointStoreContract("text that differs in its bytes alone is a change") { makeStore in
+      let store = try await makeStore([.sample("caf\u{E9}", 1, 1, source: "s", sourceID: "1")])
+
+      let report = try await store.importRows([.sample("cafe\u{301}", 1, 1, source: "s", sourceID: "1")])
+
+      #expect(report.updated == 1)
+    },
+    PointStoreContract("dry run says what an import would do and does nothing") { makeStore in
+      let store = try await makeStore([.sample("old", 1, 1, source: "s", sourceID: "1")])
+      let before = try await store.allPoints()
+      let rows = [
+        try ImportRow.sample("changed", 1, 1, source: "s", sourceID: "1", number: 1),
+        try .sample("new", 1, 2, source: "s", sourceID: "2", number: 2),
+        try .sample("newer", 1, 2, source: "s", sourceID: "2", number: 3),
+      ]
+
+      let rehearsal = try await store.importRows(rows, dryRun: true)
+
+      #expect((rehearsal.created, rehearsal.updated, rehearsal.rejected) == (1, 1, 1))
+      #expect(try await store.allPoints() == before)
+      #expect(try await store.importRows(rows) == rehearsal)
+    },
+    PointStoreContract("import that fails half-way leaves nothing") { makeStore in
+      let store = try await makeStore([.sample("old", 1, 1, source: "s", sourceID: "1")])
+      let before = try await store.allPoints()
+      let batches = AsyncThrowingStream<[ImportRow], any Error> { continuation in
+        continuation.yield([try? .sample("changed", 1, 1, source: "s", sourceID: "1")].compactMap(\.self))
+        continuation.finish(throwing: BrokenOff())
+      }
+
+      await #expect(throws: BrokenOff.self) { try await store.importRows(batches, dryRun: false) }
+
+      #expect(try await store.allPoints() == before)
+    },
+    PointStoreContract("batches of one import are one import") { makeStore in
+      let store = try await makeStore([])
+      var places = try SyntheticPlaces(seed: 6, townCount: 4)
+      let rows = try places.rows(count: 500)
+      let last = try ImportRow.sample("last", 1, 1, source: "synthetic", sourceID: "node/1", number: 501)
+      let batches = AsyncStream<[ImportRow]> { continuation in
+        continuation.yield([])
+        for start in stride(from: 0, to: 500, by: 100) { continuation.yield(Array(rows[start..<start + 100])) }
+        continuation.yield([last])
+        continuation.finish()
+      }
+
+      let report = try await store.importRows(batches, dryRun: false)
+
+      #expect((report.created, report.rejected) == (500, 1))
+      #expect(report.rejections.map(\.number) == [1])
+      #expect(try await store.allPoints().count == 500)
+    },
+  ]
+
+  private struct BrokenOff: Error {}
+}
+
+extension [PointOfInterest] {
+  fileprivate var keyedByName: [String: PointOfInterest] {
+    Dictionary(map { ($0.place.name, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+}
