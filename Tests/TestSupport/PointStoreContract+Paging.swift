@@ -84,6 +84,8 @@ extension PointStoreContract {
           guard let next = page.next else { break }
           query.after = next
           round += 1
+          // A store whose new ids come after all others would have pages for ever.
+          if round > 8 { continue }
           try await store.importRows(
             try (0..<10).map { number in
               try .sample("new", 10, Double(number) * 0.37, source: "new \(round)", sourceID: "\(number)")
