@@ -51,5 +51,5 @@ CREATE INDEX points_position ON points USING gist (position gist_geometry_ops_nd
 -- Places of rare categories, and the count of each category.
 CREATE INDEX points_category ON points (category);
 
--- A place at random: the first whose key is not below a random number. The key is a hash of the id, so it needs no column.
+-- A place at random: the first whose key is not below a random number. The key is a hash of the id and needs no column.
 CREATE INDEX points_shuffle ON points (uuid_hash_extended(id, 0));

@@ -63,7 +63,7 @@ import Testing
     arguments: [
       (0.1, -0.1), (-0.0, -0.0), (90, 180), (-90, -180), (89.999_999_999_999_99, 179.999_999_999_999_97),
       (.leastNonzeroMagnitude, -.leastNonzeroMagnitude), (1.0 / 3, 2.0 / 3),
-    (89.999_999_999_999_99, .leastNonzeroMagnitude), (1e-160, 90.000_000_000_000_02),
+      (89.999_999_999_999_99, .leastNonzeroMagnitude), (1e-160, 90.000_000_000_000_02),
     ] as [(Double, Double)]
   )
   func coordinatesComeBackToTheLastBit(latitude: Double, longitude: Double) async throws {
