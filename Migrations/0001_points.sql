@@ -26,8 +26,9 @@ CREATE TABLE points (
 
   -- Earth-centred x, y and z on the WGS 84 ellipsoid, in metres (EPSG 4978). In space there is no antimeridian and no
   -- pole, and the straight line to a place ranks as the geodesic does, but for centimetres. Written out, because
-  -- ST_Transform depends on the rows of spatial_ref_sys and on the grids that PROJ finds. The sine's square is taken from
-  -- the cosine, and a longitude of next to nothing for nothing, because PostgreSQL refuses products that underflow.
+  -- ST_Transform depends on the rows of spatial_ref_sys and on the grids that PROJ finds. The sine's square is taken
+  -- from the cosine, and a longitude of next to nothing for nothing, because PostgreSQL refuses products that
+  -- underflow.
   position geometry(PointZ, 4978) NOT NULL GENERATED ALWAYS AS (
     ST_SetSRID(
       ST_MakePoint(

@@ -24,8 +24,8 @@ struct ServerError: Error, Hashable, Sendable {
     switch sqlState {
     case "57P01", "57P02", "57P03", "57P05": return true  // shut down, crashed, starting up, idle for too long
     case "25P03": return true  // idle in a transaction for too long
-    // A prepared statement that is gone or has outlived its tables, behind a proxy or after a migration: a new connection
-    // prepares it anew.
+    // A prepared statement that is gone or has outlived its tables, behind a proxy or after a migration: a new
+    // connection prepares it anew.
     case "26000": return true
     case "0A000": return message.contains("cached plan")
     default: return sqlState.hasPrefix("08")

@@ -3,10 +3,10 @@ import Points
 
 /// Finds one page of nearest places, exactly in the order of the geodesic and then of the id.
 ///
-/// PostgreSQL finds candidates by the chord, the straight line through the earth, which an index can rank; the geodesic is
-/// computed here and decides. Chord and geodesic bound each other, so that an answer proves how far it is complete: what
-/// lies beyond its last chord can't be nearer than the least geodesic of such a chord. What is proven is taken, and the
-/// search goes on from there, ring by ring, until the page is full.
+/// PostgreSQL finds candidates by the chord, the straight line through the earth, which an index can rank; the geodesic
+/// is computed here and decides. Chord and geodesic bound each other, so that an answer proves how far it is complete:
+/// what lies beyond its last chord can't be nearer than the least geodesic of such a chord. What is proven is taken,
+/// and the search goes on from there, ring by ring, until the page is full.
 struct NearestSearch {
   /// A place that may be on the page.
   struct Candidate {

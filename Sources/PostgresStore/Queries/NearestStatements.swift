@@ -22,8 +22,8 @@ enum NearestStatements {
     return (Statement("nearest_\(count)\(filter.shape)", planning: filter.planning, sql), values.parameters)
   }
 
-  /// The nearest places by chord among so many first ones that are not nearer than the chord: as many as are wanted, each
-  /// with how many first ones there are; one row of nulls but for that where none is left.
+  /// The nearest places by chord among so many first ones that are not nearer than the chord: as many as are wanted,
+  /// each with how many first ones there are; one row of nulls but for that where none is left.
   static func nearest(
     _ center: EarthCentred,
     _ filter: PointFilter,

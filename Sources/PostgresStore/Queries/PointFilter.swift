@@ -70,8 +70,8 @@ struct PointFilter: Sendable {
       let longitudes = box.longitudeRanges.map { range in
         "long BETWEEN \(values.bind(range.lowerBound)) AND \(values.bind(range.upperBound))"
       }
-      // Nearly all places of the region are in the box, but the planner would take the three for independent, expect next
-      // to none and sort thousands; it doesn't see through a CASE.
+      // Nearly all places of the region are in the box, but the planner would take the three for independent, expect
+      // next to none and sort thousands; it doesn't see through a CASE.
       conditions.append("CASE WHEN \(latitudes) THEN \(longitudes.joined(separator: " OR ")) ELSE false END")
     }
     if hasCategories { conditions.append("category = ANY (\(values.bind(categories)))") }

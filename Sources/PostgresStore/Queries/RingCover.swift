@@ -23,8 +23,8 @@ struct RingCover {
   /// How high above the centre's horizontal plane the ring is, metres; below zero.
   private let heights: ClosedRange<Double>
 
-  /// The least and the greatest radius of curvature of the ellipsoid, metres. By Blaschke's rolling theorem the ellipsoid
-  /// holds a ball of the one that touches it at the centre, and is held by a ball of the other.
+  /// The least and the greatest radius of curvature of the ellipsoid, metres. By Blaschke's rolling theorem the
+  /// ellipsoid holds a ball of the one that touches it at the centre, and is held by a ball of the other.
   private static let leastRadius = WGS84.polarRadius * WGS84.polarRadius / WGS84.equatorialRadius
   private static let greatestRadius = WGS84.equatorialRadius * WGS84.equatorialRadius / WGS84.polarRadius
 
@@ -57,8 +57,8 @@ struct RingCover {
 
   /// The boxes of the ring's sectors, those left out that have nothing of the region.
   ///
-  /// - Parameter count: how many there may be. There are no more than make them as long as they are wide, for where a ring
-  ///   is all but a disc its sectors' boxes would lie on top of each other.
+  /// - Parameter count: how many there may be. There are no more than make them as long as they are wide, for where a
+  ///   ring is all but a disc its sectors' boxes would lie on top of each other.
   func boxes(atMost count: Int, within region: SpatialBox?) -> [SpatialBox] {
     let widths = offsets.upperBound - offsets.lowerBound + SpatialBox.slackMetres
     let sectors = max(1, min(count, Int(2 * .pi * offsets.lowerBound / widths)))
