@@ -26,13 +26,16 @@ CREATE TABLE points (
 
   -- Earth-centred x, y and z on the WGS 84 ellipsoid, in metres (EPSG 4978). In space there is no antimeridian and no
   -- pole, and the straight line to a place ranks as the geodesic does, but for centimetres. Written out, because
-  -- ST_Transform depends on the rows of spatial_ref_sys and on the grids that PROJ finds.
+  -- ST_Transform depends on the rows of spatial_ref_sys and on the grids that PROJ finds. The sine's square is taken
+  -- from the cosine, and a longitude of next to nothing for nothing, because PostgreSQL refuses products that
+  -- underflow.
   position geometry(PointZ, 4978) NOT NULL GENERATED ALWAYS AS (
     ST_SetSRID(
       ST_MakePoint(
-        6378137.0 / sqrt(1 - 0.0066943799901413165 * sind(lat) ^ 2) * cosd(lat) * cosd(long),
-        6378137.0 / sqrt(1 - 0.0066943799901413165 * sind(lat) ^ 2) * cosd(lat) * sind(long),
-        6335439.3272928195 / sqrt(1 - 0.0066943799901413165 * sind(lat) ^ 2) * sind(lat)
+        6378137.0 / sqrt(1 - 0.0066943799901413165 * (1 - cosd(lat) ^ 2)) * cosd(lat) * cosd(long),
+        6378137.0 / sqrt(1 - 0.0066943799901413165 * (1 - cosd(lat) ^ 2)) * cosd(lat)
+          * CASE WHEN abs(long) < 1e-200 THEN 0 ELSE sind(long) END,
+        6335439.3272928195 / sqrt(1 - 0.0066943799901413165 * (1 - cosd(lat) ^ 2)) * sind(lat)
       ),
       4978
     )
@@ -49,5 +52,5 @@ CREATE INDEX points_position ON points USING gist (position gist_geometry_ops_nd
 -- Places of rare categories, and the count of each category.
 CREATE INDEX points_category ON points (category);
 
--- A place at random: the first whose key is not below a random number. The key is a hash of the id, so it needs no column.
+-- A place at random: the first whose key is not below a random number. The key is a hash of the id and needs no column.
 CREATE INDEX points_shuffle ON points (uuid_hash_extended(id, 0));

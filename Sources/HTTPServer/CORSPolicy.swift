@@ -11,6 +11,8 @@ public struct CORSPolicy: Sendable {
   }
 
   private let origins: Origins
+  /// What answers to anyone get; made once, and added as a whole.
+  private let headersForAny: HTTPHeaders
   private let exposedHeaders: String
   private let allowedHeaders: String
   private let maximumAge: String
@@ -32,6 +34,9 @@ public struct CORSPolicy: Sendable {
   ) {
     self.origins = origins
     self.exposedHeaders = exposedHeaders.joined(separator: ", ")
+    self.headersForAny = [
+      "access-control-allow-origin": "*", "access-control-expose-headers": self.exposedHeaders,
+    ]
     self.allowedHeaders = allowedHeaders.joined(separator: ", ")
     self.maximumAge = String(maximumAgeSeconds)
   }
@@ -40,13 +45,13 @@ public struct CORSPolicy: Sendable {
   func apply(to headers: inout HTTPHeaders, request: HTTPRequest) {
     switch origins {
     case .any:
-      headers.add(name: "access-control-allow-origin", value: "*")
+      headers.add(contentsOf: headersForAny)
     case .list(let allowed):
       headers.add(name: "vary", value: "origin")
       guard let origin = request.headers.first(name: "origin"), allowed.contains(origin) else { return }
       headers.add(name: "access-control-allow-origin", value: origin)
+      headers.add(name: "access-control-expose-headers", value: exposedHeaders)
     }
-    headers.add(name: "access-control-expose-headers", value: exposedHeaders)
   }
 
   /// Adds to the answer to a preflight what the page may send.

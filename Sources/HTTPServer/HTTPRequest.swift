@@ -5,32 +5,58 @@ import NIOHTTP1
 /// A request as it reached the server: its head, and its body as far as it is read.
 public struct HTTPRequest: Sendable {
   /// The method, such as `GET`.
-  public let method: HTTPMethod
+  public var method: HTTPMethod { head.method }
 
   /// The path of the target, percent-encoded as it came: `/locations/a%20b`. It is `*` for `OPTIONS *`.
-  public let path: Substring
+  public var path: Substring { head.target.path }
 
   /// What stands after the target's `?`, percent-encoded as it came; `nil` where there is no `?`.
-  public let query: Substring?
+  public var query: Substring? { head.target.query }
 
   /// The header fields in the order they came.
-  public let headers: HTTPHeaders
+  public var headers: HTTPHeaders { head.headers }
 
   /// What the request is known by in answers and logs: the client's `X-Request-Id` where it is 1–128 characters out
   /// of `A–Z a–z 0–9 . _ -`, else one made here.
-  public let id: String
+  public var id: String { head.id }
 
   /// Who sent it, as the socket tells.
-  public let remoteAddress: SocketAddress?
+  public var remoteAddress: SocketAddress? { head.remoteAddress }
 
   /// The body; reading it is what lets more of it arrive.
   public var body: HTTPRequestBody
 
-  private let baseLogger: Logger?
+  /// What never changes stands apart, so that a request is passed on by counting two references and not ten.
+  private let head: Head
+
+  private final class Head: Sendable {
+    let method: HTTPMethod
+    let target: RequestTarget
+    let headers: HTTPHeaders
+    let id: String
+    let remoteAddress: SocketAddress?
+    let logger: Logger?
+
+    init(
+      method: HTTPMethod,
+      target: RequestTarget,
+      headers: HTTPHeaders,
+      id: String,
+      remoteAddress: SocketAddress?,
+      logger: Logger?
+    ) {
+      self.method = method
+      self.target = target
+      self.headers = headers
+      self.id = id
+      self.remoteAddress = remoteAddress
+      self.logger = logger
+    }
+  }
 
   /// The server's logger with `request-id` set. Made at each call, so that a request which logs nothing pays nothing.
   public var logger: Logger {
-    guard var logger = baseLogger else { return Logger(label: "http") { _ in SwiftLogNoOpLogHandler() } }
+    guard var logger = head.logger else { return Logger(label: "http") { _ in SwiftLogNoOpLogHandler() } }
     logger[metadataKey: "request-id"] = .string(id)
     return logger
   }
@@ -74,13 +100,14 @@ public struct HTTPRequest: Sendable {
     remoteAddress: SocketAddress?,
     logger: Logger?
   ) {
-    self.method = method
-    self.path = target.path
-    self.query = target.query
-    self.headers = headers
-    self.id = id
-    self.remoteAddress = remoteAddress
+    self.head = Head(
+      method: method,
+      target: target,
+      headers: headers,
+      id: id,
+      remoteAddress: remoteAddress,
+      logger: logger
+    )
     self.body = body
-    self.baseLogger = logger
   }
 }

@@ -17,6 +17,12 @@ public final class HTTPServer: Sendable {
   /// The port it listens on.
   public var port: Int { localAddress.port ?? 0 }
 
+  /// How many connections are open, those included that are told that there are too many.
+  public var openConnections: Int { context.connections.load(ordering: .relaxed) }
+
+  /// How many requests are with the responder.
+  public var requestsInFlight: Int { context.requestsInFlight.load(ordering: .relaxed) }
+
   /// Listens, and answers from now on until it is shut down.
   ///
   /// - Parameters:

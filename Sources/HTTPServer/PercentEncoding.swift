@@ -6,9 +6,10 @@ public enum PercentEncoding {
   /// - Returns: `nil` where a `%` is not followed by two hexadecimal digits or the result is not UTF-8.
   public static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
     let utf8 = text.utf8
-    guard utf8.contains(where: { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }) else {
-      return String(text)
+    func isEncoded(_ bytes: some Collection<UInt8>) -> Bool {
+      bytes.contains { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }
     }
+    guard utf8.withContiguousStorageIfAvailable({ isEncoded($0) }) ?? isEncoded(utf8) else { return String(text) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(utf8.count)
     var rest = utf8.makeIterator()

@@ -1,5 +1,5 @@
 /// The two parts of a request target that a server acts on (RFC 9112, section 3.2).
-struct RequestTarget {
+struct RequestTarget: Sendable {
   /// The path, percent-encoded: it starts with `/`, or is `*`, or is whatever else the client sent.
   let path: Substring
 

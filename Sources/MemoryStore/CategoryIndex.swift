@@ -24,7 +24,10 @@ struct CategoryIndex: Sendable {
     names = numbers.texts
     self.numbers = numbers
     var starts = ContiguousArray(repeating: 0, count: numbers.texts.count + 1)
-    for record in records.all where record.category != PlaceRecord.none { starts[Int(record.category) + 1] += 1 }
+    for slot in 0..<records.count {
+      let category = records.category(at: slot)
+      if category != PlaceRecord.none { starts[Int(category) + 1] += 1 }
+    }
     var nodeStarts: ContiguousArray = [0]
     for category in numbers.texts.indices {
       nodeStarts.append(nodeStarts[category] + PackedTree.nodeCount(places: starts[category + 1]))
@@ -33,7 +36,7 @@ struct CategoryIndex: Sendable {
     placeStarts = starts
     self.nodeStarts = nodeStarts
     slots = Self.inSpatialOrder(
-      Self.grouped(0..<UInt32(records.all.count), by: records, starts: starts),
+      Self.grouped(0..<UInt32(records.count), by: records, starts: starts),
       starts: starts,
       columns: columns
     )
@@ -101,7 +104,7 @@ struct CategoryIndex: Sendable {
     var next = starts
     return Memory(count: starts[starts.count - 1]) { memory in
       for slot in order {
-        let category = records[Int(slot)].category
+        let category = records.category(at: Int(slot))
         guard category != PlaceRecord.none else { continue }
         (memory + next[Int(category)]).initialize(to: slot)
         next[Int(category)] += 1

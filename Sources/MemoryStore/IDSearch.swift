@@ -4,7 +4,7 @@ import Points
 /// A search for the first few matches by id.
 struct IDSearch: ~Copyable {
   private let box: BoxFilter?
-  private let after: PointID?
+  private var after: PointID?
   private var heap: CandidateHeap
 
   /// Makes a search that keeps the first `capacity` matches after an id.
@@ -19,31 +19,45 @@ struct IDSearch: ~Copyable {
 
   /// Searches a tree and the same places in the order of their ids, in whichever of the two is likely to take less.
   mutating func search(_ source: TreeSource, byID slots: UnsafeBufferPointer<UInt32>) {
-    guard let box else { return scan(slots, in: source) }
+    guard let box else {
+      _ = scan(slots, steps: slots.count, in: source)
+      return
+    }
     var estimate = BoxEstimate(box: box)
     source.walk(&estimate)
     guard estimate.places > 0 else { return }
     // Of so many places in the order of their ids one is a match; each is read from a spot of its own, which takes
     // several times as long as the next one in a leaf.
-    let scanned = Double(heap.capacity) * Double(slots.count) / Double(estimate.places)
-    if scanned * 8 < Double(estimate.places) {
-      scan(slots, in: source)
-    } else {
-      source.walk(&self)
+    let stepCost = 8
+    let steps = heap.capacity * slots.count / estimate.places
+    let formerAfter = after
+    if steps * stepCost < estimate.places {
+      // Matches may be far from even among the ids: the tree has what is not found in as many steps as it would take.
+      guard let last = scan(slots, steps: estimate.places / stepCost, in: source) else { return }
+      after = last
     }
+    source.walk(&self)
+    after = formerAfter
   }
 
-  /// Searches places in the order of their ids, from where it has to begin until it has enough.
-  private mutating func scan(_ slots: UnsafeBufferPointer<UInt32>, in source: TreeSource) {
+  /// Searches places in the order of their ids, from where it has to begin until it has enough; `nil` when it has, else
+  /// the id up to which it came in so many steps.
+  private mutating func scan(
+    _ slots: UnsafeBufferPointer<UInt32>,
+    steps: Int,
+    in source: TreeSource
+  ) -> PointID? {
     let columns = source.columns
     let start = after.map { after in slots.firstPosition { after < columns.ids[Int($0)] } } ?? 0
-    for position in start..<slots.count {
+    let end = min(slots.count, start + steps)
+    for position in start..<end {
       let slot = Int(slots[position])
       if source.isDead(slot) { continue }
       if let box, !box.contains(columns.coordinates[slot]) { continue }
       // The rest have greater ids.
-      guard offer(slot, in: source) else { return }
+      guard offer(slot, in: source) else { return nil }
     }
+    return end < slots.count && end > start ? columns.ids[Int(slots[end - 1])] : nil
   }
 
   @discardableResult

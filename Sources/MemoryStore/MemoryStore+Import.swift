@@ -9,11 +9,16 @@ extension MemoryStore: PointImporter {
     dryRun: Bool
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     var collected = ContiguousArray<ImportRow>()
-    for try await batch in batches { collected.append(contentsOf: batch) }
+    for try await batch in batches { Self.append(batch, to: &collected) }
     let rows = collected
     return await write { snapshot, context in
       let plan = ImportPlan(rows, into: snapshot, ids: context.ids, at: context.clock.now())
       return (dryRun ? SnapshotChanges() : plan.changes, plan.report)
     }
+  }
+
+  /// Outside the generic function, so that it is compiled for rows and not for whatever a batch might hold.
+  private static func append(_ batch: [ImportRow], to rows: inout ContiguousArray<ImportRow>) {
+    rows.append(contentsOf: batch)
   }
 }

@@ -47,22 +47,31 @@ struct PlaceRecords: Sendable {
     self.sources = sources.texts
   }
 
-  /// The record in a slot.
-  subscript(slot: Int) -> PlaceRecord { records[slot] }
+  /// How many places there are.
+  var count: Int { records.count }
 
-  /// The records, which live as long as this value or a copy of it.
-  var all: ContiguousArray<PlaceRecord> { records }
+  /// The number of the category that the place in a slot has, or ``PlaceRecord/none``.
+  func category(at slot: Int) -> UInt32 { records[slot].category }
 
   /// The place in a slot.
-  func place(at slot: Int, coordinate: Coordinate, categories: [String]) -> Place {
+  ///
+  /// - Parameter categories: the categories by their numbers.
+  func point(at slot: Int, id: PointID, coordinate: Coordinate, categories: [String]) -> PointOfInterest {
     let record = records[slot]
-    return Place(
-      storedName: record.name,
-      category: record.category == PlaceRecord.none ? nil : categories[Int(record.category)],
-      coordinate: coordinate,
-      tags: record.tags,
-      origin: record.source != PlaceRecord.none
-        ? Place.Origin(source: sources[Int(record.source)], sourceID: record.sourceID) : nil
+    let hasCategory = record.category != PlaceRecord.none
+    let hasOrigin = record.source != PlaceRecord.none
+    return PointOfInterest(
+      id: id,
+      place: Place(
+        storedName: record.name,
+        category: hasCategory ? categories[Int(record.category)] : nil,
+        coordinate: coordinate,
+        tags: record.tags,
+        origin: hasOrigin ? Place.Origin(source: sources[Int(record.source)], sourceID: record.sourceID) : nil
+      ),
+      version: record.version,
+      createdAt: record.createdAt,
+      updatedAt: record.updatedAt
     )
   }
 

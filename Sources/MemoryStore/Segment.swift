@@ -92,13 +92,11 @@ final class Segment: Sendable {
 
   /// The place in a slot.
   func point(at slot: Int) -> PointOfInterest {
-    let record = records[slot]
-    return PointOfInterest(
+    records.point(
+      at: slot,
       id: ids.pointer[slot],
-      place: records.place(at: slot, coordinate: coordinates.pointer[slot], categories: categories.names),
-      version: record.version,
-      createdAt: record.createdAt,
-      updatedAt: record.updatedAt
+      coordinate: coordinates.pointer[slot],
+      categories: categories.names
     )
   }
 

@@ -109,7 +109,7 @@ final class Snapshot: Sendable {
       }
       guard let tombstones = part.tombstones else { continue }
       for slot in 0..<part.segment.count where tombstones.contains(slot) {
-        let category = part.segment.records[slot].category
+        let category = part.segment.records.category(at: slot)
         if category != PlaceRecord.none { counts[ExactText(categories.names[Int(category)]), default: 0] -= 1 }
       }
     }

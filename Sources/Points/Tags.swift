@@ -65,11 +65,6 @@ public struct Tags: Hashable, Sendable {
     self = builder.buildStored()
   }
 
-  /// Takes ``json`` that a store kept to the byte, without looking at it again.
-  public init(storedJSON json: String) {
-    self.init(json: json)
-  }
-
   init(json: String) {
     self.json = json
   }

@@ -1,5 +1,5 @@
 /// A moment in time: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
-public struct Timestamp: Hashable, Sendable, Comparable, BitwiseCopyable {
+public struct Timestamp: Hashable, Sendable, Comparable {
   /// Microseconds since 1970-01-01T00:00:00Z.
   public let microsecondsSinceEpoch: Int64
 

@@ -58,7 +58,9 @@ public final class PostgresStore: Sendable {
 }
 
 extension PostgresStore: PointStore {
-  /// One page, proven by the geodesic; see `PointStore`.
+  /// One page of places; see ``Points/PointStore/page(matching:)``.
+  ///
+  /// A page of nearest places costs the same at any depth but the first ones, which are cheaper.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
     if let proximity = query.proximity {
       try await NearestSearch(store: self, query: query, proximity: proximity).page()
@@ -67,7 +69,9 @@ extension PostgresStore: PointStore {
     }
   }
 
-  /// Compares the migrations that were run with those there are; see `PointStore`.
+  /// Returns when the database answers and has run just the migrations that this store was made with.
+  ///
+  /// - Throws: ``PointStoreError``, where the schema is another one naming the command that mends it.
   public func checkReadiness() async throws(PointStoreError) {
     let result = try await read(SchemaState.comparison, SchemaState.parameters(for: migrations))
     if let complaint = try SchemaState(result).complaint { throw .schemaMismatch(reason: complaint) }

@@ -179,7 +179,7 @@ import Testing
   @Test func idleConnectionEndsWithItsInput() {
     var state = ConnectionState()
 
-    #expect(state.endInput(hasQueued: false) == .close)
+    #expect(state.endInput(hasQueued: false) == .closeGracefully)
   }
 
   @Test func halfARequestEndsWithItsInput() {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What becomes of the responder's task when its client goes away.
-@Suite(.timeLimit(.minutes(1))) struct DisconnectTests {
+@Suite(.timeLimit(.minutes(5))) struct DisconnectTests {
   /// Answers only once it is cancelled, and tells when it starts and when it is cancelled.
   private struct WaitsForCancellation: HTTPResponder {
     let started = Gate()

@@ -12,6 +12,12 @@ func withServer(
 ) async throws {
   var configuration = HTTPServerConfiguration(port: 0)
   configuration.threads = 1
+  // A test of something else is not about time: on a busy machine a client may be kept waiting for long.
+  let patience = Duration.seconds(300)
+  configuration.timeouts.header = patience
+  configuration.timeouts.body = patience
+  configuration.timeouts.idle = patience
+  configuration.timeouts.write = patience
   configure(&configuration)
   let server = try await HTTPServer.bind(
     configuration: configuration,

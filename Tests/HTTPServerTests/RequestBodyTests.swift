@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite(.timeLimit(.minutes(1))) struct RequestBodyTests {
+@Suite(.timeLimit(.minutes(5))) struct RequestBodyTests {
   private static func body(_ stream: RequestBodyStream, announcedLength: Int? = nil, limit: Int? = nil)
     -> HTTPRequestBody
   {

@@ -79,6 +79,18 @@ import Testing
     #expect(answers == ["none", "second", "both"])
   }
 
+  private struct Places {
+    func list(_ request: HTTPRequest, _ parameters: PathParameters) async throws -> HTTPResponse { .text("listed") }
+  }
+
+  @Test func methodOfAnotherTypeCanBeAHandler() async throws {
+    var router = Router()
+    router.on(.GET, "/", handler: Places().list)
+    let text = try await Self.answer(.GET, "/", router: router).text
+
+    #expect(text == "listed")
+  }
+
   // MARK: What can't be decoded
 
   @Test(arguments: ["/places/%zz", "/places/%4", "/places/%ff", "/places/%C3%28"])

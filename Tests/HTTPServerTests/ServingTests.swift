@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a well-behaved client sees over a socket.
-@Suite(.timeLimit(.minutes(1))) struct ServingTests {
+@Suite(.timeLimit(.minutes(5))) struct ServingTests {
   @Test func answersOneRequestAfterTheOtherOnOneConnection() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       let first = try await connection.get("/a?x=1")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How a server ends.
-@Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
+@Suite(.timeLimit(.minutes(5))) struct ShutdownTests {
   @Test func requestInFlightIsAnsweredAndItsConnectionClosed() async throws {
     let gate = Gate()
     let arrived = Gate()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Requests that two servers could read in two ways are read in none.
-@Suite(.timeLimit(.minutes(1))) struct StrictnessTests {
+@Suite(.timeLimit(.minutes(5))) struct StrictnessTests {
   static let bodies = "GET /smuggled HTTP/1.1\r\nHost: test\r\n\r\n"
 
   @Test(arguments: [
@@ -100,6 +100,21 @@ import Testing
       let answers = [try await connection.response().text, try await connection.response().text]
 
       #expect(answers == ["/outer", "/next"])
+    }
+  }
+
+  @Test func whatFollowsARequestForAnotherProtocolIsThrownAway() async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      try await connection.send(
+        "GET /1 HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n"
+          + String(repeating: "GET /2 HTTP/1.1\r\nHost: a\r\n\r\n", count: 10_000)
+      )
+      let response = try await connection.response()
+      let rest = try await connection.rest()
+
+      #expect(response.text == "/1")
+      #expect(response["connection"] == "close")
+      #expect(rest.isEmpty)
     }
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// What happens to clients that take too long. The time-outs are short so that the tests are; nothing is said of when
 /// exactly they end.
-@Suite(.timeLimit(.minutes(1))) struct TimeoutTests {
+@Suite(.timeLimit(.minutes(5))) struct TimeoutTests {
   private static let short = Duration.milliseconds(150)
 
   /// Opens a connection and makes one request on it, so that no time-out runs but those that the client causes from
@@ -152,6 +152,41 @@ import Testing
       let response = try await connection.response()
 
       #expect(response.body.count == length)
+    }
+  }
+
+  @Test(arguments: [1, 3]) func slowReaderThatEndedItsSendingGetsAllOfItsAnswers(count: Int) async throws {
+    let length = 8 * 1024 * 1024
+    let responder = ClosureResponder { _ in
+      HTTPResponse(contentType: "text/plain", bytes: ByteBuffer(repeating: 97, count: length))
+    }
+    try await withServer(responder) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port, receiveBufferBytes: 32 * 1024)
+      try await connection.send(String(repeating: "GET / HTTP/1.1\r\nHost: test\r\n\r\n", count: count))
+      connection.shutdownSending()
+      try await Task.sleep(for: Self.short)
+      let received = try await connection.rest()
+
+      #expect(received.count > count * length)
+    }
+  }
+
+  @Test func slowReaderGetsAllOfItsAnswerThoughTheServerDrains() async throws {
+    let length = 8 * 1024 * 1024
+    let responder = ClosureResponder { _ in
+      HTTPResponse(contentType: "text/plain", bytes: ByteBuffer(repeating: 97, count: length))
+    }
+    try await withServer(responder) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port, receiveBufferBytes: 32 * 1024)
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      let first = try await connection.some()
+      async let ended: Void = server.shutdown(gracePeriod: .seconds(30))
+      try await Task.sleep(for: Self.short * 2)
+      let rest = try await connection.rest()
+      connection.shutdownSending()
+      await ended
+
+      #expect(first.count + rest.count > length)
     }
   }
 

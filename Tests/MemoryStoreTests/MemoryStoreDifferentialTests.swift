@@ -69,4 +69,31 @@ import Testing
 
     try await test.run(against: store)
   }
+
+  @Test(arguments: [false, true])
+  func boxIsSearchedRightWhenItsPlacesAreTogetherAmongTheIDs(boxIsFirst: Bool) async throws {
+    let rows = try (0..<4_000 as Range<UInt64>).map { number in
+      let isInBox = (number < 2_000) == boxIsFirst
+      return try ImportRow.sample(
+        "\(number)",
+        Double(number % 60),
+        isInBox ? 10 : -10,
+        category: "all",
+        id: .sample(number)
+      )
+    }
+    let store = MemoryStore()
+    try await store.importRows(rows)
+    let reference = BruteForce(try await store.allPoints()).byID()
+    let box = try BoundingBox(west: 0, south: -1, east: 20, north: 70)
+
+    for limit in [1, 20] {
+      for after in [0, 1_000, 1_990, 1_999, 2_000, 3_990, 3_999] as [UInt64] {
+        for categories in [[], ["all"]] as [Set<String>] {
+          let query = PointQuery(box: box, categories: categories, limit: limit, after: .init(id: .sample(after)))
+          #expect(try await store.page(matching: query) == reference.page(matching: query))
+        }
+      }
+    }
+  }
 }

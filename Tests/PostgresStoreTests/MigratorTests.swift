@@ -1,18 +1,179 @@
+import Points
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
 @Suite struct MigratorTests {
-  @Test func aFreshDatabaseIsMigratedOnce() async throws {
+  private static let first = Migration(name: "0001_first", sql: "CREATE TABLE one (number bigint)")
+  private static let second = Migration(name: "0002_second", sql: "CREATE TABLE two (number bigint)")
+
+  private func migrator(_ database: TemporaryDatabase, _ migrations: [Migration]) throws -> Migrator {
+    Migrator(configuration: try PostgresConfiguration(url: database.url), migrations: migrations)
+  }
+
+  private func tables(_ database: TemporaryDatabase) async throws -> String {
+    try await database.run(
+      "SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relname IN ('one', 'two')"
+    )
+  }
+
+  @Test func theProjectsOwnMigrationsAreRunOnceAndMakeTheStoreReady() async throws {
     let database = try await TemporaryDatabase.make()
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
-    let migrator = Migrator(configuration: try PostgresConfiguration(url: database.url), migrations: migrations)
+    let migrator = try migrator(database, migrations)
 
-    let first = try await migrator.migrate()
-    let second = try await migrator.migrate()
+    let ran = try await migrator.migrate()
+    let ranAgain = try await migrator.migrate()
+    let store = try PostgresStore(configuration: try PostgresConfiguration(url: database.url), migrations: migrations)
 
-    #expect(first == migrations.map(\.name))
-    #expect(second == [])
+    try await store.checkReadiness()
+    #expect(ran == migrations.map(\.name))
+    #expect(ranAgain == [])
+  }
+
+  @Test func onlyWhatWasNotRunIsRun() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await migrator(database, [Self.first]).migrate()
+
+    let plan = try await migrator(database, [Self.first, Self.second]).plan()
+    let ran = try await migrator(database, [Self.first, Self.second]).migrate()
+
+    #expect(plan == ["0002_second"])
+    #expect(ran == ["0002_second"])
+    #expect(try await tables(database) == "one two")
+  }
+
+  @Test func aPlanChangesNothing() async throws {
+    let database = try await TemporaryDatabase.make()
+
+    let plan = try await migrator(database, [Self.first, Self.second]).plan()
+
+    #expect(plan == ["0001_first", "0002_second"])
+    #expect(try await tables(database) == "")
+    #expect(try await database.run("SELECT to_regclass('waymark_migrations') IS NULL") == "t")
+  }
+
+  @Test func twoAtOnceRunEachMigrationOnce() async throws {
+    let database = try await TemporaryDatabase.make()
+    let migrator = try migrator(database, [Self.first, Self.second])
+
+    async let one = migrator.migrate()
+    async let other = migrator.migrate()
+    let ran = try await one + other
+
+    #expect(ran == ["0001_first", "0002_second"])
+  }
+
+  @Test func aFileThatChangedAfterItWasRunIsRefused() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await migrator(database, [Self.first]).migrate()
+    let changed = Migration(name: Self.first.name, sql: Self.first.sql + "\n")
+
+    await #expect(throws: MigrationError.changed(name: "0001_first")) {
+      try await migrator(database, [changed, Self.second]).migrate()
+    }
+
+    #expect(try await tables(database) == "one")
+  }
+
+  @Test func aDatabaseOfANewerVersionIsRefused() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await migrator(database, [Self.first, Self.second]).migrate()
+
+    await #expect(throws: MigrationError.unknown(name: "0002_second")) {
+      try await migrator(database, [Self.first]).migrate()
+    }
+  }
+
+  @Test func aFileBeforeOneThatWasRunIsRefused() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await migrator(database, [Self.second]).migrate()
+
+    await #expect(throws: MigrationError.outOfOrder(name: "0001_first")) {
+      try await migrator(database, [Self.first, Self.second]).migrate()
+    }
+  }
+
+  @Test func ofAFileThatFailsNothingStaysAndTheErrorNamesIt() async throws {
+    let database = try await TemporaryDatabase.make()
+    let failing = Migration(name: "0002_failing", sql: "CREATE TABLE two (number bigint); SELECT 1 / 0")
+
+    let error = await #expect(throws: MigrationError.self) {
+      try await migrator(database, [Self.first, failing]).migrate()
+    }
+
+    #expect(error == .failed(name: "0002_failing", reason: "division by zero (SQLSTATE 22012)"))
+    #expect(try await tables(database) == "one")
+  }
+
+  @Test func aRoleThatMayNotCreateExtensionsMigratesWherePostGISIsThere() async throws {
+    let database = try await TemporaryDatabase.make()
+    let role = "plain_\(database.name)"
+    try await database.run("CREATE ROLE \(role) LOGIN; GRANT CREATE ON SCHEMA public TO \(role)")
+    let url = "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"
+    let migrations = try Migration.all(inDirectory: migrationsDirectory)
+
+    let ran = try await Migrator(configuration: try PostgresConfiguration(url: url), migrations: migrations).migrate()
+
+    #expect(ran == migrations.map(\.name))
+  }
+
+  @Test func aRoleThatMayNotCreateExtensionsIsToldWhatToDoWherePostGISIsNotThere() async throws {
+    let database = try await TemporaryDatabase.make()
+    let role = "plain_\(database.name)"
+    try await database.run(
+      "DROP EXTENSION postgis; CREATE ROLE \(role) LOGIN; GRANT CREATE ON SCHEMA public TO \(role)"
+    )
+    let url = "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"
+    let migrations = try Migration.all(inDirectory: migrationsDirectory)
+
+    let error = await #expect(throws: MigrationError.self) {
+      try await Migrator(configuration: try PostgresConfiguration(url: url), migrations: migrations).migrate()
+    }
+
+    #expect(error?.description.contains("CREATE EXTENSION postgis") == true)
+  }
+
+  @Test func aStoreOnAnEmptyDatabaseNamesTheCommandThatMendsIt() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try PostgresStore(
+      configuration: try PostgresConfiguration(url: database.url),
+      migrations: [Self.first]
+    )
+
+    let readiness = await #expect(throws: PointStoreError.self) { try await store.checkReadiness() }
+    let query = await #expect(throws: PointStoreError.self) { try await store.page(matching: PointQuery()) }
+
+    for error in [readiness, query] {
+      guard case .schemaMismatch(let reason)? = error else {
+        Issue.record("got \(String(describing: error))")
+        continue
+      }
+      #expect(reason.contains("waymark migrate"))
+    }
+  }
+
+  @Test func aStoreIsNotReadyWhileAMigrationIsPending() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await migrator(database, [Self.first]).migrate()
+    let store = try PostgresStore(
+      configuration: try PostgresConfiguration(url: database.url),
+      migrations: [Self.first, Self.second]
+    )
+
+    let error = await #expect(throws: PointStoreError.self) { try await store.checkReadiness() }
+
+    #expect(error == .schemaMismatch(reason: "the database has not run 0002_second.sql: run `waymark migrate`"))
+  }
+
+  @Test func aServerThatCannotBeReachedIsNamed() async throws {
+    let configuration = try PostgresConfiguration(url: "postgresql://someone@127.0.0.1:1/nowhere")
+
+    let error = await #expect(throws: MigrationError.self) {
+      try await Migrator(configuration: configuration, migrations: [Self.first]).migrate()
+    }
+
+    #expect(error?.description.contains("127.0.0.1") == true)
   }
 }

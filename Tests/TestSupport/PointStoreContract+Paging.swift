@@ -84,6 +84,8 @@ extension PointStoreContract {
           guard let next = page.next else { break }
           query.after = next
           round += 1
+          // A store whose new ids come after all others would have pages for ever.
+          if round > 8 { continue }
           try await store.importRows(
             try (0..<10).map { number in
               try .sample("new", 10, Double(number) * 0.37, source: "new \(round)", sourceID: "\(number)")
@@ -136,7 +138,8 @@ extension PointStoreContract {
       }
     },
     PointStoreContract("pivot finds a place, the same one each time, and every place is some pivot's") { makeStore in
-      let store = try await makeStore((0..<8).map { try .sample("\($0)", 0, Double($0)) })
+      // Ids of its own, so that the gaps between their keys are the same each time.
+      let store = try await makeStore((0..<8).map { try .sample("\($0)", 0, Double($0), id: .sample(UInt64($0))) })
       var generator = SeededGenerator(seed: 8)
       var names: Set<String> = []
 

@@ -11,8 +11,8 @@ import Synchronization
 
 /// A TCP connection to a server of HTTP on this machine, for tests that must say what goes over the wire byte for byte.
 ///
-/// Calls that wait do so on threads of the connection's own, one for each direction, never on Swift's cooperative pool, and give up after ten
-/// seconds, so that a server that does not answer fails a test instead of hanging it.
+/// Calls that wait do so on threads of the connection's own, one for each direction, never on Swift's cooperative pool,
+/// and give up after a minute, so that a server that does not answer fails a test instead of hanging it.
 public final class RawHTTPConnection: Sendable {
   /// Why there is no answer.
   public enum Failure: Error, Hashable {
@@ -22,7 +22,7 @@ public final class RawHTTPConnection: Sendable {
     case reset
     /// Nobody listens there.
     case refused
-    /// Ten seconds went by.
+    /// A minute went by.
     case timedOut
     /// What came is not an answer of HTTP/1.1.
     case malformed(String)
@@ -30,7 +30,7 @@ public final class RawHTTPConnection: Sendable {
     case system(Int32)
   }
 
-  private static let patienceMilliseconds: Int32 = 10_000
+  private static let patienceMilliseconds: Int32 = 60_000
 
   private let descriptor: Int32
   private let sending = DispatchQueue(label: "RawHTTPConnection.sending")

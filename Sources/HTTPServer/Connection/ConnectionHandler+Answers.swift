@@ -176,7 +176,7 @@ extension ConnectionHandler {
     }
     needsFlush = false
     context.flush()
-    if output.capacity > Self.flushThreshold { output = ByteBuffer() } else { output.clear() }
+    if output.capacity > Self.keptCapacity { output = ByteBuffer() } else { output.clear() }
     if deadline.kind != .write, !state.isClosed, !context.channel.isWritable { watch(.write) }
   }
 

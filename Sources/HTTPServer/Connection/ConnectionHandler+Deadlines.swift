@@ -98,11 +98,15 @@ extension ConnectionHandler {
   private func progress(of kind: Deadline.Kind) -> Int {
     switch kind {
     case .body: return receivedBodyBytes
-    case .write:
-      let buffered = try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)
-      return writtenBytes - (buffered ?? 0)
+    case .write: return writtenBytes - unsentBytes
     default: return 0
     }
+  }
+
+  /// How many bytes wait for the client to take what was sent before them.
+  var unsentBytes: Int {
+    let buffered = try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)
+    return (buffered ?? 0) + output.readableBytes
   }
 
   private func expire(_ kind: Deadline.Kind) {
@@ -112,7 +116,9 @@ extension ConnectionHandler {
       failInput(Problem(.requestTimeout, code: "request-timeout", detail: "the request did not arrive in time"))
     case .body:
       failInput(Problem(.requestTimeout, code: "request-timeout", detail: "the body did not arrive in time"))
-    case .header, .idle, .lastCall, .linger, .write:
+    case .header, .idle, .lastCall:
+      closeIdle()
+    case .linger, .write:
       close()
     }
   }

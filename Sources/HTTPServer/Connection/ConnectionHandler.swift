@@ -20,6 +20,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// From how many bytes on an answer is handed to the socket without waiting for more.
   static let flushThreshold = 64 * 1024
 
+  /// How much memory an idle connection keeps for its next answer.
+  static let keptCapacity = 8 * 1024
+
   /// How long an idle connection is kept when the server drains, for the request that may be on its way.
   static let lastCall = TimeAmount.milliseconds(100)
 
@@ -30,18 +33,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
   var state = ConnectionState()
   var deadline = Deadline()
   private(set) var context: ChannelHandlerContext?
-  private var ids = RequestIDGenerator()
+  var ids = RequestIDGenerator()
   /// Asking for it is a system call each time.
   private lazy var remoteAddress = context?.remoteAddress
 
   /// What came after the current request.
-  private var queue = CircularBuffer<HTTPServerRequestPart>()
+  var queue = CircularBuffer<HTTPServerRequestPart>()
   /// Why nothing comes after what is in the queue.
-  private var queuedProblem: Problem?
+  var queuedProblem: Problem?
   private var isServingQueue = false
   private(set) var isReading = false
   private var hasPartsInBurst = false
-  private var wantsRead = false
+  var wantsRead = false
   /// Whether a request has begun to come in whose head is not whole.
   private(set) var hasBegunHead = false
 
@@ -50,8 +53,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// ``current``, as long as it is yet to be handed to the responder: its body, if it is short, comes first.
   private var undispatched: HTTPRequest?
   private var isDispatching = false
+  /// How many requests have begun: tells a body's late demand from one of the body that is on.
+  private var requestsBegun = 0
   private(set) var isBodyPaused = false
-  private var task: Task<Void, Never>?
+  var task: Task<Void, Never>?
 
   /// What is to be written.
   var output = ByteBuffer()
@@ -119,12 +124,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       if state.isWaiting, !hasBegunHead { watch(.lastCall) }
       server.graceEnded.futureResult.hop(to: eventLoop).assumeIsolated().whenComplete { _ in self.close() }
     case ChannelEvent.inputClosed:
-      if case .close = state.endInput(hasQueued: hasQueued || queuedProblem != nil) { return close() }
-      dispatchIfReady()
-      serveQueue()
-      flush()
-    case ChannelEvent.outputClosed:
-      if state.isLingering { watch(.linger) }
+      endInput()
     default:
       context.fireUserInboundEventTriggered(event)
     }
@@ -223,7 +223,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       queuedProblem = nil
       failInput(problem)
     } else if state.isInputClosed, state.isWaiting {
-      close()
+      closeGracefully()
     } else {
       resumeReading()
     }
@@ -264,6 +264,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     } catch {
       return failInput(error)
     }
+    requestsBegun += 1
     state.begin(bodyLength: facts.bodyLength, persists: facts.persists, awaitsContinue: facts.awaitsContinue)
     let body = facts.bodyLength == 0 ? nil : makeBody()
     let id = facts.requestID ?? ids.next()
@@ -284,13 +285,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   private func makeBody() -> RequestBodyStream {
     let handler = NIOLoopBound(self, eventLoop: eventLoop)
-    return RequestBodyStream { [eventLoop] in
-      eventLoop.execute { handler.value.bodyIsWanted() }
+    return RequestBodyStream { [eventLoop, requestsBegun] in
+      eventLoop.execute { handler.value.bodyIsWanted(of: requestsBegun) }
     }
   }
 
-  private func bodyIsWanted() {
-    guard context != nil, current?.body != nil else { return }
+  private func bodyIsWanted(of request: Int) {
+    guard context != nil, current != nil, request == requestsBegun else { return }
     if state.wantBody() {
       output.writeStaticString("HTTP/1.1 100 Continue\r\n\r\n")
       flush()
@@ -300,7 +301,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     resumeReading()
   }
 
-  private func dispatchIfReady() {
+  func dispatchIfReady() {
     guard let request = undispatched else { return }
     undispatched = nil
     dispatch(request)
@@ -352,72 +353,5 @@ final class ConnectionHandler: ChannelDuplexHandler {
     isBodyPaused = false
     watch(nextDeadline)
     if !isReading { serveQueue() }
-  }
-
-  // MARK: Failure and the end
-
-  func failInput(_ problem: Problem) {
-    switch state.failInput() {
-    case .answer:
-      refuse(problem)
-    case .failBody:
-      failBody(problem.status == .requestTimeout ? .timedOut : .disconnected)
-    case .postpone:
-      queuedProblem = queuedProblem ?? problem
-    case .closeGracefully:
-      closeGracefully()
-    case .none: break
-    }
-  }
-
-  private func failBody(_ error: HTTPBodyError) {
-    current?.body?.finish(.failure(error))
-    if state.isAnswering { return close() }
-    watch(nextDeadline)
-    dispatchIfReady()
-  }
-
-  /// Answers what is not even a request, or more than is allowed, and ends the connection.
-  func refuse(_ problem: Problem) {
-    let response = HTTPResponse(problem, typePrefix: server.configuration.problemTypePrefix)
-    state.linger()
-    _ = server.encoder.append(
-      response,
-      framing: .length(response.body.length ?? 0),
-      keepsLength: false,
-      persistence: .close,
-      requestID: ids.next(),
-      date: date.bytes,
-      to: &output
-    )
-    if case .bytes(let bytes) = response.body { output.writeImmutableBuffer(bytes) }
-    closeGracefully()
-  }
-
-  /// Sends what is to be sent, tells the client that this was all, and throws away what it still sends for a while:
-  /// closing at once could take the answer from it (RFC 9112, section 9.6).
-  func closeGracefully() {
-    state.linger()
-    queue.removeAll()
-    current?.body?.finish(.failure(.cancelled))
-    current = nil
-    task = nil
-    flush()
-    guard let context, !state.isInputClosed else { return close() }
-    watch(.write)
-    context.close(mode: .output, promise: nil)
-    wantsRead = false
-    context.read()
-  }
-
-  /// Ends the connection so that the client can tell that the answer is not whole, however it is framed.
-  func cut() {
-    context?.channel.closeWithReset()
-  }
-
-  /// Ends the connection at once.
-  func close() {
-    flush()
-    context?.close(promise: nil)
   }
 }

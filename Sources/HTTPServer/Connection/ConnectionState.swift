@@ -214,16 +214,21 @@ struct ConnectionState {
   enum InputEndAction {
     /// The current request is whole: answer it.
     case finishAnswering
+    /// Nothing is to come; what was answered may still be on its way.
+    case closeGracefully
+    /// Half a request can't be answered.
     case close
+    /// The end has begun already.
+    case finishClosing
   }
 
   /// The client has sent its last byte; it may still read.
   mutating func endInput(hasQueued: Bool) -> InputEndAction {
     isInputClosed = true
     switch phase {
-    case .waiting: return hasQueued ? .finishAnswering : .close
+    case .waiting: return hasQueued ? .finishAnswering : .closeGracefully
     case .exchanging(let exchange): return exchange.isReceiving ? .close : .finishAnswering
-    case .lingering, .closed: return .close
+    case .lingering, .closed: return .finishClosing
     }
   }
 

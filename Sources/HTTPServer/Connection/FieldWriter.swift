@@ -77,34 +77,33 @@ struct FieldWriter {
 
   /// Writes a value; answers whether it may be sent: no control characters but tabs.
   mutating func writeFieldValue(_ value: String) -> Bool {
-    write(value) { byte in byte >= 0x20 && byte != 0x7F || byte == 0x09 }
+    let start = count
+    append(value)
+    var isValid = true
+    for byte in bytes[start..<count] where byte < 0x20 && byte != 0x09 || byte == 0x7F { isValid = false }
+    return isValid
   }
 
   private mutating func writeToken(_ name: String) -> Bool {
-    write(name) { byte in Self.isTokenByte(byte) } && !name.isEmpty
+    let start = count
+    append(name)
+    var isValid = start < count
+    for byte in bytes[start..<count] where !Self.isTokenByte(byte) { isValid = false }
+    return isValid
   }
 
-  private mutating func write(_ text: String, where isAllowed: (UInt8) -> Bool) -> Bool {
-    // A native string's bytes are there to be read; the copy is for those that are not.
-    let isValid = text.utf8.withContiguousStorageIfAvailable { write($0, where: isAllowed) }
-    return isValid ?? Array(text.utf8).withUnsafeBufferPointer { write($0, where: isAllowed) }
-  }
-
-  private mutating func write(_ source: UnsafeBufferPointer<UInt8>, where isAllowed: (UInt8) -> Bool) -> Bool {
-    UnsafeMutableRawBufferPointer(rebasing: bytes[count...]).copyMemory(from: UnsafeRawBufferPointer(source))
-    count += source.count
-    return source.allSatisfy(isAllowed)
-  }
-
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "!"), UInt8(ascii: "#"),
-      UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "*"),
-      UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"),
-      UInt8(ascii: "|"), UInt8(ascii: "~"):
-      true
-    default: false
+  private mutating func append(_ text: String) {
+    let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[count...])
+    // A native string's bytes are there to be copied; only those of other strings must be fetched one by one.
+    if text.utf8.withContiguousStorageIfAvailable({ rest.copyMemory(from: UnsafeRawBufferPointer($0)) }) == nil {
+      rest.copyBytes(from: text.utf8)
     }
+    count += text.utf8.count
+  }
+
+  /// Whether a byte may be in a name: letters, digits and ``!#$%&'*+-.^_`|~``, a bit for each of the first 128 bytes.
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    let bits: UInt64 = byte < 64 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
+    return byte < 128 && bits >> UInt64(byte & 63) & 1 == 1
   }
 }

@@ -4,7 +4,9 @@ import NIOHTTP1
 /// NIO's parser of requests, held to the server's limits, and telling which limit a request that is too large broke.
 ///
 /// The parser counts the target and the header fields together and gives up at the first byte too many, so no more than
-/// the limits' sum is ever kept; what comes in whole is held to each limit by ``RequestHeadFacts``.
+/// the limits' sum is ever kept. To tell a target that is too long from fields that are, it is fed no more at a time
+/// than the fields may have: then a target that goes on past its limit is met before the parser gives up. What comes
+/// in whole is held to each limit by ``RequestHeadFacts``.
 final class RequestDecoder: ByteToMessageDecoder {
   typealias InboundOut = HTTPServerRequestPart
 
@@ -15,19 +17,21 @@ final class RequestDecoder: ByteToMessageDecoder {
   }
 
   private let parser: HTTPRequestDecoder
-  private let maximumTargetLength: Int
-  /// Whether the parser keeps the beginning of a target that goes on in the next read.
-  private var isInTarget = false
-  /// Whether the last byte that the parser took was the space after a method.
-  private var isAfterMethod = false
+  private let limits: HTTPServerConfiguration.Limits
+  /// How many bytes of an unfinished target or field the parser has seen and wants to see again.
+  private var keptBytes = 0
+  /// Whether they are a target's.
+  private var isKeepingTarget = false
+  /// The last byte that the parser took for good, blanks aside: what begins after it depends on it.
+  private var lastByte = UInt8(ascii: "\n")
 
   init(limits: HTTPServerConfiguration.Limits) {
     var configuration = NIOHTTPDecoderLimitConfiguration()
     configuration.maxHeaderListSize = limits.uriBytes + limits.headerBytes
     configuration.maxHeaderFieldSize = configuration.maxHeaderListSize
     configuration.maxHeaderFieldCount = limits.headerCount
-    parser = HTTPRequestDecoder(limitConfiguration: configuration)
-    maximumTargetLength = limits.uriBytes
+    self.parser = HTTPRequestDecoder(limitConfiguration: configuration)
+    self.limits = limits
   }
 
   func decoderAdded(context: ChannelHandlerContext) { parser.decoderAdded(context: context) }
@@ -35,65 +39,45 @@ final class RequestDecoder: ByteToMessageDecoder {
   func decoderRemoved(context: ChannelHandlerContext) { parser.decoderRemoved(context: context) }
 
   func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
-    let before = buffer
-    do {
-      let state = try parser.decode(context: context, buffer: &buffer)
-      note(before, kept: buffer.readableBytes)
-      return state
-    } catch HTTPParserError.headerOverflow {
-      throw isTargetTooLong(in: before) ? Overflow.target : Overflow.headers
-    }
+    try feed(&buffer) { slice in _ = try parser.decode(context: context, buffer: &slice) }
+    return .needMoreData
   }
 
   func decodeLast(context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool) throws -> DecodingState {
-    let before = buffer
-    do {
-      return try parser.decodeLast(context: context, buffer: &buffer, seenEOF: seenEOF)
-    } catch HTTPParserError.headerOverflow {
-      throw isTargetTooLong(in: before) ? Overflow.target : Overflow.headers
+    try feed(&buffer) { slice in _ = try parser.decode(context: context, buffer: &slice) }
+    return try parser.decodeLast(context: context, buffer: &buffer, seenEOF: seenEOF)
+  }
+
+  /// Feeds the parser slice by slice; what it wants to see again stays in the buffer.
+  private func feed(_ buffer: inout ByteBuffer, to parse: (inout ByteBuffer) throws -> Void) throws {
+    while buffer.readableBytes > keptBytes {
+      let length = min(buffer.readableBytes, keptBytes + max(limits.headerBytes, 1))
+      guard var slice = buffer.getSlice(at: buffer.readerIndex, length: length) else { return }
+      do {
+        try parse(&slice)
+      } catch HTTPParserError.headerOverflow {
+        throw Overflow.headers
+      }
+      note(taken: length - slice.readableBytes, of: buffer.readableBytesView.prefix(length))
+      buffer.moveReaderIndex(forwardBy: length - slice.readableBytes)
+      if isKeepingTarget, keptBytes > limits.uriBytes { throw Overflow.target }
+      // The parser keeps more only when it has stopped for good, after a request for another protocol.
+      if keptBytes > limits.uriBytes + limits.headerBytes { throw Overflow.headers }
     }
   }
 
-  /// Remembers whether what the parser keeps is a target.
-  private func note(_ buffer: ByteBuffer, kept: Int) {
-    let bytes = buffer.readableBytesView
-    let start = bytes.endIndex - kept
-    let startsTarget = Self.followsMethod(start, in: bytes)
-    if kept == 0 {
-      isInTarget = false
-      isAfterMethod = startsTarget
-    } else if kept < bytes.count {
-      isInTarget = startsTarget
-      isAfterMethod = false
-    } else {
-      isInTarget = isInTarget || isAfterMethod
+  /// Finds out what the parser keeps of the bytes it was fed.
+  ///
+  /// A target stands after a method and a blank, the name of a field at the start of a line, a value after a colon.
+  private func note(taken: Int, of bytes: ByteBufferView) {
+    if taken > 0 {
+      let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+      if let last = bytes.prefix(taken).last(where: { !isBlank($0) }) { lastByte = last }
     }
-  }
-
-  /// Whether the bytes, in which the parser met one too many, hold a target that is too long.
-  private func isTargetTooLong(in buffer: ByteBuffer) -> Bool {
-    let bytes = buffer.readableBytesView
-    if isInTarget || isAfterMethod, isLongWord(at: bytes.startIndex, in: bytes) { return true }
-    return bytes.indices.contains { index in
-      bytes[index] == UInt8(ascii: " ") && Self.followsMethod(index + 1, in: bytes)
-        && isLongWord(at: index + 1, in: bytes)
+    if taken > 0 || keptBytes == 0 {
+      isKeepingTarget = lastByte != UInt8(ascii: ":") && lastByte != UInt8(ascii: "\n")
     }
-  }
-
-  private func isLongWord(at start: Int, in bytes: ByteBufferView) -> Bool {
-    let word = bytes[start...].prefix(maximumTargetLength + 1)
-    return word.count > maximumTargetLength && word.allSatisfy { $0 > UInt8(ascii: " ") }
-  }
-
-  /// Whether a method and a space stand right before the index, at the start of the bytes or of a line.
-  private static func followsMethod(_ index: Int, in bytes: ByteBufferView) -> Bool {
-    guard index - 1 > bytes.startIndex, bytes[index - 1] == UInt8(ascii: " ") else { return false }
-    var first = index - 1
-    while first > bytes.startIndex, isMethodByte(bytes[first - 1]) { first -= 1 }
-    return first < index - 1 && (first == bytes.startIndex || bytes[first - 1] == UInt8(ascii: "\n"))
-  }
-
-  private static func isMethodByte(_ byte: UInt8) -> Bool {
-    byte &- UInt8(ascii: "A") < 26 || byte == UInt8(ascii: "-")
+    keptBytes = bytes.count - taken
+    isKeepingTarget = isKeepingTarget && keptBytes > 0
   }
 }

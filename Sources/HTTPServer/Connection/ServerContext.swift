@@ -10,8 +10,8 @@ final class ServerContext: Sendable {
   let logger: Logger
   let encoder: ResponseEncoder
 
-  private let connections = Atomic(0)
-  private let requestsInFlight = Atomic(0)
+  let connections = Atomic(0)
+  let requestsInFlight = Atomic(0)
   private let isEnding = Atomic(false)
   private let lastRequestEnded: EventLoopPromise<Void>
 

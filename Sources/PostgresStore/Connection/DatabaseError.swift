@@ -24,8 +24,8 @@ struct ServerError: Error, Hashable, Sendable {
     switch sqlState {
     case "57P01", "57P02", "57P03", "57P05": return true  // shut down, crashed, starting up, idle for too long
     case "25P03": return true  // idle in a transaction for too long
-    // A prepared statement that is gone or has outlived its tables, behind a proxy or after a migration: a new connection
-    // prepares it anew.
+    // A prepared statement that is gone or has outlived its tables, behind a proxy or after a migration: a new
+    // connection prepares it anew.
     case "26000": return true
     case "0A000": return message.contains("cached plan")
     default: return sqlState.hasPrefix("08")
@@ -64,7 +64,7 @@ extension PointStoreError {
     case "53300", "53400":  // too_many_connections, configuration_limit_exceeded
       self = .overloaded
     case "42P01", "42703", "42883", "42704", "3F000":  // undefined table, column, function, object; no such schema
-      self = .schemaMismatch(reason: "\(error.message); run `waymark migrate`")
+      self = .schemaMismatch(reason: "the database has not the tables of this version: run `waymark migrate`")
     case let state where error.endsConnection || ["53", "57", "58", "25", "40"].contains(state.prefix(2)):
       self = .unavailable(reason: error.summary)
     default:

@@ -34,8 +34,8 @@ enum ImportStatements {
     ANALYZE import_owners
     """
 
-  /// The rows that share their id, their place or their origin with another row. Hashes find them, because there are few
-  /// and many rows to look through; that two different origins share a hash does no harm.
+  /// The rows that share their id, their place or their origin with another row. Hashes find them, because there are
+  /// few and many rows to look through; that two different origins share a hash does no harm.
   static let findContested = """
     CREATE TEMPORARY TABLE import_contested ON COMMIT DROP AS
     WITH keyed AS (
@@ -131,8 +131,8 @@ enum ImportStatements {
     WHERE points.id = target AND NOT is_unchanged
     """
 
-  /// New places go in along a Hilbert curve, which is how PostGIS sorts: neighbours then share pages of the table, and the
-  /// spatial index, which is only as good as the order in which it grew, answers several times as fast.
+  /// New places go in along a Hilbert curve, which is how PostGIS sorts: neighbours then share pages of the table, and
+  /// the spatial index, which is only as good as the order in which it grew, answers several times as fast.
   static let insert = """
     INSERT INTO points (id, lat, long, name, category, tags, source, source_id)
     SELECT coalesce(id, new_id), lat, long, name, category, tags, source, source_id

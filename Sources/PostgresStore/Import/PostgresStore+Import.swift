@@ -11,11 +11,11 @@ public import Points
 extension PostgresStore: PointImporter {
   /// Takes all the rows, or none; see ``Points/PointImporter/importRows(_:dryRun:)``.
   ///
-  /// It has a connection of its own, to which the statement time-out doesn't apply. Rows are staged as they come; imports
-  /// take turns to merge theirs. The memory used doesn't depend on how many there are.
+  /// It has a connection of its own, to which the statement time-out doesn't apply. Rows are staged as they come;
+  /// imports take turns to merge theirs. The memory used doesn't depend on how many there are.
   ///
-  /// - Throws: ``PointStoreError``, or what the sequence throws; nothing has been taken then, unless the connection broke
-  ///   off just when the server was to commit, which the reason says.
+  /// - Throws: ``PointStoreError``, or what the sequence throws; nothing has been taken then, unless the connection
+  ///   broke off just when the server was to commit, which the reason says.
   public func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     dryRun: Bool
@@ -59,7 +59,8 @@ extension PostgresStore: PointImporter {
       throw PointStoreError.unavailable(reason: "the import may have been taken or not: \(reason)")
     }
     if report.created + report.updated >= Self.manyRows {
-      // So that the planner knows of them now rather than in a minute. Not everyone may do it, and nothing depends on it.
+      // So that the planner knows of them now rather than in a minute. Not everyone may do it, and nothing depends on
+      // it.
       _ = try? await session.run(script: "ANALYZE points")
     }
     return report

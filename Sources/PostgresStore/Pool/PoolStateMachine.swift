@@ -1,12 +1,12 @@
 import Points
 
-/// What a pool of connections does next, as a value: events go in, actions come out, and nothing here waits, connects or
-/// looks at a clock.
+/// What a pool of connections does next, as a value: events go in, actions come out, and nothing here waits, connects
+/// or looks at a clock.
 ///
 /// Connections are made when they are needed, up to a limit, and kept. Who asks while all are busy waits, first come,
-/// first served, in a queue of limited length for a limited time. When the server can't be reached, all who wait and all
-/// who come are told so at once, while one connection at a time is tried at growing intervals; the first that succeeds
-/// ends that.
+/// first served, in a queue of limited length for a limited time. When the server can't be reached, all who wait and
+/// all who come are told so at once, while one connection at a time is tried at growing intervals; the first that
+/// succeeds ends that.
 struct PoolStateMachine {
   typealias Instant = ContinuousClock.Instant
 

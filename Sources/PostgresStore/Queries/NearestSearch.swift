@@ -3,10 +3,10 @@ import Points
 
 /// Finds one page of nearest places, exactly in the order of the geodesic and then of the id.
 ///
-/// PostgreSQL finds candidates by the chord, the straight line through the earth, which an index can rank; the geodesic is
-/// computed here and decides. Chord and geodesic bound each other, so that an answer proves how far it is complete: what
-/// lies beyond its last chord can't be nearer than the least geodesic of such a chord. What is proven is taken, and the
-/// search goes on from there, ring by ring, until the page is full.
+/// PostgreSQL finds candidates by the chord, the straight line through the earth, which an index can rank; the geodesic
+/// is computed here and decides. Chord and geodesic bound each other, so that an answer proves how far it is complete:
+/// what lies beyond its last chord can't be nearer than the least geodesic of such a chord. What is proven is taken,
+/// and the search goes on from there, ring by ring, until the page is full.
 struct NearestSearch {
   /// A place that may be on the page.
   struct Candidate {
@@ -33,13 +33,13 @@ struct NearestSearch {
   static let fewCount = 1000
 
   /// A page that goes on within so many times its own length from the start is cut from the start.
-  static let shallowPages = 16
+  static let shallowPages = 8
 
-  /// How many boxes may cover a ring.
-  static let coverCount = 1024
+  /// How many boxes cover a ring at most: each costs a look-up, and the more there are, the less they cover beside it.
+  static let maximumSectors = 128
 
   /// The first ring is the distance that was reached, divided by this, wide.
-  static let ringsWithinReach = 128.0
+  static let ringsWithinReach = 256.0
 
   /// More than what PostGIS's geodesic differs by from the one here, metres.
   static let toleranceMetres = 0.001
@@ -78,7 +78,8 @@ struct NearestSearch {
       let reach = batch.sufficientReach ?? end.distanceMetres + step
       batch = try await ring(after: end, from: batch.leastChord, to: min(reach, radiusMetres))
       found += batch.proven
-      width = step * 4
+      // As wide as the density that was met asks for, within bounds.
+      width = step * min(64, max(4, 2 * Double(wanted) / Double(batch.proven.count)))
     }
     var points: [FoundPoint] = []
     points.reserveCapacity(query.limit)
@@ -123,11 +124,9 @@ struct NearestSearch {
   ) async throws(PointStoreError) -> Batch {
     let outerChord = Geodesic.greatestChordMetres(distanceMetres: reach) + SpatialBox.slackMetres
     let chords = min(leastChord, outerChord)...outerChord
-    let cover = ShellCover.boxes(
-      around: position,
-      chords: chords,
-      within: filter.region ?? .earth,
-      maximumCount: Self.coverCount
+    let cover = RingCover(around: center, chords: chords).boxes(
+      atMost: Self.maximumSectors,
+      within: filter.region
     )
     var count = 2 * wanted + 32
     while true {

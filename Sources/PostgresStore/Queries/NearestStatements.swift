@@ -19,12 +19,11 @@ enum NearestStatements {
       ORDER BY position <<->> \(point)
       LIMIT \(count)
       """
-    let planning: Statement.Planning = filter.hasCategories ? .eachTime : .once
-    return (Statement("nearest_\(count)\(filter.shape)", planning: planning, sql), values.parameters)
+    return (Statement("nearest_\(count)\(filter.shape)", planning: filter.planning, sql), values.parameters)
   }
 
-  /// The nearest places by chord among so many first ones that are not nearer than the chord: as many as are wanted, each
-  /// with how many first ones there are; one row of nulls but for that where none is left.
+  /// The nearest places by chord among so many first ones that are not nearer than the chord: as many as are wanted,
+  /// each with how many first ones there are; one row of nulls but for that where none is left.
   static func nearest(
     _ center: EarthCentred,
     _ filter: PointFilter,
@@ -50,8 +49,7 @@ enum NearestStatements {
       ) AS rest ON true
       ORDER BY chord, id
       """
-    let planning: Statement.Planning = filter.hasCategories ? .eachTime : .once
-    return (Statement("next_\(depth)_\(count)\(filter.shape)", planning: planning, sql), values.parameters)
+    return (Statement("next_\(depth)_\(count)\(filter.shape)", planning: filter.planning, sql), values.parameters)
   }
 
   /// All the matches, in no order, but no more than so many.

@@ -1,7 +1,7 @@
 import Geo
 
-/// Geometries travel as EWKB, which is what PostGIS reads as their binary format: the byte order, a type with flags, the
-/// reference system, the coordinates.
+/// Geometries travel as EWKB, which is what PostGIS reads as their binary format: the byte order, a type with flags,
+/// the reference system, the coordinates.
 extension Parameters {
   private static let hasZ: UInt32 = 0x8000_0000
   private static let hasReferenceSystem: UInt32 = 0x2000_0000

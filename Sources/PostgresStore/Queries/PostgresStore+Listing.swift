@@ -15,7 +15,7 @@ extension PostgresStore {
       """
     // A small box is best looked up and then sorted, a large one walked in the order of ids.
     return (
-      Statement("list\(query.after == nil ? "" : "_on")", planning: filter.isTrivial ? .once : .eachTime, sql),
+      Statement("list\(query.after == nil ? "" : "_on")", planning: filter.planning, sql),
       values.parameters
     )
   }

@@ -10,7 +10,7 @@ extension PostgresStore {
     """
   )
 
-  private static let shuffledAtOrAfter = Statement(
+  static let shuffledAtOrAfter = Statement(
     "shuffled",
     """
     SELECT \(PointColumns.all)
@@ -21,7 +21,7 @@ extension PostgresStore {
     """
   )
 
-  private static let categoryCounts = Statement(
+  static let categoryCounts = Statement(
     "categories",
     """
     SELECT category, count(*)
@@ -32,14 +32,15 @@ extension PostgresStore {
     """
   )
 
-  /// A look-up by the primary key; see `PointStore`.
+  /// The place of that id, or `nil`.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     let result = try await read(Self.byID, Parameters { $0.add(id) })
     guard let row = result.rows.first else { return nil }
     return try row.point()
   }
 
-  /// A look-up in the index over the ids' hashes; see `PointStore`.
+  /// The place with the least shuffle key that is not below the pivot, or else that with the least of all; the key is
+  /// PostgreSQL's hash of the id.
   public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     let found = try await point(shuffleKeyNotBelow: pivot)
     return if found == nil, pivot > 0 { try await point(shuffleKeyNotBelow: 0) } else { found }
@@ -53,7 +54,7 @@ extension PostgresStore {
     return try row.point()
   }
 
-  /// One grouped scan of the categories' index; see `PointStore`.
+  /// How many places each category has, the most frequent first; reads the index of categories once.
   public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
     var counts: [CategoryCount] = []
     for row in try await read(Self.categoryCounts, Parameters()).rows {

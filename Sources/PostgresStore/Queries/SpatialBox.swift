@@ -16,9 +16,6 @@ struct SpatialBox: Hashable, Sendable {
   /// What rounding may differ by between here and PostgreSQL, many times over, metres.
   static let slackMetres = 0.01
 
-  /// All of the earth.
-  static let earth = SpatialBox(center: .zero, halfEdge: 8_388_608)
-
   /// Makes a cube.
   init(center: SIMD3<Double>, halfEdge: Double) {
     least = center - halfEdge
@@ -33,9 +30,10 @@ struct SpatialBox: Hashable, Sendable {
   /// The box about the part of the ellipsoid's surface that is between two parallels and two meridians.
   init(_ box: BoundingBox) {
     let east = box.crossesAntimeridian ? box.east + 360 : box.east
-    let cosine = Self.range(ofCosineFrom: box.west, to: east)
-    // sin x = cos(x - 90)
-    let sine = Self.range(ofCosineFrom: box.west - 90, to: east - 90)
+    let meridians = (box.west * .pi / 180, east * .pi / 180)
+    let cosine = Self.range(ofCosineFrom: meridians.0, to: meridians.1)
+    // The sine is the cosine of a right angle less.
+    let sine = Self.range(ofCosineFrom: meridians.0 - .pi / 2, to: meridians.1 - .pi / 2)
     // Parallels are the wider, the nearer to the equator they are.
     let nearest = box.south > 0 ? box.south : box.north < 0 ? box.north : 0
     let farthest = max(abs(box.south), abs(box.north))
@@ -65,13 +63,14 @@ struct SpatialBox: Hashable, Sendable {
     return normal * (1 - WGS84.eccentricitySquared) * sine
   }
 
-  private static func range(ofCosineFrom start: Double, to end: Double) -> ClosedRange<Double> {
-    func crosses(_ degrees: Double) -> Bool {
-      let turns = ((start - degrees) / 360).rounded(.up)
-      return degrees + turns * 360 <= end
+  /// The cosines of all angles between two, in radians.
+  static func range(ofCosineFrom start: Double, to end: Double) -> ClosedRange<Double> {
+    func crosses(_ angle: Double) -> Bool {
+      let turns = ((start - angle) / (2 * .pi)).rounded(.up)
+      return angle + turns * 2 * .pi <= end
     }
-    let (first, last) = (cos(start * .pi / 180), cos(end * .pi / 180))
-    return (crosses(180) ? -1 : min(first, last))...(crosses(0) ? 1 : max(first, last))
+    let (first, last) = (cos(start), cos(end))
+    return (crosses(.pi) ? -1 : min(first, last))...(crosses(0) ? 1 : max(first, last))
   }
 
   /// The products of the numbers of two ranges, the first of which has none below zero.

@@ -1,0 +1,103 @@
+import NIOCore
+import NIOHTTP1
+
+extension ConnectionHandler {
+  // MARK: Failure
+
+  /// Takes note that the rest of the input can't be used.
+  func failInput(_ problem: Problem) {
+    switch state.failInput() {
+    case .answer:
+      refuse(problem)
+    case .failBody:
+      failBody(problem.status == .requestTimeout ? .timedOut : .disconnected)
+    case .postpone:
+      queuedProblem = queuedProblem ?? problem
+    case .closeGracefully:
+      closeGracefully()
+    case .none: break
+    }
+  }
+
+  private func failBody(_ error: HTTPBodyError) {
+    current?.body?.finish(.failure(error))
+    if state.isAnswering { return cut() }
+    watch(nextDeadline)
+    dispatchIfReady()
+  }
+
+  /// Answers what is not even a request, or more than is allowed, and ends the connection.
+  func refuse(_ problem: Problem) {
+    let response = HTTPResponse(problem, typePrefix: server.configuration.problemTypePrefix)
+    _ = server.encoder.append(
+      response,
+      framing: .length(response.body.length ?? 0),
+      keepsLength: false,
+      persistence: .close,
+      requestID: ids.next(),
+      date: date.bytes,
+      to: &output
+    )
+    if case .bytes(let bytes) = response.body { output.writeImmutableBuffer(bytes) }
+    closeGracefully()
+  }
+
+  // MARK: The end
+
+  /// The client has sent its last byte.
+  func endInput() {
+    switch state.endInput(hasQueued: hasQueued || queuedProblem != nil) {
+    case .finishAnswering:
+      dispatchIfReady()
+      serveQueue()
+      flush()
+    case .closeGracefully:
+      closeGracefully()
+    case .close:
+      close()
+    case .finishClosing:
+      // Until the last answer is sent, that is what is waited for.
+      if deadline.kind == .linger { close() }
+    }
+  }
+
+  /// Sends what is to be sent, tells the client that this was all, and throws away what it still sends for a while:
+  /// closing at once could take the answer from it (RFC 9112, section 9.6).
+  func closeGracefully() {
+    guard let context, !state.isClosed else { return }
+    state.linger()
+    queue.removeAll()
+    current?.body?.finish(.failure(.cancelled))
+    current = nil
+    task = nil
+    flush()
+    watch(.write)
+    let sent = eventLoop.makePromise(of: Void.self)
+    sent.futureResult.assumeIsolated().whenSuccess { self.endOutput() }
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: sent)
+    wantsRead = false
+    context.read()
+  }
+
+  private func endOutput() {
+    guard !state.isInputClosed else { return close() }
+    watch(.linger)
+    context?.close(mode: .output, promise: nil)
+  }
+
+  /// Ends a connection that waits for a request.
+  func closeIdle() {
+    if unsentBytes == 0 { close() } else { closeGracefully() }
+  }
+
+  /// Ends the connection so that the client can tell that the answer is not whole, however it is framed.
+  func cut() {
+    context?.channel.closeWithReset()
+  }
+
+  /// Ends the connection at once.
+  func close() {
+    flush()
+    context?.close(promise: nil)
+  }
+}

@@ -1,0 +1,260 @@
+import Geo
+import Points
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+@Suite struct ImportTests {
+  private static let id = PointID(high: 0x0199_A1B2_0000_7000, low: 0x8000_0000_0000_0001)
+  private static let otherID = PointID(high: 0x0199_A1B2_0000_7000, low: 0x8000_0000_0000_0002)
+
+  private func row(
+    _ number: Int,
+    _ name: String,
+    id: PointID? = nil,
+    origin: String? = nil,
+    latitude: Double = 48,
+    tags: [String: String] = [:]
+  ) throws -> ImportRow {
+    ImportRow(
+      number: number,
+      id: id,
+      place: try Place(
+        name: name,
+        category: "test",
+        coordinate: try Coordinate(latitude: latitude, longitude: 16),
+        tags: try Tags(tags),
+        source: origin == nil ? nil : "test",
+        sourceID: origin
+      )
+    )
+  }
+
+  private func counts(_ report: ImportReport) -> [Int] {
+    [report.created, report.updated, report.unchanged, report.rejected]
+  }
+
+  private func names(_ store: PostgresStore) async throws -> [String] {
+    try await store.allPoints().map(\.place.name).sorted()
+  }
+
+  @Test func newRowsBecomePlacesOfVersionOneWithVersion7IDs() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+
+    let report = try await store.importRows([row(1, "one", origin: "1"), row(2, "two"), row(3, "three", id: Self.id)])
+
+    let points = try await store.allPoints()
+    #expect(counts(report) == [3, 0, 0, 0])
+    #expect(points.map(\.version) == [1, 1, 1])
+    #expect(points.contains { $0.id == Self.id && $0.place.name == "three" })
+    #expect(points.allSatisfy { $0.id.high >> 12 & 0xF == 7 && $0.createdAt == $0.updatedAt })
+  }
+
+  @Test func aRowWithAKnownOriginOrIDReplacesWhatDiffersAndLeavesTheRestAlone() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    try await store.importRows([
+      row(1, "by origin", origin: "1"), row(2, "by id", id: Self.id), row(3, "same", origin: "3", tags: ["a": "b"]),
+    ])
+    let before = try await store.allPoints()
+
+    let report = try await store.importRows([
+      row(1, "by origin, new", origin: "1"), row(2, "by id, new", id: Self.id, origin: "2"),
+      row(3, "same", origin: "3", tags: ["a": "b"]),
+    ])
+
+    let after = try await store.allPoints()
+    #expect(counts(report) == [0, 2, 1, 0])
+    #expect(after.map(\.id) == before.map(\.id))
+    #expect(after.map(\.createdAt) == before.map(\.createdAt))
+    for point in after {
+      let isSame = point.place.name == "same"
+      #expect(point.version == (isSame ? 1 : 2))
+      #expect((point.updatedAt == point.createdAt) == isSame)
+    }
+    #expect(try await names(store) == ["by id, new", "by origin, new", "same"])
+  }
+
+  @Test func ofRowsThatMeanTheSamePlaceTheLastCounts() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    try await store.importRows([row(1, "there", id: Self.id, origin: "there")])
+
+    let report = try await store.importRows([
+      row(1, "first", origin: "1"), row(2, "by id", id: Self.id), row(3, "second", origin: "1"),
+      row(4, "by origin", origin: "there"), row(5, "third", origin: "1"),
+    ])
+
+    #expect(counts(report) == [1, 1, 0, 3])
+    #expect(
+      report.rejections == [
+        .init(number: 1, detail: "means the same place as row 5, which counts instead"),
+        .init(number: 2, detail: "means the same place as row 4, which counts instead"),
+        .init(number: 3, detail: "means the same place as row 5, which counts instead"),
+      ]
+    )
+    #expect(try await names(store) == ["by origin", "third"])
+  }
+
+  @Test func aRowWhoseIDAndOriginBelongToTwoPlacesIsRejected() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    try await store.importRows([row(1, "one", id: Self.id, origin: "1"), row(2, "two", id: Self.otherID, origin: "2")])
+
+    let report = try await store.importRows([row(7, "both", id: Self.id, origin: "2"), row(8, "new", origin: "3")])
+
+    #expect(counts(report) == [1, 0, 0, 1])
+    #expect(
+      report.rejections == [
+        .init(number: 7, detail: "its id belongs to one place, its source and sourceId to another")
+      ]
+    )
+    #expect(try await names(store) == ["new", "one", "two"])
+  }
+
+  /// Row 1 shares its origin with row 2, which counts for nothing because it shares its id with row 3.
+  @Test func aRowThatDoesNotCountTurnsNoOtherAway() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+
+    let report = try await store.importRows([
+      row(1, "one", origin: "1"), row(2, "two", id: Self.id, origin: "1"), row(3, "three", id: Self.id, origin: "3"),
+    ])
+
+    #expect(counts(report) == [2, 0, 0, 1])
+    #expect(try await names(store) == ["one", "three"])
+  }
+
+  @Test func onlyTheFirstRejectionsAreKeptButAllAreCounted() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+
+    let report = try await store.importRows(try (1...250).map { try row($0, "row \($0)", origin: "same") })
+
+    #expect(counts(report) == [1, 0, 0, 249])
+    #expect(report.rejections.map(\.number) == Array(1...100))
+    #expect(try await names(store) == ["row 250"])
+  }
+
+  @Test func aDryRunReportsTheSameAndChangesNothing() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    try await store.importRows([row(1, "one", origin: "1"), row(2, "two", origin: "2")])
+    let before = try await store.allPoints()
+    let rows = try [
+      row(1, "one", origin: "1"), row(2, "two, new", origin: "2"), row(3, "three", origin: "3"),
+      row(4, "three again", origin: "3"),
+    ]
+
+    let dry = try await store.importRows(rows, dryRun: true)
+    let between = try await store.allPoints()
+    let wet = try await store.importRows(rows)
+
+    #expect(counts(dry) == [1, 1, 1, 1])
+    #expect(dry == wet)
+    #expect(between == before)
+  }
+
+  @Test func nothingIsTakenWhenTheRowsBreakOff() async throws {
+    struct Broken: Error {}
+    let store = try await TemporaryDatabase.make().migratedStore()
+    var places = try SyntheticPlaces(seed: 3)
+    let batches = try (0..<20).map { _ in try places.rows(count: 500) }
+    let stream = AsyncThrowingStream<[ImportRow], any Error> { continuation in
+      for batch in batches { continuation.yield(batch) }
+      continuation.finish(throwing: Broken())
+    }
+
+    await #expect(throws: Broken.self) { try await store.importRows(stream, dryRun: false) }
+
+    #expect(try await store.allPoints() == [])
+  }
+
+  @Test(.timeLimit(.minutes(5))) func nothingIsTakenWhenTheTaskIsCancelled() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    let rows = try [row(1, "one")]
+    let (stream, continuation) = AsyncStream.makeStream(of: [ImportRow].self)
+    continuation.yield(rows)
+
+    let importing = Task { try await store.importRows(stream, dryRun: false) }
+    importing.cancel()
+    let result = await importing.result
+
+    // A cancelled task's stream ends; what had come by then may have been taken or not, but never a part of it.
+    if case .failure(let error) = result {
+      #expect(error is CancellationError)
+      #expect(try await store.allPoints() == [])
+    }
+  }
+
+  @Test(.timeLimit(.minutes(5))) func nothingIsTakenWhenTheConnectionBreaks() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    var places = try SyntheticPlaces(seed: 3)
+    let batch = try places.rows(count: 500)
+    let terminate = """
+      SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+      WHERE datname = current_database() AND query LIKE 'COPY%'
+      """
+    let stream = AsyncThrowingStream<[ImportRow], any Error> {
+      // Broken off as soon as the rows flow, then fed until the store notices.
+      _ = try await database.run(terminate)
+      return batch
+    }
+
+    let error = await #expect(throws: PointStoreError.self) { try await store.importRows(stream, dryRun: false) }
+
+    #expect(error?.shortDescription == "unavailable")
+    #expect(try await store.allPoints() == [])
+  }
+
+  @Test(.timeLimit(.minutes(5))) func importsAtTheSameTimeNeitherDeadlockNorMakeDoubles() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+
+    let reports = try await withThrowingTaskGroup(of: ImportReport.self) { group in
+      for writer in 0..<4 {
+        // Each in another order.
+        let numbers = Array(1...500).shuffled()
+        let rows = try numbers.enumerated().map { try row($0 + 1, "row \($1) by \(writer)", origin: "\($1)") }
+        group.addTask { try await store.importRows(rows) }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+
+    let points = try await store.allPoints()
+    #expect(points.count == 500)
+    #expect(points.allSatisfy { $0.version == 4 })
+    #expect(reports.map(\.created).reduce(0, +) == 500)
+    #expect(reports.map(\.updated).reduce(0, +) == 1500)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func anImportYieldsToAWriterWhoWasFirst() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let rows = try (1...50).map { try row($0, "imported \($0)", origin: "\($0)") }
+    let insert = """
+      INSERT INTO points (id, lat, long, name, source, source_id)
+      VALUES (gen_random_uuid(), 1, 1, 'written', 'test', '25')
+      """
+
+    // The writer holds the origin while the import merges, and then commits.
+    async let writing = database.run("BEGIN; \(insert); SELECT pg_sleep(1); COMMIT")
+    while try await database.run(
+      "SELECT count(*) FROM pg_locks WHERE relation = 'points'::regclass AND mode = 'RowExclusiveLock'"
+    )
+      == "0"
+    {}
+    let report = try await store.importRows(rows)
+    _ = try await writing
+
+    #expect(counts(report) == [49, 1, 0, 0])
+    #expect(try await store.allPoints().count == 50)
+  }
+
+  @Test func statementTimeOutsDoNotApply() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await database.migratedStore()
+    let configuration = try PostgresConfiguration(url: database.url, statementTimeoutMilliseconds: 1)
+    let store = try PostgresStore(configuration: configuration, migrations: [])
+    var places = try SyntheticPlaces(seed: 4)
+
+    let report = try await store.importRows(try places.rows(count: 5000))
+
+    #expect(report.created == 5000)
+  }
+}

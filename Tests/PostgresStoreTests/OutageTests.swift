@@ -1,0 +1,148 @@
+import Geo
+import Points
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+/// What becomes of calls while the server goes away and comes back.
+@Suite struct OutageTests {
+  private static let somewhere = PointQuery(limit: 1)
+
+  /// Calls until one succeeds, and returns the errors before that.
+  private func errorsUntilSuccess(of store: PostgresStore) async throws -> [PointStoreError] {
+    var errors: [PointStoreError] = []
+    while true {
+      do throws(PointStoreError) {
+        _ = try await store.page(matching: Self.somewhere)
+        return errors
+      } catch {
+        errors.append(error)
+      }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
+  private func server() async throws -> (TemporaryServer, TemporaryDatabase, PostgresStore) {
+    let server = try await TemporaryServer.start()
+    let database = try await server.makeDatabase()
+    return (server, database, try await database.migratedStore())
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aStoreMadeBeforeItsServerStartsRecoversByItself() async throws {
+    let (server, _, _) = try await server()
+    let database = try await server.makeDatabase()
+    let store = try await database.migratedStore()
+    try await server.stop(.fast)
+
+    let first = await #expect(throws: PointStoreError.self) { try await store.page(matching: Self.somewhere) }
+    try await server.start()
+    let errors = try await errorsUntilSuccess(of: store)
+
+    #expect(first?.shortDescription == "unavailable")
+    #expect(errors.allSatisfy { $0.shortDescription == "unavailable" })
+  }
+
+  @Test(.timeLimit(.minutes(5)), arguments: [TemporaryServer.StopMode.fast, .immediate])
+  func callsUnderLoadFailOrSucceedButNeverHangWhenTheServerRestarts(mode: TemporaryServer.StopMode) async throws {
+    let (server, _, store) = try await server()
+    _ = try await store.page(matching: Self.somewhere)
+    let isDone = Switch()
+
+    let slugs = try await withThrowingTaskGroup(of: Set<String>.self) { group in
+      for _ in 0..<16 {
+        group.addTask {
+          var slugs: Set<String> = []
+          while !isDone.isOn {
+            do throws(PointStoreError) {
+              _ = try await store.page(matching: Self.somewhere)
+              slugs.insert("success")
+            } catch {
+              slugs.insert(error.shortDescription)
+            }
+            await Task.yield()
+          }
+          return slugs
+        }
+      }
+      try await server.stop(mode)
+      try await server.start()
+      _ = try await errorsUntilSuccess(of: store)
+      isDone.turnOn()
+      return try await group.reduce(into: Set<String>()) { $0.formUnion($1) }
+    }
+
+    #expect(slugs.isSubset(of: ["success", "unavailable"]))
+    #expect(slugs.contains("success"))
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aReadIsRepeatedWhenItsBackendIsTerminated() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore(poolSize: 1)
+    let slow = Statement("slow", "SELECT 1::int8 FROM pg_sleep(1)")
+    let terminate = """
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND query LIKE '%pg_sleep(1)%' AND pid <> pg_backend_pid() AND state = 'active'
+      """
+
+    async let answer = store.read(slow, Parameters())
+    while try await database.run(terminate) != "t" {}
+    let result = try await answer
+
+    #expect(try result.rows.first?.integer(0) == 1)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aCrashOfTheServerIsSurvived() async throws {
+    let (server, _, store) = try await server()
+    _ = try await store.page(matching: Self.somewhere)
+
+    try await server.kill()
+    let during = await #expect(throws: PointStoreError.self) { try await store.page(matching: Self.somewhere) }
+    try await server.start()
+    _ = try await errorsUntilSuccess(of: store)
+
+    #expect(during?.shortDescription == "unavailable")
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aServerThatHangsCostsACallItsTimeLimitAndNoMore() async throws {
+    let (server, database, _) = try await server()
+    var configuration = try PostgresConfiguration(url: database.url, poolSize: 1, statementTimeoutMilliseconds: 200)
+    configuration.silenceToleranceMilliseconds = 100
+    configuration.waitTimeoutMilliseconds = 300
+    let store = try PostgresStore(configuration: configuration, migrations: [])
+    _ = try await store.page(matching: Self.somewhere)
+
+    try await server.signal("STOP")
+    let underWay = await #expect(throws: PointStoreError.self) { try await store.page(matching: Self.somewhere) }
+    let waiting = await #expect(throws: PointStoreError.self) { try await store.page(matching: Self.somewhere) }
+    try await server.signal("CONT")
+    _ = try await errorsUntilSuccess(of: store)
+
+    #expect(underWay == .timeout)
+    #expect(waiting == .overloaded)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aHostThatRefusesIsNamedWithoutThePassword() async throws {
+    let configuration = try PostgresConfiguration(url: "postgresql://someone:hunter2@127.0.0.1:1/nowhere")
+    let store = try PostgresStore(configuration: configuration, migrations: [])
+
+    let error = await #expect(throws: PointStoreError.self) { try await store.checkReadiness() }
+
+    guard case .unavailable(let reason)? = error else {
+      Issue.record("got \(String(describing: error))")
+      return
+    }
+    #expect(reason.contains("127.0.0.1"))
+    #expect(!reason.contains("hunter2"))
+  }
+}
+
+/// Something that is turned on once.
+private final class Switch: Sendable {
+  private let state = Atomic(false)
+
+  var isOn: Bool { state.load(ordering: .relaxed) }
+
+  func turnOn() { state.store(true, ordering: .relaxed) }
+}

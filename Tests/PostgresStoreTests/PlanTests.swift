@@ -1,0 +1,138 @@
+import Geo
+import Points
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+/// PostgreSQL goes about each kind of question in the intended way, on a table with enough rows to matter.
+@Suite struct PlanTests {
+  /// 20,000 places, of which 10 have a category of their own; made once.
+  private static let prepared = Task {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    var places = try SyntheticPlaces(seed: 6)
+    let rare = try places.rows(count: 10).map { row in
+      ImportRow(
+        number: row.number + 20_000,
+        id: nil,
+        place: try Place(name: "Rare", category: "rare", coordinate: row.place.coordinate)
+      )
+    }
+    try await store.importRows(try places.rows(count: 20_000) + rare)
+    // So that the index need not be checked against the table.
+    try await database.run("VACUUM points")
+    return store
+  }
+
+  private func plan(_ query: (Statement, Parameters)) async throws -> String {
+    let store = try await Self.prepared.value
+    let explain = Statement("explain", planning: .eachTime, "EXPLAIN " + query.0.sql)
+    return try await store.read(explain, query.1).rows.map { try $0.text(0) }.joined(separator: "\n")
+  }
+
+  private let center: Coordinate
+  private let position: EarthCentred
+
+  init() throws {
+    center = try Coordinate(latitude: 48.2, longitude: 16.4)
+    position = EarthCentred(center)
+  }
+
+  private func nearest(_ query: PointQuery) -> (Statement, Parameters) {
+    NearestStatements.nearest(position, PointFilter(query, center: position), count: 24)
+  }
+
+  private func listing(_ query: PointQuery) -> (Statement, Parameters) {
+    PostgresStore.listing(query, PointFilter(query, center: nil))
+  }
+
+  @Test func theNearestPlacesComeStraightOutOfTheSpatialIndex() async throws {
+    let plan = try await plan(nearest(PointQuery(proximity: .init(center: center))))
+
+    #expect(plan.contains("Index Scan using points_position"))
+    #expect(!plan.contains("Sort"))
+  }
+
+  @Test(arguments: [10.0, 10_000, 10_000_000]) func soDoThoseWithinARadius(radius: Double) async throws {
+    let plan = try await plan(nearest(PointQuery(proximity: .init(center: center, radiusMetres: radius))))
+
+    #expect(plan.contains("Index Scan using points_position"))
+    #expect(plan.contains("Index Cond: (\"position\" &&&"))
+  }
+
+  @Test func soDoThoseOfAFrequentCategory() async throws {
+    let plan = try await plan(nearest(PointQuery(proximity: .init(center: center), categories: ["category 0"])))
+
+    #expect(plan.contains("Index Scan using points_position"))
+  }
+
+  @Test func soDoThoseInALargeBox() async throws {
+    let box = try BoundingBox(west: -60, south: -30, east: 100, north: 80)
+
+    let plan = try await plan(nearest(PointQuery(proximity: .init(center: center), box: box)))
+
+    #expect(plan.contains("Index Scan using points_position"))
+    #expect(!plan.contains("Sort"))
+  }
+
+  @Test func placesOfARareCategoryAreLookedUpAndSorted() async throws {
+    let near = try await plan(nearest(PointQuery(proximity: .init(center: center), categories: ["rare"])))
+    let listed = try await plan(listing(PointQuery(categories: ["rare"])))
+
+    #expect(near.contains("points_category"))
+    #expect(listed.contains("points_category"))
+  }
+
+  @Test func aRingIsLookedUpBoxByBox() async throws {
+    let query = PointQuery(proximity: .init(center: center))
+    let chords = 100_000.0...101_000.0
+    let statement = NearestStatements.ring(
+      (center, position),
+      PointFilter(query, center: position),
+      chords: chords,
+      cover: RingCover(around: center, chords: chords).boxes(atMost: 128, within: nil),
+      after: .init(distanceMetres: 100_000, id: PointID(high: 0, low: 0)),
+      toleranceMetres: 0.001,
+      perSpot: 21,
+      count: 74
+    )
+
+    let plan = try await plan(statement)
+
+    #expect(plan.contains("Nested Loop"))
+    #expect(plan.contains("points_position"))
+  }
+
+  @Test func allPlacesAreWalkedInTheOrderOfTheirIDs() async throws {
+    let plan = try await plan(listing(PointQuery(after: .init(id: PointID(high: 1 << 50, low: 0)))))
+
+    #expect(plan.contains("Index Scan using points_pkey"))
+    #expect(!plan.contains("Sort"))
+  }
+
+  @Test func aSmallBoxIsLookedUpAndALargeOneWalked() async throws {
+    let small = try await plan(
+      listing(PointQuery(box: try BoundingBox(west: 16.3, south: 48.1, east: 16.5, north: 48.3)))
+    )
+    let large = try await plan(
+      listing(PointQuery(box: try BoundingBox(west: -180, south: -90, east: 180, north: 90)))
+    )
+
+    #expect(small.contains("points_position"))
+    #expect(large.contains("points_pkey"))
+  }
+
+  @Test func aShuffledPlaceIsOneLookUp() async throws {
+    let plan = try await plan((PostgresStore.shuffledAtOrAfter, Parameters { $0.add(Int64(0)) }))
+
+    #expect(plan.contains("points_shuffle"))
+    #expect(!plan.contains("Seq Scan"))
+  }
+
+  @Test func categoriesAreCountedFromTheirIndexAlone() async throws {
+    let plan = try await plan((PostgresStore.categoryCounts, Parameters()))
+
+    #expect(plan.contains("Index Only Scan using points_category"))
+  }
+}

@@ -1,0 +1,298 @@
+import Points
+import Testing
+
+@testable import PostgresStore
+
+/// The pool's decisions, on a clock that stands still unless it is told to move.
+@Suite struct PoolStateMachineTests {
+  private typealias Pool = PoolStateMachine
+  private typealias Action = PoolStateMachine.Action
+
+  private let start = ContinuousClock.now
+
+  private func pool(_ change: (inout Pool.Limits) -> Void = { _ in }) -> Pool {
+    var limits = Pool.Limits()
+    limits.connections = 2
+    limits.waiters = 3
+    limits.waitTime = .seconds(5)
+    limits.answerTime = .seconds(6)
+    limits.connectTime = .seconds(30)
+    limits.firstPause = .milliseconds(100)
+    limits.longestPause = .seconds(5)
+    change(&limits)
+    return Pool(limits: limits)
+  }
+
+  private func request(_ number: Int) -> Pool.RequestID { .init(number: number) }
+  private func connection(_ number: Int) -> Pool.ConnectionID { .init(number: number) }
+  private func after(_ duration: Duration) -> ContinuousClock.Instant { start + duration }
+
+  /// A pool whose only connection is busy with request 1.
+  private func busyPool(_ change: (inout Pool.Limits) -> Void = { $0.connections = 1 }) -> Pool {
+    var pool = pool(change)
+    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+    _ = pool.connected(connection(1), at: start)
+    return pool
+  }
+
+  // MARK: Connections and requests
+
+  @Test func connectsWhenTheFirstRequestComesAndRunsItThen() {
+    var pool = pool()
+
+    let arrived = pool.arrived(request(1), mayBeRepeated: true, at: start)
+    let connected = pool.connected(connection(1), at: start)
+
+    #expect(arrived == [.connect(connection(1))])
+    #expect(connected == [.run(request(1), connection(1))])
+  }
+
+  @Test func usesAnIdleConnectionBeforeMakingAnother() {
+    var pool = busyPool { $0.connections = 2 }
+    _ = pool.finished(connection(1), at: start)
+
+    let actions = pool.arrived(request(2), mayBeRepeated: true, at: start)
+
+    #expect(actions == [.run(request(2), connection(1))])
+  }
+
+  @Test func makesNoMoreConnectionsThanItMay() {
+    var pool = pool()
+
+    let actions = (1...3).map { pool.arrived(request($0), mayBeRepeated: true, at: start) }
+
+    #expect(actions == [[.connect(connection(1))], [.connect(connection(2))], []])
+  }
+
+  @Test func servesWaitersInTheOrderTheyCame() {
+    var pool = busyPool()
+    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(3), mayBeRepeated: true, at: start)
+
+    let first = pool.finished(connection(1), at: start)
+    let second = pool.finished(connection(1), at: start)
+
+    #expect(first == [.run(request(2), connection(1))])
+    #expect(second == [.run(request(3), connection(1))])
+  }
+
+  @Test func turnsAwayWhoFindsTheLineFull() {
+    var pool = busyPool()
+    for number in 2...4 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+
+    let actions = pool.arrived(request(5), mayBeRepeated: true, at: start)
+
+    #expect(actions == [.fail(request(5), .overloaded)])
+  }
+
+  @Test func turnsAwayWhoHasWaitedTooLong() {
+    var pool = busyPool()
+    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    let deadline = pool.nextDeadline
+
+    let actions = pool.expired(at: after(.seconds(5)), jitter: 0)
+
+    #expect(deadline == after(.seconds(5)))
+    #expect(actions == [.fail(request(2), .overloaded)])
+  }
+
+  @Test func givesUpAConnectionThatDoesNotAnswer() {
+    var pool = busyPool()
+
+    let actions = pool.expired(at: after(.seconds(6)), jitter: 0)
+
+    #expect(actions == [.fail(request(1), .timeout), .close(connection(1))])
+    #expect(pool.nextDeadline == nil)
+  }
+
+  // MARK: Cancellation
+
+  @Test func aCancelledWaiterLeavesTheLine() {
+    var pool = busyPool()
+    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(3), mayBeRepeated: true, at: start)
+
+    let cancelled = pool.cancelled(request(2))
+    let next = pool.finished(connection(1), at: start)
+
+    #expect(cancelled == [.fail(request(2), .timeout)])
+    #expect(next == [.run(request(3), connection(1))])
+  }
+
+  @Test func theConnectionOfACancelledRequestIsUsedAgainOnceItHasStopped() {
+    var pool = busyPool()
+    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+
+    let cancelled = pool.cancelled(request(1))
+    let stopped = pool.finished(connection(1), at: start)
+
+    #expect(cancelled == [.fail(request(1), .timeout), .cancel(connection(1))])
+    #expect(stopped == [.run(request(2), connection(1))])
+  }
+
+  @Test func aConnectionThatDoesNotStopIsGivenUp() {
+    var pool = busyPool()
+    _ = pool.cancelled(request(1))
+
+    let actions = pool.expired(at: after(.seconds(6)), jitter: 0)
+
+    #expect(actions == [.close(connection(1))])
+  }
+
+  // MARK: Broken connections
+
+  @Test func aReadIsRepeatedOnceWhenItsConnectionBreaks() {
+    var pool = busyPool()
+
+    let first = pool.lost(connection(1), reason: "gone", at: start)
+    let connected = pool.connected(connection(2), at: start)
+    let second = pool.lost(connection(2), reason: "gone again", at: start)
+
+    #expect(first == [.close(connection(1)), .connect(connection(2))])
+    #expect(connected == [.run(request(1), connection(2))])
+    #expect(second == [.close(connection(2)), .fail(request(1), .unavailable(reason: "gone again"))])
+  }
+
+  @Test func aRepeatedReadIsServedBeforeWhoWaits() {
+    var pool = busyPool()
+    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    _ = pool.lost(connection(1), reason: "gone", at: start)
+
+    let actions = pool.connected(connection(2), at: start)
+
+    #expect(actions == [.run(request(1), connection(2))])
+  }
+
+  @Test func aWriteIsNeverRepeated() {
+    var pool = pool()
+    _ = pool.arrived(request(1), mayBeRepeated: false, at: start)
+    _ = pool.connected(connection(1), at: start)
+
+    let actions = pool.lost(connection(1), reason: "gone", at: start)
+
+    #expect(actions == [.close(connection(1)), .fail(request(1), .unavailable(reason: "gone"))])
+  }
+
+  @Test func anIdleConnectionThatBreaksIsForgotten() {
+    var pool = busyPool()
+    _ = pool.finished(connection(1), at: start)
+
+    let lost = pool.lost(connection(1), reason: "gone", at: start)
+    let next = pool.arrived(request(2), mayBeRepeated: true, at: start)
+
+    #expect(lost == [.close(connection(1))])
+    #expect(next == [.connect(connection(2))])
+  }
+
+  // MARK: Outages
+
+  @Test func allWhoWaitLearnThatTheServerIsAwayAndNewOnesAtOnce() {
+    var pool = pool { $0.connections = 1 }
+    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+
+    let failed = pool.failedToConnect(connection(1), reason: "refused", at: start, jitter: 0)
+    let next = pool.arrived(request(3), mayBeRepeated: true, at: start)
+
+    let error = PointStoreError.unavailable(reason: "refused")
+    #expect(failed == [.fail(request(1), error), .fail(request(2), error)])
+    #expect(next == [.fail(request(3), error)])
+  }
+
+  @Test func triesAgainByItselfAfterPausesThatGrowUpToALimit() {
+    var pool = pool()
+    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+    var now = start
+    var pauses: [Duration] = []
+    for attempt in 1...8 {
+      _ = pool.failedToConnect(connection(attempt), reason: "refused", at: now, jitter: 0)
+      let next = pool.nextDeadline ?? now
+      pauses.append(now.duration(to: next))
+      now = next
+      #expect(pool.expired(at: now, jitter: 0) == [.connect(connection(attempt + 1))])
+    }
+
+    #expect(pauses == [100, 200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) })
+  }
+
+  @Test func jitterShortensAPauseByUpToHalf() {
+    var pool = pool()
+    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+
+    _ = pool.failedToConnect(connection(1), reason: "refused", at: start, jitter: 1)
+
+    #expect(pool.nextDeadline == after(.milliseconds(50)))
+  }
+
+  @Test func requestsFailAtOnceWhileOneConnectionIsTried() {
+    var pool = pool()
+    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+    _ = pool.failedToConnect(connection(1), reason: "refused", at: start, jitter: 0)
+    _ = pool.expired(at: after(.milliseconds(100)), jitter: 0)
+
+    let actions = pool.arrived(request(2), mayBeRepeated: true, at: after(.milliseconds(101)))
+
+    #expect(actions == [.fail(request(2), .unavailable(reason: "refused"))])
+  }
+
+  @Test func theFirstConnectionEndsAnOutage() {
+    var pool = pool()
+    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+    _ = pool.failedToConnect(connection(1), reason: "refused", at: start, jitter: 0)
+    _ = pool.expired(at: after(.milliseconds(100)), jitter: 0)
+    _ = pool.connected(connection(2), at: after(.milliseconds(110)))
+
+    let first = pool.arrived(request(2), mayBeRepeated: true, at: after(.milliseconds(111)))
+    let second = pool.arrived(request(3), mayBeRepeated: true, at: after(.milliseconds(111)))
+
+    #expect(first == [.run(request(2), connection(2))])
+    #expect(second == [.connect(connection(3))])
+  }
+
+  @Test func whoWaitsIsServedByTheConnectionsThereAreWhenNoMoreCanBeMade() {
+    var pool = busyPool { $0.connections = 2 }
+    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+
+    let failed = pool.failedToConnect(connection(2), reason: "too many clients", at: start, jitter: 0)
+    let next = pool.finished(connection(1), at: start)
+
+    #expect(failed == [])
+    #expect(next == [.run(request(2), connection(1))])
+  }
+
+  @Test func anAttemptThatTakesTooLongIsGivenUpAndItsConnectionClosedWhenItComes() {
+    var pool = pool { $0.waitTime = .seconds(60) }
+    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+
+    let expired = pool.expired(at: after(.seconds(30)), jitter: 0)
+    let late = pool.connected(connection(1), at: after(.seconds(31)))
+
+    #expect(expired.first == .close(connection(1)))
+    #expect(expired.count == 2)
+    #expect(late == [.close(connection(1))])
+  }
+
+  // MARK: The end
+
+  @Test func shuttingDownFailsWhatIsUnderWayAndWhatComes() {
+    var pool = busyPool()
+    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+
+    let actions = pool.shutDown()
+    let later = pool.arrived(request(3), mayBeRepeated: true, at: start)
+
+    let error = PointStoreError.unavailable(reason: "the store is shut down")
+    #expect(Set(actions) == [.fail(request(1), error), .fail(request(2), error), .close(connection(1))])
+    #expect(later == [.fail(request(3), error)])
+    #expect(pool.nextDeadline == nil)
+  }
+
+  /// Whatever happens in whatever order, each request ends once, and no more connections are open than may be.
+  @Test(arguments: 1...20) func everyRequestEndsOnceWhateverHappens(seed: UInt64) {
+    var simulation = PoolSimulation(seed: seed)
+
+    simulation.run(steps: 3000)
+
+    #expect(simulation.problems == [])
+  }
+}
