@@ -3,7 +3,7 @@
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libpq-dev pkg-config \
+    && apt-get install -y --no-install-recommends libpq-dev libsqlite3-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 # The manifest alone first, so that the dependencies are fetched anew only when it changes.
@@ -16,9 +16,10 @@ RUN swift build -c release --product waymark --static-swift-stdlib \
 
 FROM debian:bookworm-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libpq5 \
+    && apt-get install -y --no-install-recommends ca-certificates libpq5 libsqlite3-0 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin waymark
+    && useradd --system --uid 10001 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin waymark \
+    && install -d -o waymark -g waymark -m 0750 /var/lib/waymark
 COPY --from=build /out/waymark /usr/bin/waymark
 COPY Migrations /usr/share/waymark/Migrations
 COPY LICENSE /usr/share/doc/waymark/LICENSE
@@ -27,6 +28,8 @@ ENV HTTP_HOST=0.0.0.0 \
     HTTP_PORT=8080 \
     LOG_FORMAT=json \
     MIGRATIONS_PATH=/usr/share/waymark/Migrations
+# Where MEMORY_STORE_PATH may be.
+VOLUME /var/lib/waymark
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["/usr/bin/waymark", "health"]

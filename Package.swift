@@ -47,6 +47,7 @@ let package = Package(
   targets: [
     [
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+      .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
       .target(
         name: "TestSupport",
         dependencies: ["Geo", "Points", .product(name: "Logging", package: "swift-log")],
@@ -55,6 +56,7 @@ let package = Package(
       ),
     ],
     module("Geo"),
+    module("Gzip", ["CZlib"]),
     module("JSONText"),
     module("Points", ["Geo", "JSONText", logging]),
     module("MemoryStore", ["Geo", "Points"]),

@@ -40,7 +40,10 @@ require_packages() {
 }
 
 # What building needs besides Swift.
-require_build_packages() { require_packages "to build against PostgreSQL's client library" libpq-dev pkg-config; }
+require_build_packages() {
+  require_packages "to build against the client library of PostgreSQL, SQLite and zlib" \
+    libpq-dev libsqlite3-dev pkg-config zlib1g-dev
+}
 
 # What the integration tests start and throw away: the newest PostgreSQL that Debian has with PostGIS.
 require_test_packages() {

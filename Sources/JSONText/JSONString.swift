@@ -7,6 +7,13 @@ public enum JSONString {
   @inlinable
   public static func maximumLength(utf8Count: Int) -> Int { 6 * utf8Count + 2 }
 
+  /// The index of the first byte from `start` on that a string does not hold as it is, a quotation mark, a reverse
+  /// solidus or a control character below U+0020; the count when there is none. Linear.
+  @inlinable
+  public static func endOfPlainText(in utf8: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+    JSONBytes.endOfPlainText(in: utf8, from: start)
+  }
+
   /// Appends the string to the bytes.
   @inlinable
   public static func append(_ text: String, to bytes: inout [UInt8]) {

@@ -1,0 +1,85 @@
+import CZlib
+
+/// Undoes gzip (RFC 1952) piece by piece, in memory bounded whatever the length of the whole. Members that follow one
+/// another are read as one text.
+public final class GzipDecoder {
+  /// How many times as long as the gzip its text may be, past ``freeBytes``.
+  public static let maximumRatio = 200
+
+  /// How long a text may be, in bytes, whatever its gzip's length.
+  public static let freeBytes = 64 << 20
+
+  /// 15 bits of window and a gzip header.
+  private static let windowBits: Int32 = 15 + 16
+
+  // zlib keeps the address: it must not move.
+  private let stream: UnsafeMutablePointer<z_stream>
+  private var isBetweenMembers = false
+  private var bytesRead = 0
+  private var bytesWritten = 0
+
+  /// Makes a decoder that has read nothing.
+  ///
+  /// - Throws: ``GzipError/outOfMemory``.
+  public init() throws(GzipError) {
+    stream = .allocate(capacity: 1)
+    stream.initialize(to: z_stream())
+    let code = inflateInit2_(stream, Self.windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+    guard code == Z_OK else { throw .outOfMemory }
+  }
+
+  deinit {
+    inflateEnd(stream)
+    stream.deallocate()
+  }
+
+  /// Reads some of the bytes and gives what they held, at most so much. When it gives as much as it may there may be
+  /// more of it, so that it must be called again, with the bytes that were not taken or none.
+  ///
+  /// - Returns: how many bytes were taken, and what they held.
+  /// - Throws: ``GzipError``.
+  public func decode(
+    _ input: UnsafeRawBufferPointer, atMost limit: Int
+  ) throws(GzipError) -> (taken: Int, output: [UInt8]) {
+    stream.pointee.next_in = UnsafeMutablePointer(mutating: input.assumingMemoryBound(to: UInt8.self).baseAddress)
+    stream.pointee.avail_in = uInt(clamping: input.count)
+    let offered = Int(stream.pointee.avail_in)
+    var code = Z_OK
+    let output = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+      stream.pointee.next_out = buffer.baseAddress
+      stream.pointee.avail_out = uInt(clamping: limit)
+      repeat {
+        if isBetweenMembers {
+          guard stream.pointee.avail_in > 0 else { break }
+          inflateReset(stream)
+          isBetweenMembers = false
+        }
+        code = inflate(stream, Z_NO_FLUSH)
+        isBetweenMembers = code == Z_STREAM_END
+      } while (code == Z_OK || code == Z_STREAM_END) && stream.pointee.avail_in > 0 && stream.pointee.avail_out > 0
+      count = limit - Int(stream.pointee.avail_out)
+    }
+    stream.pointee.next_out = nil
+    switch code {
+    // Z_BUF_ERROR only says that there was nothing to do.
+    case Z_OK, Z_STREAM_END, Z_BUF_ERROR: break
+    case Z_MEM_ERROR: throw .outOfMemory
+    default: throw .malformed
+    }
+    let taken = offered - Int(stream.pointee.avail_in)
+    bytesRead += taken
+    bytesWritten += output.count
+    guard bytesWritten <= Self.freeBytes || bytesWritten / Self.maximumRatio <= bytesRead else { throw .tooMuch }
+    return (taken, output)
+  }
+
+  /// Makes sure that the bytes did not end within a member.
+  ///
+  /// - Throws: ``GzipError/truncated``.
+  public func finish() throws(GzipError) {
+    guard isBetweenMembers else { throw .truncated }
+  }
+}
+
+@available(*, unavailable)
+extension GzipDecoder: Sendable {}
