@@ -39,9 +39,11 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
@@ -60,17 +62,24 @@ let package = Package(
     module("JSONText"),
     module("Points", ["Geo", "JSONText", logging]),
     module("MemoryStore", ["Geo", "Points"]),
+    module("SQLiteJournal", ["Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift")]),
     module("PostgresStore", ["CLibPQ", "Geo", "Points", logging]),
     module("PlaceFormats", ["Geo", "JSONText", "Points"]),
     module("HTTPServer", ["JSONText", logging, .product(name: "NIOExtras", package: "swift-nio-extras")] + nio),
     module(
-      "LocationsAPI", ["Geo", "HTTPServer", "JSONText", "PlaceFormats", "Points", logging] + nio, tests: ["MemoryStore"]
+      "LocationsAPI",
+      [
+        "Geo", "Gzip", "HTTPServer", "JSONText", "PlaceFormats", "Points", logging,
+        .product(name: "Crypto", package: "swift-crypto"),
+      ] + nio,
+      tests: ["MemoryStore"]
     ),
     [
       .executableTarget(
         name: "waymark",
         dependencies: [
           "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PlaceFormats", "Points", "PostgresStore",
+          "SQLiteJournal",
           logging,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -20,7 +20,9 @@ CREATE TABLE points (
   -- language's order.
   name text COLLATE "C" NOT NULL CHECK (name <> ''),
   category text COLLATE "C" CHECK (category <> ''),
-  tags jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(tags) = 'object'),
+  -- The text that answers carry, sorted by key: it goes out as it stands. Of jsonb PostgreSQL would have to write the
+  -- text anew for every row of every answer.
+  tags json NOT NULL DEFAULT '{}' CHECK (json_typeof(tags) = 'object'),
   source text COLLATE "C",
   source_id text COLLATE "C",
 

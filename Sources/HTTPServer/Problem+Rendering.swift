@@ -43,6 +43,8 @@ extension Problem {
       case .pointer(let pointer):
         json.append(contentsOf: #"{"pointer":"#.utf8)
         JSONString.append(pointer, to: &json)
+      case .row(let number):
+        json.append(contentsOf: #"{"row":\#(number)"#.utf8)
       }
       json.append(contentsOf: #","detail":"#.utf8)
       JSONString.append(error.detail, to: &json)

@@ -10,13 +10,30 @@ public struct LocationsAPI: Sendable {
   public static let problemTypePrefix = "urn:waymark:problem:"
 
   private let service: PointsService
+  private let editor: PlaceEditor?
+  private let access: AccessControl
+  private let requiresIfMatch: Bool
   private let version: String
 
   /// Makes the interface to a service.
   ///
-  /// - Parameter version: the version that `GET /` tells.
-  public init(service: PointsService, version: String) {
+  /// - Parameters:
+  ///   - service: what reads places.
+  ///   - editor: what changes them; without it there are no calls that do.
+  ///   - access: who may do what.
+  ///   - requiresIfMatch: whether a change is refused that does not say what it was made to.
+  ///   - version: the version that `GET /` tells.
+  public init(
+    service: PointsService,
+    editor: PlaceEditor? = nil,
+    access: AccessControl = AccessControl(AccessPolicy(keys: nil, isLoopback: true)),
+    requiresIfMatch: Bool = false,
+    version: String
+  ) {
     self.service = service
+    self.editor = editor
+    self.access = access
+    self.requiresIfMatch = requiresIfMatch
     self.version = version
   }
 
@@ -25,22 +42,61 @@ public struct LocationsAPI: Sendable {
   /// - Parameter cors: which pages may read the answers; `nil` is none.
   public func router(cors: CORSPolicy? = nil) -> Router {
     var router = Router(cors: cors, problemTypePrefix: Self.problemTypePrefix)
-    let list = ListRoute(service: service)
-    router.on(.GET, "/locations") { request, _ in try await list.respond(to: request) }
-    let location = LocationRoute(service: service)
-    router.on(.GET, "/locations/{id}") { request, path in try await location.respond(to: request, id: path["id"]) }
-    let check = CheckRoute(service: service)
-    router.on(.GET, "/locations/check") { request, _ in try await check.respond(to: request) }
-    let featured = FeaturedRoute(service: service)
-    router.on(.GET, "/locations/featured") { request, _ in try await featured.respond(to: request) }
-    let categories = CategoriesRoute(service: service)
-    router.on(.GET, "/categories") { request, _ in try await categories.respond(to: request) }
+    addReading(to: &router)
+    if let editor { addWriting(editor, to: &router) }
     let health = HealthRoute(service: service)
     router.on(.GET, "/health/live") { _, _ in health.live() }
     router.on(.GET, "/health/ready") { request, _ in try await health.ready(request) }
     let index = index
     router.on(.GET, "/") { _, _ in HTTPResponse(contentType: "application/json", bytes: index) }
     return router
+  }
+
+  private func addReading(to router: inout Router) {
+    func onGet(
+      _ template: String, _ handler: @escaping @Sendable (HTTPRequest, PathParameters) async throws -> HTTPResponse
+    ) {
+      router.on(.GET, template) { [access] request, path in
+        _ = try access.principal(of: request, for: .read)
+        return try await handler(request, path)
+      }
+    }
+    let list = ListRoute(service: service)
+    onGet("/locations") { request, _ in try await list.respond(to: request) }
+    let location = LocationRoute(service: service)
+    onGet("/locations/{id}") { request, path in try await location.respond(to: request, id: path["id"]) }
+    let check = CheckRoute(service: service)
+    onGet("/locations/check") { request, _ in try await check.respond(to: request) }
+    let featured = FeaturedRoute(service: service)
+    onGet("/locations/featured") { request, _ in try await featured.respond(to: request) }
+    let categories = CategoriesRoute(service: service)
+    onGet("/categories") { request, _ in try await categories.respond(to: request) }
+  }
+
+  private func addWriting(_ editor: PlaceEditor, to router: inout Router) {
+    func on(
+      _ method: HTTPMethod, _ template: String, bodyLimit: Router.BodyLimit = .serverDefault,
+      _ handler: @escaping @Sendable (HTTPRequest, PathParameters, Principal) async throws -> HTTPResponse
+    ) {
+      router.on(method, template, bodyLimit: bodyLimit) { [access] request, path in
+        try await handler(request, path, access.principal(of: request, for: .write))
+      }
+    }
+    let create = CreateRoute(editor: editor)
+    on(.POST, "/locations") { request, _, principal in try await create.respond(to: request, from: principal) }
+    let replace = ReplaceRoute(editor: editor, requiresIfMatch: requiresIfMatch)
+    on(.PUT, "/locations/{id}") { request, path, _ in try await replace.respond(to: request, id: path["id"]) }
+    let change = ChangeRoute(editor: editor, requiresIfMatch: requiresIfMatch)
+    on(.PATCH, "/locations/{id}") { request, path, _ in try await change.respond(to: request, id: path["id"]) }
+    let delete = DeleteRoute(editor: editor, requiresIfMatch: requiresIfMatch)
+    on(.DELETE, "/locations/{id}") { request, path, _ in try await delete.respond(to: request, id: path["id"]) }
+    let bulk = ImportRoute(editor: editor)
+    on(.POST, "/locations/import", bodyLimit: .unlimited) { request, _, _ in try await bulk.respond(to: request) }
+    let export = ExportRoute(service: service, editor: editor)
+    router.on(.GET, "/locations/export") { [access] request, _ in
+      _ = try access.principal(of: request, for: .read)
+      return try await export.respond(to: request)
+    }
   }
 
   /// The answer to `GET /`: what this is and where to go.
@@ -52,6 +108,8 @@ public struct LocationsAPI: Sendable {
       ("location", "/locations/{id}"),
       ("check", "/locations/check{?lat,long,radius,fields}"),
       ("featured", "/locations/featured"),
+      ("import", "/locations/import{?mode,dryRun}"),
+      ("export", "/locations/export{?lat,long,radius,bbox,category,f}"),
       ("categories", "/categories"),
       ("live", "/health/live"),
       ("ready", "/health/ready"),

@@ -34,6 +34,7 @@ struct ImportPlan {
   /// - Parameter now: when the import happens.
   init(
     _ rows: ContiguousArray<ImportRow>,
+    mode: ImportMode,
     into snapshot: Snapshot,
     ids: any ImportIDSource,
     at now: Timestamp
@@ -56,6 +57,10 @@ struct ImportPlan {
           .init(number: row.number, detail: "its id belongs to one place, its source and sourceId to another")
         )
       }
+    }
+    if mode == .atomic, report.rejected > 0 {
+      report.takeNothing()
+      changes = SnapshotChanges()
     }
   }
 

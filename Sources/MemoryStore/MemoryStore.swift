@@ -1,63 +1,74 @@
 public import Points
-import Synchronization
 
 /// Places kept in memory, with indexes over place, category and id.
 ///
 /// A read takes the snapshot of the moment and needs no lock beyond that; it never waits for a write. A write makes the
-/// next snapshot beside the one that is read, and puts it in its place.
+/// next snapshot beside the one that is read, has its journal keep what it did, and puts the snapshot in its place.
 ///
 /// A page costs in the order of log n plus its length, wherever it is in the answer. What an index cannot narrow down
 /// costs what it costs: many places at one distance from the centre, or a box that few of many places are in at its edge.
 public final class MemoryStore: Sendable {
-  private let current = Mutex(Snapshot())
-  private let writer: Writer
+  let ids: any ImportIDSource
+  let journal: any PlaceJournal
+  let writer: Writer
+  private let current: CurrentSnapshot
 
-  /// Makes an empty store.
+  /// Whether nothing has ever been written to it, in this process or another.
+  public let wasNew: Bool
+
+  /// Makes an empty store that keeps nothing beyond the process.
   ///
   /// - Parameters:
-  ///   - clock: what places' times of creation and change are read from.
-  ///   - ids: what gives ids to places that come without.
-  public init(clock: any WallClock = SystemClock(), ids: any ImportIDSource = DerivedIDs()) {
-    writer = Writer(clock: clock, ids: ids)
+  ///   - clock: what places' times of creation and change are read from, and the age of keys.
+  ///   - ids: what gives ids to places that are imported without.
+  public convenience init(clock: any WallClock = SystemClock(), ids: any ImportIDSource = DerivedIDs()) {
+    self.init(JournalContents(), journal: VolatileJournal(), keyLimits: .init(), clock: clock, ids: ids)
   }
+
+  /// Makes a store of what a journal has, which keeps every write there before it is seen or answered.
+  ///
+  /// In the order of n log n.
+  ///
+  /// - Parameters:
+  ///   - journal: used by this store alone.
+  ///   - clock: what places' times of creation and change are read from, and the age of keys.
+  ///   - ids: what gives ids to places that are imported without.
+  /// - Throws: ``Points/PointStoreError`` with the reason that the journal can't be read.
+  public convenience init(
+    journal: any PlaceJournal,
+    clock: any WallClock = SystemClock(),
+    ids: any ImportIDSource = DerivedIDs()
+  ) async throws(PointStoreError) {
+    self.init(try await journal.load(), journal: journal, keyLimits: .init(), clock: clock, ids: ids)
+  }
+
+  init(
+    _ contents: JournalContents,
+    journal: any PlaceJournal,
+    keyLimits: KeyMemory.Limits,
+    clock: any WallClock,
+    ids: any ImportIDSource
+  ) {
+    self.journal = journal
+    self.ids = ids
+    wasNew = contents.lastSequence == 0
+    current = CurrentSnapshot(Snapshot(contents.points))
+    var keys = KeyMemory(limits: keyLimits)
+    for key in contents.keys { _ = keys.remember(key) }
+    writer = Writer(
+      current: current,
+      journal: journal,
+      keys: keys,
+      lastSequence: contents.lastSequence,
+      clock: clock
+    )
+  }
+
+  /// How many places there are.
+  public var count: Int { snapshot.count }
 
   /// The places of the moment.
-  var snapshot: Snapshot { current.withLock { $0 } }
-
-  /// Puts what a change makes of the places in their place.
-  ///
-  /// - Parameter change: makes the changes to a snapshot that stays current until they are made.
-  func write<Outcome: Sendable>(
-    _ change: @Sendable (Snapshot, Writer.Context) -> (SnapshotChanges, Outcome)
-  ) async -> Outcome {
-    await writer.run { context in
-      let former = snapshot
-      let (changes, outcome) = change(former, context)
-      let next = former.applying(changes)
-      // The former snapshot may be the last of its kind: it is let go outside the lock.
-      current.withLock { $0 = next }
-      return outcome
-    }
-  }
-}
-
-/// Lets writers run one after another; those that wait hold no thread.
-actor Writer {
-  /// What a writer needs from outside.
-  struct Context: Sendable {
-    let clock: any WallClock
-    let ids: any ImportIDSource
-  }
-
-  private let context: Context
-
-  init(clock: any WallClock, ids: any ImportIDSource) {
-    context = Context(clock: clock, ids: ids)
-  }
-
-  func run<Outcome: Sendable>(_ body: @Sendable (Context) -> Outcome) -> Outcome {
-    body(context)
-  }
+  var snapshot: Snapshot { current.value }
 }
 
 extension MemoryStore: PointStore {

@@ -40,6 +40,13 @@ final class Snapshot: Sendable {
     count = parts.reduce(0) { $0 + $1.count }
   }
 
+  /// A snapshot of these places; no two have the same id or the same origin.
+  ///
+  /// In the order of n log n.
+  convenience init(_ points: ContiguousArray<PointOfInterest>) {
+    self.init(parts: points.isEmpty ? [] : [Part(segment: Segment(points))])
+  }
+
   // MARK: Look-ups
 
   /// Where the place of that id is, or `nil`. In the order of log² n.

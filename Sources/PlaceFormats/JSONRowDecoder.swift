@@ -6,13 +6,14 @@ struct JSONRowDecoder: Sendable {
   /// What a row may be.
   enum Acceptance: Sendable {
     case features
+    case places
     case placesAndFeatures
   }
 
   private let accepts: Acceptance
 
   /// Whether a row may be an object of fields.
-  var acceptsPlaces: Bool { accepts == .placesAndFeatures }
+  var acceptsPlaces: Bool { accepts != .features }
 
   /// Gathers the tags of one row after another.
   var tags = TagsBuilder()
@@ -30,7 +31,10 @@ struct JSONRowDecoder: Sendable {
     }
   }
 
-  private mutating func draft(of text: UnsafeBufferPointer<UInt8>) throws(JSONError) -> RowDraft {
+  /// What the text says of a place.
+  ///
+  /// - Throws: `JSONError` when it is not JSON.
+  mutating func draft(of text: UnsafeBufferPointer<UInt8>) throws(JSONError) -> RowDraft {
     var reader = JSONReader(text)
     let kind = try reader.nextKind()
     guard kind == .object else {
@@ -41,7 +45,7 @@ struct JSONRowDecoder: Sendable {
       draft.skipMissing()
       return draft
     }
-    if case .placesAndFeatures = accepts, let draft = try placeDraft(from: &reader) {
+    if acceptsPlaces, let draft = try placeDraft(from: &reader) {
       try reader.finish()
       return draft
     }
@@ -59,7 +63,7 @@ struct JSONRowDecoder: Sendable {
       if let field = name.field {
         try read(field, named: name, from: &reader, into: &draft)
       } else if name.isEqual(to: "type"), try reader.nextKind() == .string {
-        if try reader.readString().isEqual(to: "Feature") { return nil }
+        if try reader.readString().isEqual(to: "Feature"), accepts == .placesAndFeatures { return nil }
         draft.reject(nil, "/type", "is not a field of a place")
       } else {
         try reader.skipValue()

@@ -58,22 +58,28 @@ struct RowDraft {
 
   /// The row, or its rejection with every rule that it breaks.
   func row(_ number: Int) -> PlaceParser.Row {
-    if violations.isEmpty, let name, let latitude, let longitude {
+    do {
+      return .success(ImportRow(number: number, id: id, place: try place()))
+    } catch {
+      return .failure(RejectedRow(number: number, detail: Self.detail(of: error.violations)))
+    }
+  }
+
+  /// The place.
+  ///
+  /// - Throws: ``InvalidPlace`` with every rule that it breaks.
+  func place() throws(InvalidPlace) -> Place {
+    if violations.isEmpty, let name, let latitude, let longitude,
+      let coordinate = try? Coordinate(latitude: latitude, longitude: longitude)
+    {
       do {
-        let place = try Place(
-          name: name,
-          category: category,
-          coordinate: try Coordinate(latitude: latitude, longitude: longitude),
-          tags: tags,
-          source: source,
-          sourceID: sourceID
-        )
-        return .success(ImportRow(number: number, id: id, place: place))
+        return try Place(
+          name: name, category: category, coordinate: coordinate, tags: tags, source: source, sourceID: sourceID)
       } catch {
         // All of it is found below, with what else is wrong.
       }
     }
-    return .failure(RejectedRow(number: number, detail: Self.detail(of: allViolations)))
+    throw InvalidPlace(allViolations)
   }
 
   // MARK: What is wrong

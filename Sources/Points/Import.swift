@@ -32,6 +32,14 @@ public struct RejectedRow: Error, Hashable, Sendable {
   }
 }
 
+/// What becomes of the good rows of an import that has bad ones.
+public enum ImportMode: String, CaseIterable, Hashable, Sendable {
+  /// They go in; the bad ones are reported.
+  case partial
+  /// They stay out: either every row goes in or none.
+  case atomic
+}
+
 /// What an import did, or would do.
 public struct ImportReport: Hashable, Sendable {
   /// How many rejections are kept with their details.
@@ -57,6 +65,13 @@ public struct ImportReport: Hashable, Sendable {
     if rejections.count < Self.maximumRejections { rejections.append(row) }
   }
 
+  /// Notes that nothing went in after all: what is left is the rows that were rejected.
+  public mutating func takeNothing() {
+    created = 0
+    updated = 0
+    unchanged = 0
+  }
+
   /// Adds what another part of the same import did.
   public mutating func add(_ other: ImportReport) {
     created += other.created
@@ -69,20 +84,37 @@ public struct ImportReport: Hashable, Sendable {
 
 /// What takes places in bulk: a store's way in.
 public protocol PointImporter: Sendable {
-  /// Takes all the rows, or none when the sequence or the store fails.
+  /// Takes all the rows but those it rejects, or none when the sequence or the store fails.
   ///
   /// A row with an id replaces the place of that id, or creates it. A row without one replaces the place of the same
   /// origin; where there is none, or the row has no origin, it creates a place. A replaced place keeps its id and its
   /// `createdAt`, and its version grows by one; a place that is just as the row says is left alone. Of rows that mean the
   /// same place the last one counts, the others are reported as rejected; so is a row whose id and origin belong to
-  /// two places.
+  /// two places. Each change is in the change log where the store keeps one.
+  ///
+  /// A reader that rejects rows by itself makes them count by throwing from the sequence where the mode is
+  /// ``ImportMode/atomic``.
   ///
   /// - Parameters:
   ///   - batches: the rows, some thousands at a time; taken one after another, at the store's pace.
+  ///   - mode: whether rows that are rejected keep the others out too; the report then has nothing but them.
   ///   - dryRun: whether only to say what would be done.
   /// - Throws: ``PointStoreError``, or what the sequence throws; nothing has been taken then.
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
+    mode: ImportMode,
     dryRun: Bool
   ) async throws -> ImportReport where Batches.Element == [ImportRow]
+}
+
+extension PointImporter {
+  /// Takes all the rows but those it rejects; see ``importRows(_:mode:dryRun:)``.
+  ///
+  /// - Throws: ``PointStoreError``, or what the sequence throws; nothing has been taken then.
+  public func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches,
+    dryRun: Bool = false
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    try await importRows(batches, mode: .partial, dryRun: dryRun)
+  }
 }

@@ -51,18 +51,9 @@ public struct Tags: Hashable, Sendable {
     self = try builder.build()
   }
 
-  /// Takes a JSON object that a store kept from ``json``, white space and order aside, without checking the rules
-  /// again; members that are not strings are left out, and what is not an object is no tags.
-  public init(stored bytes: UnsafeBufferPointer<UInt8>) {
-    guard bytes.count > 2, case .object(let members)? = try? JSONReader.value(of: bytes) else {
-      self = .none
-      return
-    }
-    var builder = TagsBuilder()
-    for member in members {
-      if case .string(let text) = member.value { builder.append(key: member.name, value: text) }
-    }
-    self = builder.buildStored()
+  /// Takes ``json`` that a store kept to the byte, without looking at it again.
+  public init(storedJSON json: String) {
+    self.init(json: json)
   }
 
   init(json: String) {

@@ -29,7 +29,7 @@ public final class PostgresStore: Sendable {
     let connector = Connector(
       connectionInfo: configuration.connectionInfo,
       // Compiling a plan to machine code takes longer than any of these plans runs.
-      setUp: "SET statement_timeout = \(configuration.statementTimeoutMilliseconds); SET jit = off"
+      setUp: "SET statement_timeout = \(configuration.statementTimeoutMilliseconds); SET jit = off; \(Self.durability)"
     )
     pool = ConnectionPool(on: thread, connector: connector, limits: limits)
   }
@@ -50,6 +50,18 @@ public final class PostgresStore: Sendable {
   func read(_ statement: Statement, _ parameters: Parameters) async throws(PointStoreError) -> QueryResult {
     try await pool.run(statement, parameters, isRead: true)
   }
+
+  /// Changes something, in a transaction of its own. Returns once that is committed; is never asked a second time where
+  /// the connection broke off, for it may have been done.
+  func write(_ statement: Statement, _ parameters: Parameters) async throws(PointStoreError) -> QueryResult {
+    try await pool.run(statement, parameters, isRead: false)
+  }
+
+  /// A commit is answered when it is on the disk, even where the server or the role is set otherwise. Settings that wait
+  /// for standbys too are left alone.
+  static let durability = """
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
+    """
 
   /// Asks something that changes nothing.
   func read(_ query: (Statement, Parameters)) async throws(PointStoreError) -> QueryResult {

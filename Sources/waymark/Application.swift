@@ -14,17 +14,26 @@ struct Application {
   private let logger: Logger
   private let store: RunningStore
   private let analytics: LogAnalytics?
+  private let access: AccessControl
 
   /// Builds the parts. Nothing listens yet.
   ///
-  /// - Throws: ``ConfigurationError`` for a setting that can't be used, `FileError` for a data file that can't be read.
+  /// - Throws: ``ConfigurationError`` for a setting or a file of keys that can't be used, `FileError` for a data file that can't be read.
   init(_ configuration: ServeConfiguration, logger: Logger) async throws {
     self.configuration = configuration
     self.logger = logger
     store = try await RunningStore(configuration.store, logger: logger)
     analytics = configuration.analytics == .log ? LogAnalytics(logger: logger) : nil
     let service = PointsService(store: store.store, analytics: analytics ?? NoAnalytics())
-    responder = LocationsAPI(service: service, version: waymarkVersion).router(cors: configuration.cors)
+    access = AccessControl(
+      AccessPolicy(
+        keys: try configuration.access.keysFile.map { try KeyFile(path: $0).keys },
+        isLoopback: Loopback.contains(host: configuration.http.host),
+        readRequiresKey: configuration.access.readRequiresKey))
+    responder = LocationsAPI(
+      service: service, editor: store.editor, access: access, requiresIfMatch: configuration.requiresIfMatch,
+      version: waymarkVersion
+    ).router(cors: configuration.cors)
   }
 
   /// Listens and answers until the process is told to stop, then until the requests in flight are answered.
@@ -41,7 +50,11 @@ struct Application {
     try? await store.store.checkReadiness()
     // They stop in the opposite order: the server first, what it needs after it.
     var services: [any Service] = [store]
+    if let pruning = store.pruning { services.append(pruning) }
     if let analytics { services.append(AnalyticsService(analytics: analytics)) }
+    if let path = configuration.access.keysFile {
+      services.append(KeyReloading(path: path, access: access, logger: logger))
+    }
     services.append(ServerService(server: server, drainTimeout: configuration.drainTimeout))
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)

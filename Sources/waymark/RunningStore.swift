@@ -3,6 +3,7 @@ import MemoryStore
 import PlaceFormats
 import Points
 import PostgresStore
+import SQLiteJournal
 import ServiceLifecycle
 import Synchronization
 
@@ -11,17 +12,42 @@ struct RunningStore: Service {
   /// Where the places are.
   let store: any PointStore
 
+  /// What changes them.
+  let editor: PlaceEditor
+
+  /// What forgets the store's old changes, where it keeps any.
+  let pruning: ChangePruning?
+
   private let close: @Sendable () async -> Void
 
   /// Makes the store.
   ///
   /// - Throws: ``ConfigurationError`` for a database address that can't be used, `FileError` or `FormatError` for places
-  ///   that can't be read.
+  ///   that can't be read, `PointStoreError` for a file of kept places that can't be opened.
   init(_ kind: ServeConfiguration.Store, logger: Logger) async throws {
     switch kind {
-    case .memory(let files):
-      store = try await Self.memoryStore(files: files, logger: logger)
+    case .memory(let files, keptIn: nil):
+      let memory = try await Self.filled(MemoryStore(), files: files, logger: logger)
+      store = memory
+      editor = PlaceEditor(store: memory)
+      pruning = nil
       close = {}
+      logger.info("places are in memory alone")
+    case .memory(let files, keptIn: let path?):
+      let journal = try await SQLiteJournal.open(path: path)
+      let memory = try await MemoryStore(journal: journal)
+      if memory.wasNew {
+        _ = try await Self.filled(memory, files: files, logger: logger)
+      } else {
+        if !files.isEmpty {
+          logger.notice("the data files are not loaded: there are places already", metadata: ["path": "\(path)"])
+        }
+      }
+      store = memory
+      editor = PlaceEditor(store: memory)
+      pruning = ChangePruning(log: memory, logger: logger)
+      close = { await journal.close() }
+      logger.info("places are in memory and kept", metadata: ["places": "\(memory.count)", "path": "\(path)"])
     case .postgres(let database):
       let migrations: [Migration]
       do {
@@ -34,6 +60,8 @@ struct RunningStore: Service {
       let postgres = try PostgresStore(
         configuration: try PostgresConfiguration(database), migrations: migrations)
       store = OutageLog(postgres, logger: logger)
+      editor = PlaceEditor(store: postgres)
+      pruning = ChangePruning(log: postgres, logger: logger)
       close = { await postgres.shutDown() }
       logger.info("places are in PostgreSQL", metadata: ["pool_size": "\(database.poolSize)"])
     }
@@ -45,8 +73,8 @@ struct RunningStore: Service {
     await close()
   }
 
-  private static func memoryStore(files: [String], logger: Logger) async throws -> MemoryStore {
-    let store = MemoryStore()
+  /// Fills an empty store from files, or from the bundled sample.
+  private static func filled(_ store: MemoryStore, files: [String], logger: Logger) async throws -> MemoryStore {
     let rejections = Mutex(ImportReport())
     let onRejection: @Sendable (RejectedRow) -> Void = { row in rejections.withLock { $0.reject(row) } }
     var report: ImportReport
@@ -63,7 +91,7 @@ struct RunningStore: Service {
       logger.warning("a row was left out", metadata: ["row": "\(row.number)", "reason": "\(row.detail)"])
     }
     logger.info(
-      "places are in memory alone",
+      "places were loaded",
       metadata: [
         "places": "\(report.created)", "rejected": "\(report.rejected)",
         "from": "\(files.isEmpty ? "the bundled sample" : files.joined(separator: ","))",

@@ -14,12 +14,16 @@ struct Waymark: AsyncParsableCommand {
         waymark migrate                                 make or upgrade the tables
         waymark import places.geojson more.csv          fill them
         waymark serve                                   serve them
+        waymark export places.csv                       take them out again
 
       Every option of a command can also be set as an environment variable: --http-port is HTTP_PORT. The option wins.
 
       Exit codes: 0 done, 1 failed, 64 bad usage, 65 bad data, 69 store unavailable.
       """,
     version: waymarkVersion,
-    subcommands: [ServeCommand.self, MigrateCommand.self, ImportCommand.self, HealthCommand.self]
+    subcommands: [
+      ServeCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self, KeysCommand.self,
+      HealthCommand.self,
+    ]
   )
 }

@@ -13,6 +13,9 @@ final class TemporaryFolder: Sendable {
     try? FileManager.default.removeItem(at: url)
   }
 
+  /// The path of a file in it, whether there is one or not.
+  func path(of name: String) -> String { url.appending(path: name).path }
+
   /// Writes a file, and answers its path.
   func write(_ text: String, to name: String) throws -> String {
     let file = url.appending(path: name)

@@ -17,6 +17,18 @@ struct ServiceDriver {
     responder = LocationsAPI(service: PointsService(store: store, clock: clock), version: "1.2.3").router()
   }
 
+  /// Drives a service that may be written to.
+  init(
+    writing store: some WritablePointStore,
+    access: AccessPolicy = AccessPolicy(keys: nil, isLoopback: true),
+    requiresIfMatch: Bool = false
+  ) {
+    responder = LocationsAPI(
+      service: PointsService(store: store), editor: PlaceEditor(store: store), access: AccessControl(access),
+      requiresIfMatch: requiresIfMatch, version: "1.2.3"
+    ).router()
+  }
+
   /// Drives a service over places in memory.
   init(places: [Place], clock: any WallClock = SystemClock()) async throws {
     let store = MemoryStore()
@@ -25,12 +37,30 @@ struct ServiceDriver {
     self.init(store: store, clock: clock)
   }
 
-  /// The answer to a request without a body.
-  func send(_ method: HTTPMethod = .GET, _ target: String, headers: HTTPHeaders = [:]) async throws -> Answer {
-    let response = await responder.respond(to: HTTPRequest(method: method, target: target, headers: headers))
+  /// The answer to a request with a body of JSON, or of what the headers say.
+  func send(
+    _ method: HTTPMethod, _ target: String, headers: HTTPHeaders = [:], json: String
+  ) async throws -> Answer {
+    var headers = headers
+    if !headers.contains(name: "content-type") { headers.add(name: "content-type", value: "application/json") }
+    return try await send(method, target, headers: headers, body: ByteBuffer(string: json))
+  }
+
+  /// The answer to a request.
+  func send(
+    _ method: HTTPMethod = .GET, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer()
+  ) async throws -> Answer {
+    let response = await responder.respond(to: Self.request(method, target, headers: headers, body: body))
     return Answer(
       status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))
+  }
+
+  /// A request.
+  static func request(
+    _ method: HTTPMethod, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer()
+  ) -> HTTPRequest {
+    HTTPRequest(method: method, target: target, headers: headers, body: .bytes(body))
   }
 
   /// An answer, read.
@@ -64,6 +94,11 @@ struct ServiceDriver {
     /// The parameters that a problem names.
     var parameters: [String] {
       get throws { (try object["errors"] as? [[String: String]] ?? []).compactMap { $0["parameter"] } }
+    }
+
+    /// The JSON pointers that a problem names.
+    var pointers: [String] {
+      get throws { (try object["errors"] as? [[String: String]] ?? []).compactMap { $0["pointer"] } }
     }
 
     /// The target of the link to the next page.

@@ -49,6 +49,7 @@ import Testing
     let (server, _, store) = try await server()
     _ = try await store.page(matching: Self.somewhere)
     let isDone = Switch()
+    let successes = Counter()
 
     let slugs = try await withThrowingTaskGroup(of: Set<String>.self) { group in
       for _ in 0..<16 {
@@ -58,6 +59,7 @@ import Testing
             do throws(PointStoreError) {
               _ = try await store.page(matching: Self.somewhere)
               slugs.insert("success")
+              successes.increment()
             } catch {
               slugs.insert(error.shortDescription)
             }
@@ -66,9 +68,11 @@ import Testing
           return slugs
         }
       }
+      while successes.count < 100 { try await Task.sleep(for: .milliseconds(1)) }
       try await server.stop(mode)
+      let before = successes.count
       try await server.start()
-      _ = try await errorsUntilSuccess(of: store)
+      while successes.count < before + 100 { try await Task.sleep(for: .milliseconds(1)) }
       isDone.turnOn()
       return try await group.reduce(into: Set<String>()) { $0.formUnion($1) }
     }
@@ -145,4 +149,13 @@ private final class Switch: Sendable {
   var isOn: Bool { state.load(ordering: .relaxed) }
 
   func turnOn() { state.store(true, ordering: .relaxed) }
+}
+
+/// How often something has happened.
+private final class Counter: Sendable {
+  private let state = Atomic(0)
+
+  var count: Int { state.load(ordering: .relaxed) }
+
+  func increment() { state.add(1, ordering: .relaxed) }
 }

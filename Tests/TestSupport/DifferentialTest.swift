@@ -75,11 +75,15 @@ extension PointImporter {
   ///
   /// - Throws: what the store throws.
   @discardableResult
-  public func importRows(_ rows: [ImportRow], dryRun: Bool = false) async throws -> ImportReport {
+  public func importRows(
+    _ rows: [ImportRow],
+    mode: ImportMode = .partial,
+    dryRun: Bool = false
+  ) async throws -> ImportReport {
     let batches = AsyncStream<[ImportRow]> { continuation in
       continuation.yield(rows)
       continuation.finish()
     }
-    return try await importRows(batches, dryRun: dryRun)
+    return try await importRows(batches, mode: mode, dryRun: dryRun)
   }
 }

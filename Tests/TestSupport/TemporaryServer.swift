@@ -104,29 +104,25 @@ public final class TemporaryServer: Sendable {
     try await tools.run(tools.path("pg_ctl"), ["-D", data, "-m", mode.rawValue, "-w", "-s", "stop"])
   }
 
+  /// Kills the server and everything it has started at once, as the kernel does, and returns when they are gone.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public func kill() async throws {
+    let script = #"""
+      pid=$(head -1 "$1/postmaster.pid")
+      all="$pid $(ps -o pid= --ppid "$pid")"
+      kill -KILL $all
+      for pid in $all; do while kill -0 "$pid" 2> /dev/null; do sleep 0.05; done; done
+      """#
+    try await tools.run("/bin/sh", ["-c", script, "sh", data])
+  }
+
   /// Sends a signal, for example `STOP` or `CONT`, to the server and everything it has started.
   ///
   /// - Throws: ``TemporaryServerError``.
   public func signal(_ name: String) async throws {
     let script = #"pid=$(head -1 "$1/postmaster.pid"); kill -"$2" "$pid" $(ps -o pid= --ppid "$pid")"#
     try await tools.run("/bin/sh", ["-c", script, "sh", data, name])
-  }
-
-  /// Kills the server and everything it has started, and returns when all are dead.
-  ///
-  /// - Throws: ``TemporaryServerError``.
-  public func kill() async throws {
-    // The dead may stay on as zombies, which the next server would take for this one by its lock files.
-    let script = """
-      pid=$(head -1 "$1/data/postmaster.pid")
-      all="$pid $(ps -o pid= --ppid "$pid")"
-      kill -KILL $all
-      for one in $all; do
-        while state=$(ps -o stat= -p "$one") && [ "${state#Z}" = "$state" ]; do sleep 0.01; done
-      done
-      rm -f "$1/data/postmaster.pid" "$1"/.s.PGSQL.*
-      """
-    try await tools.run("/bin/sh", ["-c", script, "sh", directory])
   }
 
   /// Runs SQL with `psql`, as one transaction where it is several statements.

@@ -11,7 +11,7 @@ import Testing
 
     #expect(configuration.http.host == "127.0.0.1")
     #expect(configuration.http.port == 8080)
-    #expect(configuration.store == .memory(dataFiles: []))
+    #expect(configuration.store == .memory(dataFiles: [], keptIn: nil))
     #expect(configuration.analytics == .log)
     #expect(!configuration.isUnitTesting)
   }
@@ -39,16 +39,27 @@ import Testing
     #expect(database.poolSize == 3)
     #expect(database.statementTimeout == .seconds(5))
     #expect(database.migrationsPath == "/m")
-    #expect(overridden.store == .memory(dataFiles: ["a.csv", "b.csv"]))
+    #expect(overridden.store == .memory(dataFiles: ["a.csv", "b.csv"], keptIn: nil))
+  }
+
+  @Test func memoryMayBeKeptInAFile() throws {
+    let settings = Settings(environment: ["MEMORY_STORE_PATH": "/var/lib/waymark/places.db", "DATA_FILE": "a.csv"])
+
+    let configuration = try ServeConfiguration(settings)
+
+    #expect(configuration.store == .memory(dataFiles: ["a.csv"], keptIn: "/var/lib/waymark/places.db"))
   }
 
   @Test(arguments: ["1", "true", "YES"])
   func unitTestingReachesNothingOutside(value: String) throws {
     let configuration = try ServeConfiguration(
       Settings(environment: ["IS_UNIT_TESTING": value, "DATABASE_URL": "postgresql://db/places", "ANALYTICS": "log"]))
+    let memory = try ServeConfiguration(
+      Settings(environment: ["IS_UNIT_TESTING": value, "MEMORY_STORE_PATH": "/var/lib/waymark/places.db"]))
 
     #expect(configuration.isUnitTesting)
-    #expect(configuration.store == .memory(dataFiles: []))
+    #expect(configuration.store == .memory(dataFiles: [], keptIn: nil))
+    #expect(memory.store == .memory(dataFiles: [], keptIn: nil))
     #expect(configuration.analytics == .off)
   }
 

@@ -28,6 +28,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   let server: ServerContext
   let eventLoop: any EventLoop
+  let executor: EventLoopExecutor
   let date = DateField.current
 
   var state = ConnectionState()
@@ -87,6 +88,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   init(server: ServerContext, eventLoop: any EventLoop, isRefused: Bool) {
     self.server = server
     self.eventLoop = eventLoop
+    executor = EventLoopExecutor(eventLoop)
     self.isRefused = isRefused
   }
 
@@ -312,7 +314,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
       return finish(problem: server.overloaded("too many requests are being answered"))
     }
     isDispatching = true
-    let started = Task.immediate { [server, eventLoop, handler = NIOLoopBound(self, eventLoop: eventLoop)] in
+    let handler = NIOLoopBound(self, eventLoop: eventLoop)
+    let started = Task.immediate(executorPreference: executor) { [server, eventLoop] in
       let response = await server.responder.respond(to: request)
       if case .stream(let length, let body) = response.body {
         await ResponseStream(handler: handler, eventLoop: eventLoop).send(response, length: length, body: body)

@@ -6,22 +6,65 @@ import Points
 enum EntityTag {
   /// The tag of a place in a format, quotes included.
   static func of(_ point: PointOfInterest, format: ResponseFormat) -> String {
-    "\"\(point.version)\(format.etagSuffix)\""
+    of(version: point.version, format: format)
   }
+
+  /// The tag of a version in a format, quotes included.
+  static func of(version: Int64, format: ResponseFormat) -> String { "\"\(version)\(format.etagSuffix)\"" }
 
   /// Whether `If-None-Match` names the tag: by the weak comparison, or as `*` (RFC 9110, section 13.1.2).
   static func matches(_ tag: String, ifNoneMatch values: [Substring]) -> Bool {
+    switch EntityTagList(values) {
+    case .any: true
+    case .tags(let tags, _): tags.contains { $0.text == tag }
+    }
+  }
+
+  /// The version that a tag was made from; `nil` for a tag that none was.
+  static func version(of tag: Substring) -> Int64? {
+    let parts = tag.dropFirst().dropLast().split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let digits = parts.first, let version = Int64(digits), version > 0, "\(version)" == digits else { return nil }
+    guard parts.count == 2 else { return version }
+    return ResponseFormat(rawValue: String(parts[1])).map { $0 == .json } == false ? version : nil
+  }
+}
+
+/// What `If-Match` or `If-None-Match` holds (RFC 9110, section 13.1).
+enum EntityTagList {
+  /// One tag.
+  struct Tag {
+    /// Whether it is compared weakly alone.
+    let isWeak: Bool
+    /// The tag, quotes included.
+    let text: Substring
+  }
+
+  /// `*`.
+  case any
+  /// The tags up to the end or to what is none; whether it went to the end.
+  case tags([Tag], isWellFormed: Bool)
+
+  /// Reads the values of the header.
+  init(_ values: [Substring]) {
+    var tags: [Tag] = []
     for value in values {
       var text = value.drop(while: \.isListSeparator)
       while !text.isEmpty {
-        if text.first == "*" { return true }
-        if text.hasPrefix("W/") { text = text.dropFirst(2) }
-        guard text.first == "\"", let end = text.dropFirst().firstIndex(of: "\"") else { break }
-        if text[...end] == tag { return true }
+        if text.first == "*" {
+          self = .any
+          return
+        }
+        let isWeak = text.hasPrefix("W/")
+        if isWeak { text = text.dropFirst(2) }
+        guard text.first == "\"", let end = text.dropFirst().firstIndex(of: "\"") else {
+          self = .tags(tags, isWellFormed: false)
+          return
+        }
+        tags.append(Tag(isWeak: isWeak, text: text[...end]))
         text = text[text.index(after: end)...].drop(while: \.isListSeparator)
       }
     }
-    return false
+    self = .tags(tags, isWellFormed: true)
   }
 }
 

@@ -9,6 +9,8 @@ enum Parameter: Int, CaseIterable {
   case cursor
   case fields
   case format
+  case mode
+  case dryRun
 
   /// The parameter of that name; `nil` when there is none.
   init?(name: some StringProtocol) {
@@ -22,6 +24,8 @@ enum Parameter: Int, CaseIterable {
     case "cursor": self = .cursor
     case "fields": self = .fields
     case "f": self = .format
+    case "mode": self = .mode
+    case "dryRun": self = .dryRun
     default: return nil
     }
   }
@@ -38,6 +42,8 @@ enum Parameter: Int, CaseIterable {
     case .cursor: "cursor"
     case .fields: "fields"
     case .format: "f"
+    case .mode: "mode"
+    case .dryRun: "dryRun"
     }
   }
 }

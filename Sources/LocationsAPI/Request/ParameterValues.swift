@@ -146,6 +146,28 @@ struct ParameterValues {
     return fields
   }
 
+  /// One of the cases of an enumeration, by its raw value.
+  mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
+    _ parameter: Parameter, default fallback: Choice
+  ) -> Choice {
+    guard let text = self[parameter] else { return fallback }
+    if let choice = Choice(rawValue: text) { return choice }
+    let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+    note(.invalid, parameter.name, "must be one of \(names), got \(quoted(text))")
+    return fallback
+  }
+
+  /// A switch, off where it is not given.
+  mutating func flag(_ parameter: Parameter) -> Bool {
+    switch self[parameter] {
+    case nil, "false": return false
+    case "true": return true
+    case let text?:
+      note(.invalid, parameter.name, "must be true or false, got \(quoted(text))")
+      return false
+    }
+  }
+
   private mutating func number(_ parameter: Parameter, in range: ClosedRange<Double>, _ words: String) -> Double? {
     guard let text = self[parameter] else { return nil }
     if let number = Self.number(text), range.contains(number) { return number }
@@ -175,6 +197,7 @@ extension Problem {
     let detail = errors.map { error in
       switch error.location {
       case .parameter(let name), .pointer(let name): "\(name) \(error.detail)"
+      case .row(let number): "row \(number) \(error.detail)"
       }
     }.joined(separator: "; ")
     return Problem(.badRequest, code: code.rawValue, detail: detail, errors: errors)

@@ -18,9 +18,6 @@ enum ResponseFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// The media type without parameters.
-  private var mediaType: String { self == .csv ? "text/csv" : contentType }
-
   /// What tells the format's ETags from the others', which share the address.
   var etagSuffix: String { self == .json ? "" : ".\(rawValue)" }
 
@@ -38,26 +35,12 @@ enum ResponseFormat: String, CaseIterable, Sendable {
       }
       return format
     }
-    let accept = headers[canonicalForm: "accept"]
-    guard !accept.isEmpty else { return offered[0] }
-    if accept.count == 1, accept[0] == "*/*" { return offered[0] }
-    let ranges = MediaRange.list(of: accept)
-    var best: (format: ResponseFormat, quality: Int)?
-    for format in offered {
-      let quality = MediaRange.quality(of: format.mediaType[...], in: ranges)
-      if quality > best?.quality ?? 0 { best = (format, quality) }
-    }
-    guard let best else {
-      throw Problem(
-        .notAcceptable, code: "not-acceptable",
-        detail: "available are " + offered.map(\.mediaType).joined(separator: ", "))
-    }
-    return best.format
+    return try MediaRange.preferred(offered, mediaType: \.contentType, accept: headers[canonicalForm: "accept"])
   }
 }
 
 /// One of the media ranges of an `Accept` header (RFC 9110, section 12.5.1).
-private struct MediaRange {
+struct MediaRange {
   let type: Substring
   let subtype: Substring
   /// The weight in thousandths.
@@ -66,7 +49,28 @@ private struct MediaRange {
   /// At most this many ranges are looked at.
   static let maximumCount = 50
 
-  static func list(of headerValues: [Substring]) -> [MediaRange] {
+  /// The one of those offered that an `Accept` header prefers; the first one where it says nothing.
+  ///
+  /// - Throws: `Problem` 406 when nothing offered is acceptable.
+  static func preferred<Offer>(
+    _ offered: [Offer], mediaType: (Offer) -> String, accept: [Substring]
+  ) throws(Problem) -> Offer {
+    guard !accept.isEmpty, accept.count > 1 || accept[0] != "*/*" else { return offered[0] }
+    let ranges = list(of: accept)
+    var best: (offer: Offer, quality: Int)?
+    for offer in offered {
+      let quality = quality(of: mediaType(offer).prefix { $0 != ";" }, in: ranges)
+      if quality > best?.quality ?? 0 { best = (offer, quality) }
+    }
+    guard let best else {
+      throw Problem(
+        .notAcceptable, code: "not-acceptable",
+        detail: "available are " + offered.map { String(mediaType($0).prefix { $0 != ";" }) }.joined(separator: ", "))
+    }
+    return best.offer
+  }
+
+  private static func list(of headerValues: [Substring]) -> [MediaRange] {
     var ranges: [MediaRange] = []
     for value in headerValues {
       for element in value.split(separator: ",") where ranges.count < maximumCount {
@@ -93,7 +97,7 @@ private struct MediaRange {
   }
 
   /// The weight of a media type: that of the most specific range that covers it; 0 where none does.
-  static func quality(of mediaType: Substring, in ranges: [MediaRange]) -> Int {
+  private static func quality(of mediaType: Substring, in ranges: [MediaRange]) -> Int {
     let names = mediaType.split(separator: "/")
     var best = (specificity: -1, quality: 0)
     for range in ranges {

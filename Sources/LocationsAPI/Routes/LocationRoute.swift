@@ -8,9 +8,7 @@ struct LocationRoute {
 
   func respond(to request: HTTPRequest, id text: String) async throws(Problem) -> HTTPResponse {
     let arguments = try PresentationArguments(request)
-    guard let id = PointID(text) else {
-      throw .invalidParameter("id", "must be a UUID, got '\(text.prefix(50))'")
-    }
+    let id = try PointID(pathText: text)
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.point(id: id)
     }

@@ -38,10 +38,15 @@ extension HTTPRequest {
     do {
       return try await call()
     } catch {
-      // An outage is logged by the store, once; here it would be a line a request.
-      let level: Logger.Level = if case .unexpected = error { .error } else { .debug }
-      logger.log(level: level, "the store did not answer", metadata: ["error": "\(error)"])
+      log(error)
       throw Problem(error)
     }
+  }
+
+  /// Logs why the store did not answer, where operators need to know.
+  func log(_ error: PointStoreError) {
+    // An outage is logged by the store, once; here it would be a line a request.
+    let level: Logger.Level = if case .unexpected = error { .error } else { .debug }
+    logger.log(level: level, "the store did not answer", metadata: ["error": "\(error)"])
   }
 }

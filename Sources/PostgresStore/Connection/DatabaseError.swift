@@ -8,13 +8,17 @@ struct ServerError: Error, Hashable, Sendable {
   /// The message, without detail or hint: it may name tables and columns, but carries no row's values and no secrets.
   let message: String
 
+  /// The constraint that was violated, by its name.
+  let constraint: String?
+
   /// Whether the connection is still in step with the server.
   let isComplete: Bool
 
   /// Makes an error.
-  init(sqlState: String, message: String, isComplete: Bool = true) {
+  init(sqlState: String, message: String, constraint: String? = nil, isComplete: Bool = true) {
     self.sqlState = sqlState
     self.message = message
+    self.constraint = constraint
     self.isComplete = isComplete
   }
 

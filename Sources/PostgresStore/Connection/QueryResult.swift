@@ -43,6 +43,7 @@ final class QueryResult: @unchecked Sendable {
       // PG_DIAG_SQLSTATE and its like are character constants in a macro, which Swift doesn't import.
       sqlState: field(Int32(UInt8(ascii: "C"))) ?? "",
       message: field(Int32(UInt8(ascii: "M"))) ?? String(cString: PQresultErrorMessage(handle)),
+      constraint: field(Int32(UInt8(ascii: "n"))),
       isComplete: status != PGRES_BAD_RESPONSE
     )
   }
@@ -118,13 +119,12 @@ extension QueryResult.Row {
     return try found(value, "boolean", column)
   }
 
-  /// A `jsonb` that holds tags: one byte of format version, then the text.
+  /// A `json` that holds tags.
   func tags(_ column: Int32) throws(PointStoreError) -> Tags {
     let tags: Tags? = withBytes(column) { bytes in
-      guard let bytes, bytes.first == 1 else { return nil }
-      return Tags(stored: UnsafeRawBufferPointer(rebasing: bytes.dropFirst()).assumingMemoryBound(to: UInt8.self))
+      bytes.map { Tags(stored: $0.assumingMemoryBound(to: UInt8.self)) }
     }
-    return try found(tags, "jsonb", column)
+    return try found(tags, "json", column)
   }
 
   private func integerIfEight(_ column: Int32) -> Int64? {

@@ -43,8 +43,7 @@ struct CopyRows {
     append(place.coordinate.longitude.bitPattern)
     append(place.name)
     append(place.category)
-    // The text of a jsonb stands behind the number of its format.
-    append(place.tags.json, behind: [1])
+    append(place.tags.json)
     append(place.origin?.source)
     append(place.origin?.sourceID)
   }
@@ -59,11 +58,10 @@ struct CopyRows {
     if let id { BinaryFormat.append(id, to: &bytes) }
   }
 
-  private mutating func append(_ text: String?, behind prefix: [UInt8] = []) {
+  private mutating func append(_ text: String?) {
     guard var text else { return BinaryFormat.append(Int32(-1), to: &bytes) }
     text.withUTF8 { utf8 in
-      BinaryFormat.append(Int32(prefix.count + utf8.count), to: &bytes)
-      bytes.append(contentsOf: prefix)
+      BinaryFormat.append(Int32(utf8.count), to: &bytes)
       bytes.append(contentsOf: utf8)
     }
   }

@@ -16,7 +16,7 @@ enum ImportStatements {
       long double precision NOT NULL,
       name text COLLATE "C" NOT NULL,
       category text COLLATE "C",
-      tags jsonb NOT NULL,
+      tags json NOT NULL,
       source text COLLATE "C",
       source_id text COLLATE "C"
     ) ON COMMIT DROP
@@ -108,7 +108,7 @@ enum ImportStatements {
   static let findMatches = """
     CREATE TEMPORARY TABLE import_matches ON COMMIT DROP AS
     SELECT row_number, points.id AS target,
-      (points.lat, points.long, points.name, points.tags) = (r.lat, r.long, r.name, r.tags)
+      (points.lat, points.long, points.name, points.tags::text) = (r.lat, r.long, r.name, r.tags::text)
       AND (points.category, points.source, points.source_id)
         IS NOT DISTINCT FROM (r.category, r.source, r.source_id) AS is_unchanged
     FROM import_rows AS r
@@ -123,22 +123,52 @@ enum ImportStatements {
     FROM import_matches
     """
 
+  /// Says that changes are about to be written; see ``ChangeStatements``.
+  static let announce = ChangeStatements.announcement
+
   static let update = """
-    UPDATE points
-    SET lat = r.lat, long = r.long, name = r.name, category = r.category, tags = r.tags,
-      source = r.source, source_id = r.source_id, version = version + 1, updated_at = now()
-    FROM import_rows AS r JOIN import_matches USING (row_number)
-    WHERE points.id = target AND NOT is_unchanged
+    WITH updated AS (
+      UPDATE points
+      SET lat = r.lat, long = r.long, name = r.name, category = r.category, tags = r.tags,
+        source = r.source, source_id = r.source_id, version = version + 1,
+        updated_at = greatest(now(), points.updated_at)
+      FROM import_rows AS r JOIN import_matches USING (row_number)
+      WHERE points.id = target AND NOT is_unchanged
+      RETURNING points.id, points.version, points.updated_at
+    )
+    INSERT INTO changes (point_id, kind, version, time)
+    SELECT id, 'updated', version, updated_at
+    FROM updated
     """
 
-  /// New places go in along a Hilbert curve, which is how PostGIS sorts: neighbours then share pages of the table, and
-  /// the spatial index, which is only as good as the order in which it grew, answers several times as fast.
+  /// New places go in along a Hilbert curve, which is how PostGIS sorts: neighbours then share pages of the table,
+  /// and the spatial index, which is only as good as the order in which it grew, answers several times as fast.
+  ///
+  /// New ids grow in the same order, so that they go to the end of their index and lead through the table page by page:
+  /// their time and the 12 bits behind it are one counter (RFC 9562, section 6.2), the rest is as random as it was.
   static let insert = """
-    INSERT INTO points (id, lat, long, name, category, tags, source, source_id)
-    SELECT coalesce(id, new_id), lat, long, name, category, tags, source, source_id
-    FROM import_rows AS r
-    WHERE NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)
-      AND NOT EXISTS (SELECT FROM import_matches WHERE import_matches.row_number = r.row_number)
-    ORDER BY ST_SetSRID(ST_MakePoint(long, lat), 4326)
+    WITH inserted AS (
+      INSERT INTO points (id, lat, long, name, category, tags, source, source_id)
+      SELECT coalesce(
+          id,
+          (
+            lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint + place / 4096), 12, '0')
+            || '7' || lpad(to_hex(place % 4096), 3, '0') || substr(new_id::text, 20)
+          )::uuid
+        ),
+        lat, long, name, category, tags, source, source_id
+      FROM (
+        SELECT row_number() OVER (ORDER BY ST_SetSRID(ST_MakePoint(long, lat), 4326)) AS place,
+          id, new_id, lat, long, name, category, tags, source, source_id
+        FROM import_rows AS r
+        WHERE NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)
+          AND NOT EXISTS (SELECT FROM import_matches WHERE import_matches.row_number = r.row_number)
+      ) AS new
+      ORDER BY place
+      RETURNING id, version, created_at
+    )
+    INSERT INTO changes (point_id, kind, version, time)
+    SELECT id, 'created', version, created_at
+    FROM inserted
     """
 }

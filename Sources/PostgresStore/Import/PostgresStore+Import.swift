@@ -9,7 +9,7 @@ public import Points
 #endif
 
 extension PostgresStore: PointImporter {
-  /// Takes all the rows, or none; see ``Points/PointImporter/importRows(_:dryRun:)``.
+  /// Takes all the rows, or none; see ``Points/PointImporter/importRows(_:mode:dryRun:)``.
   ///
   /// It has a connection of its own, to which the statement time-out doesn't apply. Rows are staged as they come;
   /// imports take turns to merge theirs. The memory used doesn't depend on how many there are.
@@ -18,16 +18,19 @@ extension PostgresStore: PointImporter {
   ///   broke off just when the server was to commit, which the reason says.
   public func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
+    mode: ImportMode,
     dryRun: Bool
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     let connector = Connector(
       connectionInfo: configuration.connectionInfo,
-      setUp: "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET jit = off"
+      setUp: """
+        SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET jit = off; \(Self.durability)
+        """
     )
     do {
       let session = try await Session.open(on: thread, connector: connector)
       do {
-        let report = try await run(batches, dryRun: dryRun, session)
+        let report = try await run(batches, mode: mode, dryRun: dryRun, session)
         await session.close()
         return report
       } catch {
@@ -44,6 +47,7 @@ extension PostgresStore: PointImporter {
 
   private func run<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
+    mode: ImportMode,
     dryRun: Bool,
     _ session: Session
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
@@ -51,7 +55,11 @@ extension PostgresStore: PointImporter {
     try await session.run(script: ImportStatements.createStage)
     try await stage(batches, session)
     try await session.run(script: ImportStatements.lock)
-    let report = try await ImportMerge(session: session, dryRun: dryRun).report()
+    var report = try await ImportMerge(session: session, dryRun: dryRun).report()
+    if mode == .atomic, report.rejected > 0 {
+      report.takeNothing()
+      return report
+    }
     if dryRun { return report }
     do {
       try await session.run(script: "COMMIT")
@@ -137,6 +145,7 @@ private struct ImportMerge {
     report.updated = Int(matches - unchanged)
     report.created = Int(all - matches) - report.rejected
     if dryRun { return report }
+    try await session.run(ImportStatements.announce)
     if report.updated > 0 { report.updated = try await session.run(script: ImportStatements.update).affectedRows }
     if report.created > 0 { report.created = try await session.run(script: ImportStatements.insert).affectedRows }
     return report

@@ -7,7 +7,10 @@ import Synchronization
 actor ConnectionPool {
   private typealias ConnectionID = PoolStateMachine.ConnectionID
   private typealias RequestID = PoolStateMachine.RequestID
-  private typealias Continuation = CheckedContinuation<Result<QueryResult, PointStoreError>, Never>
+  private typealias Continuation = CheckedContinuation<Result<Answer, PointStoreError>, Never>
+
+  /// What the server said, where it said something.
+  typealias Answer = Result<QueryResult, ServerError>
 
   private struct Request {
     let statement: Statement
@@ -52,6 +55,18 @@ actor ConnectionPool {
     _ parameters: Parameters,
     isRead: Bool
   ) async throws(PointStoreError) -> QueryResult {
+    try await answer(to: statement, parameters, isRead: isRead).mapError(PointStoreError.init).get()
+  }
+
+  /// Runs a statement on the next free connection, and hands over the server's answer, be it a refusal.
+  ///
+  /// - Parameter isRead: whether it only reads, so that it is run a second time where the connection breaks off.
+  /// - Throws: ``PointStoreError`` where there is no answer; `.timeout` for a task that is cancelled.
+  nonisolated func answer(
+    to statement: Statement,
+    _ parameters: Parameters,
+    isRead: Bool
+  ) async throws(PointStoreError) -> Answer {
     let id = RequestID(number: requestsMade.wrappingAdd(1, ordering: .relaxed).newValue)
     let isCancelled = Flag()
     let result = await withTaskCancellationHandler {
@@ -156,7 +171,7 @@ actor ConnectionPool {
 
   private func finish(_ id: ConnectionID, _ result: Result<QueryResult, ServerError>) {
     if let request = running.removeValue(forKey: id) {
-      answer(request, result.mapError(PointStoreError.init))
+      answer(request, .success(result))
     }
     if cancellations[id] != nil {
       cancellations[id]?.isAnswered = true
@@ -166,7 +181,7 @@ actor ConnectionPool {
     }
   }
 
-  private func answer(_ id: RequestID, _ result: Result<QueryResult, PointStoreError>) {
+  private func answer(_ id: RequestID, _ result: Result<Answer, PointStoreError>) {
     requests.removeValue(forKey: id)?.continuation.resume(returning: result)
   }
 

@@ -4,6 +4,14 @@ import Points
 /// The columns that a place is read from, in the order in which every query names them.
 enum PointColumns {
   static let all = "id, lat, long, version, created_at, updated_at, name, category, tags, source, source_id"
+
+  /// How many they are; what a query adds stands behind them.
+  static let count: Int32 = 11
+
+  /// The same, each behind the name of the table that it is of.
+  static func all(of table: String) -> String {
+    "\(table)." + all.replacing(", ", with: ", \(table).")
+  }
 }
 
 extension QueryResult.Row {

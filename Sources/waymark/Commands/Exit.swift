@@ -1,4 +1,6 @@
 import ArgumentParser
+import PlaceFormats
+import Points
 
 /// How the program ends when it does not end well (the codes of sysexits.h).
 enum Exit {
@@ -15,5 +17,23 @@ enum Exit {
   static func because(_ reason: some CustomStringConvertible, _ code: ExitCode) -> ExitCode {
     StandardError.write(Array("waymark: \(reason)\n".utf8))
     return code
+  }
+
+  /// Says why a command on the database ends.
+  ///
+  /// - Parameter outcome: what is left undone, where that is known.
+  static func because(_ error: PointStoreError, didNothing outcome: String) -> ExitCode {
+    switch error {
+    case .unavailable(let reason): because("the database can't be reached: \(reason)", unavailable)
+    case .schemaMismatch(let reason): because("the schema is not current: \(reason)", failed)
+    case .overloaded, .timeout: because("the database took too long", unavailable)
+    case .unexpected(let reason): because("\(reason); \(outcome)", failed)
+    }
+  }
+
+  /// Says that there is no such format.
+  static func unknownFormat(_ name: String) -> ExitCode {
+    let names = PlaceFormat.allCases.map(\.rawValue).joined(separator: ", ")
+    return because("--format '\(name)': must be one of \(names)", usage)
   }
 }

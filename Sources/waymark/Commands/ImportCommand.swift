@@ -47,7 +47,7 @@ struct ImportCommand: AsyncParsableCommand {
       await store.shutDown()
       ImportSummary(report: report, isDryRun: dryRun).lines.forEach { print($0) }
     } catch let error as PointStoreError {
-      throw Self.exit(error)
+      throw Exit.because(error, didNothing: "nothing was imported")
     } catch let error as ConfigurationError {
       throw Exit.because(error, Exit.usage)
     } catch {
@@ -58,10 +58,7 @@ struct ImportCommand: AsyncParsableCommand {
   private func namedFiles() throws -> [PlaceFiles.File] {
     do {
       guard let name = format else { return try files.map { path in try PlaceFiles.File(path: path) } }
-      guard let format = PlaceFormat(name: name) else {
-        let names = PlaceFormat.allCases.map(\.rawValue).joined(separator: ", ")
-        throw Exit.because("--format '\(name)': must be one of \(names)", Exit.usage)
-      }
+      guard let format = PlaceFormat(name: name) else { throw Exit.unknownFormat(name) }
       return files.map { PlaceFiles.File(path: $0, format: format) }
     } catch let error as FileError {
       throw Exit.because("\(error) with --format", Exit.usage)
@@ -82,20 +79,12 @@ struct ImportCommand: AsyncParsableCommand {
     var report: ImportReport
     if atomic {
       let all = AllOrNothing(places) { rejections.withLock { $0.rejections.first } }
-      report = try await store.importRows(all, dryRun: dryRun)
+      report = try await store.importRows(all, mode: .atomic, dryRun: dryRun)
+      if let first = report.rejections.first { throw RejectedImport(row: first) }
     } else {
-      report = try await store.importRows(places, dryRun: dryRun)
+      report = try await store.importRows(places, mode: .partial, dryRun: dryRun)
     }
     report.add(rejections.withLock { $0 })
     return report
-  }
-
-  private static func exit(_ error: PointStoreError) -> ExitCode {
-    switch error {
-    case .unavailable(let reason): Exit.because("the database can't be reached: \(reason)", Exit.unavailable)
-    case .schemaMismatch(let reason): Exit.because("the schema is not current: \(reason)", Exit.failed)
-    case .overloaded, .timeout: Exit.because("the database took too long", Exit.unavailable)
-    case .unexpected(let reason): Exit.because("\(reason); nothing was imported", Exit.failed)
-    }
   }
 }

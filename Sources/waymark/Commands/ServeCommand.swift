@@ -1,5 +1,6 @@
 import ArgumentParser
 import Logging
+import Points
 
 /// `waymark serve`: answers clients until it is told to stop.
 struct ServeCommand: AsyncParsableCommand {
@@ -34,6 +35,8 @@ struct ServeCommand: AsyncParsableCommand {
       application = try await Application(configuration, logger: logger)
     } catch let error as ConfigurationError {
       throw Exit.because(error, Exit.usage)
+    } catch let error as PointStoreError {
+      throw Self.exit(error)
     } catch {
       throw Exit.because("\(error)", Exit.badData)
     }
@@ -45,6 +48,16 @@ struct ServeCommand: AsyncParsableCommand {
       try await application.run()
     } catch {
       throw Exit.because("\(error)", Exit.failed)
+    }
+  }
+
+  /// Why the places could not be opened.
+  private static func exit(_ error: PointStoreError) -> ExitCode {
+    switch error {
+    case .unavailable(let reason): Exit.because(reason, Exit.unavailable)
+    case .schemaMismatch(let reason): Exit.because(reason, Exit.badData)
+    case .overloaded, .timeout: Exit.because("the places could not be opened in time", Exit.unavailable)
+    case .unexpected(let reason): Exit.because(reason, Exit.badData)
     }
   }
 }

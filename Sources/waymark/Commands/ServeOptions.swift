@@ -24,8 +24,20 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "Files loaded into memory at start, commas between. (default: the bundled sample)")
   var dataFile: String?
 
+  @Option(help: "File in which the memory store keeps its places durably. (default: none, nothing is kept)")
+  var memoryStorePath: String?
+
   @Option(help: "Folder of the migrations. (default: the one that came with this program)")
   var migrationsPath: String?
+
+  @Option(help: "File of the API keys, name:scope:sha256 a line; read again at SIGHUP. (default: none)")
+  var apiKeysFile: String?
+
+  @Option(help: "Whether reading needs an API key too. (default: no)")
+  var readRequiresKey: String?
+
+  @Option(help: "Whether PUT, PATCH and DELETE must say by If-Match what they change. (default: no)")
+  var requireIfMatch: String?
 
   @Option(help: "off, or log: a summary of the searches once a minute. (default: log)")
   var analytics: String?
@@ -81,7 +93,9 @@ struct ServeOptions: ParsableArguments {
     [
       "HTTP_HOST": httpHost, "HTTP_PORT": httpPort, "POINT_STORE": pointStore, "DATABASE_URL": databaseUrl,
       "DATABASE_POOL_SIZE": databasePoolSize, "DATABASE_STATEMENT_TIMEOUT_MS": databaseStatementTimeoutMs,
-      "DATA_FILE": dataFile, "MIGRATIONS_PATH": migrationsPath, "ANALYTICS": analytics, "LOG_LEVEL": logLevel,
+      "DATA_FILE": dataFile, "MEMORY_STORE_PATH": memoryStorePath, "MIGRATIONS_PATH": migrationsPath,
+      "ANALYTICS": analytics, "API_KEYS_FILE": apiKeysFile, "READ_REQUIRES_KEY": readRequiresKey,
+      "REQUIRE_IF_MATCH": requireIfMatch, "LOG_LEVEL": logLevel,
       "LOG_FORMAT": logFormat, "CORS_ALLOWED_ORIGINS": corsAllowedOrigins, "DRAIN_TIMEOUT_MS": drainTimeoutMs,
       "HTTP_THREADS": httpThreads, "HTTP_MAX_URI_BYTES": httpMaxUriBytes,
       "HTTP_MAX_HEADER_BYTES": httpMaxHeaderBytes, "HTTP_MAX_BODY_BYTES": httpMaxBodyBytes,

@@ -5,8 +5,9 @@ import HTTPServer
 struct ServeConfiguration {
   /// Where the places are kept.
   enum Store: Hashable {
-    /// In memory, loaded from files; from the bundled sample where there are none.
-    case memory(dataFiles: [String])
+    /// In memory, and in a file that keeps them where one is named; what is empty is filled from data files, or from the
+    /// bundled sample where there are none.
+    case memory(dataFiles: [String], keptIn: String?)
     /// In PostgreSQL.
     case postgres(DatabaseConfiguration)
   }
@@ -34,10 +35,17 @@ struct ServeConfiguration {
   /// Which analytics are kept.
   let analytics: AnalyticsKind
 
+  /// Who may do what.
+  let access: AccessConfiguration
+
+  /// Whether a change is refused that does not say what it was made to.
+  let requiresIfMatch: Bool
+
   /// How long requests in flight get to finish when the server is told to stop.
   let drainTimeout: Duration
 
-  /// Whether nothing is set up that reaches outside the process: no listening socket, no database, no analytics.
+  /// Whether nothing is set up that reaches outside the process: no listening socket, no database, no file that is
+  /// written to, no analytics.
   let isUnitTesting: Bool
 
   /// Reads the settings.
@@ -47,6 +55,8 @@ struct ServeConfiguration {
     isUnitTesting = try settings.flag("IS_UNIT_TESTING")
     http = try HTTPServerConfiguration(settings)
     cors = CORSPolicy(settings)
+    access = try AccessConfiguration(settings)
+    requiresIfMatch = try settings.flag("REQUIRE_IF_MATCH")
     drainTimeout = try settings.milliseconds("DRAIN_TIMEOUT_MS", default: 8000)
     let analytics = try settings.choice("ANALYTICS", default: AnalyticsKind.log)
     self.analytics = isUnitTesting ? .off : analytics
@@ -54,10 +64,11 @@ struct ServeConfiguration {
       "POINT_STORE", default: settings["DATABASE_URL"] == nil ? StoreKind.memory : .postgres)
     switch kind {
     case .memory:
-      store = .memory(dataFiles: settings.list("DATA_FILE"))
+      let path = settings["MEMORY_STORE_PATH"]
+      store = .memory(dataFiles: settings.list("DATA_FILE"), keptIn: isUnitTesting ? nil : path)
     case .postgres:
       let database = try DatabaseConfiguration(settings)
-      store = isUnitTesting ? .memory(dataFiles: []) : .postgres(database)
+      store = isUnitTesting ? .memory(dataFiles: [], keptIn: nil) : .postgres(database)
     }
   }
 }

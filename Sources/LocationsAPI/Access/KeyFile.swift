@@ -1,0 +1,52 @@
+/// The keys that a file names, one a line: `name:scope:sha256`, the hash in base 16. Blank lines, and those that begin
+/// with `#`, say nothing.
+public struct KeyFile: Hashable, Sendable {
+  /// The keys in the order of the lines.
+  public let keys: [APIKey]
+
+  /// Why a file can't be used; it tells nothing of what the line holds, which may be a key by mistake.
+  public struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The line's number, counted from 1.
+    public let line: Int
+    /// What is wrong with it.
+    public let reason: String
+
+    /// What an operator is told.
+    public var description: String { "line \(line) \(reason)" }
+  }
+
+  /// Reads a file's text.
+  ///
+  /// - Throws: ``Invalid`` for the first line that can't be used.
+  public init(_ text: String) throws(Invalid) {
+    var keys: [APIKey] = []
+    var names: Set<String> = []
+    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+      let line = line.trimmingSpaces
+      guard !line.isEmpty, line.first != "#" else { continue }
+      let number = index + 1
+      let parts = line.split(separator: ":", omittingEmptySubsequences: false)
+      guard parts.count == 3 else { throw Invalid(line: number, reason: "must be name:scope:sha256") }
+      guard APIKey.isAcceptable(name: String(parts[0])) else {
+        throw Invalid(line: number, reason: "has a name that is not 1 to 100 characters out of A-Z a-z 0-9 . _ -")
+      }
+      guard names.insert(String(parts[0])).inserted else { throw Invalid(line: number, reason: "repeats a name") }
+      guard let scope = AccessScope(rawValue: String(parts[1])) else {
+        throw Invalid(line: number, reason: "has a scope that is not one of read, write, admin")
+      }
+      guard let digest = Hexadecimal.decode(parts[2], count: 32) else {
+        throw Invalid(line: number, reason: "has a hash that is not 64 digits of base 16")
+      }
+      keys.append(APIKey(name: String(parts[0]), scope: scope, digest: digest))
+    }
+    self.keys = keys
+  }
+}
+
+extension Substring {
+  fileprivate var trimmingSpaces: Substring {
+    var text = drop { $0 == " " || $0 == "\t" }
+    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+    return text
+  }
+}

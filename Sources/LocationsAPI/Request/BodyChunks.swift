@@ -1,0 +1,73 @@
+import Gzip
+import HTTPServer
+import NIOCore
+import NIOHTTP1
+
+/// A body's bytes piece by piece with its `Content-Encoding` undone. The next piece is asked of the client when the one
+/// before has been used up, so that memory is bounded whatever the body's length.
+struct BodyChunks: AsyncSequence, Sendable {
+  private let body: HTTPRequestBody
+  private let isGzip: Bool
+
+  /// Takes the body of a request.
+  ///
+  /// - Throws: `Problem` 415 where it is encoded in another way than gzip.
+  init(_ request: HTTPRequest) throws(Problem) {
+    body = request.body
+    let codings = request.headers[canonicalForm: "content-encoding"].map { $0.lowercased() }
+      .filter { !$0.isEmpty && $0 != "identity" }
+    guard codings.isEmpty || codings == ["gzip"] || codings == ["x-gzip"] else {
+      throw Problem(
+        .unsupportedMediaType, code: "unsupported-media-type",
+        detail: "Content-Encoding must be gzip where there is one", headers: ["accept-encoding": "gzip"])
+    }
+    isGzip = !codings.isEmpty
+  }
+
+  func makeAsyncIterator() -> Iterator { Iterator(pieces: body.makeAsyncIterator(), isGzip: isGzip) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    /// How much of what gzip holds is given at once.
+    private static let outputBytes = 1 << 16
+
+    private var pieces: HTTPRequestBody.Iterator
+    private var decoder: GzipDecoder?
+    private let isGzip: Bool
+    private var piece = ByteBuffer()
+    private var mayHoldMore = false
+
+    fileprivate init(pieces: HTTPRequestBody.Iterator, isGzip: Bool) {
+      self.pieces = pieces
+      self.isGzip = isGzip
+    }
+
+    /// The next bytes; `nil` at the end.
+    ///
+    /// - Throws: `HTTPBodyError`, `GzipError`.
+    mutating func next() async throws -> ByteBufferView? {
+      guard isGzip else { return try await pieces.next()?.readableBytesView }
+      let decoder: GzipDecoder
+      if let made = self.decoder {
+        decoder = made
+      } else {
+        decoder = try GzipDecoder()
+        self.decoder = decoder
+      }
+      while true {
+        if piece.readableBytes > 0 || mayHoldMore {
+          let (taken, output) = try piece.withUnsafeReadableBytes { bytes in
+            try decoder.decode(bytes, atMost: Self.outputBytes)
+          }
+          piece.moveReaderIndex(forwardBy: taken)
+          mayHoldMore = output.count == Self.outputBytes
+          if !output.isEmpty { return ByteBuffer(bytes: output).readableBytesView }
+        } else if let next = try await pieces.next() {
+          piece = next
+        } else {
+          try decoder.finish()
+          return nil
+        }
+      }
+    }
+  }
+}

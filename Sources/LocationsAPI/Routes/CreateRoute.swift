@@ -1,0 +1,39 @@
+import HTTPServer
+import NIOHTTP1
+import PlaceFormats
+import Points
+
+/// `POST /locations`: creates a place under a new id.
+struct CreateRoute {
+  let editor: PlaceEditor
+
+  func respond(to request: HTTPRequest, from principal: Principal) async throws(Problem) -> HTTPResponse {
+    let presentation = try PresentationArguments(request)
+    let (document, body) = try await PlaceBody.read(request)
+    guard document.id == nil else {
+      throw Problem(
+        InvalidPlace([
+          .init(pointer: "/id", detail: "is given by the service; PUT creates a place under an id of yours")
+        ]))
+    }
+    let key = try IdempotencyKey.read(request, of: principal, body: body)
+
+    let point = try await request.reportingWriteErrors { () throws(PointWriteError) in
+      try await editor.create(document.place, once: key)
+    }
+
+    return HTTPResponse(written: point, wasCreated: true, presentation)
+  }
+}
+
+extension HTTPResponse {
+  /// The answer to a write: the place as it is now.
+  init(written point: PointOfInterest, wasCreated: Bool, _ presentation: PresentationArguments) {
+    self.init(
+      FoundPoint(point: point, distanceMetres: nil), fields: presentation.fields, format: presentation.format)
+    headers.add(name: "etag", value: EntityTag.of(point, format: presentation.format))
+    guard wasCreated else { return }
+    status = .created
+    headers.add(name: "location", value: "/locations/\(point.id)")
+  }
+}

@@ -1,0 +1,133 @@
+import Gzip
+import HTTPServer
+import NIOCore
+import NIOHTTP1
+import PlaceFormats
+import Points
+import Synchronization
+
+/// `GET /locations/export`: all places that match, at the client's pace and in constant memory.
+struct ExportRoute {
+  let service: PointsService
+  let editor: PlaceEditor
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let arguments = try ExportArguments(request)
+
+    // Once the head is sent an error can only cut the connection: what can be known before is told before.
+    try await request.reportingStoreErrors { () throws(PointStoreError) in try await service.checkReadiness() }
+
+    var headers: HTTPHeaders = [
+      "content-type": arguments.format.mediaType, "vary": "accept, accept-encoding", "cache-control": "no-store",
+      "content-disposition": "attachment; filename=\"locations.\(arguments.format.rawValue)\"",
+    ]
+    if arguments.isGzip { headers.add(name: "content-encoding", value: "gzip") }
+    let body = HTTPResponseBody.stream { [editor] writer in
+      let text = Mutex(try ExportText(format: arguments.format, isGzip: arguments.isGzip))
+      do {
+        try await editor.exportPoints(matching: arguments.query) { points in
+          let bytes = text.withLock { $0.take(points) }
+          if bytes.readableBytes > 0 { try await writer.write(bytes) }
+        }
+      } catch let error as PointStoreError {
+        request.log(error)
+        throw error
+      }
+      try await writer.write(text.withLock { $0.finish() })
+    }
+    return HTTPResponse(headers: headers, body: body)
+  }
+}
+
+/// What `GET /locations/export` can be asked.
+private struct ExportArguments {
+  let query: PointQuery
+  let format: PlaceFormat
+  let isGzip: Bool
+
+  /// Reads the request.
+  ///
+  /// - Throws: `Problem` 400 or 406.
+  init(_ request: HTTPRequest) throws(Problem) {
+    var values = try ParameterValues(request, allowing: .filters.union([.format]))
+    let center = values.coordinate(requiredFor: values.has(.radius) ? "radius" : nil)
+    let radius = values.radius()
+    query = PointQuery(
+      proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: values.box(),
+      categories: values.categories())
+    try values.check()
+    format = try ExportFormat.chosen(by: values[.format], accept: request.headers)
+    isGzip = ContentCoding.acceptsGzip(request.headers)
+  }
+}
+
+/// What an export is written as.
+enum ExportFormat {
+  private static let offered: [PlaceFormat] = [.ndjson, .geoJSON, .geoJSONSequence, .csv, .json]
+
+  /// The format that the request's `f` parameter names, or else the one that its `Accept` header prefers.
+  ///
+  /// - Throws: `Problem` 400 for an unknown `f`, 406 when nothing offered is acceptable.
+  static func chosen(by parameter: String?, accept headers: HTTPHeaders) throws(Problem) -> PlaceFormat {
+    if let parameter {
+      guard let format = PlaceFormat(rawValue: parameter), offered.contains(format) else {
+        let names = offered.map(\.rawValue).joined(separator: ", ")
+        throw .invalidParameter("f", "must be one of \(names), got '\(parameter.prefix(50))'")
+      }
+      return format
+    }
+    return try MediaRange.preferred(offered, mediaType: \.mediaType, accept: headers[canonicalForm: "accept"])
+  }
+}
+
+/// Content codings (RFC 9110, section 8.4.1).
+enum ContentCoding {
+  /// Whether `Accept-Encoding` allows gzip by name.
+  static func acceptsGzip(_ headers: HTTPHeaders) -> Bool {
+    headers[canonicalForm: "accept-encoding"].contains { element in
+      let parts = element.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+      guard parts.first == "gzip" || parts.first == "x-gzip" else { return false }
+      return parts.dropFirst().allSatisfy { !$0.hasPrefix("q=") || (Double($0.dropFirst(2)) ?? 0) > 0 }
+    }
+  }
+}
+
+/// The text of an export as it grows.
+private struct ExportText {
+  private var writer: PlaceWriter
+  private let encoder: GzipEncoder?
+  private var hasBegun = false
+
+  init(format: PlaceFormat, isGzip: Bool) throws {
+    writer = PlaceWriter(format: format)
+    encoder = isGzip ? try GzipEncoder() : nil
+  }
+
+  /// What the places make it longer by.
+  mutating func take(_ points: [PointOfInterest]) -> ByteBuffer {
+    var text: [UInt8] = []
+    if !hasBegun { writer.begin(to: &text) }
+    hasBegun = true
+    for point in points { writer.append(point, to: &text) }
+    return encoded(text)
+  }
+
+  /// Its end, and its beginning where there was no place.
+  mutating func finish() -> ByteBuffer {
+    var text: [UInt8] = []
+    if !hasBegun { writer.begin(to: &text) }
+    writer.end(to: &text)
+    guard let encoder else { return ByteBuffer(bytes: text) }
+    var gzip: [UInt8] = []
+    text.withUnsafeBytes { encoder.encode($0, into: &gzip) }
+    encoder.finish(into: &gzip)
+    return ByteBuffer(bytes: gzip)
+  }
+
+  private func encoded(_ text: [UInt8]) -> ByteBuffer {
+    guard let encoder else { return ByteBuffer(bytes: text) }
+    var gzip: [UInt8] = []
+    text.withUnsafeBytes { encoder.encode($0, into: &gzip) }
+    return ByteBuffer(bytes: gzip)
+  }
+}

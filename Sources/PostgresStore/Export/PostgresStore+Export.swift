@@ -1,0 +1,104 @@
+import Geo
+public import Points
+
+extension PostgresStore: PointExporter {
+  /// Hands over every place that matches, from one snapshot, by id; see
+  /// ``Points/PointExporter/exportPoints(matching:to:)``.
+  ///
+  /// It has a connection of its own, to which the statement time-out doesn't apply, and reads through a cursor. While
+  /// one batch is taken the next one comes, and no more: a slow taker holds the cursor open, and memory does not
+  /// grow.
+  ///
+  /// - Throws: ``PointStoreError``, or what `consume` throws.
+  public func exportPoints(
+    matching query: PointQuery,
+    to consume: @Sendable ([PointOfInterest]) async throws -> Void
+  ) async throws {
+    let connector = Connector(
+      connectionInfo: configuration.connectionInfo,
+      setUp: "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET jit = off"
+    )
+    do {
+      let session = try await Session.open(on: thread, connector: connector)
+      do {
+        try await export(query, session, consume)
+        await session.close()
+      } catch {
+        await session.close()
+        throw error
+      }
+    } catch DatabaseError.cancelled {
+      throw CancellationError()
+    } catch let error as DatabaseError {
+      throw PointStoreError(error)
+    }
+  }
+
+  private func export(
+    _ query: PointQuery,
+    _ session: Session,
+    _ consume: @Sendable ([PointOfInterest]) async throws -> Void
+  ) async throws {
+    let filter = PointFilter(query, center: query.proximity.map { EarthCentred($0.center) })
+    if filter.isEmpty { return }
+    // The cursor is read to its end, which PostgreSQL would otherwise not expect.
+    try await session.run(
+      script: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL cursor_tuple_fraction = 1; \(Self.sortMemory)"
+    )
+    let (sql, parameters) = Self.export(query, filter)
+    try await session.run(sql, parameters)
+    var result = try await session.run(Self.fetch)
+    while result.count > 0 {
+      let batch = result
+      // A batch that is not full is the last one.
+      async let next = batch.count < Self.batchLength ? nil : session.run(Self.fetch)
+      let points = try Self.points(of: batch, matching: query.proximity)
+      if !points.isEmpty { try await consume(points) }
+      guard let following = try await next else { return }
+      result = following
+    }
+  }
+
+  /// So many places come at once.
+  private static let batchLength = 1000
+
+  private static let fetch = "FETCH \(batchLength) FROM exported"
+
+  private static let sortMemory = "SET LOCAL work_mem = '64MB'"
+
+  private static func export(_ query: PointQuery, _ filter: PointFilter) -> (sql: String, Parameters) {
+    var values = BoundValues()
+    var center: String?
+    if let proximity = query.proximity, filter.greatestChord != nil {
+      center = values.bind(EarthCentred(proximity.center))
+    }
+    let conditions = filter.conditions(&values, center: center)
+    let sql = """
+      DECLARE exported NO SCROLL CURSOR FOR
+      SELECT \(PointColumns.all)
+      FROM points
+      \(conditions.asWhereClause)
+      ORDER BY id
+      """
+    return (sql, values.parameters)
+  }
+
+  /// The places of an answer, without those that only the chord has within the radius.
+  private static func points(
+    of result: QueryResult,
+    matching proximity: PointQuery.Proximity?
+  ) throws(PointStoreError) -> [PointOfInterest] {
+    var points: [PointOfInterest] = []
+    points.reserveCapacity(result.count)
+    for row in result.rows {
+      let point = try row.point()
+      if let proximity, let radius = proximity.radiusMetres,
+        Geodesic.distanceMetres(from: proximity.center, to: point.place.coordinate) > radius
+      {
+        continue
+      }
+      points.append(point)
+    }
+    return points
+  }
+}

@@ -1,0 +1,81 @@
+import GRDB
+import Geo
+import MemoryStore
+import Points
+
+/// Writes what a journal is to keep; each call is part of a transaction.
+enum Committing {
+  private static let remove = "DELETE FROM place WHERE id = ?"
+
+  private static let put = """
+    INSERT INTO place
+      (id, name, category, latitude, longitude, tags, source, source_id, version, created_at, updated_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET
+      name = excluded.name, category = excluded.category, latitude = excluded.latitude,
+      longitude = excluded.longitude, tags = excluded.tags, source = excluded.source, source_id = excluded.source_id,
+      version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at
+    """
+
+  private static let log = "INSERT INTO change (sequence, id, kind, version, time) VALUES (?, ?, ?, ?, ?)"
+
+  private static let forget = "DELETE FROM answered_key WHERE text = ?"
+
+  private static let remember = """
+    INSERT OR REPLACE INTO answered_key
+      (id, name, category, latitude, longitude, tags, source, source_id, version, created_at, updated_at,
+       text, request_hash, time)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    """
+
+  private static let prune = "DELETE FROM change WHERE time < ?"
+
+  /// Keeps what some writes did.
+  static func commit(_ batch: JournalBatch, to database: Database) throws {
+    try run(remove, database, batch.removed) { [$0.bytes] }
+    try run(put, database, batch.changed, values(of:))
+    try run(log, database, batch.changes) { change in
+      [
+        change.sequence, change.id.bytes, change.kind.rawValue, change.version, change.time.microsecondsSinceEpoch,
+      ]
+    }
+    try run(forget, database, batch.forgottenKeys) { [$0] }
+    try run(remember, database, batch.answeredKeys) { answered in
+      var arguments = values(of: answered.answer)
+      arguments += [
+        answered.key.text, Int64(bitPattern: answered.key.requestHash), answered.time.microsecondsSinceEpoch,
+      ]
+      return arguments
+    }
+  }
+
+  /// Forgets the changes before a time; answers how many.
+  static func pruneChanges(_ database: Database, before time: Timestamp) throws -> Int {
+    try database.execute(sql: prune, arguments: [time.microsecondsSinceEpoch])
+    return database.changesCount
+  }
+
+  private static func values(of point: PointOfInterest) -> StatementArguments {
+    let place = point.place
+    return [
+      point.id.bytes, place.name, place.category, place.coordinate.latitude, place.coordinate.longitude,
+      place.tags.json, place.origin?.source, place.origin?.sourceID, point.version,
+      point.createdAt.microsecondsSinceEpoch, point.updatedAt.microsecondsSinceEpoch,
+    ]
+  }
+
+  private static func run<Elements: Collection>(
+    _ sql: String,
+    _ database: Database,
+    _ elements: Elements,
+    _ arguments: (Elements.Element) -> StatementArguments
+  ) throws {
+    guard !elements.isEmpty else { return }
+    let statement = try database.cachedStatement(sql: sql)
+    for element in elements {
+      // Each statement above has as many places as its values.
+      statement.setUncheckedArguments(arguments(element))
+      try statement.execute()
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import GRDB
+import Points
+
+/// The tables of a journal.
+enum Schema {
+  /// Marks the file as a journal of this program's, "Wymk" in ASCII.
+  private static let applicationID: Int32 = 0x5779_6D6B
+
+  private static let createTables = """
+    CREATE TABLE place (
+      id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
+      name TEXT NOT NULL,
+      category TEXT,
+      latitude REAL NOT NULL,
+      longitude REAL NOT NULL,
+      tags TEXT NOT NULL,
+      source TEXT,
+      source_id TEXT,
+      version INTEGER NOT NULL,
+      created_at INTEGER NOT NULL,
+      updated_at INTEGER NOT NULL
+    ) STRICT;
+    -- Numbers are never given again, also when the last changes have been pruned.
+    CREATE TABLE change (
+      sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+      id BLOB NOT NULL,
+      kind TEXT NOT NULL,
+      version INTEGER NOT NULL,
+      time INTEGER NOT NULL
+    ) STRICT;
+    -- What was answered, as it was then.
+    CREATE TABLE answered_key (
+      text TEXT NOT NULL PRIMARY KEY,
+      request_hash INTEGER NOT NULL,
+      time INTEGER NOT NULL,
+      id BLOB NOT NULL,
+      name TEXT NOT NULL,
+      category TEXT,
+      latitude REAL NOT NULL,
+      longitude REAL NOT NULL,
+      tags TEXT NOT NULL,
+      source TEXT,
+      source_id TEXT,
+      version INTEGER NOT NULL,
+      created_at INTEGER NOT NULL,
+      updated_at INTEGER NOT NULL
+    ) STRICT;
+    """
+
+  private static var migrator: DatabaseMigrator {
+    var migrator = DatabaseMigrator()
+    migrator.registerMigration("1 places, changes and answered keys") { database in
+      try database.execute(sql: "PRAGMA application_id = \(applicationID)")
+      try database.execute(sql: createTables)
+    }
+    return migrator
+  }
+
+  /// Makes the tables where they are missing.
+  ///
+  /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for a file that is not a journal or a newer version's, or
+  ///   `DatabaseError`.
+  static func bringUpToDate(_ database: DatabaseQueue, path: String) throws {
+    try database.read { database in
+      let id = try Int32.fetchOne(database, sql: "PRAGMA application_id")
+      let tables = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") ?? 0
+      guard tables == 0 || id == applicationID else {
+        throw PointStoreError.schemaMismatch(reason: "\(path) is a database of another kind")
+      }
+      guard try !migrator.hasBeenSuperseded(database) else {
+        throw PointStoreError.schemaMismatch(reason: "\(path) was written by a newer version of this program")
+      }
+    }
+    try migrator.migrate(database)
+  }
+}

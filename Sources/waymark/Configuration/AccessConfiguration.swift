@@ -1,0 +1,21 @@
+/// Who may write, and who may read.
+struct AccessConfiguration: Hashable {
+  /// The file of the API keys; `nil` where there are none.
+  let keysFile: String?
+
+  /// Whether reading needs a key too.
+  let readRequiresKey: Bool
+
+  /// Reads the settings.
+  ///
+  /// - Throws: ``ConfigurationError``, also where reading needs a key and there can be none.
+  init(_ settings: Settings) throws(ConfigurationError) {
+    keysFile = settings["API_KEYS_FILE"]
+    readRequiresKey = try settings.flag("READ_REQUIRES_KEY")
+    guard keysFile != nil || !readRequiresKey else {
+      throw .init(
+        variable: "READ_REQUIRES_KEY", value: settings["READ_REQUIRES_KEY"],
+        expectation: "needs API_KEYS_FILE, without which nobody could read")
+    }
+  }
+}

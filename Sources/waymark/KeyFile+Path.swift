@@ -1,0 +1,18 @@
+import FoundationEssentials
+import LocationsAPI
+
+extension KeyFile {
+  /// Reads a file.
+  ///
+  /// - Throws: ``ConfigurationError`` that names the file and the line, and nothing of what the line holds.
+  init(path: String) throws(ConfigurationError) {
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+      throw .init(variable: "API_KEYS_FILE", value: path, expectation: "must be a file that can be read")
+    }
+    do {
+      try self.init(text)
+    } catch {
+      throw .init(variable: "API_KEYS_FILE", value: path, expectation: "must hold a key a line, but \(error)")
+    }
+  }
+}

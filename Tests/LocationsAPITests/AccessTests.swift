@@ -1,0 +1,146 @@
+import NIOHTTP1
+import Points
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct AccessTests {
+  private let place = #"{"name":"x","lat":1,"long":2}"#
+  private static let keys: [APIKey] = [
+    APIKey(name: "reader", scope: .read, secret: "r"), APIKey(name: "writer", scope: .write, secret: "w"),
+    APIKey(name: "boss", scope: .admin, secret: "a"),
+  ]
+
+  private func post(_ policy: AccessPolicy, headers: HTTPHeaders = [:]) async throws -> ServiceDriver.Answer {
+    try await ServiceDriver(writing: WritableStore(), access: policy)
+      .send(.POST, "/locations", headers: headers, json: place)
+  }
+
+  @Test func withoutKeysOnlyALoopbackServerTakesChanges() async throws {
+    let near = try await post(AccessPolicy(keys: nil, isLoopback: true))
+    let far = try await post(AccessPolicy(keys: nil, isLoopback: false))
+
+    #expect(near.status == 201)
+    #expect(far.status == 403)
+    #expect(try far.code == "forbidden")
+    #expect(far.text.contains("API_KEYS_FILE"))
+  }
+
+  @Test(arguments: [
+    ("http://localhost:3000", 201), ("http://127.0.0.1", 201), ("http://[::1]:80", 201), ("https://evil.example", 403),
+    ("null", 403), ("http://localhost.evil.example", 403), ("http://127.0.0.1.evil.example", 403),
+  ])
+  func withoutKeysNoPageOfAnotherMachineWrites(origin: String, status: Int) async throws {
+    let answer = try await post(AccessPolicy(keys: nil, isLoopback: true), headers: ["origin": origin])
+
+    #expect(answer.status == status)
+  }
+
+  @Test(arguments: [
+    (nil, 401), ("Bearer w", 201), ("bearer  a", 201), ("Bearer r", 403), ("Bearer x", 401), ("Bearer", 401),
+    ("Basic dzp3", 401), ("Bearer ww", 401),
+  ])
+  func withKeysAWriteNeedsOneThatAllowsIt(authorization: String?, status: Int) async throws {
+    let headers = HTTPHeaders(authorization.map { [("authorization", $0)] } ?? [])
+
+    let answer = try await post(AccessPolicy(keys: Self.keys, isLoopback: true), headers: headers)
+
+    #expect(answer.status == status)
+    if status == 401 {
+      #expect(try answer.code == "unauthenticated")
+      #expect(answer.headers.first(name: "www-authenticate")?.hasPrefix("Bearer realm=\"waymark\"") == true)
+    }
+  }
+
+  @Test(arguments: [HTTPMethod.PUT, .PATCH, .DELETE])
+  func everyWriteNeedsAKey(method: HTTPMethod) async throws {
+    let driver = ServiceDriver(writing: WritableStore(), access: AccessPolicy(keys: Self.keys, isLoopback: true))
+
+    let answer = try await driver.send(method, "/locations/0199a1b2-0000-7000-8000-000000000001", json: place)
+
+    #expect(answer.status == 401)
+  }
+
+  @Test(arguments: ["/locations", "/categories", "/locations/featured", "/locations/check?lat=1&long=2"])
+  func readsMayNeedAKeyToo(target: String) async throws {
+    let open = ServiceDriver(writing: WritableStore(), access: AccessPolicy(keys: Self.keys, isLoopback: false))
+    let closed = ServiceDriver(
+      writing: WritableStore(), access: AccessPolicy(keys: Self.keys, isLoopback: true, readRequiresKey: true))
+
+    let asAnyone = try await open.send(.GET, target)
+    let refused = try await closed.send(.GET, target)
+    let asReader = try await closed.send(.GET, target, headers: ["authorization": "Bearer r"])
+    let health = try await closed.send(.GET, "/health/live")
+
+    #expect(asAnyone.status != 401)
+    #expect(refused.status == 401)
+    #expect(asReader.status == asAnyone.status)
+    #expect(health.status == 200)
+  }
+
+  @Test func keysMayBeReplacedWhileTheServerRuns() async throws {
+    let access = AccessControl(AccessPolicy(keys: [], isLoopback: true))
+    let request = ServiceDriver.request(.POST, "/", headers: ["authorization": "Bearer w"])
+    #expect(throws: (any Error).self) { try access.principal(of: request, for: .write) }
+
+    access.replaceKeys(Self.keys)
+
+    #expect(try access.principal(of: request, for: .write) == Principal(name: "writer"))
+  }
+
+  @Test func twoPrincipalsMayUseTheSameIdempotencyKey() async throws {
+    let store = WritableStore()
+    let driver = ServiceDriver(writing: store, access: AccessPolicy(keys: Self.keys, isLoopback: true))
+
+    for secret in ["w", "a", "w"] {
+      _ = try await driver.send(
+        .POST, "/locations", headers: ["authorization": "Bearer \(secret)", "idempotency-key": "k"], json: place)
+    }
+
+    #expect(store.points.count == 2)
+  }
+}
+
+@Suite struct KeyFileTests {
+  @Test func aGeneratedKeysLineNamesThatKey() throws {
+    var generator = SystemRandomNumberGenerator()
+    let (secret, key) = APIKey.generate(name: "ci", scope: .write, using: &generator)
+
+    let file = try KeyFile("# keys\n\n  \(key.line)\r\n")
+
+    #expect(file.keys == [key])
+    #expect(file.keys[0].matches(APIKey.digest(of: secret.utf8)))
+    #expect(secret.utf8.count == 46 && !key.line.contains(secret))
+  }
+
+  @Test func theHashIsTheOneThatSha256sumPrints() {
+    let key = APIKey(name: "a", scope: .read, secret: "abc")
+
+    #expect(key.line == "a:read:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+  }
+
+  @Test(arguments: [
+    ("a:write", "line 1 must be name:scope:sha256"),
+    ("\n\na b:write:00", "line 3 has a name that is not 1 to 100 characters out of A-Z a-z 0-9 . _ -"),
+    ("a:root:00", "line 1 has a scope that is not one of read, write, admin"),
+    ("a:read:00", "line 1 has a hash that is not 64 digits of base 16"),
+    ("a:read:" + String(repeating: "zz", count: 32), "line 1 has a hash that is not 64 digits of base 16"),
+    (
+      "a:read:\(String(repeating: "0", count: 64))\na:read:\(String(repeating: "1", count: 64))",
+      "line 2 repeats a name"
+    ),
+  ])
+  func aLineThatCantBeUsedIsNamedWithoutWhatItHolds(text: String, message: String) {
+    let error = #expect(throws: KeyFile.Invalid.self) { try KeyFile(text) }
+
+    #expect(error?.description == message)
+  }
+
+  @Test(arguments: [
+    ("localhost", true), ("127.0.0.1", true), ("127.9.9.9", true), ("::1", true), ("[::1]", true), ("0.0.0.0", false),
+    ("::", false), ("10.0.0.1", false), ("127.example", false), ("", false),
+  ])
+  func loopbackAddressesAreTold(host: String, isLoopback: Bool) {
+    #expect(Loopback.contains(host: host) == isLoopback)
+  }
+}

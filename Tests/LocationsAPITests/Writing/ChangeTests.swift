@@ -1,0 +1,107 @@
+import NIOHTTP1
+import Points
+import Testing
+
+@Suite struct ChangeTests {
+  private let target = "/locations/0199a1b2-0000-7000-8000-000000000001"
+  private let place =
+    #"{"name":"x","category":"cafe","lat":0.1,"long":2,"tags":{"a":"1","b":"2"},"source":"s","sourceId":"i"}"#
+
+  private func driver(_ store: WritableStore = WritableStore()) async throws -> ServiceDriver {
+    let driver = ServiceDriver(writing: store)
+    _ = try await driver.send(.PUT, target, json: place)
+    return driver
+  }
+
+  @Test(arguments: [
+    (#"{"name":"y"}"#, #""name":"y","category":"cafe","lat":0.1,"long":2,"tags":{"a":"1","b":"2"}"#),
+    (#"{"tags":{"a":null,"c":"3"}}"#, #""name":"x","category":"cafe","lat":0.1,"long":2,"tags":{"b":"2","c":"3"}"#),
+    (#"{"tags":null,"category":null}"#, #""name":"x","lat":0.1,"long":2,"tags":{}"#),
+    (#"{"lng":-3.5}"#, #""name":"x","category":"cafe","lat":0.1,"long":-3.5,"tags":{"a":"1","b":"2"}"#),
+    (#"{}"#, #""name":"x","category":"cafe","lat":0.1,"long":2,"tags":{"a":"1","b":"2"}"#),
+  ])
+  func onlyWhatThePatchNamesIsChanged(patch: String, fields: String) async throws {
+    let driver = try await driver()
+
+    let answer = try await driver.send(
+      .PATCH, target, headers: ["content-type": "application/merge-patch+json"], json: patch)
+
+    #expect(answer.status == 200)
+    #expect(answer.text == #"{"id":"0199a1b2-0000-7000-8000-000000000001",\#(fields)}"#)
+    #expect(answer.headers["etag"] == [patch == "{}" ? "\"1\"" : "\"2\""])
+  }
+
+  @Test(arguments: [
+    (#"{"name":null}"#, "/name"), (#"{"lat":null}"#, "/lat"), (#"{"lat":"1"}"#, "/lat"), (#"{"nme":"x"}"#, "/nme"),
+    (#"{"source":null}"#, "/source"), (#"{"id":"0199a1b2-0000-7000-8000-000000000002"}"#, "/id"), ("[]", ""),
+    (#"{"tags":{"a":{"b":"c"}}}"#, "/tags/a"),
+  ])
+  func whatThePatchMakesMustKeepTheRules(patch: String, pointer: String) async throws {
+    let driver = try await driver()
+
+    let answer = try await driver.send(.PATCH, target, json: patch)
+
+    #expect(answer.status == 422)
+    #expect(try answer.pointers == [pointer])
+  }
+
+  @Test func anAbsentPlaceIsNotFound() async throws {
+    let driver = ServiceDriver(writing: WritableStore())
+
+    let answer = try await driver.send(.PATCH, target, json: "{}")
+
+    #expect(answer.status == 404)
+  }
+
+  @Test func anotherMediaTypeIsRefusedWithThoseThatAreTaken() async throws {
+    let driver = try await driver()
+
+    let answer = try await driver.send(
+      .PATCH, target, headers: ["content-type": "application/json-patch+json"], json: "[]")
+
+    #expect(answer.status == 415)
+    #expect(answer.headers["accept-patch"] == ["application/merge-patch+json, application/json"])
+  }
+
+  @Test func ofFiftyChangesToOneVersionExactlyOneIsMade() async throws {
+    let driver = try await driver()
+
+    let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<50 {
+        group.addTask {
+          try await driver.send(
+            .PATCH, target, headers: ["if-match": "\"1\""], json: #"{"name":"\#(number)"}"#
+          ).status
+        }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+
+    #expect(statuses.count { $0 == 200 } == 1)
+    #expect(statuses.count { $0 == 412 } == 49)
+  }
+
+  @Test func ofFiftyChangesWithoutAConditionNoneIsLost() async throws {
+    let driver = try await driver()
+
+    let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<50 {
+        group.addTask { try await driver.send(.PATCH, target, json: #"{"tags":{"n\#(number)":"x"}}"#).status }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    let tags = try await driver.send(.GET, target).object["tags"] as? [String: String]
+
+    #expect(statuses.allSatisfy { $0 == 200 })
+    #expect(tags?.count == 52)
+  }
+
+  @Test func aPlaceThatIsChangedWithoutEndIsAConflictInTheEnd() async throws {
+    let driver = try await driver(WritableStore(isContended: true))
+
+    let answer = try await driver.send(.PATCH, target, json: #"{"name":"y"}"#)
+
+    #expect(answer.status == 409)
+    #expect(try answer.code == "conflict")
+  }
+}

@@ -1,0 +1,185 @@
+import Gzip
+import NIOCore
+import NIOHTTP1
+import Points
+import Testing
+
+@Suite struct ImportTests {
+  private let store = WritableStore()
+  private var driver: ServiceDriver { ServiceDriver(writing: store) }
+  private let rows = """
+    {"name":"a","lat":1,"long":2,"source":"s","sourceId":"1"}
+    {"name":"b","lat":91,"long":2}
+    {"name":"c","lat":1,"long":2,"source":"s","sourceId":"2"}
+    """
+
+  private func send(
+    _ body: String, as type: String = "application/x-ndjson", query: String = ""
+  ) async throws -> ServiceDriver.Answer {
+    try await driver.send(.POST, "/locations/import\(query)", headers: ["content-type": type], json: body)
+  }
+
+  @Test func goodRowsGoInAndBadOnesAreReported() async throws {
+    let answer = try await send(rows)
+
+    #expect(answer.status == 200)
+    #expect(
+      answer.text == """
+        {"created":2,"updated":0,"unchanged":0,"rejected":1,\
+        "errors":[{"row":2,"detail":"/lat must be a number from -90 to 90, got '91'"}]}
+        """)
+    #expect(store.points.map(\.place.name).sorted() == ["a", "c"])
+  }
+
+  @Test func rowsAreMatchedByTheirOrigin() async throws {
+    _ = try await send(rows)
+
+    let answer = try await send(#"{"name":"a","lat":1,"long":2,"source":"s","sourceId":"1"}"#)
+    let changed = try await send(#"{"name":"a2","lat":1,"long":2,"source":"s","sourceId":"1"}"#)
+
+    #expect(try answer.object["unchanged"] as? Int == 1)
+    #expect(try changed.object["updated"] as? Int == 1)
+  }
+
+  @Test func anAtomicImportTakesAllOrNothing() async throws {
+    let refused = try await send(rows, query: "?mode=atomic")
+    let left = store.points.count
+    let taken = try await send(#"{"name":"a","lat":1,"long":2}"#, query: "?mode=atomic")
+
+    #expect(refused.status == 422)
+    #expect(try refused.code == "invalid-place")
+    #expect(refused.text.contains(#""errors":[{"row":2,"#))
+    #expect(left == 0)
+    #expect(try taken.object["created"] as? Int == 1)
+  }
+
+  @Test func aDryRunOnlySaysWhatItWouldDo() async throws {
+    let answer = try await send(rows, query: "?dryRun=true")
+
+    #expect(try answer.object["created"] as? Int == 2)
+    #expect(store.points.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("text/csv", "name,lat,long\na,1,2\n"), ("text/csv; charset=utf-8", "\u{FEFF}name,lat,long\r\na,1,2\r\n"),
+    ("application/json", #"[{"name":"a","lat":1,"long":2}]"#),
+    (
+      "application/geo+json",
+      #"{"type":"Feature","properties":{"name":"a"},"geometry":{"type":"Point","coordinates":[2,1]}}"#
+    ),
+    (
+      "application/geo+json-seq",
+      "\u{1E}" + #"{"type":"Feature","properties":{"name":"a"},"geometry":{"type":"Point","coordinates":[2,1]}}"# + "\n"
+    ),
+  ])
+  func theContentTypeTellsTheFormat(type: String, body: String) async throws {
+    let answer = try await send(body, as: type)
+
+    #expect(try answer.object["created"] as? Int == 1)
+  }
+
+  @Test func gzipIsUndone() async throws {
+    let encoder = try GzipEncoder()
+    var gzip: [UInt8] = []
+    Array(rows.utf8).withUnsafeBytes { encoder.encode($0, into: &gzip) }
+    encoder.finish(into: &gzip)
+    let headers: HTTPHeaders = ["content-type": "application/x-ndjson", "content-encoding": "gzip"]
+
+    let whole = try await driver.send(
+      .POST, "/locations/import", headers: headers, body: ByteBuffer(bytes: gzip))
+    let cut = try await driver.send(
+      .POST, "/locations/import", headers: headers, body: ByteBuffer(bytes: gzip.dropLast(9)))
+
+    #expect(try whole.object["created"] as? Int == 2)
+    #expect(cut.status == 400)
+    #expect(try cut.code == "malformed-body")
+  }
+
+  @Test(arguments: [
+    ("text/csv", "name,lat\na,1\n"), ("application/geo+json", #"{"type":"FeatureCollection","features":["#),
+  ])
+  func whatCantBeReadToItsEndLeavesNothing(type: String, body: String) async throws {
+    let answer = try await send(body, as: type)
+
+    #expect(answer.status == 400)
+    #expect(try answer.code == "malformed-body")
+    #expect(store.points.isEmpty)
+  }
+
+  @Test func otherMediaTypesAndCodingsAreRefused() async throws {
+    let type = try await send(rows, as: "text/plain")
+    let coding = try await driver.send(
+      .POST, "/locations/import", headers: ["content-type": "text/csv", "content-encoding": "br"], json: "")
+
+    #expect(type.status == 415)
+    #expect(type.headers.contains(name: "accept-post"))
+    #expect(coding.status == 415)
+    #expect(coding.headers["accept-encoding"] == ["gzip"])
+  }
+
+  @Test(arguments: ["?mode=some", "?dryRun=maybe", "?limit=3"])
+  func parametersAreChecked(query: String) async throws {
+    let answer = try await send(rows, query: query)
+
+    #expect(answer.status == 400)
+  }
+}
+
+@Suite struct ExportTests {
+  private let store = WritableStore()
+  private var driver: ServiceDriver { ServiceDriver(writing: store) }
+
+  private func fill() async throws {
+    let rows = """
+      {"id":"0199a1b2-0000-7000-8000-000000000001","name":"é, \\"𝄞\\"","category":"cafe","lat":1,"long":2,"tags":{"a":"","b":"x\\r\\ny, \\"z\\""}}
+      {"id":"0199a1b2-0000-7000-8000-000000000002","name":"=b","lat":0.1,"long":-2,"source":"s","sourceId":"1"}
+      """
+    _ = try await driver.send(
+      .POST, "/locations/import", headers: ["content-type": "application/x-ndjson"], json: rows)
+  }
+
+  @Test(arguments: ["ndjson", "geojson", "geojsonseq", "csv", "json"])
+  func whatIsExportedAndImportedElsewhereIsEqual(format: String) async throws {
+    try await fill()
+    let elsewhere = WritableStore()
+
+    let export = try await driver.send(.GET, "/locations/export?f=\(format)")
+    let type = try #require(export.headers.first(name: "content-type"))
+    _ = try await ServiceDriver(writing: elsewhere)
+      .send(.POST, "/locations/import", headers: ["content-type": type], body: ByteBuffer(bytes: export.body))
+
+    #expect(export.status == 200)
+    #expect(store.points.count == 2)
+    #expect(elsewhere.points == store.points)
+  }
+
+  @Test func gzipIsSentToWhoAcceptsIt() async throws {
+    try await fill()
+
+    let plain = try await driver.send(.GET, "/locations/export", headers: ["accept-encoding": "gzip;q=0, br"])
+    let zipped = try await driver.send(.GET, "/locations/export", headers: ["accept-encoding": "br, gzip"])
+    let (_, text) = try Array(zipped.body).withUnsafeBytes { try GzipDecoder().decode($0, atMost: 1 << 16) }
+
+    #expect(plain.headers["content-encoding"].isEmpty)
+    #expect(plain.headers["content-type"] == ["application/x-ndjson"])
+    #expect(zipped.headers["content-encoding"] == ["gzip"])
+    #expect(Array(plain.body) == text)
+  }
+
+  @Test func theFiltersApply() async throws {
+    try await fill()
+
+    let answer = try await driver.send(.GET, "/locations/export?category=cafe")
+
+    #expect(answer.text.split(separator: "\n").count == 1)
+  }
+
+  @Test(arguments: [("?f=xml", "", 400), ("?limit=3", "", 400), ("", "image/png", 406), ("", "text/csv", 200)])
+  func whatIsAskedForIsChecked(query: String, accept: String, status: Int) async throws {
+    let headers = HTTPHeaders(accept.isEmpty ? [] : [("accept", accept)])
+
+    let answer = try await driver.send(.GET, "/locations/export\(query)", headers: headers)
+
+    #expect(answer.status == status)
+  }
+}

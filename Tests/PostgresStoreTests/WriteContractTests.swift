@@ -1,0 +1,13 @@
+import TestSupport
+import Testing
+
+@Suite struct WriteContractTests {
+  @Test(arguments: WriteContract.all)
+  func contractIsKept(_ behaviour: WriteContract) async throws {
+    try await behaviour.check { rows in
+      let store = try await TemporaryDatabase.make().migratedStore()
+      try await store.importRows(rows)
+      return store
+    }
+  }
+}

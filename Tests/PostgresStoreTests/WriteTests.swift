@@ -1,0 +1,206 @@
+import Points
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+/// What is PostgreSQL's own about writing; what every store does is in `WriteContract`.
+@Suite struct WriteTests {
+  @Test func keyIsInFlightAtAnotherInstanceUntilTheFirstIsDone() async throws {
+    let database = try await TemporaryDatabase.make()
+    let (first, second) = (try await database.migratedStore(), try await database.migratedStore())
+    let place = try ImportRow.sample("one", 1, 1, source: "s", sourceID: "1").place
+    let key = IdempotencyKey(text: "client/1", requestHash: 1)
+    let blocker = try await Blocker.holding(origin: "1", of: database)
+    let firstAnswer = Task { try await first.create(place, once: key) }
+    try await blocker.waitUntilSomeoneWaits()
+
+    await #expect(throws: PointWriteError.keyInFlight) { try await second.create(place, once: key) }
+
+    try await blocker.letGo()
+    let created = try await firstAnswer.value
+    #expect(try await second.create(place, once: key) == created)
+    #expect(try await database.run("SELECT count(*) FROM points") == "1")
+  }
+
+  @Test func requestThatDiedHalfWayLeavesItsKeyToTheNext() async throws {
+    let database = try await TemporaryDatabase.make()
+    let (first, second) = (try await database.migratedStore(), try await database.migratedStore())
+    let place = try ImportRow.sample("one", 1, 1, source: "s", sourceID: "1").place
+    let key = IdempotencyKey(text: "client/1", requestHash: 1)
+    let blocker = try await Blocker.holding(origin: "1", of: database)
+    let firstAnswer = Task { try await first.create(place, once: key) }
+    try await blocker.waitUntilSomeoneWaits()
+    try await blocker.endWhoWaits()
+    await #expect(throws: PointWriteError.self) { try await firstAnswer.value }
+    try await blocker.letGo()
+
+    let created = try await second.create(place, once: key)
+
+    #expect(try await database.run("SELECT id FROM points") == "\(created.id)")
+    #expect(try await database.run("SELECT count(*) FROM changes") == "1")
+  }
+
+  @Test func changeWhoseConnectionBreaksOffIsNotTriedAgain() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let place = try ImportRow.sample("one", 1, 1, source: "s", sourceID: "1").place
+    let blocker = try await Blocker.holding(origin: "1", of: database)
+    let answer = Task { try await store.create(place, once: nil) }
+    try await blocker.waitUntilSomeoneWaits()
+
+    try await blocker.endWhoWaits()
+
+    await #expect {
+      try await answer.value
+    } throws: { error in
+      if case .store(.unavailable) = error as? PointWriteError { true } else { false }
+    }
+    try await blocker.letGo()
+    // Were it tried again, it would go before this one.
+    _ = try await store.create(try ImportRow.sample("other", 1, 1).place, once: nil)
+    #expect(try await database.run("SELECT name FROM points") == "other")
+  }
+
+  @Test func expiredKeyMayBeUsedAgainAndOthersAreForgotten() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let place = try ImportRow.sample("one", 1, 1).place
+    let old = try await store.create(place, once: IdempotencyKey(text: "again", requestHash: 1))
+    _ = try await store.create(place, once: IdempotencyKey(text: "other", requestHash: 1))
+    try await database.run("UPDATE idempotency_keys SET created_at = created_at - interval '25 hours'")
+
+    let new = try await store.create(place, once: IdempotencyKey(text: "again", requestHash: 2))
+
+    #expect(new.id != old.id)
+    #expect(try await database.run("SELECT key, request_hash, point_id FROM idempotency_keys") == "again|2|\(new.id)")
+  }
+
+  @Test func changesBehindOneThatIsOnItsWayAreHeldBack() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let slow = try await database.session()
+    try await slow.run(script: "BEGIN")
+    try await slow.run(ChangeStatements.announcement)
+    try await slow.run(
+      "INSERT INTO changes (point_id, kind, version, time) VALUES (gen_random_uuid(), 'created', 7, now())"
+    )
+    _ = try await store.create(try ImportRow.sample("quick", 1, 1).place, once: nil)
+
+    let before = try await store.changes(after: 0, limit: 10)
+    try await slow.run(script: "COMMIT")
+    let after = try await store.changes(after: 0, limit: 10)
+
+    #expect(before == [])
+    #expect(after.map(\.version) == [7, 1])
+    await slow.close()
+  }
+
+  @Test func commitIsOnTheDiskWhateverTheDatabaseIsSetTo() async throws {
+    let database = try await TemporaryDatabase.make()
+    try await database.run("ALTER DATABASE \(database.name) SET synchronous_commit = off")
+    let store = try await database.migratedStore()
+
+    let result = try await store.read(Statement("s", "SELECT current_setting('synchronous_commit')"), Parameters())
+
+    #expect(try #require(result.rows.first).text(0) == "on")
+  }
+
+  @Test func killedServerHasEveryAcknowledgedChangeAndNoHalfOfAny() async throws {
+    let server = try await TemporaryServer.start()
+    let database = try await server.makeDatabase()
+    let store = try await database.migratedStore(poolSize: 8)
+    let acknowledged = await withTaskGroup(of: [PointOfInterest].self) { group in
+      for writer in 0..<8 {
+        group.addTask { await Self.writeUntilFailure(to: store, writer: writer) }
+      }
+      group.addTask {
+        // Some changes in, and many on their way.
+        while (try? await store.changes(after: 200, limit: 1))?.isEmpty ?? true {}
+        try? await server.kill()
+        return []
+      }
+      return await group.reduce(into: []) { $0 += $1 }
+    }
+    try await server.start()
+
+    let lines = try await database.run("SELECT id, version FROM points").split(separator: "\n")
+    let versions = Dictionary(
+      uniqueKeysWithValues: lines.map { line in
+        let parts = line.split(separator: "|")
+        return (String(parts[0]), Int64(parts[1]) ?? 0)
+      }
+    )
+    #expect(acknowledged.count >= 100)
+    for point in acknowledged {
+      // The writer's last change may have been made without its being told.
+      #expect(versions["\(point.id)"].map { point.version...point.version + 1 ~= $0 } ?? false)
+    }
+    let differences = try await database.run(
+      """
+      SELECT count(*)
+      FROM (SELECT point_id AS id, max(version) AS version FROM changes GROUP BY point_id) AS logged
+      FULL JOIN points USING (id)
+      WHERE points.version IS DISTINCT FROM logged.version
+      """
+    )
+    #expect(differences == "0")
+    try await server.stop(.immediate)
+  }
+
+  /// Creates places and replaces each once; answers with what was acknowledged last of each.
+  private static func writeUntilFailure(to store: PostgresStore, writer: Int) async -> [PointOfInterest] {
+    var acknowledged: [PointOfInterest] = []
+    do {
+      for number in 0..<100_000 {
+        let point = try await store.create(try ImportRow.sample("\(writer) \(number)", 1, 1).place, once: nil)
+        acknowledged.append(point)
+        let changed = try ImportRow.sample("\(writer) \(number)", 2, 2).place
+        acknowledged[number] = try await store.put(changed, id: point.id, if: .versions([1])).point
+      }
+    } catch {}
+    return acknowledged
+  }
+}
+
+/// A transaction that others wait for.
+private struct Blocker {
+  private let session: Session
+  private let database: TemporaryDatabase
+
+  /// Begins one that has taken an origin of the source `s`, so that whoever wants it waits to learn how it ends.
+  static func holding(origin: String, of database: TemporaryDatabase) async throws -> Blocker {
+    let session = try await database.session()
+    try await session.run(script: "BEGIN")
+    try await session.run(
+      """
+      INSERT INTO points (id, lat, long, name, source, source_id)
+      VALUES (gen_random_uuid(), 0, 0, 'blocker', 's', '\(origin)')
+      """
+    )
+    return Blocker(session: session, database: database)
+  }
+
+  private static let waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+  func waitUntilSomeoneWaits() async throws {
+    while try await database.run("SELECT count(*) \(Self.waiting)") == "0" {}
+  }
+
+  func endWhoWaits() async throws {
+    try await database.run("SELECT pg_terminate_backend(pid) \(Self.waiting)")
+  }
+
+  func letGo() async throws {
+    try await session.run(script: "ROLLBACK")
+    await session.close()
+  }
+}
+
+extension TemporaryDatabase {
+  /// A connection for what a store has no call for.
+  func session() async throws -> Session {
+    let thread = try #require(PollingThread())
+    return try await Session.open(on: thread, connector: Connector(connectionInfo: url, setUp: ""))
+  }
+}

@@ -1,0 +1,195 @@
+import Geo
+import Points
+import Synchronization
+import Testing
+
+extension WriteContract {
+  static let changeLog: [WriteContract] = [
+    WriteContract("change log tells every change in its order and nothing else") { makeStore in
+      let store = try await makeStore([])
+      let created = try await store.create(try .sample("created", sourceID: "1"), once: nil)
+      _ = try await store.put(try .sample("put"), id: .sample(1), if: .none)
+      let (updated, _) = try await store.put(try .sample("put again"), id: .sample(1), if: .none)
+      _ = try await store.put(try .sample("put again"), id: .sample(1), if: .none)
+      _ = try? await store.put(try .sample("refused"), id: .sample(1), if: .absent)
+      _ = try? await store.create(try .sample("refused", sourceID: "1"), once: nil)
+      try await store.delete(id: created.id, if: .none)
+
+      let changes = try await store.allChanges()
+
+      #expect(changes.map(\.kind) == [.created, .created, .updated, .deleted])
+      #expect(changes.map(\.id) == [created.id, .sample(1), .sample(1), created.id])
+      #expect(changes.map(\.version) == [1, 1, 2, 1])
+      #expect(changes.map(\.sequence) == Set(changes.map(\.sequence)).sorted())
+      #expect((changes[0].time, changes[2].time) == (created.updatedAt, updated.updatedAt))
+    },
+    WriteContract("change log is read on from where one stopped") { makeStore in
+      let store = try await makeStore([])
+      for number in 1...5 { _ = try await store.put(try .sample("\(number)"), id: .sample(1), if: .none) }
+      let all = try await store.allChanges()
+      let third = try #require(all.dropFirst(2).first)
+
+      let rest = try await store.changes(after: third.sequence, limit: 100)
+      let one = try await store.changes(after: third.sequence, limit: 1)
+      let none = try await store.changes(after: all[4].sequence, limit: 100)
+
+      #expect(rest == Array(all[3...]))
+      #expect(one == [all[3]])
+      #expect(none == [])
+    },
+    WriteContract("import is in the change log, a rehearsal of it is not") { makeStore in
+      let store = try await makeStore([.sample("old", 1, 1, id: .sample(1)), .sample("same", 1, 1, id: .sample(2))])
+      let start = try await store.allChanges().last?.sequence ?? 0
+      let rows = [
+        try ImportRow.sample("new", 1, 1, id: .sample(1), number: 1),
+        try .sample("same", 1, 1, id: .sample(2), number: 2),
+        try .sample("third", 1, 1, id: .sample(3), number: 3),
+      ]
+
+      try await store.importRows(rows, dryRun: true)
+      #expect(try await store.allChanges(after: start) == [])
+      try await store.importRows(rows)
+
+      let changes = try await store.allChanges(after: start).sorted { $0.id < $1.id }
+      #expect(changes.map(\.id) == [.sample(1), .sample(3)])
+      #expect(changes.map(\.kind) == [.updated, .created])
+      #expect(changes.map(\.version) == [2, 1])
+    },
+    WriteContract("change log is pruned by time, and its numbers go on") { makeStore in
+      let store = try await makeStore([])
+      for number in 1...4 { _ = try await store.put(try .sample("\(number)"), id: .sample(1), if: .none) }
+      let all = try await store.allChanges()
+      let (first, last) = (try #require(all.first), try #require(all.last))
+
+      let before = try await store.pruneChanges(before: first.time)
+      let everything = try await store.pruneChanges(
+        before: Timestamp(microsecondsSinceEpoch: last.time.microsecondsSinceEpoch + 1)
+      )
+      _ = try await store.put(try .sample("after"), id: .sample(1), if: .none)
+
+      #expect((before, everything) == (0, 4))
+      let left = try await store.allChanges()
+      #expect(left.map(\.version) == [5])
+      #expect(try #require(left.first).sequence > last.sequence)
+    },
+  ]
+
+  static let bulk: [WriteContract] = [
+    WriteContract("atomic import without a bad row is done whole") { makeStore in
+      let store = try await makeStore([.sample("old", 1, 1, id: .sample(1))])
+
+      let report = try await store.importRows(
+        [.sample("changed", 1, 1, id: .sample(1), number: 1), .sample("new", 1, 1, id: .sample(2), number: 2)],
+        mode: .atomic
+      )
+
+      #expect((report.created, report.updated, report.rejected) == (1, 1, 0))
+      #expect(try await store.names(PointQuery()) == ["changed", "new"])
+    },
+    WriteContract("atomic import with a bad row takes nothing and says which") { makeStore in
+      let store = try await makeStore([
+        .sample("one", 1, 1, source: "s", sourceID: "1", id: .sample(1)),
+        .sample("two", 1, 1, source: "s", sourceID: "2", id: .sample(2)),
+      ])
+      let before = try await store.allPoints()
+      let start = try await store.allChanges().last?.sequence ?? 0
+      let rows = [
+        try ImportRow.sample("changed", 1, 1, id: .sample(1), number: 7),
+        try .sample("mixed", 1, 1, source: "s", sourceID: "1", id: .sample(2), number: 8),
+        try .sample("new", 1, 1, id: .sample(3), number: 9),
+      ]
+
+      for dryRun in [true, false] {
+        let report = try await store.importRows(rows, mode: .atomic, dryRun: dryRun)
+
+        #expect((report.created, report.updated, report.unchanged) == (0, 0, 0))
+        #expect(report.rejections.map(\.number).contains(8))
+      }
+      #expect(try await store.allPoints() == before)
+      #expect(try await store.allChanges(after: start) == [])
+    },
+    WriteContract("atomic import whose reader gives up takes nothing") { makeStore in
+      let store = try await makeStore([])
+      let batches = AsyncThrowingStream<[ImportRow], any Error> { continuation in
+        continuation.yield([try? .sample("good", 1, 1)].compactMap(\.self))
+        continuation.finish(throwing: RejectedRow(number: 2, detail: "no name"))
+      }
+
+      await #expect(throws: RejectedRow.self) {
+        try await store.importRows(batches, mode: .atomic, dryRun: false)
+      }
+
+      #expect(try await store.allPoints().isEmpty)
+    },
+    WriteContract("export gives every place once, whole, by id, in batches") { makeStore in
+      var places = try SyntheticPlaces(seed: 8, townCount: 5)
+      let store = try await makeStore(try places.rows(count: 2_500))
+      _ = try await store.put(
+        try .sample("\u{10FFFD}, \" \u{E000}", 1, 1, tags: ["": "", "\u{1F9ED}": "\r\n\t\\"]),
+        id: .sample(1),
+        if: .none
+      )
+      try await store.delete(id: try #require(try await store.point(shuffledAtOrAfter: 1)).id, if: .none)
+
+      let batches = try await store.exported(PointQuery(limit: 1, after: .init(id: .sample(.max))))
+
+      #expect(batches.joined().elementsEqual(try await store.allPoints().sorted { $0.id < $1.id }))
+      #expect(batches.allSatisfy { !$0.isEmpty })
+      #expect(batches.count > 1)
+    },
+    WriteContract("export gives what matches, by id") { makeStore in
+      let store = try await makeStore([
+        .sample("c", 1, 1, category: "cafe", id: .sample(3)), .sample("a", 1.001, 1, category: "bar", id: .sample(1)),
+        .sample("far", 50, 1, category: "cafe", id: .sample(2)), .sample("b", 1, 1.001, id: .sample(4)),
+      ])
+      let box = try BoundingBox(west: 0, south: 0, east: 2, north: 2)
+      func names(_ query: PointQuery) async throws -> [String] {
+        try await store.exported(query).joined().map(\.place.name)
+      }
+
+      #expect(try await names(PointQuery(box: box)) == ["a", "c", "b"])
+      #expect(try await names(PointQuery(categories: ["cafe", "bar"])) == ["a", "far", "c"])
+      #expect(try await names(PointQuery(box: box, categories: ["cafe"])) == ["c"])
+      #expect(try await names(try .near(1, 1, radiusMetres: 120)) == ["a", "c", "b"])
+      #expect(try await names(try .near(1, 1, radiusMetres: 0)) == ["c"])
+      #expect(try await names(PointQuery(categories: ["none"])) == [])
+    },
+    WriteContract("export is of one moment, whatever is written meanwhile") { makeStore in
+      let store = try await makeStore(
+        try (0..<5_000).map { try .sample("\($0)", 1, 1, id: .sample(UInt64($0)), number: $0 + 1) }
+      )
+      let names = Mutex<[String]>([])
+
+      try await store.exportPoints(matching: PointQuery()) { batch in
+        if names.withLock({ $0.isEmpty }) {
+          _ = try await store.put(try .sample("changed"), id: .sample(4_999), if: .none)
+          try await store.delete(id: .sample(4_998), if: .none)
+          _ = try await store.put(try .sample("new"), id: .sample(9_999), if: .none)
+        }
+        names.withLock { $0 += batch.map(\.place.name) }
+      }
+
+      #expect(names.withLock { $0 } == (0..<5_000).map(String.init))
+    },
+    WriteContract("export ends with the error of who takes it, and the store goes on") { makeStore in
+      let store = try await makeStore([.sample("there", 1, 1)])
+
+      await #expect(throws: Refusal.self) {
+        try await store.exportPoints(matching: PointQuery()) { _ in throw Refusal() }
+      }
+
+      #expect(try await store.exported(PointQuery()).joined().count == 1)
+    },
+  ]
+
+  private struct Refusal: Error {}
+}
+
+extension PointExporter {
+  /// The batches of an export.
+  fileprivate func exported(_ query: PointQuery) async throws -> [[PointOfInterest]] {
+    let batches = Mutex<[[PointOfInterest]]>([])
+    try await exportPoints(matching: query) { batch in batches.withLock { $0.append(batch) } }
+    return batches.withLock { $0 }
+  }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import Foundation
+import LocationsAPI
+import Testing
+
+@testable import waymark
+
+@Suite struct AccessConfigurationTests {
+  @Test func withoutSettingsThereAreNoKeysAndReadingIsOpen() throws {
+    let configuration = try ServeConfiguration(Settings(environment: [:]))
+
+    #expect(configuration.access.keysFile == nil)
+    #expect(!configuration.access.readRequiresKey)
+    #expect(!configuration.requiresIfMatch)
+  }
+
+  @Test func settingsAreRead() throws {
+    let configuration = try ServeConfiguration(
+      Settings(environment: ["API_KEYS_FILE": "k", "READ_REQUIRES_KEY": "yes", "REQUIRE_IF_MATCH": "1"]))
+
+    #expect(configuration.access.keysFile == "k")
+    #expect(configuration.access.readRequiresKey)
+    #expect(configuration.requiresIfMatch)
+  }
+
+  @Test func readingCantNeedAKeyThatNobodyCanHave() {
+    let error = #expect(throws: ConfigurationError.self) {
+      try ServeConfiguration(Settings(environment: ["READ_REQUIRES_KEY": "true"]))
+    }
+
+    #expect(error?.variable == "READ_REQUIRES_KEY")
+  }
+
+  @Test func aFileOfKeysThatCantBeUsedIsNamedWithTheLine() throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "waymark-keys-\(UUID())").path
+    try Data("# mine\nwm_secret\n".utf8).write(to: URL(filePath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+
+    let error = #expect(throws: ConfigurationError.self) { try KeyFile(path: path) }
+    let missing = #expect(throws: ConfigurationError.self) { try KeyFile(path: path + ".none") }
+
+    #expect(
+      error?.description == "API_KEYS_FILE='\(path)': must hold a key a line, but line 2 must be name:scope:sha256")
+    #expect(missing?.description == "API_KEYS_FILE='\(path).none': must be a file that can be read")
+  }
+
+  @Test(arguments: [["keys", "create", "a b"], ["keys", "create", "a", "--scope", "root"]])
+  func aKeyNeedsANameAndAScope(arguments: [String]) async throws {
+    let command = try #require(try Waymark.parseAsRoot(arguments) as? CreateKeyCommand)
+
+    await #expect(throws: Exit.usage) { try await command.run() }
+  }
+}
