@@ -1,4 +1,4 @@
-SELECT id, lat, long, version, created_at, updated_at, name, category, tags, source, source_id
+SELECT id, lat, long, name, category, tags
 FROM points
 ORDER BY position <<->> '@POINT@'::geometry
 LIMIT 24;

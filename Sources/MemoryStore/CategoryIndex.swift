@@ -7,6 +7,8 @@ struct CategoryIndex: Sendable {
   let names: [String]
 
   private let numbers: TextNumbers
+  private let nameStarts: ContiguousArray<Int>
+  private let nameBytes: Memory<UInt8>
   private let placeStarts: ContiguousArray<Int>
   private let nodeStarts: ContiguousArray<Int>
   private let slots: Memory<UInt32>
@@ -23,6 +25,10 @@ struct CategoryIndex: Sendable {
   ) {
     names = numbers.texts
     self.numbers = numbers
+    nameBytes = Memory(numbers.texts.flatMap(\.utf8))
+    nameStarts = numbers.texts.reduce(into: [0]) { starts, name in
+      starts.append(starts[starts.count - 1] + name.utf8.count)
+    }
     var starts = ContiguousArray(repeating: 0, count: numbers.texts.count + 1)
     for slot in 0..<records.count {
       let category = records.category(at: slot)
@@ -56,6 +62,12 @@ struct CategoryIndex: Sendable {
   /// The number of a category that a place here has, or `nil`.
   func number(of category: String) -> Int? {
     numbers.existingNumber(of: category).map { Int($0) }
+  }
+
+  /// The category's name in UTF-8; it lives as long as the segment.
+  func nameBytes(of category: Int) -> UnsafeBufferPointer<UInt8> {
+    let start = nameStarts[category]
+    return .init(start: nameBytes.pointer + start, count: nameStarts[category + 1] - start)
   }
 
   /// How many places have the category.

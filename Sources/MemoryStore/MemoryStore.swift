@@ -77,6 +77,11 @@ extension MemoryStore: PointStore {
     snapshot.page(matching: query)
   }
 
+  /// The same page; the texts are read where they are.
+  public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
+    snapshot.summaries(matching: query)
+  }
+
   /// The place of that id, or `nil`. In the order of log² n.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     let snapshot = snapshot

@@ -100,6 +100,22 @@ final class Segment: Sendable {
     )
   }
 
+  /// Hands over the summary of the place in a slot.
+  func withSummary(at slot: Int, distanceMetres: Double?, _ body: (PointSummary) -> Void) {
+    func summary(_ category: UnsafeBufferPointer<UInt8>?) -> PointSummary {
+      PointSummary(
+        id: ids.pointer[slot],
+        coordinate: coordinates.pointer[slot],
+        distanceMetres: distanceMetres,
+        name: records.name(at: slot),
+        category: category,
+        tags: records.tags(at: slot)
+      )
+    }
+    let category = records.category(at: slot)
+    body(summary(category == PlaceRecord.none ? nil : categories.nameBytes(of: Int(category))))
+  }
+
   /// The slot of the place with that id, or `nil`. In the order of log n.
   func slot(of id: PointID) -> Int? {
     let position = slotsByID.firstPosition { !(ids.pointer[Int($0)] < id) }

@@ -4,18 +4,7 @@ import Points
 extension Snapshot {
   /// The places that match, one page of them.
   func page(matching query: PointQuery) -> PointPage {
-    // One more than the page holds tells whether there are more.
-    let wanted = query.limit + 1
-    let box = query.box.map { BoxFilter($0) }
-    let found: [Candidate]
-    if let proximity = query.proximity {
-      let filter = ProximityFilter(proximity, after: query.after)
-      found = nearest(wanted, filter, box: box, categories: query.categories)
-    } else {
-      var search = IDSearch(box: box, after: query.after?.id, capacity: wanted)
-      forEachTree(of: query.categories) { source, slots in search.search(source, byID: slots) }
-      found = search.removeAllSorted()
-    }
+    let found = candidates(for: query)
     let hasDistance = query.proximity != nil
     return PointPage(
       points: found.prefix(query.limit).map { candidate in
@@ -26,6 +15,34 @@ extension Snapshot {
       },
       hasMore: found.count > query.limit
     )
+  }
+
+  /// The same page, as summaries.
+  func summaries(matching query: PointQuery) -> SummaryPage {
+    let found = candidates(for: query)
+    let count = min(found.count, query.limit)
+    let summaries = SnapshotSummaries(
+      snapshot: self,
+      candidates: found,
+      count: count,
+      hasDistance: query.proximity != nil
+    )
+    var next: PointQuery.Position?
+    if found.count > count { next = .init(distanceMetres: found[count - 1].distance, id: found[count - 1].id) }
+    return SummaryPage(summaries, next: next)
+  }
+
+  /// The first places that match: one more than a page holds tells whether there are more.
+  private func candidates(for query: PointQuery) -> [Candidate] {
+    let wanted = query.limit + 1
+    let box = query.box.map { BoxFilter($0) }
+    if let proximity = query.proximity {
+      let filter = ProximityFilter(proximity, after: query.after)
+      return nearest(wanted, filter, box: box, categories: query.categories)
+    }
+    var search = IDSearch(box: box, after: query.after?.id, capacity: wanted)
+    forEachTree(of: query.categories) { source, slots in search.search(source, byID: slots) }
+    return search.removeAllSorted()
   }
 
   // MARK: By distance
@@ -110,5 +127,22 @@ extension Snapshot {
         }
       }
     }
+  }
+}
+
+/// The summaries of places that were found in a snapshot, which they keep alive.
+private struct SnapshotSummaries: PointSummaries {
+  let snapshot: Snapshot
+  let candidates: [Candidate]
+  let count: Int
+  let hasDistance: Bool
+
+  func withSummary(at index: Int, _ body: (PointSummary) -> Void) {
+    let candidate = candidates[index]
+    snapshot.parts[Int(candidate.part)].segment.withSummary(
+      at: Int(candidate.slot),
+      distanceMetres: hasDistance ? candidate.distance : nil,
+      body
+    )
   }
 }

@@ -12,6 +12,12 @@ public protocol PointStore: Sendable {
   /// - Throws: ``PointStoreError``.
   func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage
 
+  /// The same page as ``page(matching:)``, without what answers seldom carry: a store that has less to read or to copy
+  /// for it does so.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage
+
   /// The place of that id, or `nil`.
   ///
   /// - Throws: ``PointStoreError``.

@@ -36,6 +36,16 @@ public struct PointsService: Sendable {
     return page
   }
 
+  /// The same page as ``page(matching:)``, of each place only what answers carry unless asked for more.
+  ///
+  /// - Throws: ``PointStoreError``.
+  public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
+    let start = uptime()
+    let page = try await store.summaries(matching: query)
+    analytics.record(Search(query, found: page.summaries.count, took: uptime() - start))
+    return page
+  }
+
   /// The place of that id, or `nil`.
   ///
   /// - Throws: ``PointStoreError``.

@@ -24,6 +24,17 @@ extension Tags {
     self = builder.buildStored()
   }
 
+  /// Hands over ``json`` of an object that a store kept, as ``init(stored:)`` takes it; the bytes are not there for
+  /// longer. Those of the object itself, wherever it is as ``json`` would have it.
+  public static func withJSON(
+    stored bytes: UnsafeBufferPointer<UInt8>,
+    _ body: (UnsafeBufferPointer<UInt8>) -> Void
+  ) {
+    if isCanonical(bytes) { return body(bytes) }
+    var json = Tags(stored: bytes).json
+    json.withUTF8(body)
+  }
+
   /// Whether the bytes are for certain what ``TagsBuilder`` writes: strings by keys that grow, no white space. Of the
   /// escapes it takes only the short ones, and none in a key, whose order could not be told by its bytes then.
   private static func isCanonical(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {

@@ -75,9 +75,18 @@ extension PostgresStore: PointStore {
   /// A page of nearest places costs the same at any depth but the first ones, which are cheaper.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
     if let proximity = query.proximity {
-      try await NearestSearch(store: self, query: query, proximity: proximity).page()
+      try await NearestSearch(store: self, query: query, proximity: proximity, columns: .all).found().page()
     } else {
       try await listing(query)
+    }
+  }
+
+  /// The same page; fewer columns are read, and their texts stay in what the database sent.
+  public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
+    if let proximity = query.proximity {
+      try await NearestSearch(store: self, query: query, proximity: proximity, columns: .summary).found().summaryPage
+    } else {
+      try await listedSummaries(query)
     }
   }
 

@@ -18,6 +18,10 @@ final class OutageLog: PointStore {
     try await watching { () throws(PointStoreError) in try await store.page(matching: query) }
   }
 
+  func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
+    try await watching { () throws(PointStoreError) in try await store.summaries(matching: query) }
+  }
+
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     try await watching { () throws(PointStoreError) in try await store.point(id: id) }
   }

@@ -118,6 +118,10 @@ final class WritableStore: WritablePointStore {
     PointPage(points: points.map { FoundPoint(point: $0, distanceMetres: nil) }, hasMore: false)
   }
 
+  func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
+    SummaryPage(try await page(matching: query))
+  }
+
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { state.withLock { $0.points[id] } }
 
   func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { [] }

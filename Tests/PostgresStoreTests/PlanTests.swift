@@ -40,11 +40,11 @@ import Testing
   }
 
   private func nearest(_ query: PointQuery) -> (Statement, Parameters) {
-    NearestStatements.nearest(position, PointFilter(query, center: position), count: 24)
+    NearestStatements.nearest(.summary, position, PointFilter(query, center: position), count: 24)
   }
 
   private func listing(_ query: PointQuery) -> (Statement, Parameters) {
-    PostgresStore.listing(query, PointFilter(query, center: nil))
+    PostgresStore.listing(.summary, query, PointFilter(query, center: nil))
   }
 
   @Test func theNearestPlacesComeStraightOutOfTheSpatialIndex() async throws {
@@ -88,6 +88,7 @@ import Testing
     let query = PointQuery(proximity: .init(center: center))
     let chords = 100_000.0...101_000.0
     let statement = NearestStatements.ring(
+      .summary,
       (center, position),
       PointFilter(query, center: position),
       chords: chords,

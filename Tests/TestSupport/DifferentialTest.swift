@@ -27,10 +27,14 @@ public struct DifferentialTest: Sendable {
     for _ in 0..<centers {
       let center = try queries.center()
       let ordered = center.map { reference.byDistance(from: $0) } ?? reference.byID()
-      for _ in 0..<queriesPerCenter {
+      for number in 0..<queriesPerCenter {
         let query = try queries.query(center: center, ordered: ordered)
         let answer = try await store.page(matching: query)
         let expected = ordered.page(matching: query)
+        if number.isMultiple(of: 4) {
+          let summaries = try await store.summaries(matching: query)
+          #expect(summaries.contents == SummaryPage(expected).contents, "\(query)")
+        }
         // Compared as a whole first: a difference is worth describing, two thousand pages are not.
         if answer == expected { continue }
         let position = zip(answer.points, expected.points).prefix { $0 == $1 }.count

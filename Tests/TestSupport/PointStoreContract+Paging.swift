@@ -18,6 +18,33 @@ extension PointStoreContract {
         }
       }
     },
+    PointStoreContract("summaries say what the pages' places do") { makeStore in
+      var rows = try (0..<30).map { try ImportRow.sample("Ünï \($0) \"x\"", 1, Double($0) / 10, category: "all") }
+      rows.append(
+        ImportRow(
+          number: 31,
+          id: nil,
+          place: try Place(
+            name: "plain",
+            coordinate: try Coordinate(latitude: 1, longitude: 0),
+            tags: try Tags(["b": "\u{1}\\", "a": "\u{1F3D4}", "": ""])
+          )
+        )
+      )
+      let store = try await makeStore(rows)
+
+      let queries = [PointQuery(), PointQuery(categories: ["all"]), try .near(1, 0), try .near(1, 0, radiusMetres: 9e4)]
+      for limit in [1, 30, 31, 32] {
+        for base in queries {
+          var query = base
+          query.limit = limit
+          let page = try await store.page(matching: query)
+          let summaries = try await store.summaries(matching: query)
+          #expect(summaries.contents == SummaryPage(page).contents)
+          #expect(summaries.next == page.next)
+        }
+      }
+    },
     PointStoreContract("pages by distance give every match once, many of them at one distance") { makeStore in
       var rows = try (0..<60).map { try ImportRow.sample("spot \($0)", 48.2, 16.4, category: "spot") }
       rows += try (0..<40).map { try .sample("line \($0)", 48.2, 16.4 + Double($0 - 20) * 0.01, category: "line") }

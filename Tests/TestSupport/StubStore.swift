@@ -57,6 +57,11 @@ public struct StubStore: PointStore {
   /// What ``onPage`` answers.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage { try await onPage(query) }
 
+  /// What is said to ``page(matching:)``.
+  public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
+    SummaryPage(try await onPage(query))
+  }
+
   /// What ``onPoint`` answers.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await onPoint(id) }
 

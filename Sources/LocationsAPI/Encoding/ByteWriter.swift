@@ -21,16 +21,25 @@ struct ByteWriter {
   /// Copies text as it is: as many bytes as its UTF-8 has.
   mutating func copy(_ text: String) {
     var text = text
-    text.withUTF8 { bytes in
-      guard let start = bytes.baseAddress else { return }
-      position.update(from: start, count: bytes.count)
-      position += bytes.count
-    }
+    text.withUTF8 { copy($0) }
+  }
+
+  /// Copies bytes as they are.
+  mutating func copy(_ bytes: UnsafeBufferPointer<UInt8>) {
+    guard let start = bytes.baseAddress else { return }
+    position.update(from: start, count: bytes.count)
+    position += bytes.count
   }
 
   /// Writes text as a JSON string: at most ``JSONString/maximumLength(utf8Count:)`` bytes.
   mutating func write(string text: String) {
     position += JSONString.write(text, to: position)
+  }
+
+  /// Writes the text whose UTF-8 these bytes are as a JSON string: at most ``JSONString/maximumLength(utf8Count:)``
+  /// bytes.
+  mutating func write(string utf8: UnsafeBufferPointer<UInt8>) {
+    position += JSONString.write(utf8, to: position)
   }
 
   /// Writes an id: 36 bytes.

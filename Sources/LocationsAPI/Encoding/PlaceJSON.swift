@@ -18,6 +18,25 @@ enum PlaceJSON {
     }
   }
 
+  /// Appends a JSON array of the places, none of whose fields is an administrative one.
+  static func writeArray(of summaries: any PointSummaries, fields: FieldSet, to buffer: inout ByteBuffer) {
+    var length = 2
+    for index in 0..<summaries.count { summaries.withSummary(at: index) { length += 1 + maximumLength(of: $0) } }
+    write(to: &buffer, atMost: length) { writer in
+      writer.write("[")
+      for index in 0..<summaries.count {
+        if index > 0 { writer.write(",") }
+        summaries.withSummary(at: index) { summary in
+          writer.write("{")
+          var isFirst = true
+          write(summary, fields: fields, isFirst: &isFirst, to: &writer)
+          writer.write("}")
+        }
+      }
+      writer.write("]")
+    }
+  }
+
   /// Appends one JSON object.
   static func writeObject(of point: FoundPoint, fields: FieldSet, to buffer: inout ByteBuffer) {
     write(to: &buffer, atMost: maximumLength(of: point.point)) { writer in
@@ -39,15 +58,21 @@ enum PlaceJSON {
 
   /// How many bytes the place takes at most as an object or a feature, the names of its fields included.
   static func maximumLength(of point: PointOfInterest) -> Int {
-    let place = point.place
-    var length = fixedLength + JSONString.maximumLength(utf8Count: place.name.utf8.count) + place.tags.json.utf8.count
-    length += maximumLength(ofDegrees: place.coordinate.latitude)
-    length += maximumLength(ofDegrees: place.coordinate.longitude)
-    if let category = place.category { length += JSONString.maximumLength(utf8Count: category.utf8.count) }
-    if let origin = place.origin {
+    var length = 0
+    FoundPoint(point: point, distanceMetres: nil).withSummary { length = maximumLength(of: $0) }
+    if let origin = point.place.origin {
       length += JSONString.maximumLength(utf8Count: origin.source.utf8.count)
       length += JSONString.maximumLength(utf8Count: origin.sourceID.utf8.count)
     }
+    return length
+  }
+
+  /// How many bytes the summary takes at most as an object.
+  private static func maximumLength(of point: PointSummary) -> Int {
+    var length = fixedLength + JSONString.maximumLength(utf8Count: point.name.count) + point.tags.count
+    length += maximumLength(ofDegrees: point.coordinate.latitude)
+    length += maximumLength(ofDegrees: point.coordinate.longitude)
+    if let category = point.category { length += JSONString.maximumLength(utf8Count: category.count) }
     return length
   }
 
@@ -62,9 +87,20 @@ enum PlaceJSON {
 
   /// Writes one place as an object.
   static func write(_ found: FoundPoint, fields: FieldSet, to writer: inout ByteWriter) {
-    let point = found.point
     writer.write("{")
     var isFirst = true
+    found.withSummary { write($0, fields: fields, isFirst: &isFirst, to: &writer) }
+    writeAdministrative(of: found.point, fields: fields, isFirst: &isFirst, to: &writer)
+    writer.write("}")
+  }
+
+  /// Writes the members that most answers carry.
+  private static func write(
+    _ point: PointSummary,
+    fields: FieldSet,
+    isFirst: inout Bool,
+    to writer: inout ByteWriter
+  ) {
     if fields.contains(.id) {
       writer.write("\"id\":\"")
       writer.write(point.id)
@@ -73,35 +109,49 @@ enum PlaceJSON {
     }
     if fields.contains(.name) {
       writer.write(key: "\"name\":", isFirst: &isFirst)
-      writer.write(string: point.place.name)
+      writer.write(string: point.name)
     }
-    if fields.contains(.category), let category = point.place.category {
+    if fields.contains(.category), let category = point.category {
       writer.write(key: "\"category\":", isFirst: &isFirst)
       writer.write(string: category)
     }
     if fields.contains(.latitude) {
       writer.write(key: "\"lat\":", isFirst: &isFirst)
-      writer.write(degrees: point.place.coordinate.latitude)
+      writer.write(degrees: point.coordinate.latitude)
     }
     if fields.contains(.longitude) {
       writer.write(key: "\"long\":", isFirst: &isFirst)
-      writer.write(degrees: point.place.coordinate.longitude)
+      writer.write(degrees: point.coordinate.longitude)
     }
-    writeRest(of: found, fields: fields, isFirst: &isFirst, to: &writer)
-    writer.write("}")
+    if fields.contains(.distance), let distance = point.distanceMetres {
+      writer.write(key: "\"distance\":", isFirst: &isFirst)
+      writer.write(metres: distance)
+    }
+    if fields.contains(.tags) {
+      writer.write(key: "\"tags\":", isFirst: &isFirst)
+      writer.copy(point.tags)
+    }
   }
 
   /// Writes the members that follow the coordinates, which a GeoJSON feature's properties have too.
   static func writeRest(of found: FoundPoint, fields: FieldSet, isFirst: inout Bool, to writer: inout ByteWriter) {
-    let point = found.point
     if fields.contains(.distance), let distance = found.distanceMetres {
       writer.write(key: "\"distance\":", isFirst: &isFirst)
       writer.write(metres: distance)
     }
     if fields.contains(.tags) {
       writer.write(key: "\"tags\":", isFirst: &isFirst)
-      writer.copy(point.place.tags.json)
+      writer.copy(found.point.place.tags.json)
     }
+    writeAdministrative(of: found.point, fields: fields, isFirst: &isFirst, to: &writer)
+  }
+
+  private static func writeAdministrative(
+    of point: PointOfInterest,
+    fields: FieldSet,
+    isFirst: inout Bool,
+    to writer: inout ByteWriter
+  ) {
     guard !fields.isDisjoint(with: .administrative) else { return }
     if fields.contains(.source), let origin = point.place.origin {
       writer.write(key: "\"source\":", isFirst: &isFirst)

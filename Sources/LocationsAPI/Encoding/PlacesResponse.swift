@@ -17,6 +17,14 @@ extension HTTPResponse {
     headers.add(name: "vary", value: "accept")
   }
 
+  /// An answer of summaries, as JSON.
+  init(_ summaries: any PointSummaries, fields: FieldSet) {
+    var buffer = ByteBuffer()
+    PlaceJSON.writeArray(of: summaries, fields: fields, to: &buffer)
+    self.init(contentType: ResponseFormat.json.contentType, bytes: buffer)
+    headers.add(name: "vary", value: "accept")
+  }
+
   /// An answer of one place.
   init(_ point: FoundPoint, fields: FieldSet, format: ResponseFormat) {
     var buffer = ByteBuffer()

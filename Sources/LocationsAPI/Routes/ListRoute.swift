@@ -9,16 +9,28 @@ struct ListRoute {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ListArguments(request)
-    let page = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.page(matching: arguments.query)
+    var (response, next) = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await answer(to: arguments)
     }
-    var response = HTTPResponse(page.points, fields: arguments.fields, format: arguments.format)
-    if let next = page.next {
+    if let next {
       let cursor = Cursor.text(for: next, in: arguments.query)
       response.headers.add(
-        name: "link", value: NextLink.value(path: request.path, query: request.query, cursor: cursor))
+        name: "link",
+        value: NextLink.value(path: request.path, query: request.query, cursor: cursor)
+      )
     }
     return response
+  }
+
+  private func answer(
+    to arguments: ListArguments
+  ) async throws(PointStoreError) -> (HTTPResponse, next: PointQuery.Position?) {
+    guard arguments.format == .json, arguments.fields.isDisjoint(with: .administrative) else {
+      let page = try await service.page(matching: arguments.query)
+      return (HTTPResponse(page.points, fields: arguments.fields, format: arguments.format), page.next)
+    }
+    let page = try await service.summaries(matching: arguments.query)
+    return (HTTPResponse(page.summaries, fields: arguments.fields), page.next)
   }
 }
 
@@ -57,11 +69,14 @@ enum NextLink {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(path.utf8.count + (query?.utf8.count ?? 0) + cursor.utf8.count + 32)
     bytes.append(UInt8(ascii: "<"))
-    append(path, to: &bytes)
+    var (path, query) = (path, query ?? "")
+    path.withUTF8 { append($0[...], to: &bytes) }
     bytes.append(UInt8(ascii: "?"))
-    for pair in (query ?? "").split(separator: "&") where !pair.utf8.starts(with: "cursor=".utf8) && pair != "cursor" {
-      append(pair, to: &bytes)
-      bytes.append(UInt8(ascii: "&"))
+    query.withUTF8 { query in
+      for pair in query.split(separator: UInt8(ascii: "&")) where !isCursor(pair) {
+        append(pair, to: &bytes)
+        bytes.append(UInt8(ascii: "&"))
+      }
     }
     bytes.append(contentsOf: "cursor=".utf8)
     bytes.append(contentsOf: cursor.utf8)
@@ -69,8 +84,12 @@ enum NextLink {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  private static func append(_ text: Substring, to bytes: inout [UInt8]) {
-    for byte in text.utf8 {
+  private static func isCursor(_ pair: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    pair.starts(with: "cursor".utf8) && (pair.count == 6 || pair[pair.startIndex + 6] == UInt8(ascii: "="))
+  }
+
+  private static func append(_ text: Slice<UnsafeBufferPointer<UInt8>>, to bytes: inout [UInt8]) {
+    for byte in text {
       if byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "<"), byte != UInt8(ascii: ">"), byte != UInt8(ascii: "\"") {
         bytes.append(byte)
       } else {

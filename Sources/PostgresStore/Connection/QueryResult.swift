@@ -30,6 +30,12 @@ final class QueryResult: @unchecked Sendable {
     (0..<count).lazy.map { Row(result: self, index: Int32($0)) }
   }
 
+  /// One of the rows.
+  func row(_ index: Int32) -> Row { Row(result: self, index: index) }
+
+  /// How many values each row has.
+  var columnCount: Int32 { PQnfields(handle) }
+
   /// What PostgreSQL says is wrong, where this is a failure.
   var error: ServerError? {
     let status = PQresultStatus(handle)
@@ -54,7 +60,7 @@ final class QueryResult: @unchecked Sendable {
   /// One row of binary values; a column is known by its number.
   struct Row {
     fileprivate let result: QueryResult
-    fileprivate let index: Int32
+    let index: Int32
 
     /// Hands over the value's bytes; `nil` is SQL's null.
     @inline(__always)
@@ -70,6 +76,11 @@ final class QueryResult: @unchecked Sendable {
 extension QueryResult.Row {
   /// Whether the value is null.
   func isNull(_ column: Int32) -> Bool { withBytes(column) { $0 == nil } }
+
+  /// The value's bytes, which live as long as the answer; `nil` for null.
+  func bytes(_ column: Int32) -> UnsafeBufferPointer<UInt8>? {
+    withBytes(column) { $0?.assumingMemoryBound(to: UInt8.self) }
+  }
 
   /// A `uuid`.
   func id(_ column: Int32) throws(PointStoreError) -> PointID {

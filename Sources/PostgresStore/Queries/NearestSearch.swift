@@ -9,16 +9,21 @@ import Points
 /// and the search goes on from there, ring by ring, until the page is full.
 struct NearestSearch {
   /// A place that may be on the page.
-  struct Candidate {
+  struct Candidate: BitwiseCopyable {
     let distanceMetres: Double
     let id: PointID
-    let row: QueryResult.Row
+    let coordinate: Coordinate
+    /// Which of the search's answers it is in, and where there.
+    var answer: Int32 = 0
+    let row: Int32
 
     var position: PointQuery.Position { .init(distanceMetres: distanceMetres, id: id) }
   }
 
   /// What an answer proves.
   struct Batch {
+    /// The answer.
+    let answer: QueryResult
     /// The next places, in order, none left out.
     var proven: [Candidate] = []
     /// Where the search stands; `nil` when there is nothing more.
@@ -49,6 +54,7 @@ struct NearestSearch {
 
   private let store: PostgresStore
   private let query: PointQuery
+  private let columns: PointColumns
   private let center: Coordinate
   private let position: EarthCentred
   private let radiusMetres: Double
@@ -58,35 +64,34 @@ struct NearestSearch {
   private var wanted: Int { query.limit + 1 }
 
   /// Makes a search.
-  init(store: PostgresStore, query: PointQuery, proximity: PointQuery.Proximity) {
+  ///
+  /// - Parameter columns: what is read of each place.
+  init(store: PostgresStore, query: PointQuery, proximity: PointQuery.Proximity, columns: PointColumns) {
     self.store = store
     self.query = query
+    self.columns = columns
     center = proximity.center
     position = EarthCentred(center)
     radiusMetres = min(proximity.radiusMetres ?? .infinity, Geodesic.greatestDistanceMetres + 1)
     filter = PointFilter(query, center: position)
   }
 
-  /// The page.
-  func page() async throws(PointStoreError) -> PointPage {
-    if filter.isEmpty { return PointPage(points: [], hasMore: false) }
+  /// The places of the page, and one more where there is one.
+  func found() async throws(PointStoreError) -> FoundRows {
+    guard !filter.isEmpty else { return FoundRows(limit: query.limit) }
     var batch = if let after = query.after { try await next(after: after) } else { try await nearest() }
-    var found = batch.proven
+    var found = FoundRows(limit: query.limit)
+    found.append(batch)
     var width: Double?
-    while found.count < wanted, let end = batch.end {
+    while found.candidates.count < wanted, let end = batch.end {
       let step = width ?? max(1, end.distanceMetres / Self.ringsWithinReach)
       let reach = batch.sufficientReach ?? end.distanceMetres + step
       batch = try await ring(after: end, from: batch.leastChord, to: min(reach, radiusMetres))
-      found += batch.proven
+      found.append(batch)
       // As wide as the density that was met asks for, within bounds.
       width = step * min(64, max(4, 2 * Double(wanted) / Double(batch.proven.count)))
     }
-    var points: [FoundPoint] = []
-    points.reserveCapacity(query.limit)
-    for candidate in found.prefix(query.limit) {
-      points.append(FoundPoint(point: try candidate.row.point(), distanceMetres: candidate.distanceMetres))
-    }
-    return PointPage(points: points, hasMore: found.count > query.limit)
+    return found
   }
 
   // MARK: Ways to ask
@@ -94,26 +99,28 @@ struct NearestSearch {
   /// The first places of all.
   private func nearest() async throws(PointStoreError) -> Batch {
     let count = Self.fetchCount(for: wanted)
-    let result = try await store.read(NearestStatements.nearest(position, filter, count: count))
+    let result = try await store.read(NearestStatements.nearest(columns, position, filter, count: count))
     let ranked = try rank(result, after: Self.start)
-    return batch(ranked, after: Self.start, isComplete: result.count < count, leastChord: ranked.leastChord)
+    return batch(ranked, of: result, after: Self.start, isComplete: result.count < count, leastChord: ranked.leastChord)
   }
 
   /// The first places after a position, where that is not far from the start or there are few matches in all.
   private func next(after end: PointQuery.Position) async throws(PointStoreError) -> Batch {
     if filter.mayBeSelective {
-      let result = try await store.read(NearestStatements.few(position, filter, atMost: Self.fewCount + 1))
-      if result.count <= Self.fewCount { return Batch(proven: try rank(result, after: end).candidates) }
+      let result = try await store.read(NearestStatements.few(columns, position, filter, atMost: Self.fewCount + 1))
+      if result.count <= Self.fewCount { return Batch(answer: result, proven: try rank(result, after: end).candidates) }
     }
     let count = Self.fetchCount(for: wanted)
     let depth = Self.shallowPages * count
     let chord = leastChord(at: end)
     let result = try await store.read(
-      NearestStatements.nearest(position, filter, notNearerThan: chord, amongFirst: depth, count: count)
+      NearestStatements.nearest(columns, position, filter, notNearerThan: chord, amongFirst: depth, count: count)
     )
-    guard let total = try result.rows.first?.integer(11) else { throw .unexpected(reason: "a count gave no row") }
+    guard let total = try result.rows.first?.integer(result.columnCount - 1) else {
+      throw .unexpected(reason: "a count gave no row")
+    }
     let ranked = try rank(result, after: end)
-    return batch(ranked, after: end, isComplete: total < depth && result.count < count, leastChord: chord)
+    return batch(ranked, of: result, after: end, isComplete: total < depth && result.count < count, leastChord: chord)
   }
 
   /// The first places after a position up to a distance, however many are on one spot.
@@ -132,6 +139,7 @@ struct NearestSearch {
     while true {
       let result = try await store.read(
         NearestStatements.ring(
+          columns,
           (center, position),
           filter,
           chords: chords,
@@ -148,12 +156,12 @@ struct NearestSearch {
       // Of a spot no more than are wanted have been fetched, so no more may be taken.
       let proven = Array(ranked.candidates.prefix { $0.distanceMetres < complete }.prefix(wanted))
       if proven.count == wanted || isCut, let last = proven.last {
-        return Batch(proven: proven, end: last.position, leastChord: self.leastChord(at: last.position))
+        return Batch(answer: result, proven: proven, end: last.position, leastChord: self.leastChord(at: last.position))
       }
       if !isCut {
-        if reach >= radiusMetres { return Batch(proven: proven) }
+        if reach >= radiusMetres { return Batch(answer: result, proven: proven) }
         let end = PointQuery.Position(distanceMetres: reach, id: PointID(high: .max, low: .max))
-        return Batch(proven: proven, end: end, leastChord: self.leastChord(at: end))
+        return Batch(answer: result, proven: proven, end: end, leastChord: self.leastChord(at: end))
       }
       // So many places are within a hair's breadth of each other.
       count *= 4
@@ -179,16 +187,18 @@ struct NearestSearch {
   ///   - leastChord: what is known of the chords of all that is after the position.
   private func batch(
     _ ranked: Ranked,
+    of answer: QueryResult,
     after end: PointQuery.Position,
     isComplete: Bool,
     leastChord: Double
   ) -> Batch {
     let chord = ranked.greatestChord - SpatialBox.slackMetres
     let complete = isComplete ? .infinity : Geodesic.leastDistanceMetres(chordMetres: chord)
-    if complete > radiusMetres { return Batch(proven: ranked.candidates) }
+    if complete > radiusMetres { return Batch(answer: answer, proven: ranked.candidates) }
     let proven = Array(ranked.candidates.prefix { $0.distanceMetres < complete })
     let reach = ranked.candidates.count >= wanted ? ranked.candidates[wanted - 1].distanceMetres : nil
     return Batch(
+      answer: answer,
       proven: proven,
       end: proven.last?.position ?? end,
       leastChord: max(leastChord - SpatialBox.slackMetres, proven.last.map { self.leastChord(at: $0.position) } ?? 0),
@@ -211,7 +221,9 @@ struct NearestSearch {
       ranked.greatestDistance = max(ranked.greatestDistance, distance)
       let id = try row.pointID()
       if distance <= radiusMetres, (distance, id) > (end.distanceMetres, end.id) {
-        ranked.candidates.append(Candidate(distanceMetres: distance, id: id, row: row))
+        ranked.candidates.append(
+          Candidate(distanceMetres: distance, id: id, coordinate: coordinate, row: row.index)
+        )
       }
     }
     ranked.leastChord = squares.least.squareRoot()

@@ -6,6 +6,7 @@ import Points
 enum NearestStatements {
   /// The nearest places by chord.
   static func nearest(
+    _ columns: PointColumns,
     _ center: EarthCentred,
     _ filter: PointFilter,
     count: Int
@@ -13,18 +14,20 @@ enum NearestStatements {
     var values = BoundValues()
     let point = values.bind(center)
     let sql = """
-      SELECT \(PointColumns.all)
+      SELECT \(columns)
       FROM points
       \(filter.conditions(&values, center: point).asWhereClause)
       ORDER BY position <<->> \(point)
       LIMIT \(count)
       """
-    return (Statement("nearest_\(count)\(filter.shape)", planning: filter.planning, sql), values.parameters)
+    let name = "\(columns.prefix)nearest_\(count)\(filter.shape)"
+    return (Statement(name, planning: filter.planning, sql), values.parameters)
   }
 
   /// The nearest places by chord among so many first ones that are not nearer than the chord: as many as are wanted,
   /// each with how many first ones there are; one row of nulls but for that where none is left.
   static func nearest(
+    _ columns: PointColumns,
     _ center: EarthCentred,
     _ filter: PointFilter,
     notNearerThan chord: Double,
@@ -36,24 +39,26 @@ enum NearestStatements {
     let conditions = filter.conditions(&values, center: point).asWhereClause
     let sql = """
       WITH first AS MATERIALIZED (
-        SELECT \(PointColumns.all), position <<->> \(point) AS chord
+        SELECT \(columns), position <<->> \(point) AS chord
         FROM points
         \(conditions)
         ORDER BY chord
         LIMIT \(depth)
       )
-      SELECT \(PointColumns.all), total
+      SELECT \(columns), total
       FROM (SELECT count(*) AS total FROM first) AS counted
       LEFT JOIN (
         SELECT * FROM first WHERE chord >= \(values.bind(chord)) ORDER BY chord, id LIMIT \(count)
       ) AS rest ON true
       ORDER BY chord, id
       """
-    return (Statement("next_\(depth)_\(count)\(filter.shape)", planning: filter.planning, sql), values.parameters)
+    let name = "\(columns.prefix)next_\(depth)_\(count)\(filter.shape)"
+    return (Statement(name, planning: filter.planning, sql), values.parameters)
   }
 
   /// All the matches, in no order, but no more than so many.
   static func few(
+    _ columns: PointColumns,
     _ center: EarthCentred,
     _ filter: PointFilter,
     atMost count: Int
@@ -61,18 +66,19 @@ enum NearestStatements {
     var values = BoundValues()
     let point = filter.greatestChord == nil ? nil : values.bind(center)
     let sql = """
-      SELECT \(PointColumns.all)
+      SELECT \(columns)
       FROM points
       \(filter.conditions(&values, center: point).asWhereClause)
       LIMIT \(count)
       """
-    return (Statement("few", planning: .eachTime, sql), values.parameters)
+    return (Statement("\(columns.prefix)few", planning: .eachTime, sql), values.parameters)
   }
 
   /// The nearest places in a ring by PostGIS's geodesic, which is right to less than a thousandth of the tolerance: of
   /// each spot only so many as the page needs. The spots within the tolerance of the position count twice, once for the
   /// places up to the position's id and once for those after it.
   static func ring(
+    _ columns: PointColumns,
     _ center: (coordinate: Coordinate, position: EarthCentred),
     _ filter: PointFilter,
     chords: ClosedRange<Double>,
@@ -84,19 +90,19 @@ enum NearestStatements {
   ) -> (Statement, Parameters) {
     var values = BoundValues()
     let point = values.bind(center.position)
-    let ring = inRing(point, filter, chords: chords, cover: cover, &values)
+    let ring = inRing(columns, point, filter, chords: chords, cover: cover, &values)
     let origin = values.bind([center.coordinate.longitude, center.coordinate.latitude])
     let (least, greatest) = (
       values.bind(position.distanceMetres - toleranceMetres), values.bind(position.distanceMetres + toleranceMetres)
     )
     let sql = """
-      SELECT \(PointColumns.all)
+      SELECT \(columns)
       FROM (
         SELECT *, row_number() OVER (
           PARTITION BY lat, long, distance <= \(greatest) AND id > \(values.bind(position.id)) ORDER BY id
         ) AS place
         FROM (
-          SELECT DISTINCT ON (id) \(PointColumns.all), ST_Distance(
+          SELECT DISTINCT ON (id) \(columns), ST_Distance(
             ST_SetSRID(ST_MakePoint(long, lat), 4326)::geography,
             ST_SetSRID(ST_MakePoint((\(origin))[1], (\(origin))[2]), 4326)::geography
           ) AS distance
@@ -109,11 +115,12 @@ enum NearestStatements {
       ORDER BY distance, id
       LIMIT \(values.bind(Int64(count)))
       """
-    return (Statement("ring_\(filter.shape)", sql), values.parameters)
+    return (Statement("\(columns.prefix)ring_\(filter.shape)", sql), values.parameters)
   }
 
   /// The places in the boxes and between the chords; one that is in two boxes' common face stands there twice.
   private static func inRing(
+    _ columns: PointColumns,
     _ point: String,
     _ filter: PointFilter,
     chords: ClosedRange<Double>,
@@ -128,7 +135,7 @@ enum NearestStatements {
       ["position <<->> \(point) BETWEEN \(bounds)"]
       + filter.conditions(&values, center: point, skippingRegion: true)
     return """
-      SELECT \(PointColumns.all), position <<->> \(point) AS chord
+      SELECT \(columns), position <<->> \(point) AS chord
       FROM (
         SELECT ST_SetSRID(ST_MakeLine(ST_MakePoint(x1, y1, z1), ST_MakePoint(x2, y2, z2)), 4978) AS bounds
         FROM unnest(\(edges.joined(separator: ", "))) AS edges (x1, y1, z1, x2, y2, z2)

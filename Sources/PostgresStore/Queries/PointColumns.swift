@@ -1,16 +1,35 @@
 import Geo
 import Points
 
-/// The columns that a place is read from, in the order in which every query names them.
-enum PointColumns {
-  static let all = "id, lat, long, version, created_at, updated_at, name, category, tags, source, source_id"
+/// The columns that a place is read from, as every query lists them.
+enum PointColumns: CustomStringConvertible {
+  /// Those that a summary is made of: what answers carry unless they are asked for more.
+  case summary
+  /// Those of a whole place, those of a summary first.
+  case all
 
-  /// How many they are; what a query adds stands behind them.
+  /// The list, as SQL.
+  var description: String {
+    switch self {
+    case .summary: "id, lat, long, name, category, tags"
+    case .all: "id, lat, long, name, category, tags, version, created_at, updated_at, source, source_id"
+    }
+  }
+
+  /// What the names of statements begin with.
+  var prefix: String {
+    switch self {
+    case .summary: "brief_"
+    case .all: ""
+    }
+  }
+
+  /// How many ``all`` are; what a query adds stands behind them.
   static let count: Int32 = 11
 
-  /// The same, each behind the name of the table that it is of.
+  /// ``all``, each behind the name of the table that it is of.
   static func all(of table: String) -> String {
-    "\(table)." + all.replacing(", ", with: ", \(table).")
+    "\(table)." + all.description.replacing(", ", with: ", \(table).")
   }
 }
 
@@ -36,15 +55,39 @@ extension QueryResult.Row {
     return PointOfInterest(
       id: try pointID(),
       place: Place(
-        storedName: try text(6),
-        category: optionalText(7),
+        storedName: try text(3),
+        category: optionalText(4),
         coordinate: try coordinate(),
-        tags: try tags(8),
+        tags: try tags(5),
         origin: origin
       ),
-      version: try integer(3),
-      createdAt: try timestamp(4),
-      updatedAt: try timestamp(5)
+      version: try integer(6),
+      createdAt: try timestamp(7),
+      updatedAt: try timestamp(8)
     )
+  }
+
+  /// Hands over a summary, from ``PointColumns/summary``.
+  func withSummary(
+    id: PointID,
+    at coordinate: Coordinate,
+    distanceMetres: Double?,
+    _ body: (PointSummary) -> Void
+  ) {
+    // Neither the name nor the tags are ever null.
+    let none = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+    let (name, category) = (bytes(3) ?? none, bytes(4))
+    Tags.withJSON(stored: bytes(5) ?? none) { tags in
+      body(
+        PointSummary(
+          id: id,
+          coordinate: coordinate,
+          distanceMetres: distanceMetres,
+          name: name,
+          category: category,
+          tags: tags
+        )
+      )
+    }
   }
 }

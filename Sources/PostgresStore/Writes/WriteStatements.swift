@@ -69,11 +69,11 @@ enum WriteStatements {
     SELECT \(PointColumns.all), $10::int8, false
     FROM inserted
     UNION ALL
-    SELECT point_id, lat, long, 1::int8, created_at, created_at, name, category, tags, source, source_id,
+    SELECT point_id, lat, long, name, category, tags, 1::int8, created_at, created_at, source, source_id,
       request_hash, true
     FROM known
     UNION ALL
-    SELECT $1::uuid, $2::float8, $3::float8, 1, now(), now(), '', NULL, '{}', NULL, NULL, NULL, false
+    SELECT $1::uuid, $2::float8, $3::float8, '', NULL, '{}', 1, now(), now(), NULL, NULL, NULL, false
     FROM turn
     WHERE NOT is_ours
     """

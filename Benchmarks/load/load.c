@@ -1,0 +1,258 @@
+// Puts a server under load and says how it did: one thread, epoll, keep-alive connections, one request at a time on each.
+//
+//   load -p PORT -t TARGETS [-c CONNECTIONS] [-s SECONDS] [-r RATE] [-P http|redis] [-a ADDRESS]
+//
+// TARGETS is a file of requests, one a line, sent in turn: for HTTP "GET /path" or "POST /path BODY" (a JSON body, or for
+// PATCH a merge patch), for Redis a command with spaces between its words. Without a rate each connection sends its next
+// request when it has its answer. With a rate requests fall due evenly, whoever is free takes the next one, and a
+// latency counts from when the request was due, so that a server that stalls isn't asked less.
+//
+// Prints one line: requests per second, median, 99th percentile and maximum of the latency in microseconds, and how many
+// answers were errors (HTTP other than 2xx, 404 and 412; Redis "-").
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { receive_size = 1 << 20, exact_latencies = 1 << 20 };
+
+typedef struct {
+  char *bytes;
+  size_t length;
+} request;
+
+typedef struct {
+  int socket;
+  char *received;
+  size_t have;
+  size_t need;  // How long the whole answer is, once its head is in; else 0.
+  const request *sending;
+  size_t sent;
+  int64_t due;  // When the request that is under way was due; 0 when idle.
+} connection;
+
+static request *requests;
+static size_t request_count, next_request;
+static int is_redis;
+
+static uint32_t latencies[exact_latencies];  // How many answers took so many microseconds.
+static uint64_t answered, errors;
+static int64_t longest;
+
+static int64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+static void die(const char *what) {
+  perror(what);
+  exit(1);
+}
+
+// --- Requests
+
+static request http_request(char *line) {
+  char *method = strtok(line, " "), *path = strtok(NULL, " "), *body = strtok(NULL, "");
+  const char *type = strcmp(method, "PATCH") ? "application/json" : "application/merge-patch+json";
+  char *bytes;
+  int length = body ? asprintf(&bytes, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s",
+                               method, path, type, strlen(body), body)
+                    : asprintf(&bytes, "%s %s HTTP/1.1\r\nHost: localhost\r\n\r\n", method, path);
+  return (request){bytes, length};
+}
+
+static request redis_request(char *line) {
+  char *words[64], *bytes = malloc(strlen(line) * 2 + 1024);
+  int count = 0;
+  for (char *word = strtok(line, " "); word && count < 64; word = strtok(NULL, " ")) words[count++] = word;
+  int length = sprintf(bytes, "*%d\r\n", count);
+  for (int i = 0; i < count; i++) length += sprintf(bytes + length, "$%zu\r\n%s\r\n", strlen(words[i]), words[i]);
+  return (request){bytes, length};
+}
+
+static void read_requests(const char *path) {
+  FILE *file = fopen(path, "r");
+  if (!file) die(path);
+  char *line = NULL;
+  size_t size = 0, room = 0;
+  ssize_t length;
+  while ((length = getline(&line, &size, file)) > 1) {
+    if (line[length - 1] == '\n') line[length - 1] = 0;
+    if (request_count == room) requests = realloc(requests, (room = room ? room * 2 : 1024) * sizeof(request));
+    requests[request_count++] = is_redis ? redis_request(line) : http_request(line);
+  }
+  fclose(file);
+  if (!request_count) exit(fprintf(stderr, "%s has no requests\n", path));
+}
+
+// --- Answers
+
+// The length of the answer at the start of the bytes, or 0 while that is not known.
+static size_t http_length(connection *c) {
+  c->received[c->have] = 0;
+  char *end = strstr(c->received, "\r\n\r\n");
+  if (!end) return 0;
+  int status = atoi(c->received + 9);
+  if ((status < 200 || status > 299) && status != 404 && status != 412) errors++;
+  *end = 0;
+  char *field = strcasestr(c->received, "\r\ncontent-length:");
+  *end = '\r';
+  if (!field && status != 204 && status != 304) exit(fprintf(stderr, "an answer without Content-Length\n"));
+  return (end + 4 - c->received) + (field ? strtoul(field + 17, NULL, 10) : 0);
+}
+
+// As above, and 0 also while anything of the answer is missing.
+static size_t redis_length(connection *c) {
+  size_t position = 0;
+  long wanted = 1;
+  if (c->received[0] == '-') errors++;
+  while (wanted > 0) {
+    char *end = memchr(c->received + position, '\n', c->have - position);
+    if (!end) return 0;
+    char kind = c->received[position];
+    long number = strtol(c->received + position + 1, NULL, 10);
+    position = end + 1 - c->received;
+    wanted--;
+    if (kind == '*' && number > 0) wanted += number;
+    if (kind == '$' && number >= 0) position += number + 2;
+    if (position > c->have) return 0;
+  }
+  return position;
+}
+
+static void count_answer(const connection *c) {
+  int64_t latency = now() - c->due, microseconds = latency / 1000;
+  if (latency > longest) longest = latency;
+  latencies[microseconds < exact_latencies ? microseconds : exact_latencies - 1]++;
+  answered++;
+}
+
+static double percentile(double share) {
+  uint64_t rank = share * answered, seen = 0;
+  for (int i = 0; i < exact_latencies; i++)
+    if ((seen += latencies[i]) > rank) return i;
+  return exact_latencies;
+}
+
+// --- Connections
+
+static void send_rest(connection *c) {
+  while (c->sent < c->sending->length) {
+    ssize_t count = send(c->socket, c->sending->bytes + c->sent, c->sending->length - c->sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EAGAIN) return;  // The socket is watched for room too.
+    if (count < 0) die("send");
+    c->sent += count;
+  }
+}
+
+static void begin(connection *c, int64_t due) {
+  c->sending = &requests[next_request];
+  next_request = (next_request + 1) % request_count;
+  c->sent = c->have = c->need = 0;
+  c->due = due;
+  send_rest(c);
+}
+
+// Whether the answer is in.
+static int receive(connection *c) {
+  for (;;) {
+    ssize_t count = recv(c->socket, c->received + c->have, receive_size - 1 - c->have, 0);
+    if (count < 0 && errno == EAGAIN) return 0;
+    if (count <= 0) exit(fprintf(stderr, "the server closed a connection\n"));
+    c->have += count;
+    if (!c->need) c->need = is_redis ? redis_length(c) : http_length(c);
+    if (c->need && c->have >= c->need) return 1;
+    if (c->have == receive_size - 1) exit(fprintf(stderr, "an answer is too long\n"));
+  }
+}
+
+static void open_connection(connection *c, const struct sockaddr_in *address, int epoll) {
+  c->socket = socket(AF_INET, SOCK_STREAM, 0);
+  int on = 1;
+  if (c->socket < 0 || connect(c->socket, (const void *)address, sizeof *address)) die("connect");
+  setsockopt(c->socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  fcntl(c->socket, F_SETFL, O_NONBLOCK);
+  c->received = malloc(receive_size);
+  struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = c};
+  if (epoll_ctl(epoll, EPOLL_CTL_ADD, c->socket, &event)) die("epoll_ctl");
+}
+
+// --- The load
+
+int main(int argc, char **argv) {
+  int count = 64, port = 0, option;
+  double seconds = 5, rate = 0;
+  const char *targets = NULL, *host = "127.0.0.1";
+  while ((option = getopt(argc, argv, "a:p:t:c:s:r:P:")) != -1) {
+    switch (option) {
+      case 'a': host = optarg; break;
+      case 'p': port = atoi(optarg); break;
+      case 't': targets = optarg; break;
+      case 'c': count = atoi(optarg); break;
+      case 's': seconds = atof(optarg); break;
+      case 'r': rate = atof(optarg); break;
+      case 'P': is_redis = !strcmp(optarg, "redis"); break;
+      default: return 64;
+    }
+  }
+  if (!port || !targets) return fprintf(stderr, "a port (-p) and a file of targets (-t) are needed\n"), 64;
+  struct rlimit files = {65536, 65536};
+  setrlimit(RLIMIT_NOFILE, &files);
+  read_requests(targets);
+  next_request = now() % request_count;
+
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+  if (inet_pton(AF_INET, host, &address.sin_addr) != 1) die("address");
+  int epoll = epoll_create1(0);
+  connection *connections = calloc(count, sizeof(connection));
+  for (int i = 0; i < count; i++) open_connection(&connections[i], &address, epoll);
+
+  int64_t start = now(), end = start + seconds * 1e9, due = start;
+  int64_t interval = rate > 0 ? 1e9 / rate : 0;
+  // With a rate: who is free, last freed first.
+  connection **idle = calloc(count, sizeof(connection *));
+  int idle_count = 0, timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+  struct epoll_event timer_event = {.events = EPOLLIN | EPOLLET, .data.ptr = NULL};
+  epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &timer_event);
+  for (int i = 0; i < count; i++) {
+    if (interval) idle[idle_count++] = &connections[i];
+    else begin(&connections[i], now());
+  }
+
+  struct epoll_event events[1024];
+  while (now() < end) {
+    if (interval) {
+      int64_t time = now();
+      for (; idle_count && due <= time; due += interval) begin(idle[--idle_count], due);
+      if (idle_count) {
+        struct itimerspec at = {.it_value = {due / 1000000000, due % 1000000000}};
+        timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);
+      }
+    }
+    int ready = epoll_wait(epoll, events, 1024, 100);
+    for (int i = 0; i < ready; i++) {
+      connection *c = events[i].data.ptr;
+      if (!c || !c->due) continue;
+      if (c->sent < c->sending->length) send_rest(c);
+      if (!receive(c)) continue;
+      count_answer(c);
+      c->due = 0;
+      if (interval) idle[idle_count++] = c;
+      else begin(c, now());
+    }
+  }
+  printf("%.0f %.0f %.0f %.0f %llu\n", answered / ((now() - start) / 1e9), percentile(0.5), percentile(0.99),
+         longest / 1e3, (unsigned long long)errors);
+}

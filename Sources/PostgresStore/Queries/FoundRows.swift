@@ -1,0 +1,56 @@
+import Points
+
+/// The rows of a page in its order, still in the answers that they came in, and the one behind them where there is one.
+struct FoundRows: Sendable {
+  /// The places that were found, in order, each once.
+  private(set) var candidates: [NearestSearch.Candidate] = []
+  private var answers: [QueryResult] = []
+  private let limit: Int
+
+  /// Makes an empty page.
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// Adds what an answer proves.
+  mutating func append(_ batch: NearestSearch.Batch) {
+    for var candidate in batch.proven {
+      candidate.answer = Int32(answers.count)
+      candidates.append(candidate)
+    }
+    answers.append(batch.answer)
+  }
+
+  /// The page, from whole places' columns.
+  func page() throws(PointStoreError) -> PointPage {
+    var points: [FoundPoint] = []
+    points.reserveCapacity(count)
+    for candidate in candidates.prefix(limit) {
+      points.append(FoundPoint(point: try row(of: candidate).point(), distanceMetres: candidate.distanceMetres))
+    }
+    return PointPage(points: points, hasMore: candidates.count > limit)
+  }
+
+  /// The page's summaries, read where they are.
+  var summaryPage: SummaryPage {
+    SummaryPage(self, next: candidates.count > limit ? candidates[limit - 1].position : nil)
+  }
+
+  private func row(of candidate: NearestSearch.Candidate) -> QueryResult.Row {
+    answers[Int(candidate.answer)].row(candidate.row)
+  }
+}
+
+extension FoundRows: PointSummaries {
+  var count: Int { min(candidates.count, limit) }
+
+  func withSummary(at index: Int, _ body: (PointSummary) -> Void) {
+    let candidate = candidates[index]
+    row(of: candidate).withSummary(
+      id: candidate.id,
+      at: candidate.coordinate,
+      distanceMetres: candidate.distanceMetres,
+      body
+    )
+  }
+}
