@@ -43,22 +43,54 @@ import Testing
     NearestStatements.nearest(.summary, position, PointFilter(query, center: position), count: 24)
   }
 
+  /// What is asked by three callers at a time.
+  private func sharedNearest(_ query: PointQuery) -> (Statement, Parameters) {
+    let filter = PointFilter(query, center: position)
+    let read = NearestStatements.sharedNearest(.summary, position, filter, count: 24)
+    return (read.statement, SharedRead.parameters(of: [read, read, read]))
+  }
+
   private func listing(_ query: PointQuery) -> (Statement, Parameters) {
     PostgresStore.listing(.summary, query, PointFilter(query, center: nil))
   }
 
   @Test func theNearestPlacesComeStraightOutOfTheSpatialIndex() async throws {
-    let plan = try await plan(nearest(PointQuery(proximity: .init(center: center))))
+    let plan = try await plan(sharedNearest(PointQuery(proximity: .init(center: center))))
 
     #expect(plan.contains("Index Scan using points_position"))
+    #expect(plan.contains("Order By: (\"position\" <<->>"))
     #expect(!plan.contains("Sort"))
   }
 
   @Test(arguments: [10.0, 10_000, 10_000_000]) func soDoThoseWithinARadius(radius: Double) async throws {
-    let plan = try await plan(nearest(PointQuery(proximity: .init(center: center, radiusMetres: radius))))
+    let plan = try await plan(sharedNearest(PointQuery(proximity: .init(center: center, radiusMetres: radius))))
 
     #expect(plan.contains("Index Scan using points_position"))
     #expect(plan.contains("Index Cond: (\"position\" &&&"))
+    #expect(plan.contains("Order By: (\"position\" <<->>"))
+  }
+
+  @Test func aStatementOfSeveralCallersIsNotPlannedEachTime() async throws {
+    let store = try await Self.prepared.value
+    let read = NearestStatements.sharedNearest(
+      .all,
+      position,
+      PointFilter(PointQuery(proximity: .init(center: center)), center: position),
+      count: 40
+    )
+    let plans = Statement(
+      "plans",
+      planning: .eachTime,
+      "SELECT custom_plans FROM pg_prepared_statements WHERE name = '\(read.statement.name)'"
+    )
+
+    // Each connection of the pool tries five plans for the values it is given before it settles.
+    for count in 0..<60 {
+      _ = try await store.read(read.statement, SharedRead.parameters(of: Array(repeating: read, count: 1 + count % 16)))
+    }
+    let planned = try await store.read(plans, Parameters()).rows.first?.integer(0)
+
+    #expect(planned == 5)
   }
 
   @Test func soDoThoseOfAFrequentCategory() async throws {

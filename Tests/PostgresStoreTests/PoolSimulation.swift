@@ -14,7 +14,7 @@ struct PoolSimulation {
   private var open: Set<PoolStateMachine.RequestID> = []
   private var connecting: Set<PoolStateMachine.ConnectionID> = []
   private var connected: Set<PoolStateMachine.ConnectionID> = []
-  private var running: [PoolStateMachine.ConnectionID: PoolStateMachine.RequestID] = [:]
+  private var running: [PoolStateMachine.ConnectionID: [PoolStateMachine.RequestID]] = [:]
   private var stopping: Set<PoolStateMachine.ConnectionID> = []
 
   private static let maximumConnections = 3
@@ -41,7 +41,8 @@ struct PoolSimulation {
       requestsMade += 1
       let id = PoolStateMachine.RequestID(number: requestsMade)
       open.insert(id)
-      perform(pool.arrived(id, mayBeRepeated: .random(using: &generator), at: now))
+      let group = [nil, "a", "b"].randomElement(using: &generator) ?? nil
+      perform(pool.arrived(id, mayBeRepeated: .random(using: &generator), group: group, at: now))
     case 4...5:
       guard let id = connecting.randomElement(using: &generator) else { return }
       connecting.remove(id)
@@ -71,9 +72,10 @@ struct PoolSimulation {
     if let id = stopping.randomElement(using: &generator) {
       stopping.remove(id)
       perform(pool.finished(id, at: now))
-    } else if let (id, request) = running.randomElement(using: &generator) {
+    } else if let (id, requests) = running.randomElement(using: &generator) {
       running[id] = nil
-      end(request)
+      // Those that have failed meanwhile were cancelled.
+      for request in requests where open.contains(request) { end(request) }
       perform(pool.finished(id, at: now))
     }
   }
@@ -86,11 +88,12 @@ struct PoolSimulation {
     for action in actions {
       switch action {
       case .connect(let id): connecting.insert(id)
-      case .run(let request, let id):
+      case .run(let requests, let id):
+        if requests.isEmpty || !open.isSuperset(of: requests) { problems.append("what runs is nobody's") }
         if !connected.contains(id) || running[id] != nil || stopping.contains(id) {
           problems.append("a request runs on a connection that is not free")
         }
-        running[id] = request
+        running[id] = requests
       case .fail(let request, _): end(request)
       case .cancel(let id):
         running[id] = nil

@@ -44,7 +44,7 @@ import Testing
     let connected = pool.connected(connection(1), at: start)
 
     #expect(arrived == [.connect(connection(1))])
-    #expect(connected == [.run(request(1), connection(1))])
+    #expect(connected == [.run([request(1)], connection(1))])
   }
 
   @Test func usesAnIdleConnectionBeforeMakingAnother() {
@@ -53,7 +53,7 @@ import Testing
 
     let actions = pool.arrived(request(2), mayBeRepeated: true, at: start)
 
-    #expect(actions == [.run(request(2), connection(1))])
+    #expect(actions == [.run([request(2)], connection(1))])
   }
 
   @Test func makesNoMoreConnectionsThanItMay() {
@@ -72,8 +72,8 @@ import Testing
     let first = pool.finished(connection(1), at: start)
     let second = pool.finished(connection(1), at: start)
 
-    #expect(first == [.run(request(2), connection(1))])
-    #expect(second == [.run(request(3), connection(1))])
+    #expect(first == [.run([request(2)], connection(1))])
+    #expect(second == [.run([request(3)], connection(1))])
   }
 
   @Test func turnsAwayWhoFindsTheLineFull() {
@@ -116,7 +116,7 @@ import Testing
     let next = pool.finished(connection(1), at: start)
 
     #expect(cancelled == [.fail(request(2), .timeout)])
-    #expect(next == [.run(request(3), connection(1))])
+    #expect(next == [.run([request(3)], connection(1))])
   }
 
   @Test func theConnectionOfACancelledRequestIsUsedAgainOnceItHasStopped() {
@@ -127,7 +127,7 @@ import Testing
     let stopped = pool.finished(connection(1), at: start)
 
     #expect(cancelled == [.fail(request(1), .timeout), .cancel(connection(1))])
-    #expect(stopped == [.run(request(2), connection(1))])
+    #expect(stopped == [.run([request(2)], connection(1))])
   }
 
   @Test func aConnectionThatDoesNotStopIsGivenUp() {
@@ -149,7 +149,7 @@ import Testing
     let second = pool.lost(connection(2), reason: "gone again", at: start)
 
     #expect(first == [.close(connection(1)), .connect(connection(2))])
-    #expect(connected == [.run(request(1), connection(2))])
+    #expect(connected == [.run([request(1)], connection(2))])
     #expect(second == [.close(connection(2)), .fail(request(1), .unavailable(reason: "gone again"))])
   }
 
@@ -160,7 +160,7 @@ import Testing
 
     let actions = pool.connected(connection(2), at: start)
 
-    #expect(actions == [.run(request(1), connection(2))])
+    #expect(actions == [.run([request(1)], connection(2))])
   }
 
   @Test func aWriteIsNeverRepeated() {
@@ -245,7 +245,7 @@ import Testing
     let first = pool.arrived(request(2), mayBeRepeated: true, at: after(.milliseconds(111)))
     let second = pool.arrived(request(3), mayBeRepeated: true, at: after(.milliseconds(111)))
 
-    #expect(first == [.run(request(2), connection(2))])
+    #expect(first == [.run([request(2)], connection(2))])
     #expect(second == [.connect(connection(3))])
   }
 
@@ -257,7 +257,7 @@ import Testing
     let next = pool.finished(connection(1), at: start)
 
     #expect(failed == [])
-    #expect(next == [.run(request(2), connection(1))])
+    #expect(next == [.run([request(2)], connection(1))])
   }
 
   @Test func anAttemptThatTakesTooLongIsGivenUpAndItsConnectionClosedWhenItComes() {
@@ -270,6 +270,73 @@ import Testing
     #expect(expired.first == .close(connection(1)))
     #expect(expired.count == 2)
     #expect(late == [.close(connection(1))])
+  }
+
+  // MARK: Together
+
+  /// A pool whose two connections are busy and in whose line these requests wait.
+  private func waitingPool(_ groups: [String?], together: Int = 16) -> Pool {
+    var pool = pool { limits in
+      limits.waiters = 100
+      limits.together = together
+    }
+    for number in 1...2 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 1...2 { _ = pool.connected(connection(number), at: start) }
+    for (index, group) in groups.enumerated() {
+      _ = pool.arrived(request(index + 3), mayBeRepeated: true, group: group, at: start)
+    }
+    return pool
+  }
+
+  @Test func aFreeConnectionTakesItsShareOfThoseOfAGroupWhoWait() {
+    var pool = waitingPool(["a", "a", "a", "a", "a"])
+
+    let first = pool.finished(connection(1), at: start)
+    let second = pool.finished(connection(2), at: start)
+
+    #expect(first == [.run([request(3), request(4), request(5)], connection(1))])
+    #expect(second == [.run([request(6)], connection(2))])
+  }
+
+  @Test func onlyThoseAreSentTogetherWhoStandTogether() {
+    var pool = waitingPool(["a", "b", "a", nil, nil, nil])
+
+    let runs = (0..<5).map { _ in pool.finished(connection(1), at: start) }
+
+    #expect(runs == (3...7).map { [.run([request($0)], connection(1))] })
+  }
+
+  @Test func noMoreAreSentTogetherThanMayBe() {
+    var pool = waitingPool(Array(repeating: "a", count: 20), together: 4)
+
+    let actions = pool.finished(connection(1), at: start)
+
+    #expect(actions == [.run((3...6).map { request($0) }, connection(1))])
+  }
+
+  @Test func theServerIsStoppedOnlyWhenTheLastOfAGroupHasStoppedWaiting() {
+    var pool = waitingPool(["a", "a", "a"])
+    _ = pool.finished(connection(1), at: start)
+
+    let first = pool.cancelled(request(3))
+    let last = pool.cancelled(request(4))
+
+    #expect(first == [.fail(request(3), .timeout)])
+    #expect(last == [.fail(request(4), .timeout), .cancel(connection(1))])
+  }
+
+  @Test func aGroupWhoseConnectionBreaksOffIsAskedForAgainOnce() {
+    var pool = waitingPool(["a", "a", "a"])
+    _ = pool.finished(connection(1), at: start)
+    _ = pool.finished(connection(2), at: start)
+    _ = pool.finished(connection(2), at: start)
+
+    let again = pool.lost(connection(1), reason: "gone", at: start)
+    let failed = pool.lost(connection(2), reason: "gone", at: start)
+
+    #expect(again == [.close(connection(1)), .run([request(3), request(4)], connection(2))])
+    let error = PointStoreError.unavailable(reason: "gone")
+    #expect(failed == [.close(connection(2)), .fail(request(3), error), .fail(request(4), error)])
   }
 
   // MARK: The end

@@ -33,7 +33,8 @@ extension PointStoreContract {
       )
       let store = try await makeStore(rows)
 
-      let queries = [PointQuery(), PointQuery(categories: ["all"]), try .near(1, 0), try .near(1, 0, radiusMetres: 9e4)]
+      var queries = [PointQuery(), PointQuery(categories: ["all"])]
+      queries += [try .near(1, 0), try .near(1, 0, radiusMetres: 90_000)]
       for limit in [1, 30, 31, 32] {
         for base in queries {
           var query = base

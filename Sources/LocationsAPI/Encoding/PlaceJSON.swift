@@ -20,21 +20,18 @@ enum PlaceJSON {
 
   /// Appends a JSON array of the places, none of whose fields is an administrative one.
   static func writeArray(of summaries: any PointSummaries, fields: FieldSet, to buffer: inout ByteBuffer) {
-    var length = 2
-    for index in 0..<summaries.count { summaries.withSummary(at: index) { length += 1 + maximumLength(of: $0) } }
-    write(to: &buffer, atMost: length) { writer in
-      writer.write("[")
-      for index in 0..<summaries.count {
-        if index > 0 { writer.write(",") }
-        summaries.withSummary(at: index) { summary in
-          writer.write("{")
+    buffer.reserveCapacity(minimumWritableBytes: fixedLength * (summaries.count + 1))
+    for index in 0..<summaries.count {
+      summaries.withSummary(at: index) { summary in
+        write(to: &buffer, atMost: 2 + maximumLength(of: summary)) { writer in
+          writer.write(index == 0 ? "[{" : ",{")
           var isFirst = true
           write(summary, fields: fields, isFirst: &isFirst, to: &writer)
           writer.write("}")
         }
       }
-      writer.write("]")
     }
+    buffer.writeStaticString(summaries.count == 0 ? "[]" : "]")
   }
 
   /// Appends one JSON object.

@@ -1,23 +1,53 @@
 import CLibPQ
 import Points
 
-/// The rows that a statement gave, and how many it touched.
-///
-/// `@unchecked Sendable`: libpq's `PGresult` is only read after it was handed out, and is freed by the last owner.
-final class QueryResult: @unchecked Sendable {
-  private let handle: OpaquePointer
+/// The rows that a statement gave, and how many it touched; or those of its rows that one of several questions is
+/// answered with.
+struct QueryResult: Sendable {
+  private let owner: Owner
+
+  /// Which of the statement's rows these are; `nil` for all.
+  private let rowNumbers: [Int32]?
 
   /// How many rows there are.
   let count: Int
 
+  /// `@unchecked Sendable`: libpq's `PGresult` is only read after it was handed out, and is freed by the last owner.
+  fileprivate final class Owner: @unchecked Sendable {
+    let handle: OpaquePointer
+
+    init(_ handle: OpaquePointer) {
+      self.handle = handle
+    }
+
+    deinit {
+      PQclear(handle)
+    }
+  }
+
+  private var handle: OpaquePointer { owner.handle }
+
   /// Takes over a `PGresult`.
   init(_ handle: OpaquePointer) {
-    self.handle = handle
+    owner = Owner(handle)
+    rowNumbers = nil
     count = Int(PQntuples(handle))
   }
 
-  deinit {
-    PQclear(handle)
+  private init(_ owner: Owner, rowNumbers: [Int32]) {
+    self.owner = owner
+    self.rowNumbers = rowNumbers
+    count = rowNumbers.count
+  }
+
+  /// The rows of each of so many questions, whose number from 1 on, an `int8`, stands in the last column.
+  func parts(count: Int) -> [QueryResult] {
+    var rowNumbers = Array(repeating: [Int32](), count: count)
+    for row in rows {
+      guard let number = row.integerIfEight(columnCount - 1), 1...Int64(count) ~= number else { continue }
+      rowNumbers[Int(number) - 1].append(row.index)
+    }
+    return rowNumbers.map { QueryResult(owner, rowNumbers: $0) }
   }
 
   /// How many rows an `INSERT`, `UPDATE`, `DELETE` or `COPY` touched.
@@ -27,11 +57,13 @@ final class QueryResult: @unchecked Sendable {
 
   /// The rows, in order.
   var rows: LazyMapSequence<Range<Int>, Row> {
-    (0..<count).lazy.map { Row(result: self, index: Int32($0)) }
+    (0..<count).lazy.map { [owner, rowNumbers] index in
+      Row(owner: owner, index: rowNumbers.map { $0[index] } ?? Int32(index))
+    }
   }
 
-  /// One of the rows.
-  func row(_ index: Int32) -> Row { Row(result: self, index: index) }
+  /// The row of an index that ``rows`` gave.
+  func row(_ index: Int32) -> Row { Row(owner: owner, index: index) }
 
   /// How many values each row has.
   var columnCount: Int32 { PQnfields(handle) }
@@ -59,16 +91,17 @@ final class QueryResult: @unchecked Sendable {
 
   /// One row of binary values; a column is known by its number.
   struct Row {
-    fileprivate let result: QueryResult
+    fileprivate let owner: Owner
+    /// Which of the statement's rows it is.
     let index: Int32
 
     /// Hands over the value's bytes; `nil` is SQL's null.
     @inline(__always)
     fileprivate func withBytes<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
-      guard PQgetisnull(result.handle, index, column) == 0, let start = PQgetvalue(result.handle, index, column) else {
+      guard PQgetisnull(owner.handle, index, column) == 0, let start = PQgetvalue(owner.handle, index, column) else {
         return body(nil)
       }
-      return body(UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result.handle, index, column))))
+      return body(UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(owner.handle, index, column))))
     }
   }
 }
@@ -138,7 +171,7 @@ extension QueryResult.Row {
     return try found(tags, "json", column)
   }
 
-  private func integerIfEight(_ column: Int32) -> Int64? {
+  fileprivate func integerIfEight(_ column: Int32) -> Int64? {
     withBytes(column) { bytes in
       guard let bytes, bytes.count == 8 else { return nil }
       return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))

@@ -13,9 +13,22 @@ actor ConnectionPool {
   typealias Answer = Result<QueryResult, ServerError>
 
   private struct Request {
-    let statement: Statement
-    let parameters: Parameters
+    let question: Question
     let continuation: Continuation
+  }
+
+  /// What is asked.
+  private enum Question {
+    case statement(Statement, Parameters)
+    case shared(SharedRead)
+
+    /// What it has in common with those that it can be asked together with.
+    var group: String? {
+      switch self {
+      case .statement: nil
+      case .shared(let read): read.statement.name
+      }
+    }
   }
 
   private nonisolated let thread: PollingThread
@@ -25,8 +38,8 @@ actor ConnectionPool {
   private var machine: PoolStateMachine
   private var connections: [ConnectionID: Connection] = [:]
   private var requests: [RequestID: Request] = [:]
-  /// Which request a connection is busy with, while its caller waits.
-  private var running: [ConnectionID: RequestID] = [:]
+  /// Which requests a connection is busy with, in the order in which they were sent.
+  private var running: [ConnectionID: [RequestID]] = [:]
   /// What the server is being asked to stop; the connection is free once that is done and the answer is in.
   private var cancellations: [ConnectionID: Cancellation] = [:]
   private var timerDeadline: ContinuousClock.Instant?
@@ -58,6 +71,13 @@ actor ConnectionPool {
     try await answer(to: statement, parameters, isRead: isRead).mapError(PointStoreError.init).get()
   }
 
+  /// Reads with a statement that others may be asked with at the same time, and hands over this one's rows.
+  ///
+  /// - Throws: ``PointStoreError``; `.timeout` for a task that is cancelled.
+  nonisolated func run(_ read: SharedRead) async throws(PointStoreError) -> QueryResult {
+    try await answer(to: .shared(read), isRead: true).mapError(PointStoreError.init).get()
+  }
+
   /// Runs a statement on the next free connection, and hands over the server's answer, be it a refusal.
   ///
   /// - Parameter isRead: whether it only reads, so that it is run a second time where the connection breaks off.
@@ -67,11 +87,18 @@ actor ConnectionPool {
     _ parameters: Parameters,
     isRead: Bool
   ) async throws(PointStoreError) -> Answer {
+    try await answer(to: .statement(statement, parameters), isRead: isRead)
+  }
+
+  private nonisolated func answer(
+    to question: Question,
+    isRead: Bool
+  ) async throws(PointStoreError) -> Answer {
     let id = RequestID(number: requestsMade.wrappingAdd(1, ordering: .relaxed).newValue)
     let isCancelled = Flag()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let request = Request(statement: statement, parameters: parameters, continuation: continuation)
+        let request = Request(question: question, continuation: continuation)
         thread.submit {
           self.assumeIsolated { $0.accept(request, as: id, isRead: isRead, isCancelled: isCancelled.isSet) }
         }
@@ -94,7 +121,7 @@ actor ConnectionPool {
   private func accept(_ request: Request, as id: RequestID, isRead: Bool, isCancelled: Bool) {
     guard !isCancelled else { return request.continuation.resume(returning: .failure(.timeout)) }
     requests[id] = request
-    perform(machine.arrived(id, mayBeRepeated: isRead, at: .now))
+    perform(machine.arrived(id, mayBeRepeated: isRead, group: request.question.group, at: .now))
   }
 
   private func cancel(_ id: RequestID) {
@@ -131,7 +158,7 @@ actor ConnectionPool {
     for action in actions {
       switch action {
       case .connect(let id): connect(id)
-      case .run(let request, let connection): run(request, on: connection)
+      case .run(let requests, let connection): run(requests, on: connection)
       case .fail(let request, let error): answer(request, .failure(error))
       case .cancel(let id): stopCommand(of: id)
       case .close(let id): close(id)
@@ -147,10 +174,19 @@ actor ConnectionPool {
     }
   }
 
-  private func run(_ request: RequestID, on id: ConnectionID) {
-    guard let connection = connections[id], let waiting = requests[request] else { return }
-    running[id] = request
-    handle(connection.send(waiting.statement, waiting.parameters), of: id, connection)
+  private func run(_ ids: [RequestID], on id: ConnectionID) {
+    let ids = ids.filter { requests[$0] != nil }
+    guard let connection = connections[id], let first = ids.first.flatMap({ requests[$0] }) else { return }
+    running[id] = ids
+    switch first.question {
+    case .statement(let statement, let parameters):
+      handle(connection.send(statement, parameters), of: id, connection)
+    case .shared(let read):
+      let reads = ids.compactMap { id -> SharedRead? in
+        if case .shared(let read)? = requests[id]?.question { read } else { nil }
+      }
+      handle(connection.send(read.statement, SharedRead.parameters(of: reads)), of: id, connection)
+    }
   }
 
   private func handle(_ progress: Connection.Progress, of id: ConnectionID, _ connection: Connection) {
@@ -170,9 +206,7 @@ actor ConnectionPool {
   }
 
   private func finish(_ id: ConnectionID, _ result: Result<QueryResult, ServerError>) {
-    if let request = running.removeValue(forKey: id) {
-      answer(request, .success(result))
-    }
+    if let ids = running.removeValue(forKey: id) { answer(ids, result) }
     if cancellations[id] != nil {
       cancellations[id]?.isAnswered = true
       freeIfCancelled(id)
@@ -183,6 +217,15 @@ actor ConnectionPool {
 
   private func answer(_ id: RequestID, _ result: Result<Answer, PointStoreError>) {
     requests.removeValue(forKey: id)?.continuation.resume(returning: result)
+  }
+
+  /// Gives each its part of the answer. One that has stopped waiting is no longer among the requests.
+  private func answer(_ ids: [RequestID], _ result: Result<QueryResult, ServerError>) {
+    guard ids.count > 1, case .success(let rows) = result else {
+      for id in ids { answer(id, .success(result)) }
+      return
+    }
+    for (id, part) in zip(ids, rows.parts(count: ids.count)) { answer(id, .success(.success(part))) }
   }
 
   private func close(_ id: ConnectionID) {

@@ -4,7 +4,8 @@ import Points
 /// or looks at a clock.
 ///
 /// Connections are made when they are needed, up to a limit, and kept. Who asks while all are busy waits, first come,
-/// first served, in a queue of limited length for a limited time. When the server can't be reached, all who wait and
+/// first served, in a queue of limited length for a limited time; those of one group that stand together are then sent
+/// together, as many as leave the other connections their share. When the server can't be reached, all who wait and
 /// all who come are told so at once, while one connection at a time is tried at growing intervals; the first that
 /// succeeds ends that.
 struct PoolStateMachine {
@@ -26,6 +27,8 @@ struct PoolStateMachine {
     var connections = 8
     /// Requests that may wait for a connection.
     var waiters = 1024
+    /// Requests of one group that may be sent together.
+    var together = 16
     /// How long a request may wait for a connection.
     var waitTime: Duration = .seconds(5)
     /// How long a connection may take over a request before it is given up.
@@ -42,8 +45,8 @@ struct PoolStateMachine {
   enum Action: Hashable, Sendable {
     /// Make a connection, and tell ``connected(_:at:)`` or ``failedToConnect(_:reason:at:jitter:)``.
     case connect(ConnectionID)
-    /// Send the request, and tell ``finished(_:at:)`` or ``lost(_:reason:at:)``.
-    case run(RequestID, ConnectionID)
+    /// Send the requests, which are one or are of one group, and tell ``finished(_:at:)`` or ``lost(_:reason:at:)``.
+    case run([RequestID], ConnectionID)
     /// Give the request this error.
     case fail(RequestID, PointStoreError)
     /// Ask the server to stop what the connection does, and tell ``finished(_:at:)`` once that is done and the answer
@@ -56,7 +59,7 @@ struct PoolStateMachine {
   private enum Connection {
     case connecting(until: Instant)
     case idle
-    case busy(Request, until: Instant)
+    case busy([Request], until: Instant)
     case cancelling(until: Instant)
   }
 
@@ -65,6 +68,7 @@ struct PoolStateMachine {
     let id: RequestID
     let deadline: Instant
     let mayBeRepeated: Bool
+    let group: String?
     var wasRepeated = false
   }
 
@@ -92,10 +96,17 @@ struct PoolStateMachine {
   // MARK: Requests
 
   /// A request has come.
-  mutating func arrived(_ id: RequestID, mayBeRepeated: Bool, at now: Instant) -> [Action] {
+  ///
+  /// - Parameter group: what is common to requests that may be sent together; `nil` for one that goes alone.
+  mutating func arrived(
+    _ id: RequestID,
+    mayBeRepeated: Bool,
+    group: String? = nil,
+    at now: Instant
+  ) -> [Action] {
     if isShutDown { return [.fail(id, .unavailable(reason: "the store is shut down"))] }
-    let request = Request(id: id, deadline: now + limits.waitTime, mayBeRepeated: mayBeRepeated)
-    if let connection = idle.popLast() { return [run(request, on: connection, at: now)] }
+    let request = Request(id: id, deadline: now + limits.waitTime, mayBeRepeated: mayBeRepeated, group: group)
+    if let connection = idle.popLast() { return [run([request], on: connection, at: now)] }
     if let outage, !isConnected { return [.fail(id, .unavailable(reason: outage.reason))] }
     guard waiters.count < limits.waiters else { return [.fail(id, .overloaded)] }
     waiters.append(request)
@@ -105,9 +116,12 @@ struct PoolStateMachine {
   /// Whoever made the request has stopped waiting for it.
   mutating func cancelled(_ id: RequestID) -> [Action] {
     if waiters.remove(id) { return [.fail(id, .timeout)] }
-    for case (let connection, .busy(let request, let deadline)) in connections where request.id == id {
-      connections[connection] = .cancelling(until: deadline)
-      return [.fail(id, .timeout), .cancel(connection)]
+    for case (let connection, .busy(var requests, let deadline)) in connections {
+      guard let index = requests.firstIndex(where: { $0.id == id }) else { continue }
+      requests.remove(at: index)
+      // The others of its group still want the answer.
+      connections[connection] = requests.isEmpty ? .cancelling(until: deadline) : .busy(requests, until: deadline)
+      return requests.isEmpty ? [.fail(id, .timeout), .cancel(connection)] : [.fail(id, .timeout)]
     }
     return []
   }
@@ -140,20 +154,24 @@ struct PoolStateMachine {
     }
   }
 
-  /// A connection broke off. Its request is put first in the line where it may be repeated and was not.
+  /// A connection broke off. Its requests are put first in the line where they may be repeated and were not.
   mutating func lost(_ id: ConnectionID, reason: String, at now: Instant) -> [Action] {
     guard let connection = connections.removeValue(forKey: id) else { return [] }
     idle.removeAll { $0 == id }
     var actions = [Action.close(id)]
-    if case .busy(var request, _) = connection {
-      if request.mayBeRepeated, !request.wasRepeated, !isShutDown, outage == nil || isConnected {
+    guard case .busy(let requests, _) = connection else { return actions + connectIfNeeded(at: now) }
+    let canRepeat = !isShutDown && (outage == nil || isConnected)
+    var repeated: [Request] = []
+    for var request in requests {
+      if canRepeat, request.mayBeRepeated, !request.wasRepeated {
         request.wasRepeated = true
-        if let other = idle.popLast() { return actions + [run(request, on: other, at: now)] }
-        waiters.prepend(request)
+        repeated.append(request)
       } else {
         actions.append(.fail(request.id, .unavailable(reason: reason)))
       }
     }
+    if !repeated.isEmpty, let other = idle.popLast() { return actions + [run(repeated, on: other, at: now)] }
+    for request in repeated.reversed() { waiters.prepend(request) }
     return actions + connectIfNeeded(at: now)
   }
 
@@ -186,9 +204,9 @@ struct PoolStateMachine {
       case .connecting(let until) where until <= now:
         actions.append(.close(id))
         actions += failedToConnect(id, reason: "connecting to the database took too long", at: now, jitter: jitter)
-      case .busy(let request, let until) where until <= now:
+      case .busy(let requests, let until) where until <= now:
         connections[id] = nil
-        actions += [.fail(request.id, .timeout), .close(id)]
+        actions += requests.map { .fail($0.id, .timeout) } + [.close(id)]
       case .cancelling(let until) where until <= now:
         connections[id] = nil
         actions.append(.close(id))
@@ -208,8 +226,8 @@ struct PoolStateMachine {
     idle = []
     var actions = failWaiters(.unavailable(reason: "the store is shut down"))
     for (id, connection) in connections {
-      if case .busy(let request, _) = connection {
-        actions.append(.fail(request.id, .unavailable(reason: "the store is shut down")))
+      if case .busy(let requests, _) = connection {
+        actions += requests.map { .fail($0.id, .unavailable(reason: "the store is shut down")) }
       }
       actions.append(.close(id))
     }
@@ -227,16 +245,30 @@ struct PoolStateMachine {
     connections.values.contains { if case .connecting = $0 { true } else { false } }
   }
 
-  private mutating func run(_ request: Request, on connection: ConnectionID, at now: Instant) -> Action {
-    connections[connection] = .busy(request, until: now + limits.answerTime)
-    return .run(request.id, connection)
+  private mutating func run(_ requests: [Request], on connection: ConnectionID, at now: Instant) -> Action {
+    connections[connection] = .busy(requests, until: now + limits.answerTime)
+    return .run(requests.map(\.id), connection)
   }
 
   private mutating func becameFree(_ id: ConnectionID, at now: Instant) -> [Action] {
-    if let request = waiters.popFirst() { return [run(request, on: id, at: now)] }
+    let requests = popTogether()
+    if !requests.isEmpty { return [run(requests, on: id, at: now)] }
     connections[id] = .idle
     idle.append(id)
     return []
+  }
+
+  /// Takes the first in the line, and those behind it that are of its group: a connection's share of all who wait.
+  private mutating func popTogether() -> [Request] {
+    let share = (waiters.count + limits.connections - 1) / limits.connections
+    guard let first = waiters.popFirst() else { return [] }
+    var requests = [first]
+    while requests.count < min(share, limits.together), first.group != nil, waiters.first?.group == first.group,
+      let next = waiters.popFirst()
+    {
+      requests.append(next)
+    }
+    return requests
   }
 
   private mutating func connect(at now: Instant) -> Action {

@@ -99,7 +99,12 @@ struct NearestSearch {
   /// The first places of all.
   private func nearest() async throws(PointStoreError) -> Batch {
     let count = Self.fetchCount(for: wanted)
-    let result = try await store.read(NearestStatements.nearest(columns, position, filter, count: count))
+    let result =
+      if filter.mayBeSelective {
+        try await store.read(NearestStatements.nearest(columns, position, filter, count: count))
+      } else {
+        try await store.pool.run(NearestStatements.sharedNearest(columns, position, filter, count: count))
+      }
     let ranked = try rank(result, after: Self.start)
     return batch(ranked, of: result, after: Self.start, isComplete: result.count < count, leastChord: ranked.leastChord)
   }

@@ -24,6 +24,31 @@ enum NearestStatements {
     return (Statement(name, planning: filter.planning, sql), values.parameters)
   }
 
+  /// The nearest places by chord, for several callers at a time; of a filter that is not selective.
+  static func sharedNearest(
+    _ columns: PointColumns,
+    _ center: EarthCentred,
+    _ filter: PointFilter,
+    count: Int
+  ) -> SharedRead {
+    var values = SharedNumbers()
+    let point = values.bind(center)
+    let conditions = filter.spatialConditions(&values, center: point).asWhereClause
+    let sql = """
+      SELECT \(columns), caller
+      FROM \(values.source)
+      CROSS JOIN LATERAL (
+        SELECT \(columns)
+        FROM points
+        \(conditions)
+        ORDER BY position <<->> \(point)
+        LIMIT \(count)
+      ) AS found
+      """
+    let statement = Statement("\(columns.prefix)shared_\(count)\(filter.shape)", sql)
+    return SharedRead(statement: statement, numbers: values.numbers)
+  }
+
   /// The nearest places by chord among so many first ones that are not nearer than the chord: as many as are wanted,
   /// each with how many first ones there are; one row of nulls but for that where none is left.
   static func nearest(

@@ -50,6 +50,20 @@ struct PointFilter: Sendable {
     return shape
   }
 
+  /// Those of the conditions that say how far a place may be: all of them, unless ``mayBeSelective``.
+  func spatialConditions(
+    _ values: inout some SpatialBinding,
+    center: String?,
+    skippingRegion: Bool = false
+  ) -> [String] {
+    var conditions: [String] = []
+    if let region, !skippingRegion { conditions.append("position &&& \(values.bind(region))") }
+    if let greatestChord, let center {
+      conditions.append("position <<->> \(center) <= \(values.bind(greatestChord))")
+    }
+    return conditions
+  }
+
   /// The conditions, each a Boolean expression, their values bound.
   ///
   /// - Parameters:
@@ -60,11 +74,7 @@ struct PointFilter: Sendable {
     center: String? = nil,
     skippingRegion: Bool = false
   ) -> [String] {
-    var conditions: [String] = []
-    if let region, !skippingRegion { conditions.append("position &&& \(values.bind(region))") }
-    if let greatestChord, let center {
-      conditions.append("position <<->> \(center) <= \(values.bind(greatestChord))")
-    }
+    var conditions = spatialConditions(&values, center: center, skippingRegion: skippingRegion)
     if let box {
       let latitudes = "lat BETWEEN \(values.bind(box.south)) AND \(values.bind(box.north))"
       let longitudes = box.longitudeRanges.map { range in
@@ -79,8 +89,20 @@ struct PointFilter: Sendable {
   }
 }
 
+/// What takes values in and gives the SQL that stands for them.
+protocol SpatialBinding {
+  /// Binds a `float8`.
+  mutating func bind(_ value: Double) -> String
+
+  /// Binds a `geometry`: a point.
+  mutating func bind(_ value: EarthCentred) -> String
+
+  /// Binds a `geometry` that has the box for its bounds.
+  mutating func bind(_ value: SpatialBox) -> String
+}
+
 /// Values, and the placeholders that stand for them in SQL.
-struct BoundValues: Sendable {
+struct BoundValues: SpatialBinding, Sendable {
   private(set) var parameters = Parameters()
 
   /// Binds an `int8`.
