@@ -18,7 +18,7 @@ func module(
     .target(name: name, dependencies: dependencies, swiftSettings: strict),
     .testTarget(
       name: name + "Tests",
-      dependencies: [.target(name: name), "TestSupport"] + dependencies + tests,
+      dependencies: [.target(name: name), "SyntheticData", "TestSupport"] + dependencies + tests,
       swiftSettings: strict
     ),
   ]
@@ -49,10 +49,13 @@ let package = Package(
   targets: [
     [
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+      .systemLibrary(name: "CMalloc"),
       .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
       .target(
+        name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData", swiftSettings: strict),
+      .target(
         name: "TestSupport",
-        dependencies: ["Geo", "Points", .product(name: "Logging", package: "swift-log")],
+        dependencies: ["Geo", "Points", "SyntheticData", .product(name: "Logging", package: "swift-log")],
         path: "Tests/TestSupport",
         swiftSettings: strict
       ),
@@ -61,7 +64,7 @@ let package = Package(
     module("Gzip", ["CZlib"]),
     module("JSONText"),
     module("Points", ["Geo", "JSONText", logging]),
-    module("MemoryStore", ["Geo", "Points"]),
+    module("MemoryStore", ["CMalloc", "Geo", "Points"]),
     module("SQLiteJournal", ["Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift")]),
     module("PostgresStore", ["CLibPQ", "Geo", "Points", logging]),
     module("PlaceFormats", ["Geo", "JSONText", "Points"]),
@@ -96,9 +99,17 @@ let package = Package(
         ],
         swiftSettings: strict
       ),
+      .executableTarget(
+        name: "waymark-bench",
+        dependencies: [
+          "Geo", "Points", "SyntheticData", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        ],
+        path: "Benchmarks/waymark-bench",
+        swiftSettings: strict
+      ),
       .testTarget(
         name: "EndToEndTests",
-        dependencies: ["waymark", "Geo", "PlaceFormats", "Points", "TestSupport"],
+        dependencies: ["waymark", "Geo", "PlaceFormats", "Points", "SyntheticData", "TestSupport"],
         swiftSettings: strict
       ),
     ],

@@ -1,6 +1,7 @@
 import Foundation
 import Geo
 import Points
+import SyntheticData
 import TestSupport
 import Testing
 

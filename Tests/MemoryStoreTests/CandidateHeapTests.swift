@@ -1,4 +1,5 @@
 import Points
+import SyntheticData
 import TestSupport
 import Testing
 

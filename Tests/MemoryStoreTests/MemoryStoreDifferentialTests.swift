@@ -1,6 +1,7 @@
 @testable import MemoryStore
 import Geo
 import Points
+import SyntheticData
 import TestSupport
 import Testing
 

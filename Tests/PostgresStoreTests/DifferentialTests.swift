@@ -1,5 +1,6 @@
 import Points
 import PostgresStore
+import SyntheticData
 import TestSupport
 import Testing
 

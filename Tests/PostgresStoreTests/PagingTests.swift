@@ -1,5 +1,6 @@
 import Geo
 import Points
+import SyntheticData
 import TestSupport
 import Testing
 

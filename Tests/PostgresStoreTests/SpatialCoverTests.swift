@@ -1,4 +1,5 @@
 import Geo
+import SyntheticData
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 public import Geo
 public import Points
+import SyntheticData
 
 /// Queries of every kind over some places, drawn with a seed.
 ///

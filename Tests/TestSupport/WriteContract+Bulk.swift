@@ -1,6 +1,7 @@
 import Geo
 import Points
 import Synchronization
+import SyntheticData
 import Testing
 
 extension WriteContract {

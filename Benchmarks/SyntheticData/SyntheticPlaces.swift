@@ -38,7 +38,8 @@ public struct SyntheticPlaces {
       // The sine of the latitude is even on a sphere; this is its inverse to a degree, which is enough here.
       let sine = z / length
       let latitude = 90 * sine * (0.637 + 0.363 * sine * sine)
-      return try Coordinate(latitude: latitude, longitude: Double.random(in: -180...180, using: &generator))
+      let longitude = Double.random(in: -180...180, using: &generator)
+      return try Coordinate(latitude: Self.inPrint(latitude), longitude: Self.inPrint(longitude))
     }
   }
 
@@ -81,10 +82,13 @@ public struct SyntheticPlaces {
     let latitude = town.center.latitude + town.radiusDegrees * generator.normal()
     let longitude = town.center.longitude + town.radiusDegrees * generator.normal()
     return try Coordinate(
-      latitude: min(90, max(-90, latitude)),
-      longitude: longitude > 180 ? longitude - 360 : longitude < -180 ? longitude + 360 : longitude
+      latitude: min(90, max(-90, Self.inPrint(latitude))),
+      longitude: Self.inPrint(longitude > 180 ? longitude - 360 : longitude < -180 ? longitude + 360 : longitude)
     )
   }
+
+  /// Degrees to seven decimals, a centimetre, as published places have them.
+  private static func inPrint(_ degrees: Double) -> Double { (degrees * 1e7).rounded() / 1e7 }
 
   /// A tenth have none; of the others half have one of the first few.
   private mutating func category() -> String? {
