@@ -1,26 +1,77 @@
 public import Points
+import Synchronization
 
 extension MemoryStore: PointImporter {
-  /// Takes all the rows but those it rejects, or none when the sequence or the journal fails; see ``Points/PointImporter/importRows(_:mode:dryRun:)``.
+  /// Takes all the rows but those it rejects, or none when the sequence or the journal fails; see
+  /// ``Points/PointImporter/importRows(_:mode:dryRun:)``.
   ///
-  /// In the order of n log n for n rows. They are held in memory until the last has come.
+  /// In the order of n log n for n rows. Until the last has come, those are held in memory that bring something new, each
+  /// once, and eight bytes of each that says what a place is already. A rehearsal holds 24 bytes of each row.
   public func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     mode: ImportMode,
     dryRun: Bool
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    var collected = ContiguousArray<ImportRow>()
-    for try await batch in batches { Self.append(batch, to: &collected) }
-    let rows = collected
+    let report = try await takeRows(batches, mode: mode, dryRun: dryRun)
+    if report.created + report.updated >= Self.largeImport { UnusedMemory.giveBack() }
+    return report
+  }
+
+  /// After so many new rows there is memory to give back.
+  private static let largeImport = 50_000
+
+  /// Imports; what is held meanwhile is gone when it returns.
+  private func takeRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches,
+    mode: ImportMode,
+    dryRun: Bool
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    if dryRun { return ImportRehearsal(try await staged(batches), mode: mode).report }
+    let stage: ImportStage<StagedPlace> = try await staged(batches)
     return try await writer.run(alone: true) { [ids] draft in
-      let plan = ImportPlan(rows, mode: mode, into: draft.snapshot, ids: ids, at: draft.now)
-      if !dryRun { draft.take(plan.changes) }
+      let plan = ImportPlan(stage, mode: mode, into: draft.snapshot, ids: ids, at: draft.now)
+      draft.take(plan.changes)
       return plan.report
     }
   }
 
-  /// Outside the generic function, so that it is compiled for rows and not for whatever a batch might hold.
-  private static func append(_ batch: [ImportRow], to rows: inout ContiguousArray<ImportRow>) {
-    rows.append(contentsOf: batch)
+  /// Gathers the rows. While some are looked at the next ones are read.
+  private func staged<Batches: AsyncSequence & Sendable, Entry>(
+    _ batches: Batches
+  ) async throws -> ImportStage<Entry> where Batches.Element == [ImportRow] {
+    let stage = GrowingStage(ImportStage<Entry>(base: snapshot))
+    var appending: Task<Void, Never>?
+    do {
+      for try await batch in batches {
+        await appending?.value
+        appending = Task { stage.append(batch) }
+      }
+    } catch {
+      await appending?.value
+      throw error
+    }
+    await appending?.value
+    return stage.finish()
+  }
+}
+
+/// A stage that one task at a time adds to.
+private final class GrowingStage<Entry: StagedEntry>: Sendable {
+  private let stage: Mutex<ImportStage<Entry>?>
+
+  init(_ stage: ImportStage<Entry>) {
+    self.stage = Mutex(stage)
+  }
+
+  func append(_ batch: [ImportRow]) {
+    stage.withLock { $0?.append(batch) }
+  }
+
+  /// Lets go of the stage, which is called for once.
+  func finish() -> ImportStage<Entry> {
+    stage.withLock { stage in
+      guard let finished = stage.take() else { preconditionFailure("the stage was finished before") }
+      return finished
+    }
   }
 }

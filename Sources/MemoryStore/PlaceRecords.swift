@@ -32,22 +32,29 @@ struct PlaceRecords: Sendable {
   private let bytes: Memory<UInt8>
   private let sources: [String]
 
-  /// Takes the places in the order of their slots, and numbers their categories.
-  init(_ points: some RandomAccessCollection<PointOfInterest>, categories: inout TextNumbers) {
+  /// Takes the places, and numbers their categories.
+  ///
+  /// - Parameter order: which place is in which slot.
+  init(
+    _ points: UnsafeBufferPointer<PointOfInterest>,
+    order: ContiguousArray<SpatialOrder.Item>,
+    categories: inout TextNumbers
+  ) {
     var sources = TextNumbers()
     var end = 0
-    records = Memory(count: points.count) { records in
-      for (slot, point) in points.enumerated() {
+    records = Memory(count: order.count) { records in
+      for slot in order.indices {
+        let index = Int(order[slot].index)
         let record = PlaceRecord(
           start: end,
-          nameLength: UInt32(point.place.name.utf8.count),
-          tagsLength: UInt32(point.place.tags.json.utf8.count),
-          sourceIDLength: UInt32(point.place.origin?.sourceID.utf8.count ?? 0),
-          category: categories.number(of: point.place.category) ?? PlaceRecord.none,
-          source: sources.number(of: point.place.origin?.source) ?? PlaceRecord.none,
-          version: point.version,
-          createdAtMicroseconds: point.createdAt.microsecondsSinceEpoch,
-          updatedAtMicroseconds: point.updatedAt.microsecondsSinceEpoch
+          nameLength: UInt32(points[index].place.name.utf8.count),
+          tagsLength: UInt32(points[index].place.tags.json.utf8.count),
+          sourceIDLength: UInt32(points[index].place.origin?.sourceID.utf8.count ?? 0),
+          category: categories.number(of: points[index].place.category) ?? PlaceRecord.none,
+          source: sources.number(of: points[index].place.origin?.source) ?? PlaceRecord.none,
+          version: points[index].version,
+          createdAtMicroseconds: points[index].createdAt.microsecondsSinceEpoch,
+          updatedAtMicroseconds: points[index].updatedAt.microsecondsSinceEpoch
         )
         (records + slot).initialize(to: record)
         end += Int(record.nameLength) + Int(record.tagsLength) + Int(record.sourceIDLength)
@@ -55,21 +62,22 @@ struct PlaceRecords: Sendable {
     }
     bytes = Memory(count: end) { bytes in
       var position = bytes
-      func append(_ text: String) {
-        var text = text
-        text.withUTF8 { utf8 in
-          guard let start = utf8.baseAddress else { return }
-          position.initialize(from: start, count: utf8.count)
-          position += utf8.count
-        }
-      }
-      for point in points {
-        append(point.place.name)
-        append(point.place.tags.json)
-        if let origin = point.place.origin { append(origin.sourceID) }
+      for item in order {
+        Self.append(points[Int(item.index)].place.name, to: &position)
+        Self.append(points[Int(item.index)].place.tags.json, to: &position)
+        if let origin = points[Int(item.index)].place.origin { Self.append(origin.sourceID, to: &position) }
       }
     }
     self.sources = sources.texts
+  }
+
+  private static func append(_ text: String, to position: inout UnsafeMutablePointer<UInt8>) {
+    var text = text
+    text.withUTF8 { utf8 in
+      guard let start = utf8.baseAddress else { return }
+      position.initialize(from: start, count: utf8.count)
+      position += utf8.count
+    }
   }
 
   /// How many places there are.

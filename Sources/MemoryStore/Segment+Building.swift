@@ -2,7 +2,7 @@ import Geo
 import Points
 
 /// Numbers for texts, in the order in which they are first met.
-struct TextNumbers {
+struct TextNumbers: Sendable {
   private(set) var texts: [String] = []
   private var numbers: [ExactText: UInt32] = [:]
 

@@ -45,16 +45,15 @@ final class Segment: Sendable {
     let count = points.count
     self.count = count
     let items = Self.inSpatialOrder(points)
-    ids = Memory(items.lazy.map { points[Int($0.index)].id })
     x = Memory(items.lazy.map(\.x))
     y = Memory(items.lazy.map(\.y))
     z = Memory(items.lazy.map(\.z))
-    coordinates = Memory(items.lazy.map { points[Int($0.index)].place.coordinate })
-    var categoryNumbers = TextNumbers()
-    records = PlaceRecords(items.lazy.map { points[Int($0.index)] }, categories: &categoryNumbers)
-    idOrder = Self.order(of: ids)
-    shuffleOrder = Self.shuffleOrder(of: ids)
-    origins = Self.index(items.lazy.map { points[Int($0.index)].place.origin })
+    (ids, coordinates) = points.withUnsafeBufferPointer { points in
+      (
+        Memory(items.lazy.map { points[Int($0.index)].id }),
+        Memory(items.lazy.map { points[Int($0.index)].place.coordinate })
+      )
+    }
     let columns = SegmentColumns(
       ids: ids.pointer,
       x: x.pointer,
@@ -62,6 +61,23 @@ final class Segment: Sendable {
       z: z.pointer,
       coordinates: coordinates.pointer
     )
+    // The places' texts on one processor, the orders and hashes on another.
+    let (texts, orders) = Parallel.both(where: count > 20_000) {
+      points.withUnsafeBufferPointer { points in
+        var categories = TextNumbers()
+        return (PlaceRecords(points, order: items, categories: &categories), categories)
+      }
+    } and: { [ids] in
+      points.withUnsafeBufferPointer { points in
+        (
+          Self.order(of: ids), Self.shuffleOrder(of: ids),
+          Self.index(items.lazy.map { points[Int($0.index)].place.origin })
+        )
+      }
+    }
+    let categoryNumbers: TextNumbers
+    (records, categoryNumbers) = texts
+    (idOrder, shuffleOrder, origins) = orders
     var nodes = NodeBounds()
     nodes.append(treeOf: 0..<UInt32(count), columns: columns)
     spaceBounds = Memory(nodes.space)
@@ -142,6 +158,17 @@ extension Place.Origin {
   /// Whether both are the same bytes.
   func isIdentical(to other: Place.Origin) -> Bool {
     sourceID.hasSameBytes(as: other.sourceID) && source.hasSameBytes(as: other.source)
+  }
+}
+
+extension Place.Origin? {
+  /// Whether both are the same bytes, or both none.
+  func isIdentical(to other: Place.Origin?) -> Bool {
+    switch (self, other) {
+    case (nil, nil): true
+    case (let left?, let right?): left.isIdentical(to: right)
+    default: false
+    }
   }
 }
 

@@ -5,11 +5,14 @@ import Points
 /// A group is decided on write by write, kept in the journal as one batch, and only then seen by readers and answered to
 /// its writers. Whoever waits holds no thread.
 actor Writer {
+  /// Tells whoever waits for a write what came of it.
+  private typealias Answer = @Sendable (Result<Void, PointStoreError>) -> Void
+
   /// A write that waits for its turn: decides, and answers what to tell whoever waits once the journal has or has not
   /// kept it.
   private struct Write {
     let isAlone: Bool
-    let decide: @Sendable (inout Draft) -> @Sendable (Result<Void, PointStoreError>) -> Void
+    let decide: @Sendable (inout Draft) -> Answer
   }
 
   /// How many writes are made as one.
@@ -69,7 +72,11 @@ actor Writer {
   }
 
   private func writeAll() async {
-    while !waiting.isEmpty { await write(nextGroup()) }
+    while !waiting.isEmpty {
+      let (answers, result) = await write(nextGroup())
+      // Only now, when nothing is left here of what the group held.
+      for answer in answers { answer(result) }
+    }
     isWriting = false
   }
 
@@ -79,7 +86,8 @@ actor Writer {
     return Array(waiting[..<count])
   }
 
-  private func write(_ group: [Write]) async {
+  /// Makes the writes; answers what is to be told to whom.
+  private func write(_ group: [Write]) async -> (answers: [Answer], Result<Void, PointStoreError>) {
     let (batch, next, answers) = decide(group)
     do throws(PointStoreError) {
       if !batch.isEmpty {
@@ -87,9 +95,9 @@ actor Writer {
         finish(batch)
         current.replace(with: next)
       }
-      for answer in answers { answer(.success(())) }
+      return (answers, .success(()))
     } catch {
-      for answer in answers { answer(.failure(error)) }
+      return (answers, .failure(error))
     }
   }
 
@@ -97,7 +105,7 @@ actor Writer {
   /// go wrong.
   private func decide(
     _ group: [Write]
-  ) -> (batch: JournalBatch, next: Snapshot, answers: [@Sendable (Result<Void, PointStoreError>) -> Void]) {
+  ) -> (batch: JournalBatch, next: Snapshot, answers: [Answer]) {
     let snapshot = current.value
     var draft = Draft(of: snapshot, keys: keys, lastSequence: lastSequence, now: clock.now())
     let answers = group.map { $0.decide(&draft) }
