@@ -10,20 +10,12 @@ struct ImportPlan {
   /// What is to be done.
   private(set) var changes = SnapshotChanges()
 
-  private let snapshot: Snapshot
+  private let rows: PlannedRows
+  private let verdicts: RowVerdicts
   private let ids: any ImportIDSource
   private let now: Timestamp
 
-  /// What becomes of a row.
-  private enum Verdict {
-    case taken(over: Snapshot.Location?)
-    case superseded(by: Int)
-    case ambiguous
-  }
-
-  // The rows that are taken, by the ids they ask for and by their origins; and the additions by the ids they were given.
-  private var rowsByID: HashIndex
-  private var rowsByOrigin: HashIndex
+  // The additions by the ids they were given.
   private var newPlacesByID: HashIndex
 
   // How many ids have been tried for places whose first id was taken, by that id.
@@ -31,84 +23,50 @@ struct ImportPlan {
 
   /// Decides on all the rows of an import.
   ///
-  /// - Parameter now: when the import happens.
+  /// - Parameters:
+  ///   - snapshot: the places that there are; others perhaps than those that the rows were staged against.
+  ///   - now: when the import happens.
   init(
-    _ rows: ContiguousArray<ImportRow>,
+    _ stage: ImportStage<StagedPlace>,
     mode: ImportMode,
     into snapshot: Snapshot,
     ids: any ImportIDSource,
     at now: Timestamp
   ) {
-    self.snapshot = snapshot
+    rows = PlannedRows(stage: stage, snapshot: snapshot)
+    verdicts = RowVerdicts(on: rows)
     self.ids = ids
     self.now = now
-    rowsByID = HashIndex(capacity: rows.count)
-    rowsByOrigin = HashIndex(capacity: rows.count)
-    newPlacesByID = HashIndex(capacity: rows.count)
-    let verdicts = judge(rows)
-    for (row, verdict) in zip(rows, verdicts.reversed()) {
-      switch verdict {
-      case .taken(over: let location?): replace(location, with: row.place)
-      case .taken(over: nil): create(row, among: rows)
-      case .superseded(by: let number):
-        report.reject(.init(number: row.number, detail: "means the same place as row \(number), which counts instead"))
-      case .ambiguous:
-        report.reject(
-          .init(number: row.number, detail: "its id belongs to one place, its source and sourceId to another")
-        )
+    newPlacesByID = HashIndex(capacity: stage.count)
+    for index in 0..<stage.count {
+      if let superseder = verdicts.superseder(of: index) {
+        report.reject(.superseded(rows.number(at: index), by: rows.number(at: superseder)))
+      } else {
+        take(rows.row(at: index), number: rows.number(at: index))
       }
     }
+    report.add(stage.repeats.report { [rows, verdicts] in rows.number(at: verdicts.superseder(of: $0) ?? $0) })
     if mode == .atomic, report.rejected > 0 {
       report.takeNothing()
       changes = SnapshotChanges()
     }
   }
 
-  // MARK: Which rows count
-
-  /// The verdicts on the rows, the last row's first.
-  private mutating func judge(_ rows: ContiguousArray<ImportRow>) -> ContiguousArray<Verdict> {
-    var verdicts: ContiguousArray<Verdict> = []
-    verdicts.reserveCapacity(rows.count)
-    for (index, row) in rows.enumerated().reversed() {
-      let origin = row.place.origin
-      let place = origin.flatMap { snapshot.location(of: $0) }
-      let id = row.id ?? place.map { snapshot.id(at: $0) }
-      if let later = id.flatMap({ rowIndex(id: $0, rows) }) ?? origin.flatMap({ rowIndex(origin: $0, rows) }) {
-        verdicts.append(.superseded(by: rows[later].number))
-        continue
-      }
-      if let id { rowsByID.insert(UInt32(index), hash: id.hashValue) }
-      if let origin { rowsByOrigin.insert(UInt32(index), hash: origin.exactHash) }
-      if let id = row.id, let place, snapshot.id(at: place) != id {
-        verdicts.append(.ambiguous)
-      } else {
-        verdicts.append(.taken(over: place ?? id.flatMap { snapshot.location(of: $0) }))
-      }
+  private mutating func take(_ row: StagedPlace, number: Int) {
+    let owner = row.place.origin.flatMap { rows.snapshot.location(of: $0) }
+    if let owner, let id = row.id, rows.snapshot.id(at: owner) != id {
+      report.reject(.ambiguous(number))
+    } else if let location = owner ?? row.id.flatMap({ rows.snapshot.location(of: $0) }) {
+      replace(location, with: row.place)
+    } else {
+      create(row)
     }
-    return verdicts
-  }
-
-  private func rowIndex(id: PointID, _ rows: ContiguousArray<ImportRow>) -> Int? {
-    let row = rowsByID.first(hash: id.hashValue) { index in
-      let row = rows[Int(index)]
-      return row.id == id
-        || row.id == nil && row.place.origin.flatMap { snapshot.location(of: $0) }.map { snapshot.id(at: $0) } == id
-    }
-    return row.map { Int($0) }
-  }
-
-  private func rowIndex(origin: Place.Origin, _ rows: ContiguousArray<ImportRow>) -> Int? {
-    let row = rowsByOrigin.first(hash: origin.exactHash) { index in
-      rows[Int(index)].place.origin.map { $0.isIdentical(to: origin) } ?? false
-    }
-    return row.map { Int($0) }
   }
 
   // MARK: What they do
 
   private mutating func replace(_ location: Snapshot.Location, with place: Place) {
-    let former = snapshot.point(at: location)
+    let former = rows.snapshot.point(at: location)
     if former.place.isIdentical(to: place) {
       report.unchanged += 1
       return
@@ -126,20 +84,20 @@ struct ImportPlan {
     )
   }
 
-  private mutating func create(_ row: ImportRow, among rows: ContiguousArray<ImportRow>) {
-    let id = row.id ?? newID(for: row.place, among: rows)
+  private mutating func create(_ row: StagedPlace) {
+    let id = row.id ?? newID(for: row.place)
     report.created += 1
     newPlacesByID.insert(UInt32(changes.additions.count), hash: id.hashValue)
     changes.additions.append(PointOfInterest(id: id, place: row.place, version: 1, createdAt: now, updatedAt: now))
   }
 
   /// The first id on offer that no place has and no row asks for.
-  private mutating func newID(for place: Place, among rows: ContiguousArray<ImportRow>) -> PointID {
+  private mutating func newID(for place: Place) -> PointID {
     let first = ids.id(for: place, attempt: 0)
-    guard isTaken(first, among: rows) else { return first }
+    guard isTaken(first) else { return first }
     var attempt = attempts[first] ?? 1
     var id = ids.id(for: place, attempt: attempt)
-    while isTaken(id, among: rows) {
+    while isTaken(id) {
       attempt += 1
       id = ids.id(for: place, attempt: attempt)
     }
@@ -147,10 +105,37 @@ struct ImportPlan {
     return id
   }
 
-  private func isTaken(_ id: PointID, among rows: ContiguousArray<ImportRow>) -> Bool {
+  private func isTaken(_ id: PointID) -> Bool {
     newPlacesByID.first(hash: id.hashValue) { changes.additions[Int($0)].id == id } != nil
-      || rowIndex(id: id, rows) != nil || snapshot.location(of: id) != nil
+      || verdicts.row(idHash: id.hashValue) { rows.id(at: $0) == id } != nil
+      || rows.snapshot.location(of: id) != nil
   }
+}
+
+/// Staged rows against the places that they are put among.
+private struct PlannedRows: RowIdentities {
+  let stage: ImportStage<StagedPlace>
+  let snapshot: Snapshot
+
+  var count: Int { stage.count }
+
+  func number(at index: Int) -> Int { stage.number(at: index) }
+
+  func row(at index: Int) -> StagedPlace { stage.entry(at: index) }
+
+  /// The id that the row asks for, or else that of the place it means.
+  func id(at index: Int) -> PointID? {
+    let row = row(at: index)
+    return row.id ?? row.place.origin.flatMap { snapshot.location(of: $0) }.map { snapshot.id(at: $0) }
+  }
+
+  func idHash(at index: Int) -> Int? { id(at: index)?.hashValue }
+
+  func originHash(at index: Int) -> Int? { row(at: index).originHash }
+
+  func haveSameID(_ left: Int, _ right: Int) -> Bool { id(at: left) == id(at: right) }
+
+  func haveSameOrigin(_ left: Int, _ right: Int) -> Bool { row(at: left).hasSameOrigin(as: row(at: right)) }
 }
 
 extension Place {

@@ -129,6 +129,17 @@ extension Place.Origin {
   }
 }
 
+extension Place.Origin? {
+  /// Whether both are the same bytes, or both none.
+  func isIdentical(to other: Place.Origin?) -> Bool {
+    switch (self, other) {
+    case (nil, nil): true
+    case (let left?, let right?): left.isIdentical(to: right)
+    default: false
+    }
+  }
+}
+
 extension UnsafeBufferPointer {
   /// The first position whose element has a property that all later ones have too; the count where none has. In the
   /// order of log n.

@@ -65,6 +65,11 @@ public struct ImportReport: Hashable, Sendable {
     if rejections.count < Self.maximumRejections { rejections.append(row) }
   }
 
+  /// Counts rows that did not go in, of which no details are kept: those of ``maximumRejections`` others are.
+  public mutating func reject(count: Int) {
+    rejected += count
+  }
+
   /// Notes that nothing went in after all: what is left is the rows that were rejected.
   public mutating func takeNothing() {
     created = 0
@@ -72,13 +77,14 @@ public struct ImportReport: Hashable, Sendable {
     unchanged = 0
   }
 
-  /// Adds what another part of the same import did.
+  /// Adds what another part of the same import did. The rejections that are kept are the first of both by their numbers.
   public mutating func add(_ other: ImportReport) {
     created += other.created
     updated += other.updated
     unchanged += other.unchanged
     rejected += other.rejected
-    rejections.append(contentsOf: other.rejections.prefix(Self.maximumRejections - rejections.count))
+    if other.rejections.isEmpty { return }
+    rejections = Array((rejections + other.rejections).sorted { $0.number < $1.number }.prefix(Self.maximumRejections))
   }
 }
 

@@ -24,4 +24,17 @@ import Testing
     #expect([whole.created, whole.updated, whole.unchanged, whole.rejected] == [3, 3, 4, 103])
     #expect(whole.rejections.map(\.number) == Array(1...100))
   }
+
+  @Test func theFirstOfTwoPartsAreKeptByTheirNumbers() {
+    var odd = ImportReport()
+    var even = ImportReport()
+    for number in stride(from: 1, to: 400, by: 2) { odd.reject(RejectedRow(number: number, detail: "bad")) }
+    for number in stride(from: 2, to: 400, by: 2) { even.reject(RejectedRow(number: number, detail: "bad")) }
+    even.reject(count: 1)
+
+    odd.add(even)
+
+    #expect(odd.rejected == 400)
+    #expect(odd.rejections.map(\.number) == Array(1...100))
+  }
 }

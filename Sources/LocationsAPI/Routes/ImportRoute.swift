@@ -109,7 +109,7 @@ enum ImportReportJSON {
       {"created":\(report.created),"updated":\(report.updated),"unchanged":\(report.unchanged),\
       "rejected":\(report.rejected),"errors":[
       """.utf8)
-    for (index, row) in report.rejections.sorted(by: { $0.number < $1.number }).enumerated() {
+    for (index, row) in report.rejections.enumerated() {
       json.append(contentsOf: "\(index > 0 ? "," : ""){\"row\":\(row.number),\"detail\":".utf8)
       JSONString.append(row.detail, to: &json)
       json.append(UInt8(ascii: "}"))

@@ -174,8 +174,7 @@ private struct ImportMerge {
         : "means the same place as row \(try row.integer(1)), which counts instead"
       report.reject(RejectedRow(number: Int(try row.integer(0)), detail: detail))
     }
-    // Only the first are kept with their details, the others counted.
-    for _ in report.rejected..<max(count, report.rejected) { report.reject(RejectedRow(number: 0, detail: "")) }
+    report.reject(count: count - report.rejected)
     return report
   }
 }
