@@ -81,10 +81,10 @@ struct RunningStore: Service {
     if files.isEmpty {
       let sample = PlaceReader(
         BundledSample.chunks, parser: PlaceParser(format: .geoJSON), onRejection: onRejection)
-      report = try await store.importRows(sample, dryRun: false)
+      report = try await store.load(sample)
     } else {
       let places = PlaceFiles(try files.map { path in try PlaceFiles.File(path: path) }, onRejection: onRejection)
-      report = try await store.importRows(places, dryRun: false)
+      report = try await store.load(places)
     }
     report.add(rejections.withLock { $0 })
     for row in report.rejections {
