@@ -9,6 +9,22 @@ public protocol ImportIDSource: Sendable {
   func id(for place: Place, attempt: Int) -> PointID
 }
 
+/// Ids that no place ever had: a place that was removed and comes again is another one, so that nobody who knew the
+/// former one, by its id and version, takes the two for the same.
+struct NewIDs: ImportIDSource {
+  private let time: Timestamp
+
+  /// Makes the source at the time that goes into the ids.
+  init(at time: Timestamp) {
+    self.time = time
+  }
+
+  func id(for place: Place, attempt: Int) -> PointID {
+    var generator = SystemRandomNumberGenerator()
+    return PointID(at: time, using: &generator)
+  }
+}
+
 /// Ids made from what the places are, so that every instance and every start that loads the same files gives the same.
 ///
 /// A place with an origin gets its id from that, any other from its name and coordinate.

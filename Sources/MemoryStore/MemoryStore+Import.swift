@@ -12,7 +12,27 @@ extension MemoryStore: PointImporter {
     mode: ImportMode,
     dryRun: Bool
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    let report = try await takeRows(batches, mode: mode, dryRun: dryRun)
+    if dryRun { return ImportRehearsal(try await staged(batches), mode: mode).report }
+    return try await importRows(batches, mode: mode) { NewIDs(at: $0) }
+  }
+
+  /// Takes all the rows but those it rejects, as an import does, and gives the places that come without an id those of a
+  /// source.
+  ///
+  /// - Throws: ``Points/PointStoreError``, or what the sequence throws; nothing has been taken then.
+  public func load<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches,
+    ids: any ImportIDSource = DerivedIDs()
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    try await importRows(batches, mode: .partial) { _ in ids }
+  }
+
+  private func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches,
+    mode: ImportMode,
+    ids: @escaping @Sendable (_ now: Timestamp) -> any ImportIDSource
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    let report = try await takeRows(batches, mode: mode, ids: ids)
     if report.created + report.updated >= Self.largeImport { UnusedMemory.giveBack() }
     return report
   }
@@ -24,12 +44,11 @@ extension MemoryStore: PointImporter {
   private func takeRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     mode: ImportMode,
-    dryRun: Bool
+    ids: @escaping @Sendable (_ now: Timestamp) -> any ImportIDSource
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    if dryRun { return ImportRehearsal(try await staged(batches), mode: mode).report }
     let stage: ImportStage<StagedPlace> = try await staged(batches)
-    return try await writer.run(alone: true) { [ids] draft in
-      let plan = ImportPlan(stage, mode: mode, into: draft.snapshot, ids: ids, at: draft.now)
+    return try await writer.run(alone: true) { draft in
+      let plan = ImportPlan(stage, mode: mode, into: draft.snapshot, ids: ids(draft.now), at: draft.now)
       draft.take(plan.changes)
       return plan.report
     }

@@ -8,7 +8,6 @@ public import Points
 /// A page costs in the order of log n plus its length, wherever it is in the answer. What an index cannot narrow down
 /// costs what it costs: many places at one distance from the centre, or a box that few of many places are in at its edge.
 public final class MemoryStore: Sendable {
-  let ids: any ImportIDSource
   let journal: any PlaceJournal
   let writer: Writer
   private let current: CurrentSnapshot
@@ -18,11 +17,9 @@ public final class MemoryStore: Sendable {
 
   /// Makes an empty store that keeps nothing beyond the process.
   ///
-  /// - Parameters:
-  ///   - clock: what places' times of creation and change are read from, and the age of keys.
-  ///   - ids: what gives ids to places that are imported without.
-  public convenience init(clock: any WallClock = SystemClock(), ids: any ImportIDSource = DerivedIDs()) {
-    self.init(JournalContents(), journal: VolatileJournal(), keyLimits: .init(), clock: clock, ids: ids)
+  /// - Parameter clock: what places' times of creation and change are read from, and the age of keys.
+  public convenience init(clock: any WallClock = SystemClock()) {
+    self.init(JournalContents(), journal: VolatileJournal(), keyLimits: .init(), clock: clock)
   }
 
   /// Makes a store of what a journal has, which keeps every write there before it is seen or answered.
@@ -32,25 +29,21 @@ public final class MemoryStore: Sendable {
   /// - Parameters:
   ///   - journal: used by this store alone.
   ///   - clock: what places' times of creation and change are read from, and the age of keys.
-  ///   - ids: what gives ids to places that are imported without.
   /// - Throws: ``Points/PointStoreError`` with the reason that the journal can't be read.
   public convenience init(
     journal: any PlaceJournal,
-    clock: any WallClock = SystemClock(),
-    ids: any ImportIDSource = DerivedIDs()
+    clock: any WallClock = SystemClock()
   ) async throws(PointStoreError) {
-    self.init(try await journal.load(), journal: journal, keyLimits: .init(), clock: clock, ids: ids)
+    self.init(try await journal.load(), journal: journal, keyLimits: .init(), clock: clock)
   }
 
   init(
     _ contents: JournalContents,
     journal: any PlaceJournal,
     keyLimits: KeyMemory.Limits,
-    clock: any WallClock,
-    ids: any ImportIDSource
+    clock: any WallClock
   ) {
     self.journal = journal
-    self.ids = ids
     wasNew = contents.lastSequence == 0
     current = CurrentSnapshot(Snapshot(contents.points))
     var keys = KeyMemory(limits: keyLimits)

@@ -3,59 +3,136 @@ import Points
 import Synchronization
 
 /// A store that logs when the one behind it goes away and when it is back: one line each, however many calls fail.
-final class OutageLog: PointStore {
-  private let store: any PointStore
+final class OutageLog: WritablePointStore {
+  /// Which calls tell whether the store is there.
+  enum Watch {
+    case all
+    case writes
+  }
+
+  private let store: any WritablePointStore
+  private let watch: Watch
   private let logger: Logger
   private let isAway = Atomic(false)
 
   /// Watches a store.
-  init(_ store: any PointStore, logger: Logger) {
+  init(_ store: any WritablePointStore, watching watch: Watch = .all, logger: Logger) {
     self.store = store
+    self.watch = watch
     self.logger = logger
   }
 
+  // MARK: Reading
+
   func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
-    try await watching { () throws(PointStoreError) in try await store.page(matching: query) }
+    try await reading { () throws(PointStoreError) in try await store.page(matching: query) }
   }
 
   func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    try await watching { () throws(PointStoreError) in try await store.summaries(matching: query) }
+    try await reading { () throws(PointStoreError) in try await store.summaries(matching: query) }
   }
 
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
-    try await watching { () throws(PointStoreError) in try await store.point(id: id) }
+    try await reading { () throws(PointStoreError) in try await store.point(id: id) }
   }
 
   func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
-    try await watching { () throws(PointStoreError) in try await store.point(shuffledAtOrAfter: pivot) }
+    try await reading { () throws(PointStoreError) in try await store.point(shuffledAtOrAfter: pivot) }
   }
 
   func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
-    try await watching { () throws(PointStoreError) in try await store.categoryCounts() }
+    try await reading { () throws(PointStoreError) in try await store.categoryCounts() }
   }
 
   func checkReadiness() async throws(PointStoreError) {
-    try await watching { () throws(PointStoreError) in try await store.checkReadiness() }
+    try await reading { () throws(PointStoreError) in try await store.checkReadiness() }
   }
 
-  private func watching<Answer>(
+  func exportPoints(
+    matching query: PointQuery, to consume: @Sendable ([PointOfInterest]) async throws -> Void
+  ) async throws {
+    guard watch == .all else { return try await store.exportPoints(matching: query, to: consume) }
+    try await inBulk { try await store.exportPoints(matching: query, to: consume) }
+  }
+
+  // MARK: Writing
+
+  func create(_ place: Place, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+    try await writing { () throws(PointWriteError) in try await store.create(place, once: key) }
+  }
+
+  func put(
+    _ place: Place, id: PointID, if condition: WriteCondition
+  ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
+    try await writing { () throws(PointWriteError) in try await store.put(place, id: id, if: condition) }
+  }
+
+  func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
+    try await writing { () throws(PointWriteError) in try await store.delete(id: id, if: condition) }
+  }
+
+  func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, mode: ImportMode, dryRun: Bool
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    // A rehearsal writes nothing.
+    guard watch == .all || !dryRun else { return try await store.importRows(batches, mode: mode, dryRun: dryRun) }
+    return try await inBulk { try await store.importRows(batches, mode: mode, dryRun: dryRun) }
+  }
+
+  // MARK: What the calls tell
+
+  private func reading<Answer>(
     _ call: () async throws(PointStoreError) -> Answer
   ) async throws(PointStoreError) -> Answer {
+    guard watch == .all else { return try await call() }
     do {
       let answer = try await call()
-      if isAway.load(ordering: .relaxed), isAway.exchange(false, ordering: .relaxed) {
-        logger.notice("the store answers again")
-      }
+      noteAnswer()
       return answer
     } catch {
-      switch error {
-      case .unavailable(let reason), .schemaMismatch(let reason):
-        if !isAway.exchange(true, ordering: .relaxed) {
-          logger.error("the store does not answer", metadata: ["reason": "\(reason)"])
-        }
-      case .overloaded, .timeout, .unexpected: break
-      }
+      note(error)
       throw error
+    }
+  }
+
+  private func writing<Answer>(
+    _ call: () async throws(PointWriteError) -> Answer
+  ) async throws(PointWriteError) -> Answer {
+    do {
+      let answer = try await call()
+      noteAnswer()
+      return answer
+    } catch {
+      // That a change may not be made is an answer too, but one for which nothing had to be written.
+      if case .store(let error) = error { note(error) }
+      throw error
+    }
+  }
+
+  private func inBulk<Answer>(_ call: () async throws -> Answer) async throws -> Answer {
+    do {
+      let answer = try await call()
+      noteAnswer()
+      return answer
+    } catch {
+      if let error = error as? PointStoreError { note(error) }
+      throw error
+    }
+  }
+
+  private func noteAnswer() {
+    if isAway.load(ordering: .relaxed), isAway.exchange(false, ordering: .relaxed) {
+      logger.notice("the store answers again")
+    }
+  }
+
+  private func note(_ error: PointStoreError) {
+    switch error {
+    case .unavailable(let reason), .schemaMismatch(let reason):
+      if !isAway.exchange(true, ordering: .relaxed) {
+        logger.error("the store does not answer", metadata: ["reason": "\(reason)"])
+      }
+    case .overloaded, .timeout, .unexpected: break
     }
   }
 }

@@ -44,7 +44,8 @@ struct RunningStore: Service {
         }
       }
       store = memory
-      editor = PlaceEditor(store: memory)
+      // What is in memory can always be read, so that only a write tells whether the file is well.
+      editor = PlaceEditor(store: OutageLog(memory, watching: .writes, logger: logger))
       pruning = ChangePruning(log: memory, logger: logger)
       close = { await journal.close() }
       logger.info("places are in memory and kept", metadata: ["places": "\(memory.count)", "path": "\(path)"])
@@ -59,8 +60,9 @@ struct RunningStore: Service {
       }
       let postgres = try PostgresStore(
         configuration: try PostgresConfiguration(database), migrations: migrations)
-      store = OutageLog(postgres, logger: logger)
-      editor = PlaceEditor(store: postgres)
+      let watched = OutageLog(postgres, logger: logger)
+      store = watched
+      editor = PlaceEditor(store: watched)
       pruning = ChangePruning(log: postgres, logger: logger)
       close = { await postgres.shutDown() }
       logger.info("places are in PostgreSQL", metadata: ["pool_size": "\(database.poolSize)"])
@@ -81,10 +83,10 @@ struct RunningStore: Service {
     if files.isEmpty {
       let sample = PlaceReader(
         BundledSample.chunks, parser: PlaceParser(format: .geoJSON), onRejection: onRejection)
-      report = try await store.importRows(sample, dryRun: false)
+      report = try await store.load(sample)
     } else {
       let places = PlaceFiles(try files.map { path in try PlaceFiles.File(path: path) }, onRejection: onRejection)
-      report = try await store.importRows(places, dryRun: false)
+      report = try await store.load(places)
     }
     report.add(rejections.withLock { $0 })
     for row in report.rejections {

@@ -8,11 +8,6 @@ import Testing
 /// Both stores, filled with the same real places and asked over HTTP, against the plain reference.
 @Suite(.enabled(if: SharedData.isThere, Comment(rawValue: SharedData.absence)), .serialized)
 struct RealPlacesTests {
-  enum StoreKind: String, CaseIterable, Sendable {
-    case memory
-    case postgres
-  }
-
   @Test(arguments: StoreKind.allCases)
   func theNearestPlacesAreThoseOfTheReference(kind: StoreKind) async throws {
     let (server, expected) = try await server(of: kind)

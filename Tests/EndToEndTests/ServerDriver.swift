@@ -14,6 +14,16 @@ struct ServerDriver: Sendable {
       get throws { try JSONDecoder().decode([PlaceAnswer].self, from: body) }
     }
 
+    /// The body as a place.
+    var place: PlaceAnswer {
+      get throws { try JSONDecoder().decode(PlaceAnswer.self, from: body) }
+    }
+
+    /// The body as an import's report.
+    var report: ReportAnswer {
+      get throws { try JSONDecoder().decode(ReportAnswer.self, from: body) }
+    }
+
     /// The body as a problem.
     var problem: ProblemAnswer {
       get throws { try JSONDecoder().decode(ProblemAnswer.self, from: body) }
@@ -33,6 +43,18 @@ struct ServerDriver: Sendable {
     let distance: Double?
     let category: String?
     let tags: [String: String]
+  }
+
+  struct ReportAnswer: Decodable, Sendable {
+    struct Row: Decodable, Sendable {
+      let row: Int
+      let detail: String
+    }
+    let created: Int
+    let updated: Int
+    let unchanged: Int
+    let rejected: Int
+    let errors: [Row]
   }
 
   struct ProblemAnswer: Decodable, Sendable {
@@ -55,10 +77,24 @@ struct ServerDriver: Sendable {
     session = URLSession(configuration: configuration)
   }
 
+  /// The answer to an import.
+  func importing(_ body: Data, as mediaType: String, query: String = "") async throws -> Answer {
+    try await send("POST", "/locations/import\(query)", headers: ["Content-Type": mediaType], body: body)
+  }
+
   /// The answer to a GET, the target being percent-encoded already.
   func get(_ target: String, headers: [String: String] = [:]) async throws -> Answer {
+    try await send("GET", target, headers: headers)
+  }
+
+  /// The answer to a request, the target being percent-encoded already.
+  func send(
+    _ method: String, _ target: String, headers: [String: String] = [:], body: Data? = nil
+  ) async throws -> Answer {
     guard let url = URL(string: base + target) else { throw URLError(.badURL) }
     var request = URLRequest(url: url)
+    request.httpMethod = method
+    request.httpBody = body
     for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
     let (body, response) = try await session.data(for: request)
     guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }

@@ -161,6 +161,23 @@ import Testing
     }
   }
 
+  /// Long pieces fill the connection, and sending them empties it again before the call that sends them returns.
+  @Test(arguments: [20_000, 70_000, 400_000, 3_000_000])
+  func longPiecesOfAStreamArriveOnce(length: Int) async throws {
+    let piece = ByteBuffer(bytes: (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+    let responder = ClosureResponder { _ in
+      HTTPResponse(body: .stream { writer in for _ in 0..<4 { try await writer.write(piece) } })
+    }
+    try await withConnection(to: responder) { connection in
+      let first = try await connection.get("/")
+      let second = try await connection.get("/")
+
+      let expected = Array(repeating: piece.readableBytesView, count: 4).joined()
+      #expect(first.body.elementsEqual(expected))
+      #expect(second.body.elementsEqual(expected))
+    }
+  }
+
   @Test func longAnswersArriveWhole() async throws {
     let body = ByteBuffer(bytes: (0..<500_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
     let responder = ClosureResponder { _ in

@@ -33,7 +33,7 @@ struct ServiceDriver {
   init(places: [Place], clock: any WallClock = SystemClock()) async throws {
     let store = MemoryStore()
     let rows = places.enumerated().map { ImportRow(number: $0.offset + 1, id: nil, place: $0.element) }
-    _ = try await store.importRows(AsyncStream([rows]), dryRun: false)
+    _ = try await store.load(AsyncStream([rows]))
     self.init(store: store, clock: clock)
   }
 

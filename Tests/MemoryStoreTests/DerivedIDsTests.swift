@@ -11,8 +11,8 @@ import MemoryStore
     let rows = try places.rows(count: 50) + SyntheticPlaces.hardCases()
     let (one, other) = (MemoryStore(), MemoryStore())
 
-    try await one.importRows(rows)
-    try await other.importRows(rows)
+    _ = try await one.load(rows.inOneBatch)
+    _ = try await other.load(rows.inOneBatch)
 
     let ids = try await one.allPoints().map(\.id)
     #expect(try await other.allPoints().map(\.id) == ids)
@@ -23,7 +23,7 @@ import MemoryStore
     let row = try ImportRow.sample("twin", 1, 1)
     let store = MemoryStore()
 
-    for _ in 0..<3 { try await store.importRows(Array(repeating: row, count: 400)) }
+    for _ in 0..<3 { _ = try await store.load(Array(repeating: row, count: 400).inOneBatch) }
 
     let points = try await store.allPoints()
     #expect(points.count == 1_200)
@@ -47,9 +47,8 @@ import MemoryStore
     let taken = DerivedIDs().id(for: place, attempt: 0)
     let store = MemoryStore()
 
-    let report = try await store.importRows([
-      ImportRow(number: 1, id: nil, place: place), .sample("asks", 2, 2, id: taken, number: 2),
-    ])
+    let rows = [ImportRow(number: 1, id: nil, place: place), try .sample("asks", 2, 2, id: taken, number: 2)]
+    let report = try await store.load(rows.inOneBatch)
 
     #expect(report.created == 2)
     #expect(try await store.point(id: taken)?.place.name == "asks")

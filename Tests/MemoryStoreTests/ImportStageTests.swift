@@ -56,7 +56,7 @@ import Testing
     #expect(gone.report.created == 1)
   }
 
-  @Test(arguments: 0..<40)
+  @Test(arguments: 0..<20)
   func whatIsLetGoEarlyChangesNothing(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let base = try Self.snapshot(of: try (1...6).map { try row($0, "old", id: $0, origin: $0) })
@@ -66,7 +66,7 @@ import Testing
         id: Bool.random(using: &random) ? Int.random(in: 1...9, using: &random) : nil,
         origin: Bool.random(using: &random) ? Int.random(in: 1...9, using: &random) : nil)
     }
-    let expected = rows.indices.filter { !Self.counts($0, of: rows, among: base) }.map { rows[$0].number }
+    let expected = Self.rejected(rows, among: base)
     var whole = ImportStage<StagedPlace>(base: base)
     var stage = ImportStage<StagedPlace>(base: base, limit: 8)
     var rehearsal = ImportStage<StagedIdentity>(base: base, limit: 8)
@@ -93,24 +93,22 @@ import Testing
     }
   }
 
-  /// Whether a row counts, by looking at all that follow it: the plain reading of the contract.
-  private static func counts(_ index: Int, of rows: [ImportRow], among base: Snapshot) -> Bool {
-    var counting: [Int] = []
-    func owner(_ row: ImportRow) -> PointID? {
-      row.place.origin.flatMap { base.location(of: $0) }.map { base.id(at: $0) }
-    }
-    func id(_ row: ImportRow) -> PointID? { row.id ?? owner(row) }
-    for later in (index..<rows.count).reversed() {
-      let row = rows[later]
-      let isSuperseded = counting.contains { other in
-        (id(row) != nil && id(row) == id(rows[other]))
-          || (row.place.origin != nil && row.place.origin == rows[other].place.origin)
+  /// The numbers of the rows that don't go in, found by looking at all that follow: the plain reading of the contract.
+  private static func rejected(_ rows: [ImportRow], among base: Snapshot) -> [Int] {
+    var counting: [(id: PointID?, origin: Place.Origin?)] = []
+    var rejected: [Int] = []
+    for row in rows.reversed() {
+      let origin = row.place.origin
+      let owner = origin.flatMap { base.location(of: $0) }.map { base.id(at: $0) }
+      let id = row.id ?? owner
+      if counting.contains(where: { (id != nil && $0.id == id) || (origin != nil && $0.origin == origin) }) {
+        rejected.append(row.number)
+      } else {
+        counting.append((id, origin))
+        if let owner, owner != id { rejected.append(row.number) }
       }
-      if !isSuperseded { counting.append(later) }
     }
-    guard counting.contains(index) else { return false }
-    let row = rows[index]
-    return row.id == nil || owner(row) == nil || row.id == owner(row)
+    return rejected.reversed()
   }
 
   private static func snapshot(of rows: [ImportRow]) throws -> Snapshot {

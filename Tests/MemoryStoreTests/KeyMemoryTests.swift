@@ -57,8 +57,7 @@ import Testing
       JournalContents(),
       journal: VolatileJournal(maximumChanges: 10),
       keyLimits: .init(),
-      clock: SystemClock(),
-      ids: DerivedIDs()
+      clock: SystemClock()
     )
     for number in 1...25 { _ = try await store.put(try .sample("\(number)"), id: .sample(1), if: .none) }
 

@@ -26,9 +26,9 @@ import Testing
   }
 
   @Test func idsAreTheSources() async throws {
-    let store = MemoryStore(ids: GivenIDs())
+    let store = MemoryStore()
 
-    try await store.importRows([.sample("abc", 1, 1), .sample("xyz", 2, 2)])
+    _ = try await store.load([.sample("abc", 1, 1), .sample("xyz", 2, 2)].inOneBatch, ids: GivenIDs())
 
     #expect(try await store.allPoints().map(\.id) == [.sample(3), .sample(4)])
   }

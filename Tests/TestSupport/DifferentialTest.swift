@@ -84,10 +84,16 @@ extension PointImporter {
     mode: ImportMode = .partial,
     dryRun: Bool = false
   ) async throws -> ImportReport {
-    let batches = AsyncStream<[ImportRow]> { continuation in
-      continuation.yield(rows)
+    try await importRows(rows.inOneBatch, mode: mode, dryRun: dryRun)
+  }
+}
+
+extension [ImportRow] {
+  /// The rows as a sequence of one batch.
+  public var inOneBatch: AsyncStream<[ImportRow]> {
+    AsyncStream { continuation in
+      continuation.yield(self)
       continuation.finish()
     }
-    return try await importRows(batches, mode: mode, dryRun: dryRun)
   }
 }

@@ -173,10 +173,14 @@ extension ConnectionHandler {
     if output.readableBytes > 0 {
       writtenBytes += output.readableBytes
       context.write(wrapOutboundOut(output), promise: nil)
+      // Sending may make the channel writable, which comes back here: the bytes must not go out again.
+      output.moveReaderIndex(to: output.writerIndex)
     }
     needsFlush = false
     context.flush()
-    if output.capacity > Self.keptCapacity { output = ByteBuffer() } else { output.clear() }
+    if output.readableBytes == 0 {
+      if output.capacity > Self.keptCapacity { output = ByteBuffer() } else { output.clear() }
+    }
     if deadline.kind != .write, !state.isClosed, !context.channel.isWritable { watch(.write) }
   }
 

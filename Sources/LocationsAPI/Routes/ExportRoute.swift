@@ -25,9 +25,12 @@ struct ExportRoute {
     let body = HTTPResponseBody.stream { [editor] writer in
       let text = Mutex(try ExportText(format: arguments.format, isGzip: arguments.isGzip))
       do {
-        try await editor.exportPoints(matching: arguments.query) { points in
-          let bytes = text.withLock { $0.take(points) }
-          if bytes.readableBytes > 0 { try await writer.write(bytes) }
+        // Writing and packing text is work enough to hold up the other connections of this one's event loop.
+        try await withTaskExecutorPreference(globalConcurrentExecutor) {
+          try await editor.exportPoints(matching: arguments.query) { points in
+            let bytes = text.withLock { $0.take(points) }
+            if bytes.readableBytes > 0 { try await writer.write(bytes) }
+          }
         }
       } catch let error as PointStoreError {
         request.log(error)

@@ -17,6 +17,16 @@ struct ImportRoute {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ImportArguments(request)
+    // Reading rows is work enough to hold up the other connections of this one's event loop.
+    let report = try await withTaskExecutorPreference(globalConcurrentExecutor) { () throws(Problem) -> ImportReport in
+      try await take(arguments, request)
+    }
+    return HTTPResponse(contentType: ResponseFormat.json.contentType, bytes: ImportReportJSON.text(of: report))
+  }
+
+  private func take(
+    _ arguments: ImportArguments, _ request: HTTPRequest
+  ) async throws(Problem) -> ImportReport {
     let rejections = Mutex(ImportReport())
     let rows = PlaceReader(arguments.chunks, parser: PlaceParser(format: arguments.format)) { row in
       rejections.withLock { $0.reject(row) }
@@ -39,7 +49,7 @@ struct ImportRoute {
     }
 
     report.add(rejections.withLock { $0 })
-    return HTTPResponse(contentType: ResponseFormat.json.contentType, bytes: ImportReportJSON.text(of: report))
+    return report
   }
 
   /// The problem that ended an import. Nothing has been taken then.

@@ -5,24 +5,30 @@ import Points
 import PostgresStore
 import Synchronization
 
-/// `waymark import`: puts files of places into PostgreSQL.
+/// `waymark import`: puts files of places into PostgreSQL, or sends them to a server.
 struct ImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
-    abstract: "Puts files of places into the database.",
+    abstract: "Puts files of places into the database, or sends them to a server.",
     discussion: """
       Reads GeoJSON, GeoJSON text sequences, NDJSON and CSV. A place that is there already, by its id or by its source \
       and sourceId, is replaced where it differs. All goes in by one transaction: when the import is broken off, nothing \
       has been imported. Rows that break a rule are left out and reported by their numbers, which go on from file to file.
 
+      With --url the files go to a server that runs, whatever it keeps its places in: one request and one transaction for \
+      each file.
+
       Examples:
         waymark import places.geojson airports.csv
         curl -s https://example.org/places.ndjson | waymark import --format ndjson -
         waymark import --dry-run places.csv
+        waymark import --url https://places.example.org --api-key wm_… places.csv
       """
   )
 
   @OptionGroup var database: DatabaseOptions
+
+  @OptionGroup var server: ImportServerOptions
 
   @Option(help: "geojson, geojsonseq, ndjson, csv or json. (default: what each file's name ends in)")
   var format: String?
@@ -37,15 +43,44 @@ struct ImportCommand: AsyncParsableCommand {
   var files: [String]
 
   func run() async throws {
-    let configuration = try database.configuration()
     let files = try namedFiles()
+    let report: ImportReport
+    if let server = try server.server(isAtomic: atomic, isDryRun: dryRun) {
+      report = try await send(files, to: server)
+    } else {
+      report = try await importIntoDatabase(files)
+    }
+    ImportSummary(report: report, isDryRun: dryRun).lines.forEach { print($0) }
+  }
+
+  private func send(_ files: [PlaceFiles.File], to server: ImportServer) async throws -> ImportReport {
+    guard database.databaseUrl == nil else {
+      throw Exit.because("--url and --database-url can't be given both", Exit.usage)
+    }
+    guard files.count == 1 || !atomic else {
+      throw Exit.because("--atomic with --url takes one file, as each is sent by itself", Exit.usage)
+    }
+    let reporter = reporter(of: files)
+    defer { reporter.finish() }
+    do {
+      return try await server.importing(files) { path, bytes in
+        reporter.report(path: path, bytesOfFile: bytes, rows: nil)
+      }
+    } catch {
+      reporter.finish()
+      throw Exit.because(error, error.exitCode)
+    }
+  }
+
+  private func importIntoDatabase(_ files: [PlaceFiles.File]) async throws -> ImportReport {
+    let configuration = try database.configuration()
     do {
       let store = try PostgresStore(
         configuration: try PostgresConfiguration(configuration),
         migrations: try Migration.all(inDirectory: configuration.migrationsPath))
       let report = try await importing(files, into: store)
       await store.shutDown()
-      ImportSummary(report: report, isDryRun: dryRun).lines.forEach { print($0) }
+      return report
     } catch let error as PointStoreError {
       throw Exit.because(error, didNothing: "nothing was imported")
     } catch let error as ConfigurationError {
@@ -67,11 +102,7 @@ struct ImportCommand: AsyncParsableCommand {
 
   private func importing(_ files: [PlaceFiles.File], into store: PostgresStore) async throws -> ImportReport {
     let rejections = Mutex(ImportReport())
-    let sizes = files.map { file in
-      (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? nil
-    }
-    let total = sizes.contains { $0 == nil } ? nil : sizes.reduce(0) { $0 + ($1 ?? 0) }
-    let reporter = ProgressReporter(totalBytes: total, isTerminal: StandardError.isTerminal)
+    let reporter = reporter(of: files)
     defer { reporter.finish() }
     let places = PlaceFiles(
       files, onRejection: { row in rejections.withLock { $0.reject(row) } },
@@ -86,5 +117,13 @@ struct ImportCommand: AsyncParsableCommand {
     }
     report.add(rejections.withLock { $0 })
     return report
+  }
+
+  private func reporter(of files: [PlaceFiles.File]) -> ProgressReporter {
+    let sizes = files.map { file in
+      (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? nil
+    }
+    let total = sizes.contains { $0 == nil } ? nil : sizes.reduce(0) { $0 + ($1 ?? 0) }
+    return ProgressReporter(totalBytes: total, isTerminal: StandardError.isTerminal)
   }
 }

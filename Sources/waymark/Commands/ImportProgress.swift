@@ -6,16 +6,17 @@ struct ImportProgress {
   /// The line at a moment.
   ///
   /// - Parameters:
-  ///   - rows: how many rows have been read.
+  ///   - rows: how many rows have been read; `nil` where nobody counts them.
   ///   - bytes: how many bytes of all files have been read.
   ///   - elapsed: how long that took.
   ///   - width: how many characters a bar has; 0 for none.
-  func line(rows: Int, bytes: Int, elapsed: Duration, width: Int = 0) -> String {
+  func line(rows: Int?, bytes: Int, elapsed: Duration, width: Int = 0) -> String {
     let seconds = max(0.001, Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18)
-    let rate = Int(Double(rows) / seconds)
-    guard let totalBytes, totalBytes > 0 else { return "\(rows) rows, \(rate) rows/s" }
+    let done = rows.map { (amount: $0, unit: "rows") } ?? (amount: bytes >> 20, unit: "MiB")
+    let pace = ["\(done.amount) \(done.unit)", "\(Int(Double(done.amount) / seconds)) \(done.unit)/s"]
+    guard let totalBytes, totalBytes > 0 else { return pace.joined(separator: ", ") }
     let share = min(1, Double(bytes) / Double(totalBytes))
-    var parts = ["\(Int(share * 100)) %", "\(rows) rows", "\(rate) rows/s"]
+    var parts = ["\(Int(share * 100)) %"] + pace
     if share > 0, share < 1 { parts.append("\(Self.clock(seconds * (1 - share) / share)) left") }
     guard width > 0 else { return parts.joined(separator: ", ") }
     let filled = Int(share * Double(width))

@@ -22,7 +22,7 @@ final class ProgressReporter: Sendable {
   }
 
   /// Takes note of how far the reading has come, and writes it where it is time.
-  func report(path: String, bytesOfFile: Int, rows: Int) {
+  func report(path: String, bytesOfFile: Int, rows: Int?) {
     let now = ContinuousClock.now
     let bytes: Int? = state.withLock { state in
       if state.path != path || bytesOfFile < state.bytesOfFile {

@@ -1,3 +1,4 @@
+import MemoryStore
 import NIOHTTP1
 import Points
 import Testing
@@ -7,7 +8,7 @@ import Testing
   private let place =
     #"{"name":"x","category":"cafe","lat":0.1,"long":2,"tags":{"a":"1","b":"2"},"source":"s","sourceId":"i"}"#
 
-  private func driver(_ store: WritableStore = WritableStore()) async throws -> ServiceDriver {
+  private func driver(_ store: some WritablePointStore = MemoryStore()) async throws -> ServiceDriver {
     let driver = ServiceDriver(writing: store)
     _ = try await driver.send(.PUT, target, json: place)
     return driver
@@ -46,7 +47,7 @@ import Testing
   }
 
   @Test func anAbsentPlaceIsNotFound() async throws {
-    let driver = ServiceDriver(writing: WritableStore())
+    let driver = ServiceDriver(writing: MemoryStore())
 
     let answer = try await driver.send(.PATCH, target, json: "{}")
 
@@ -97,7 +98,7 @@ import Testing
   }
 
   @Test func aPlaceThatIsChangedWithoutEndIsAConflictInTheEnd() async throws {
-    let driver = try await driver(WritableStore(isContended: true))
+    let driver = try await driver(RefusingStore(changes: .conditionFailed(currentVersion: 2)))
 
     let answer = try await driver.send(.PATCH, target, json: #"{"name":"y"}"#)
 

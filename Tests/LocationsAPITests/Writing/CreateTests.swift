@@ -1,9 +1,10 @@
+import MemoryStore
 import NIOHTTP1
 import Points
 import Testing
 
 @Suite struct CreateTests {
-  private let driver = ServiceDriver(writing: WritableStore())
+  private let driver = ServiceDriver(writing: MemoryStore())
   private let cafe = #"{"name":"Café","lat":1.5,"long":2,"category":"cafe","source":"osm","sourceId":"1"}"#
 
   @Test func aNewPlaceIsToldWithItsAddressAndTag() async throws {
@@ -95,7 +96,7 @@ import Testing
   private let place = #"{"name":"x","lat":1,"long":2}"#
 
   @Test func aRepeatAnswersAsTheFirstDid() async throws {
-    let store = WritableStore()
+    let store = MemoryStore()
     let driver = ServiceDriver(writing: store)
 
     let first = try await driver.send(.POST, "/locations", headers: ["idempotency-key": "a"], json: place)
@@ -105,11 +106,11 @@ import Testing
     #expect(first.status == 201 && repeated.status == 201)
     #expect(repeated.body == first.body && repeated.headers["location"] == first.headers["location"])
     #expect(other.body != first.body)
-    #expect(store.points.count == 2)
+    #expect(store.count == 2)
   }
 
   @Test func aKeyWithAnotherBodyIsRefused() async throws {
-    let driver = ServiceDriver(writing: WritableStore())
+    let driver = ServiceDriver(writing: MemoryStore())
     _ = try await driver.send(.POST, "/locations", headers: ["idempotency-key": "a"], json: place)
 
     let answer = try await driver.send(.POST, "/locations", headers: ["idempotency-key": "a"], json: place + " ")
@@ -119,7 +120,7 @@ import Testing
   }
 
   @Test func aKeyWhoseFirstRequestIsNotAnsweredIsAConflictForAWhile() async throws {
-    let driver = ServiceDriver(writing: WritableStore(keysInFlight: [":a"]))
+    let driver = ServiceDriver(writing: RefusingStore(creations: .keyInFlight))
 
     let answer = try await driver.send(.POST, "/locations", headers: ["idempotency-key": "a"], json: place)
 
@@ -129,7 +130,7 @@ import Testing
 
   @Test(arguments: ["", "a b", "é", String(repeating: "x", count: 256)])
   func aKeyIsVisibleASCIIOfBoundedLength(key: String) async throws {
-    let driver = ServiceDriver(writing: WritableStore())
+    let driver = ServiceDriver(writing: MemoryStore())
 
     let answer = try await driver.send(.POST, "/locations", headers: ["idempotency-key": key], json: place)
 

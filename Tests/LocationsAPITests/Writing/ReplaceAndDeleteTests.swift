@@ -1,9 +1,10 @@
+import MemoryStore
 import NIOHTTP1
 import Points
 import Testing
 
 @Suite struct ReplaceAndDeleteTests {
-  private let driver = ServiceDriver(writing: WritableStore())
+  private let driver = ServiceDriver(writing: MemoryStore())
   private let target = "/locations/0199a1b2-0000-7000-8000-000000000001"
 
   private func put(_ name: String, headers: HTTPHeaders = [:]) async throws -> ServiceDriver.Answer {
@@ -81,7 +82,7 @@ import Testing
 
   @Test(arguments: [HTTPMethod.PUT, .PATCH, .DELETE])
   func aServerMayAskForIfMatch(method: HTTPMethod) async throws {
-    let strict = ServiceDriver(writing: WritableStore(), requiresIfMatch: true)
+    let strict = ServiceDriver(writing: MemoryStore(), requiresIfMatch: true)
 
     let answer = try await strict.send(method, target, json: "{}")
     let created = try await strict.send(

@@ -1,0 +1,88 @@
+import ArgumentParser
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import PlaceFormats
+
+/// Why a server did not import a file.
+enum ImportServerError: Error, Hashable, CustomStringConvertible {
+  /// The file can't be read, or its places can't.
+  case unreadable(String)
+  /// The server does not take it, from this user or at all.
+  case refused(String)
+  /// The server, or its store, can't be reached.
+  case unavailable(String)
+
+  /// Takes a connection's error.
+  init(_ error: any Error, target: String) {
+    self = .unavailable(
+      Self.isBreak(error)
+        ? "\(target): the connection broke off; whether the file was imported is not known"
+        : "\(target) can't be reached: \(Self.reason(error)); nothing was imported")
+  }
+
+  /// Takes an answer that is not a report.
+  init(_ status: HTTPResponseStatus, body: Data) {
+    struct Problem: Decodable {
+      let detail: String?
+    }
+    let detail = (try? JSONDecoder().decode(Problem.self, from: body))?.detail
+    let reason = "the server answered \(status.code)\(detail.map { ": \($0)" } ?? "")"
+    switch status {
+    // What is wrong with the places is said as the import into a database says it.
+    case .badRequest, .unprocessableEntity: self = .unreadable(detail ?? reason)
+    case .payloadTooLarge, .unsupportedMediaType: self = .unreadable(reason)
+    case .requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout:
+      self = .unavailable(reason)
+    default: self = .refused(reason)
+    }
+  }
+
+  /// The error with the file that it is about, and with what has become of those before it.
+  func about(_ file: PlaceFiles.File, importedBefore count: Int) -> ImportServerError {
+    var text = description
+    if count > 0 { text += count == 1 ? "; the file before it was" : "; the \(count) files before it were" }
+    switch self {
+    case .unreadable: return .unreadable("\(file.path): \(text)")
+    case .refused: return .refused(text)
+    case .unavailable: return .unavailable(text)
+    }
+  }
+
+  var description: String {
+    switch self {
+    case .unreadable(let text), .refused(let text), .unavailable(let text): text
+    }
+  }
+
+  /// How the program ends.
+  var exitCode: ExitCode {
+    switch self {
+    case .unreadable: Exit.badData
+    case .refused: Exit.failed
+    case .unavailable: Exit.unavailable
+    }
+  }
+
+  /// Whether a connection that there was has ended.
+  private static func isBreak(_ error: any Error) -> Bool {
+    switch error {
+    case let error as HTTPClientError: error == .remoteConnectionClosed
+    case let error as IOError: [EPIPE, ECONNRESET, ECONNABORTED].contains(error.errnoCode)
+    default: false
+    }
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    switch error {
+    case let error as HTTPClientError: error.shortDescription
+    case let error as NIOConnectionError:
+      error.connectionErrors.first.map { reason($0.error) } ?? "the name '\(error.host)' is not known"
+    case let error as IOError: String(cString: strerror(error.errnoCode))
+    // Of TLS and others no more than the kind: the rest is for who debugs it.
+    default: "\(type(of: error))"
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+@Suite struct KeyReloadingTests {
+  private let place = Data(#"{"name":"x","lat":1,"long":2}"#.utf8)
+
+  @Test func keysAreReadAgainAtSIGHUPAndAFileThatCantBeUsedKeepsThem() async throws {
+    let folder = try TemporaryFolder()
+    let (first, second) = (try await makeKey("first"), try await makeKey("second"))
+    let file = try folder.write(first.line, to: "keys.txt")
+    let server = try WaymarkProcess(["serve", "--http-port", "0", "--api-keys-file", file])
+    let driver = ServerDriver(port: try await server.port())
+    func status(_ secret: String?) async throws -> Int {
+      var headers = ["Content-Type": "application/json"]
+      if let secret { headers["Authorization"] = "Bearer \(secret)" }
+      return try await driver.send("POST", "/locations", headers: headers, body: place).status
+    }
+
+    let before = [try await status(nil), try await status(first.secret), try await status(second.secret)]
+    _ = try folder.write(second.line, to: "keys.txt")
+    server.send(SIGHUP)
+    _ = try await server.logLine(with: "the API keys were read again")
+    let exchanged = [try await status(nil), try await status(first.secret), try await status(second.secret)]
+    _ = try folder.write("no keys at all", to: "keys.txt")
+    server.send(SIGHUP)
+    let complaint = try await server.logLine(with: "the API keys stay as they were")
+    let broken = [try await status(nil), try await status(first.secret), try await status(second.secret)]
+
+    #expect(before == [401, 201, 401])
+    #expect(exchanged == [401, 401, 201])
+    #expect(broken == [401, 401, 201])
+    #expect(complaint.contains("\"error\"") && !complaint.contains("no keys at all"))
+  }
+
+  private func makeKey(_ name: String) async throws -> (secret: String, line: String) {
+    let made = try await WaymarkProcess.run(["keys", "create", name, "--scope", "write"])
+    let match = try #require(made.log.firstMatch(of: /shown this once: (\S+)/))
+    return (String(match.1), made.output)
+  }
+}

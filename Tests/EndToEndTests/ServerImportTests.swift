@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+@Suite struct ServerImportTests {
+  private let lines = """
+    {"name":"A","lat":1,"long":1,"source":"t","sourceId":"a"}
+    {"name":"","lat":91,"long":2}
+    {"name":"B","lat":2,"long":2,"source":"t","sourceId":"b"}
+
+    """
+
+  @Test func filesAreSentToAServerAndTheirRowsCountedOverAll() async throws {
+    let (server, url, store) = try await serving()
+    let csv = try store.folder.write("name,lat,long,source,sourceId\nC,3,3,t,c\nD,400,3,t,d\n", to: "c.csv")
+    let ndjson = try store.folder.write(lines, to: "a.ndjson")
+
+    let rehearsed = try await WaymarkProcess.run(["import", "--url", url, "--dry-run", csv, ndjson])
+    let first = try await WaymarkProcess.run(["import", "--url", url + "/", csv, ndjson])
+    let second = try await WaymarkProcess.run(["import", "--url", url, csv, ndjson])
+
+    #expect(rehearsed.status == 0 && first.status == 0)
+    #expect(rehearsed.output.contains("(dry run: nothing was changed)"))
+    #expect(first.output.hasPrefix("5 rows: 3 created, 0 updated, 0 unchanged, 2 rejected\nrow 2: /lat "))
+    #expect(first.output.contains("\nrow 4: "))
+    #expect(second.output.hasPrefix("5 rows: 0 created, 0 updated, 3 unchanged, 2 rejected\n"))
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func theStandardInputIsSentAsItComes() async throws {
+    let (server, url, store) = try await serving()
+    let input = try FileHandle(forReadingFrom: URL(filePath: try store.folder.write(lines, to: "a")))
+
+    let outcome = try await WaymarkProcess.run(["import", "--url", url, "--format", "ndjson", "-"], input: input)
+
+    #expect(outcome.output.hasPrefix("3 rows: 2 created, 0 updated, 0 unchanged, 1 rejected\n"))
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func badDataExitsWith65AndLeavesNothing() async throws {
+    let (server, url, store) = try await serving()
+    let ndjson = try store.folder.write(lines, to: "a.ndjson")
+    let noJSON = try store.folder.write("this is no GeoJSON", to: "b.geojson")
+
+    let atomic = try await WaymarkProcess.run(["import", "--url", url, "--atomic", ndjson])
+    let broken = try await WaymarkProcess.run(["import", "--url", url, noJSON])
+    let missing = try await WaymarkProcess.run(["import", "--url", url, store.folder.path(of: "none.csv")])
+    let partial = try await WaymarkProcess.run(["import", "--url", url, ndjson])
+
+    #expect([atomic.status, broken.status, missing.status, partial.status] == [65, 65, 65, 0])
+    #expect(atomic.log.contains("row 2: /lat") && atomic.log.contains("nothing was imported"))
+    #expect(broken.log.contains("b.geojson: not valid JSON"))
+    #expect(missing.log.contains("none.csv: No such file"))
+    #expect(partial.output.contains("2 created"))
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func aKeyIsSentWhereThereIsOneAndARefusalEndsAnUploadEarly() async throws {
+    let store = try await EmptyStore(.memory)
+    let made = try await WaymarkProcess.run(["keys", "create", "ci", "--scope", "write"])
+    let secret = String(try #require(made.log.firstMatch(of: /shown this once: (\S+)/)).1)
+    let keys = try store.folder.write(made.output, to: "keys.txt")
+    let (server, url, _) = try await serving(["API_KEYS_FILE": keys], on: store)
+    let many = (0..<200_000).map { #"{"name":"A","lat":1,"long":1,"source":"t","sourceId":"\#($0 % 7)"}"# + "\n" }
+    let file = try store.folder.write(many.joined(), to: "a.ndjson")
+
+    let refused = try await WaymarkProcess.run(["import", "--url", url, file])
+    let wrong = try await WaymarkProcess.run(["import", "--url", url, "--api-key", "wrong", file])
+    let taken = try await WaymarkProcess.run(["import", "--url", url, file], environment: ["WAYMARK_API_KEY": secret])
+
+    #expect((refused.status, wrong.status, taken.status) == (1, 1, 0))
+    #expect(refused.log.contains("the server answered 401: this call needs an API key"))
+    #expect(taken.output.hasPrefix("200000 rows: 7 created, 0 updated, 0 unchanged, 199993 rejected\nrow 1: "))
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func aServerThatIsNotThereExitsWith69() async throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write(lines, to: "a.ndjson")
+
+    let gone = try await WaymarkProcess.run(["import", "--url", "http://127.0.0.1:1", file])
+
+    #expect(gone.status == 69)
+    #expect(gone.log.contains("can't be reached: Connection refused; nothing was imported"))
+  }
+
+  @Test(arguments: [
+    ["--url", "ftp://host", "a.csv"], ["--url", "localhost:8080", "a.csv"], ["--url", "http://u:p@host", "a.csv"],
+    ["--url", "http://host", "--api-key", "line\nbreak", "a.csv"], ["--api-key", "k", "a.csv"],
+    ["--url", "http://host", "--atomic", "a.csv", "b.csv"], ["--url", "http://host", "a"],
+    ["--url", "http://host", "--database-url", "postgresql://host", "a.csv"],
+  ])
+  func whatDoesNotGoTogetherExitsWith64(arguments: [String]) async throws {
+    let outcome = try await WaymarkProcess.run(["import"] + arguments)
+
+    #expect(outcome.status == 64)
+    #expect(outcome.log.split(separator: "\n").count == 1)
+  }
+
+  private func serving(
+    _ settings: [String: String] = [:], on given: EmptyStore? = nil
+  ) async throws -> (server: WaymarkProcess, url: String, store: EmptyStore) {
+    let store: EmptyStore
+    if let given { store = given } else { store = try await EmptyStore(.memory) }
+    let server = try store.serve(settings)
+    return (server, "http://127.0.0.1:\(try await server.port())", store)
+  }
+}

@@ -1,0 +1,115 @@
+import Dispatch
+import Geo
+import MemoryStore
+import NIOHTTP1
+import Points
+import Synchronization
+import Testing
+
+/// A request is answered on its connection's event loop, which serves other connections too: bulk work must not hold it up.
+@Suite struct BulkExecutorTests {
+  private let store = WatchedStore()
+  private var driver: ServiceDriver { ServiceDriver(writing: store) }
+
+  @Test func rowsAreReadElsewhereThanTheRequestIs() async throws {
+    let rows = String(repeating: #"{"name":"a","lat":1,"long":2}"# + "\n", count: 2_500)
+
+    let status = try await onEventLoop {
+      try await driver.send(
+        .POST, "/locations/import", headers: ["content-type": "application/x-ndjson"], json: rows
+      ).status
+    }
+
+    #expect(status == 200)
+    #expect(store.placesOnEventLoop == Array(repeating: false, count: 2))
+  }
+
+  @Test func exportsAreWrittenElsewhereThanTheRequestIsRead() async throws {
+    let length = try await onEventLoop { try await driver.send(.GET, "/locations/export").body.count }
+
+    #expect(length > 0)
+    #expect(store.placesOnEventLoop == [false])
+  }
+
+  private func onEventLoop<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value
+  {
+    try await Task(executorPreference: StandInForAnEventLoop()) {
+      #expect(StandInForAnEventLoop.isCurrent)
+      defer { #expect(StandInForAnEventLoop.isCurrent) }
+      return try await body()
+    }.value
+  }
+}
+
+/// One thread, as an event loop is.
+private final class StandInForAnEventLoop: TaskExecutor {
+  private static let key = DispatchSpecificKey<Bool>()
+  private let queue = DispatchQueue(label: "stand-in for an event loop")
+
+  init() { queue.setSpecific(key: Self.key, value: true) }
+
+  static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) ?? false }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+}
+
+/// Notes where it is handed rows and asked for places.
+private final class WatchedStore: WritablePointStore {
+  private let store = MemoryStore()
+  private let noted = Mutex<[Bool]>([])
+
+  var placesOnEventLoop: [Bool] { noted.withLock { $0 } }
+
+  private func note() { noted.withLock { $0.append(StandInForAnEventLoop.isCurrent) } }
+
+  func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, mode: ImportMode, dryRun: Bool
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    note()
+    for try await _ in batches {}
+    note()
+    return ImportReport()
+  }
+
+  func exportPoints(
+    matching query: PointQuery, to consume: @Sendable ([PointOfInterest]) async throws -> Void
+  ) async throws {
+    note()
+    try await consume([store.create(try Place(name: "a", coordinate: .init(latitude: 1, longitude: 1)), once: nil)])
+  }
+
+  func create(_ place: Place, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+    try await store.create(place, once: key)
+  }
+
+  func put(
+    _ place: Place, id: PointID, if condition: WriteCondition
+  ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
+    try await store.put(place, id: id, if: condition)
+  }
+
+  func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
+    try await store.delete(id: id, if: condition)
+  }
+
+  func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
+    try await store.page(matching: query)
+  }
+
+  func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
+    SummaryPage(try await page(matching: query))
+  }
+
+  func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await store.point(id: id) }
+
+  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await store.categoryCounts() }
+
+  func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
+    try await store.point(shuffledAtOrAfter: pivot)
+  }
+
+  func checkReadiness() async throws(PointStoreError) {}
+}
