@@ -35,7 +35,8 @@ let package = Package(
   name: "waymark",
   platforms: [.macOS(.v26), .iOS(.v17)],
   products: [
-    .executable(name: "waymark", targets: ["waymark"])
+    .executable(name: "waymark", targets: ["waymark"]),
+    .library(name: "WaymarkClient", targets: ["WaymarkClient"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -58,6 +59,7 @@ let package = Package(
       ),
     ],
     module("Geo"),
+    module("WaymarkClient", ["Geo"]),
     module("Gzip", ["CZlib"]),
     module("JSONText"),
     module("Points", ["Geo", "JSONText", logging]),
@@ -98,7 +100,7 @@ let package = Package(
       ),
       .testTarget(
         name: "EndToEndTests",
-        dependencies: ["waymark", "Geo", "PlaceFormats", "Points", "TestSupport"],
+        dependencies: ["waymark", "Geo", "PlaceFormats", "Points", "TestSupport", "WaymarkClient"],
         swiftSettings: strict
       ),
     ],
