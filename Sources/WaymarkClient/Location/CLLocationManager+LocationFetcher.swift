@@ -1,6 +1,5 @@
 #if canImport(CoreLocation)
   public import CoreLocation
-  public import Foundation
 
   extension CLLocationManager: LocationServices {}
 

@@ -1,5 +1,4 @@
 #if canImport(UIKit) && !os(watchOS)
-  public import Foundation
   public import UIKit
 
   @available(iOSApplicationExtension, unavailable)
@@ -20,7 +19,6 @@
     }
   }
 #elseif canImport(AppKit)
-  public import Foundation
   public import AppKit
 
   extension NSWorkspace: URLOpening {
