@@ -42,9 +42,8 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
     try await load(requestData: requestData).value
   }
 
-  /// Makes a call, and hands over what it is answered, or the error.
+  /// Makes a call, and hands over what it is answered, or the error: the handler is called once, on any thread.
   ///
-  /// - Parameter completionHandler: is called once, on any thread.
   /// - Returns: the call, to cancel it by.
   @discardableResult
   public func loadAPIRequest(

@@ -20,9 +20,7 @@ public struct PlaceLink: Hashable, Sendable {
     self.scheme = scheme
   }
 
-  /// The link to a place.
-  ///
-  /// - Parameter id: what the app knows the place by; whatever is in it, it stays one value of the query.
+  /// The link to what the app knows by an id; whatever is in the id, it stays one value of the query.
   public func url(id: String, mode: OpenMode) -> URL? {
     URL(string: "\(scheme)://open?\(QueryParameter("id", id).text)&\(QueryParameter("mode", mode.rawValue).text)")
   }

@@ -17,9 +17,9 @@ public struct PlaceOpener {
     self.urlOpener = urlOpener
   }
 
-  /// Opens a place by the first of ``PlaceLink/candidates(for:mode:)`` that something on the device opens.
+  /// Opens a place by the first of ``PlaceLink/candidates(for:mode:)`` that something on the device opens. The completion
+  /// is told whether that went well.
   ///
-  /// - Parameter completion: is told whether that went well.
   /// - Returns: what was opened.
   /// - Throws: ``PlaceOpenerError/nothingOpens``.
   @discardableResult
