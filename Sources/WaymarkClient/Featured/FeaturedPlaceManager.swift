@@ -22,6 +22,9 @@ public final class FeaturedPlaceManager {
   @ObservationIgnored private let now: () -> Date
   @ObservationIgnored private var timer: Timer?
 
+  /// How often it was told to look or to stop. An answer counts only where it was told nothing since.
+  @ObservationIgnored private var orders = 0
+
   /// Makes a manager that shows nothing yet; ``showFeaturedPlace()`` begins.
   ///
   /// - Parameters:
@@ -39,32 +42,46 @@ public final class FeaturedPlaceManager {
 
   /// Shows the featured place of the moment, and schedules the next change.
   public func showFeaturedPlace() async {
-    var interval = Self.defaultInterval
+    orders += 1
+    let order = orders
+    let outcome: Result<APIResponse<PointOfInterest>, any Error>
     do {
-      let answer = try await loader.load(requestData: ())
-      (currentPlace, error) = (answer.value, nil)
-      if let maxAge = answer.maxAge, !answer.isStale { interval = maxAge }
-    } catch APIError.problem(let problem) where problem.code == .notFound {
-      (currentPlace, error) = (nil, nil)
-    } catch is CancellationError {
-      return
+      outcome = .success(try await loader.load(requestData: ()))
     } catch {
-      self.error = error
-      if case APIError.problem(let problem) = error, let retryAfter = problem.retryAfter {
-        interval = TimeInterval(retryAfter.components.seconds)
-      }
+      outcome = .failure(error)
     }
-    scheduleNextPlace(after: interval)
+    guard order == orders else { return }
+    if let interval = show(outcome) { scheduleNextPlace(after: interval) }
   }
 
-  /// Shows what is shown from now on.
+  /// Goes on showing what is shown, whatever is featured from now on.
   public func stop() {
+    orders += 1
     timer?.invalidate()
     timer = nil
   }
 
+  /// Shows what came of a look; answers for how many seconds, or `nil` where the look was cancelled.
+  private func show(_ outcome: Result<APIResponse<PointOfInterest>, any Error>) -> TimeInterval? {
+    switch outcome {
+    case .success(let answer):
+      (currentPlace, error) = (answer.value, nil)
+      return answer.isStale ? Self.defaultInterval : answer.maxAge ?? Self.defaultInterval
+    case .failure(APIError.problem(let problem)) where problem.code == .notFound:
+      (currentPlace, error) = (nil, nil)
+      return Self.defaultInterval
+    case .failure(is CancellationError): return nil
+    case .failure(let error):
+      self.error = error
+      guard case APIError.problem(let problem) = error, let retryAfter = problem.retryAfter else {
+        return Self.defaultInterval
+      }
+      return TimeInterval(retryAfter.components.seconds)
+    }
+  }
+
   private func scheduleNextPlace(after interval: TimeInterval) {
-    stop()
+    timer?.invalidate()
     let seconds = min(max(interval, Self.intervals.lowerBound), Self.intervals.upperBound)
     let timer = Timer(fire: now().addingTimeInterval(seconds), interval: 0, repeats: false) { [weak self] _ in
       Task { @MainActor [weak self] in await self?.showFeaturedPlace() }

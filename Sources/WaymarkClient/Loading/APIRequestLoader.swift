@@ -35,7 +35,7 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
     memory = configuration.cache ?? RecentAnswers()
   }
 
-  /// What a call is answered.
+  /// What a call is answered. Where a cache is configured it may be a stale answer, which ``load(requestData:)`` tells.
   ///
   /// - Throws: ``RequestError``, ``APIError``, `EncodingError` or `CancellationError`.
   public func loadAPIRequest(requestData: T.RequestDataType) async throws -> T.ResponseDataType {

@@ -105,6 +105,35 @@ import WaymarkClient
     #expect(timerScheduler.timers.map(\.isValid) == [false, false])
   }
 
+  @Test func anAnswerThatComesAfterTheStopIsNotShown() async throws {
+    let (isAsked, mayAnswer) = (Gate(), Gate())
+    let manager = FeaturedPlaceManager(
+      loader: MockLoader {
+        isAsked.open()
+        await mayAnswer.pass()
+        return APIResponse(PointOfInterest(name: "A"))
+      }, timerScheduler: timerScheduler)
+    let look = Task { await manager.showFeaturedPlace() }
+    await isAsked.pass()
+    manager.stop()
+
+    mayAnswer.open()
+    await look.value
+
+    #expect(manager.currentPlace == nil)
+    #expect(timerScheduler.timers.isEmpty)
+  }
+
+  @Test func aLookThatIsCancelledSchedulesNothing() async throws {
+    let manager = FeaturedPlaceManager(
+      loader: MockLoader { throw CancellationError() }, timerScheduler: timerScheduler)
+
+    await manager.showFeaturedPlace()
+
+    #expect(manager.error == nil)
+    #expect(timerScheduler.timers.isEmpty)
+  }
+
   @Test func aManagerThatIsGoneIsNotKeptByItsTimer() async throws {
     var manager: FeaturedPlaceManager? = manager([.success(APIResponse(PointOfInterest(name: "A")))])
     await manager?.showFeaturedPlace()
