@@ -35,7 +35,8 @@ let package = Package(
   name: "waymark",
   platforms: [.macOS(.v26), .iOS(.v17)],
   products: [
-    .executable(name: "waymark", targets: ["waymark"])
+    .executable(name: "waymark", targets: ["waymark"]),
+    .library(name: "WaymarkClient", targets: ["WaymarkClient"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -62,6 +63,7 @@ let package = Package(
       ),
     ],
     module("Geo"),
+    module("WaymarkClient", ["Geo"]),
     module("Gzip", ["CZlib"]),
     module("JSONText"),
     module("Points", ["Geo", "JSONText", logging]),
@@ -111,7 +113,7 @@ let package = Package(
       ),
       .testTarget(
         name: "EndToEndTests",
-        dependencies: ["waymark", "Geo", "PlaceFormats", "Points", "SyntheticData", "TestSupport"],
+        dependencies: ["waymark", "Geo", "PlaceFormats", "Points", "SyntheticData", "TestSupport", "WaymarkClient"],
         swiftSettings: strict
       ),
     ],

@@ -80,6 +80,9 @@ public struct HTTPServerConfiguration: Sendable {
     /// How many bytes are progress; see ``body`` and ``write``.
     public var minimumBytesPerPeriod = 1024
 
+    /// How long an idle connection is kept when the server drains, for the request that may be on its way.
+    public var lastCall: Duration = .milliseconds(100)
+
     /// How long a connection that is done for is kept to throw away what the client still sends, so that it can read
     /// the last answer (RFC 9112, section 9.6).
     public var linger: Duration = .seconds(2)

@@ -51,7 +51,12 @@ import Testing
       await Task.yield()
       return .text(String(request.path))
     }
-    try await withServer(responder, configure: { $0.threads = 2 }) { server in
+    let configure = { (configuration: inout HTTPServerConfiguration) in
+      configuration.threads = 2
+      // A client may be kept from sending its next request for as long as the machine is busy with other things.
+      configuration.timeouts.lastCall = .seconds(30)
+    }
+    try await withServer(responder, configure: configure) { server in
       let answered = Counter()
       let enough = Gate()
       try await withThrowingTaskGroup(of: Void.self) { group in

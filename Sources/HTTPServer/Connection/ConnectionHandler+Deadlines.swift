@@ -88,7 +88,7 @@ extension ConnectionHandler {
     case .header: TimeAmount(timeouts.header)
     case .body: TimeAmount(timeouts.body)
     case .idle: TimeAmount(timeouts.idle)
-    case .lastCall: Self.lastCall
+    case .lastCall: TimeAmount(timeouts.lastCall)
     case .write: TimeAmount(timeouts.write)
     case .linger: TimeAmount(timeouts.linger)
     }

@@ -23,9 +23,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// How much memory an idle connection keeps for its next answer.
   static let keptCapacity = 8 * 1024
 
-  /// How long an idle connection is kept when the server drains, for the request that may be on its way.
-  static let lastCall = TimeAmount.milliseconds(100)
-
   let server: ServerContext
   let eventLoop: any EventLoop
   let executor: EventLoopExecutor

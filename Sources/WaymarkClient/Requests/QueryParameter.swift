@@ -1,0 +1,47 @@
+/// A parameter of a request's query, percent-encoded (RFC 3986, section 2.1).
+struct QueryParameter {
+  /// Its name and value as the query has them.
+  let text: String
+
+  /// A parameter of one value.
+  init(_ name: String, _ value: String) {
+    self.init(name, [value])
+  }
+
+  /// A parameter of several values. A comma stands between two; one in a value is encoded.
+  init(_ name: String, _ values: [String]) {
+    text = name + "=" + values.map(PercentEncoding.encode).joined(separator: ",")
+  }
+
+  /// The radius of a search.
+  init(radiusMetres: Double) throws(RequestError) {
+    guard radiusMetres.isFinite, radiusMetres >= 0 else { throw .invalidRadius }
+    self.init("radius", "\(radiusMetres)")
+  }
+
+  /// How many places are wanted.
+  init(limit: Int) throws(RequestError) {
+    guard (1...1000).contains(limit) else { throw .invalidLimit }
+    self.init("limit", "\(limit)")
+  }
+}
+
+/// Percent-encoding (RFC 3986, section 2.1).
+enum PercentEncoding {
+  /// The text with all but the unreserved characters encoded. `URLComponents` leaves `+` as it is, which a query's
+  /// reader takes for a space.
+  static func encode(_ text: String) -> String {
+    var encoded = ""
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+        UInt8(ascii: "~"):
+        encoded.unicodeScalars.append(Unicode.Scalar(byte))
+      default:
+        encoded += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+      }
+    }
+    return encoded
+  }
+}

@@ -1,0 +1,42 @@
+/// Why there is no request.
+public enum RequestError: Error, Hashable, Sendable {
+  /// Latitude or longitude is not a finite number of degrees in its range.
+  case invalidCoordinate
+
+  /// The radius is not a finite number of metres, 0 or more.
+  case invalidRadius
+
+  /// There is a radius and nothing that it is around.
+  case radiusWithoutCenter
+
+  /// The limit is not from 1 to 1,000.
+  case invalidLimit
+
+  /// The address of the service is not one of `http` or `https` with a host and without query or fragment.
+  case invalidBaseURL
+
+  /// The entity tag of a condition is none (RFC 9110, section 8.8.3).
+  case invalidEntityTag
+
+  /// The idempotency key is not 1 to 255 visible ASCII characters.
+  case invalidIdempotencyKey
+
+  /// The API key is not visible ASCII characters.
+  case invalidAPIKey
+}
+
+extension RequestError: CustomStringConvertible {
+  /// What a user is told.
+  public var description: String {
+    switch self {
+    case .invalidCoordinate: "latitude must be a number from -90 to 90 degrees and longitude one from -180 to 180"
+    case .invalidRadius: "the radius must be a number of metres, 0 or more"
+    case .radiusWithoutCenter: "a radius needs a coordinate that it is around"
+    case .invalidLimit: "the limit must be a whole number from 1 to 1000"
+    case .invalidBaseURL: "the service's address must be an http or https URL without query or fragment"
+    case .invalidEntityTag: "the entity tag must have quotation marks around it, and none in it"
+    case .invalidIdempotencyKey: "the idempotency key must be 1 to 255 visible ASCII characters"
+    case .invalidAPIKey: "the API key must be of visible ASCII characters"
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import FoundationNetworking
+import WaymarkClient
+
+/// The app's side of one server: loaders that share a session of their own.
+struct ClientDriver: Sendable {
+  let baseURL: URL
+
+  private let session: URLSession
+  private let configuration: LoaderConfiguration
+
+  init(port: Int, configuration: LoaderConfiguration = LoaderConfiguration()) throws {
+    guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw URLError(.badURL) }
+    baseURL = url
+    session = URLSession(configuration: .ephemeral)
+    self.configuration = configuration
+  }
+
+  /// A loader of one kind of call.
+  func loader<T: APIRequest>(_ request: (URL) -> T) -> APIRequestLoader<T> {
+    APIRequestLoader(apiRequest: request(baseURL), urlSession: session, configuration: configuration)
+  }
+
+  /// What a call is answered.
+  func load<T: APIRequest>(
+    _ request: (URL) -> T, _ data: T.RequestDataType
+  ) async throws -> APIResponse<T.ResponseDataType> {
+    try await loader(request).load(requestData: data)
+  }
+}

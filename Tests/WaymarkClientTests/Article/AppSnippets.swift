@@ -1,0 +1,128 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import WaymarkClient
+
+@MainActor
+@Suite(.timeLimit(.minutes(1))) struct AppSnippets {
+  // snippet: fetcher
+  final class StandingStill: LocationFetcher {
+    weak var locationFetcherDelegate: (any LocationFetcherDelegate)?
+    var desiredAccuracy = 0.0
+    var handleRequestLocation: (() -> Coordinate)?
+
+    func requestLocation() {
+      guard let location = handleRequestLocation?() else { return }
+      locationFetcherDelegate?.locationFetcher(self, didUpdateLocations: [location])
+    }
+  }
+  // end
+
+  private func provider(
+    _ fetcher: any LocationFetcher, services: any LocationServices.Type = LocationsOn.self,
+    notificationCenter: NotificationCenter = NotificationCenter()
+  ) -> CurrentLocationProvider {
+    CurrentLocationProvider(
+      locationFetcher: fetcher, services: services,
+      checker: MockLoader { _ in APIResponse(PlaceCheck(isPointOfInterest: true)) },
+      notificationCenter: notificationCenter)
+  }
+
+  // snippet: location
+  @Test func theCheckIsOfWhereTheDeviceIs() async throws {
+    let coordinate = try Coordinate(latitude: 37.3293, longitude: -121.8893)
+    let fetcher = StandingStill()
+    fetcher.handleRequestLocation = { coordinate }
+    let provider = CurrentLocationProvider(
+      locationFetcher: fetcher, services: LocationsOn.self,
+      checker: MockLoader { asked in APIResponse(PlaceCheck(isPointOfInterest: asked == coordinate)) },
+      notificationCenter: NotificationCenter())
+
+    let check = try await provider.checkCurrentLocation()
+
+    #expect(check.isPointOfInterest)
+  }
+  // end
+
+  // snippet: type
+  enum SwitchedOff: LocationServices {
+    static func locationServicesEnabled() -> Bool { false }
+  }
+
+  @Test func aDeviceWithoutLocationsSaysSo() async {
+    let provider = provider(StandingStill(), services: SwitchedOff.self)
+
+    await #expect(throws: LocationError.servicesDisabled) { try await provider.currentLocation() }
+  }
+  // end
+
+  // snippet: centre
+  @Test func aChangeOfAuthorizationIsPosted() {
+    let notificationCenter = NotificationCenter()
+    let fetcher = StandingStill()
+    let provider = provider(fetcher, notificationCenter: notificationCenter)
+    let posted = Counter()
+    let token = notificationCenter.addObserver(
+      forName: CurrentLocationProvider.authChangedNotification, object: provider, queue: nil
+    ) { _ in posted.add() }
+
+    provider.locationFetcherDidChangeAuthorization(fetcher)
+
+    #expect(posted.value == 1)
+    notificationCenter.removeObserver(token)
+  }
+  // end
+
+  // snippet: timer
+  @Test func theNextPlaceIsScheduledForWhenTheAnswerEnds() async throws {
+    let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
+    let timerScheduler = MockTimerScheduler()
+    let manager = FeaturedPlaceManager(
+      loader: MockLoader { APIResponse(PointOfInterest(name: "A"), maxAge: 7) },
+      timerScheduler: timerScheduler, now: { now })
+
+    await manager.showFeaturedPlace()
+
+    #expect(manager.currentPlace?.name == "A")
+    #expect(timerScheduler.timers.map(\.fireDate) == [now.addingTimeInterval(7)])
+  }
+  // end
+
+  // snippet: subclass
+  class WebsiteOpener {
+    func openWebsite(of place: PointOfInterest) {
+      if let website = place.website { open(website) }
+    }
+
+    func open(_ url: URL) { /* The real one goes to the system from here. */  }
+  }
+
+  final class RecordingWebsiteOpener: WebsiteOpener {
+    var openedURLs: [URL] = []
+
+    override func open(_ url: URL) { openedURLs.append(url) }
+  }
+  // end
+
+  @Test func aSubclassSeesWhatIsOpened() {
+    let opener = RecordingWebsiteOpener()
+
+    opener.openWebsite(of: PointOfInterest(name: "A", tags: ["website": "https://a.example"]))
+
+    #expect(opener.openedURLs.map(\.absoluteString) == ["https://a.example"])
+  }
+
+  // snippet: opener
+  @Test func thePlaceIsOpenedByItsDeepLink() throws {
+    let urlOpener = MockURLOpener()
+    let place = PointOfInterest(id: UUID(uuidString: "0199A1B2-0000-7000-8000-000000000001"), name: "A")
+
+    try PlaceOpener(scheme: "placesapp", urlOpener: urlOpener).open(place, mode: .edit)
+
+    #expect(
+      urlOpener.openedURLs.map(\.absoluteString)
+        == ["placesapp://open?id=0199a1b2-0000-7000-8000-000000000001&mode=edit"])
+  }
+  // end
+}

@@ -1,0 +1,147 @@
+import Foundation
+import Testing
+import WaymarkClient
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct OfflineTests {
+  private let folder = CacheFolder()
+  private let coordinate: Coordinate
+
+  init() throws {
+    coordinate = try Coordinate(latitude: 1, longitude: 2)
+  }
+
+  private func configuration(at seconds: Double) -> LoaderConfiguration {
+    LoaderConfiguration(
+      retries: .none, cache: OnDiskCache(folder: folder.url), now: { Date(timeIntervalSinceReferenceDate: seconds) })
+  }
+
+  private func loader(of service: MockService, at seconds: Double = 0) -> APIRequestLoader<PointsOfInterestRequest> {
+    APIRequestLoader(
+      apiRequest: PointsOfInterestRequest(baseURL: service.baseURL), urlSession: service.session,
+      configuration: configuration(at: seconds))
+  }
+
+  @Test(arguments: [URLError.Code.notConnectedToInternet, .timedOut, .cannotConnectToHost])
+  func theLastAnswerIsServedAndMarkedStale(code: URLError.Code) async throws {
+    let service = try MockService(.ok(#"[{"name":"A"}]"#), .failure(code))
+    _ = try await loader(of: service, at: 100).load(requestData: coordinate)
+
+    let answer = try await loader(of: service, at: 200).load(requestData: coordinate)
+
+    #expect(answer.value.map(\.name) == ["A"])
+    #expect(answer.isStale)
+    #expect(answer.receivedAt == Date(timeIntervalSinceReferenceDate: 100))
+    #expect(service.requests.count == 2)
+  }
+
+  @Test func whatWasNeverAskedIsNotServed() async throws {
+    let service = try MockService(.ok("[]"), .failure(.notConnectedToInternet))
+    let loader = loader(of: service)
+    _ = try await loader.load(requestData: coordinate)
+
+    await #expect(throws: APIError.unreachable(.notConnectedToInternet)) {
+      try await loader.load(requestData: Coordinate(latitude: 3, longitude: 4))
+    }
+  }
+
+  @Test func aRefusalIsNotCoveredUp() async throws {
+    let service = try MockService(.ok("[]"), .problem(403, code: "forbidden"))
+    let loader = loader(of: service)
+    _ = try await loader.load(requestData: coordinate)
+
+    await #expect(throws: APIError.self) { try await loader.load(requestData: coordinate) }
+  }
+
+  @Test func whatCannotBeReadIsNotKept() async throws {
+    let service = try MockService(.ok(#"[{"name":"A"}]"#), .ok("<html>"), .failure(.notConnectedToInternet))
+    let loader = loader(of: service)
+    _ = try await loader.load(requestData: coordinate)
+    _ = try? await loader.load(requestData: coordinate)
+
+    let answer = try await loader.load(requestData: coordinate)
+
+    #expect(answer.value.map(\.name) == ["A"])
+  }
+
+  @Test func whatMayNotBeStoredIsNotKept() async throws {
+    let service = try MockService(.ok("[]", ["Cache-Control": "No-Store"]), .failure(.notConnectedToInternet))
+    let loader = loader(of: service)
+    _ = try await loader.load(requestData: coordinate)
+
+    await #expect(throws: APIError.unreachable(.notConnectedToInternet)) {
+      try await loader.load(requestData: coordinate)
+    }
+  }
+
+  @Test func tagsOutliveTheProcess() async throws {
+    let service = try MockService(
+      .ok(#"[{"name":"A"}]"#, ["ETag": "\"1\""]), .answer(status: 304, fields: ["ETag": "\"1\""], body: ""),
+      .failure(.notConnectedToInternet))
+    _ = try await loader(of: service, at: 100).load(requestData: coordinate)
+
+    let again = try await loader(of: service, at: 200).load(requestData: coordinate)
+    let offline = try await loader(of: service, at: 300).load(requestData: coordinate)
+
+    #expect(service.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "\"1\"", "\"1\""])
+    #expect(again.value.map(\.name) == ["A"])
+    #expect(!again.isStale)
+    #expect(offline.isStale)
+    #expect(offline.receivedAt == Date(timeIntervalSinceReferenceDate: 200))
+  }
+
+  @Test func aKeptAnswerThatThisVersionCannotReadIsAskedForAgain() async throws {
+    let service = try MockService(.ok(#"[{"name":"A"}]"#, ["ETag": "\"2\""]))
+    let url = "\(service.baseURL.absoluteString)/locations?lat=1.0&long=2.0"
+    let old = StoredAnswer(
+      body: Data(#"{"places":[]}"#.utf8), entityTag: EntityTag(version: 1), receivedAt: Date(timeIntervalSince1970: 0))
+    try OnDiskCache(folder: folder.url).store(old, for: url)
+
+    let answer = try await loader(of: service).load(requestData: coordinate)
+
+    #expect(answer.value.map(\.name) == ["A"])
+    #expect(service.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil])
+  }
+
+  @Test func pagesAreWalkedOffline() async throws {
+    let service = try MockService(
+      .ok(#"[{"name":"A"}]"#, ["Link": "</locations?cursor=1>; rel=\"next\""]), .ok(#"[{"name":"B"}]"#),
+      .failure(.notConnectedToInternet))
+    let loader = APIRequestLoader(
+      apiRequest: PlacesRequest(baseURL: service.baseURL), urlSession: service.session,
+      configuration: configuration(at: 0))
+    for try await _ in loader.pages(requestData: PlaceFilter()) {}
+
+    var pages: [APIResponse<[PointOfInterest]>] = []
+    for try await page in loader.pages(requestData: PlaceFilter()) { pages.append(page) }
+
+    #expect(pages.flatMap(\.value).map(\.name) == ["A", "B"])
+    #expect(pages.map(\.isStale) == [true, true])
+  }
+
+  @Test func aWriteIsNeverAnsweredFromTheCache() async throws {
+    let service = try MockService(.ok(#"{"name":"A"}"#), .failure(.notConnectedToInternet))
+    let loader = APIRequestLoader(
+      apiRequest: CreatePlaceRequest(baseURL: service.baseURL), urlSession: service.session,
+      configuration: configuration(at: 0))
+    let draft = PlaceDraft(name: "A", coordinate: coordinate)
+    _ = try await loader.load(requestData: draft)
+
+    await #expect(throws: APIError.unreachable(.notConnectedToInternet)) {
+      try await loader.load(requestData: draft)
+    }
+    #expect(OnDiskCache(folder: folder.url).currentItems.isEmpty)
+  }
+
+  @Test func aFolderThatCannotBeWrittenCostsNoAnswer() async throws {
+    try Data().write(to: folder.url)
+    let service = try MockService(.ok(#"[{"name":"A"}]"#))
+
+    let answer = try await loader(of: service).load(requestData: coordinate)
+
+    #expect(answer.value.map(\.name) == ["A"])
+  }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import TestSupport
+import Testing
+import WaymarkClient
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct APIRequestLoaderTests {
+  private let coordinate: Coordinate
+
+  init() throws {
+    coordinate = try Coordinate(latitude: 37.3293, longitude: -121.8893)
+  }
+
+  private func loader(
+    of service: MockService, _ configuration: LoaderConfiguration = LoaderConfiguration(retries: .none)
+  ) -> APIRequestLoader<PointsOfInterestRequest> {
+    APIRequestLoader(
+      apiRequest: PointsOfInterestRequest(baseURL: service.baseURL), urlSession: service.session,
+      configuration: configuration)
+  }
+
+  @Test func aCallGoesOutAndItsAnswerIsRead() async throws {
+    let service = try MockService(.ok(#"[{"name":"My Location"}]"#))
+
+    let places = try await loader(of: service).loadAPIRequest(requestData: coordinate)
+
+    #expect(places == [PointOfInterest(name: "My Location")])
+    #expect(service.requests.map { $0.url?.query() } == ["lat=37.3293&long=-121.8893"])
+  }
+
+  @Test func theCompletionHandlerGetsTheAnswer() async throws {
+    let service = try MockService(.ok(#"[{"name":"My Location"}]"#))
+    let loader = loader(of: service)
+
+    let places = await withCheckedContinuation { continuation in
+      loader.loadAPIRequest(requestData: coordinate) { places, error in
+        #expect(error == nil)
+        continuation.resume(returning: places)
+      }
+    }
+
+    #expect(places == [PointOfInterest(name: "My Location")])
+  }
+
+  @Test func theCompletionHandlerGetsTheError() async throws {
+    let service = try MockService(.problem(404, code: "not-found"))
+    let loader = loader(of: service)
+
+    let error = await withCheckedContinuation { continuation in
+      loader.loadAPIRequest(requestData: coordinate) { places, error in
+        #expect(places == nil)
+        continuation.resume(returning: error)
+      }
+    }
+
+    guard case .problem(let problem) = error as? APIError else { throw URLError(.unknown) }
+    #expect(problem.code == .notFound)
+  }
+
+  @Test func theHeadSaysWhatItSays() async throws {
+    let service = try MockService(
+      .ok(
+        "[]",
+        [
+          "ETag": "\"7\"", "Cache-Control": "public, max-age=8", "Age": "3",
+          "Link": "</locations?lat=1&cursor=abc>; rel=\"next\"",
+        ]))
+    let now = Date(timeIntervalSince1970: 1000)
+
+    let answer = try await loader(of: service, LoaderConfiguration(now: { now })).load(requestData: coordinate)
+
+    #expect(answer.status == 200)
+    #expect(answer.entityTag == EntityTag(version: 7))
+    #expect(answer.maxAge == 5)
+    #expect(answer.nextPage?.absoluteString == "\(service.baseURL.absoluteString)/locations?lat=1&cursor=abc")
+    #expect(answer.receivedAt == now)
+    #expect(!answer.isStale)
+  }
+
+  @Test func aProblemIsTyped() async throws {
+    let service = try MockService(
+      .answer(
+        status: 400, fields: ["Content-Type": "application/problem+json; charset=utf-8"],
+        body: """
+          {"type":"urn:waymark:problem:invalid-parameter","title":"Bad Request","status":400,"detail":"lat is wrong",
+          "code":"invalid-parameter","errors":[{"parameter":"lat","detail":"is wrong"},{"pointer":"/name","detail":"a"},
+          {"row":7,"detail":"b"},{"other":1}]}
+          """))
+
+    await #expect(
+      throws: APIError.problem(
+        ProblemDetails(
+          status: 400, code: .invalidParameter, title: "Bad Request", detail: "lat is wrong",
+          errors: [
+            .init(location: .parameter("lat"), detail: "is wrong"), .init(location: .pointer("/name"), detail: "a"),
+            .init(location: .row(7), detail: "b"), .init(location: nil, detail: ""),
+          ]))
+    ) { try await loader(of: service).load(requestData: coordinate) }
+  }
+
+  @Test func aProblemOfTheWrongTypesIsAProblemStill() async throws {
+    let service = try MockService(
+      .answer(
+        status: 503, fields: ["Content-Type": "application/problem+json", "Retry-After": "3"],
+        body: #"{"code":7,"title":null,"errors":"none"}"#))
+
+    await #expect(
+      throws: APIError.problem(
+        ProblemDetails(status: 503, code: .init(rawValue: ""), retryAfter: .seconds(3)))
+    ) { try await loader(of: service).load(requestData: coordinate) }
+  }
+
+  @Test(arguments: ["application/problem+json", "text/html"])
+  func anAnswerOfAProxyIsNoProblemOfTheService(mediaType: String) async throws {
+    let service = try MockService(
+      .answer(status: 502, fields: ["Content-Type": mediaType], body: "<html>Bad Gateway</html>"))
+
+    await #expect(throws: APIError.unexpectedStatus(502)) {
+      try await loader(of: service).load(requestData: coordinate)
+    }
+  }
+
+  @Test func aBodyThatIsNotThePlacesIsAnError() async throws {
+    let service = try MockService(.ok("<html>Please sign in to the network</html>"))
+
+    let error = await #expect(throws: APIError.self) {
+      try await loader(of: service).load(requestData: coordinate)
+    }
+
+    guard case .unreadable(status: 200, _) = error else { throw URLError(.unknown) }
+  }
+
+  @Test func noAnswerIsAnError() async throws {
+    let service = try MockService(.failure(.notConnectedToInternet))
+
+    await #expect(throws: APIError.unreachable(.notConnectedToInternet)) {
+      try await loader(of: service).load(requestData: coordinate)
+    }
+  }
+
+  @Test func aCallThatMakesNoRequestSendsNone() async throws {
+    let service = try MockService(.ok("[]"))
+    let loader = APIRequestLoader(
+      apiRequest: PlacesRequest(baseURL: service.baseURL, limit: 0), urlSession: service.session)
+
+    await #expect(throws: RequestError.invalidLimit) { try await loader.load(requestData: PlaceFilter()) }
+
+    #expect(service.requests.isEmpty)
+  }
+
+  @Test func theKeyGoesAlong() async throws {
+    let service = try MockService(.ok("[]"))
+
+    _ = try await loader(of: service, LoaderConfiguration(apiKey: "wm_secret")).load(requestData: coordinate)
+
+    #expect(service.requests.map { $0.value(forHTTPHeaderField: "Authorization") } == ["Bearer wm_secret"])
+  }
+
+  @Test(arguments: ["", "wm secret", "wm\r\nX-Evil: 1"])
+  func aKeyThatIsNoneIsNotSent(key: String) async throws {
+    let service = try MockService(.ok("[]"))
+
+    await #expect(throws: RequestError.invalidAPIKey) {
+      try await loader(of: service, LoaderConfiguration(apiKey: key)).load(requestData: coordinate)
+    }
+
+    #expect(service.requests.isEmpty)
+  }
+
+  @Test func cancellingTheTaskCancelsTheCall() async throws {
+    let (started, stopped) = (Gate(), Gate())
+    let service = try MockService(stopHandler: { stopped.open() }) { _, _ in
+      started.open()
+      return nil
+    }
+    let loader = loader(of: service)
+    let task = Task { [coordinate] in try await loader.load(requestData: coordinate) }
+    await started.pass()
+
+    task.cancel()
+
+    await stopped.pass()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test func aTaskThatIsCancelledAlreadySendsNothing() async throws {
+    let service = try MockService(.ok("[]"))
+    let loader = loader(of: service)
+    let gate = Gate()
+    let task = Task { [coordinate] in
+      await gate.pass()
+      return try await loader.load(requestData: coordinate)
+    }
+
+    task.cancel()
+    gate.open()
+
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(service.requests.isEmpty)
+  }
+}

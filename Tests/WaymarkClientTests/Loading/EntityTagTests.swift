@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+import WaymarkClient
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct EntityTagTests {
+  private let id = UUID()
+
+  private func loader(of service: MockService) -> APIRequestLoader<PlaceRequest> {
+    APIRequestLoader(
+      apiRequest: PlaceRequest(baseURL: service.baseURL), urlSession: service.session,
+      configuration: LoaderConfiguration(retries: .none))
+  }
+
+  private func tags(_ service: MockService) -> [String?] {
+    service.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") }
+  }
+
+  @Test func aTagIsSentAndWhatHasNotChangedIsNotSentAgain() async throws {
+    let service = try MockService(
+      .ok(#"{"name":"A"}"#, ["ETag": "\"1\""]), .answer(status: 304, fields: ["ETag": "\"1\""], body: ""),
+      .ok(#"{"name":"B"}"#, ["ETag": "\"2\""]), .answer(status: 304, fields: [:], body: ""))
+    let loader = loader(of: service)
+
+    var answers: [APIResponse<PointOfInterest>] = []
+    for _ in 0..<4 { answers.append(try await loader.load(requestData: id)) }
+
+    #expect(answers.map(\.value.name) == ["A", "A", "B", "B"])
+    #expect(answers.map(\.entityTag?.rawValue) == ["\"1\"", "\"1\"", "\"2\"", "\"2\""])
+    #expect(tags(service) == [nil, "\"1\"", "\"1\"", "\"2\""])
+    #expect(!answers.contains { $0.isStale })
+  }
+
+  @Test func anotherPlaceHasAnotherTag() async throws {
+    let service = try MockService(.ok(#"{"name":"A"}"#, ["ETag": "\"1\""]))
+    let loader = loader(of: service)
+    _ = try await loader.load(requestData: id)
+
+    _ = try await loader.load(requestData: UUID())
+
+    #expect(tags(service) == [nil, nil])
+  }
+
+  @Test func foundationsOwnCacheStaysOut() async throws {
+    let service = try MockService(.ok(#"{"name":"A"}"#))
+
+    _ = try await loader(of: service).load(requestData: id)
+
+    #expect(service.requests.map(\.cachePolicy) == [.reloadIgnoringLocalCacheData])
+  }
+
+  @Test func aTagThatIsNoneIsForgotten() async throws {
+    let service = try MockService(.ok(#"{"name":"A"}"#, ["ETag": "1"]))
+    let loader = loader(of: service)
+    _ = try await loader.load(requestData: id)
+
+    let answer = try await loader.load(requestData: id)
+
+    #expect(answer.entityTag == nil)
+    #expect(tags(service) == [nil, nil])
+  }
+
+  @Test func aNotModifiedThatNobodyAskedForIsAnError() async throws {
+    let service = try MockService(.answer(status: 304, fields: [:], body: ""))
+
+    await #expect(throws: APIError.unexpectedStatus(304)) { try await loader(of: service).load(requestData: id) }
+  }
+
+  @Test func withoutACacheNothingIsServedOffline() async throws {
+    let service = try MockService(.ok(#"{"name":"A"}"#, ["ETag": "\"1\""]), .failure(.notConnectedToInternet))
+    let loader = loader(of: service)
+    _ = try await loader.load(requestData: id)
+
+    await #expect(throws: APIError.unreachable(.notConnectedToInternet)) { try await loader.load(requestData: id) }
+  }
+
+  @Test func theMemoryIsBounded() async throws {
+    let service = try MockService(.ok(#"{"name":"A"}"#, ["ETag": "\"1\""]))
+    let loader = loader(of: service)
+    for _ in 0..<100 { _ = try await loader.load(requestData: UUID()) }
+    _ = try await loader.load(requestData: id)
+    for _ in 0..<100 { _ = try await loader.load(requestData: UUID()) }
+
+    _ = try await loader.load(requestData: id)
+
+    #expect(tags(service).allSatisfy { $0 == nil })
+  }
+}

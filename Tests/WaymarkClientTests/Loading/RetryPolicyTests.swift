@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+@testable import WaymarkClient
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct RetryPolicyTests {
+  private let policy = RetryPolicy(maximumAttempts: 9, baseDelay: .seconds(1), maximumDelay: .seconds(10))
+
+  @Test(arguments: [(1, 1.0), (2, 2), (3, 4), (4, 8), (5, 10), (8, 10)] as [(Int, Double)])
+  func theBoundDoublesUpToTheGreatest(attempt: Int, seconds: Double) {
+    let greatest = policy.delay(afterAttempt: attempt, .status(503, retryAfter: nil), random: 1)
+    let middle = policy.delay(afterAttempt: attempt, .status(503, retryAfter: nil), random: 0.5)
+    let least = policy.delay(afterAttempt: attempt, .status(503, retryAfter: nil), random: 0)
+
+    #expect(greatest == .seconds(seconds))
+    #expect(middle == .seconds(seconds / 2))
+    #expect(least == .zero)
+  }
+
+  @Test func theLastTryIsTheLast() {
+    #expect(policy.delay(afterAttempt: 9, .noAnswer(.timedOut), random: 0) == nil)
+    #expect(RetryPolicy.none.delay(afterAttempt: 1, .noAnswer(.timedOut), random: 0) == nil)
+  }
+
+  @Test func aPolicyOfVeryManyTriesStaysWithinItsBound() {
+    let policy = RetryPolicy(maximumAttempts: .max, baseDelay: .seconds(1), maximumDelay: .seconds(10))
+
+    #expect(policy.delay(afterAttempt: .max - 1, .noAnswer(.timedOut), random: 1) == .seconds(10))
+  }
+
+  @Test func theServiceIsLeftAloneForAsLongAsItAsks() {
+    let delay = policy.delay(afterAttempt: 1, .status(429, retryAfter: .seconds(5)), random: 0.5)
+
+    #expect(delay == .milliseconds(5500))
+  }
+
+  @Test func whoShouldWaitTooLongGivesUp() {
+    #expect(policy.delay(afterAttempt: 1, .status(503, retryAfter: .seconds(11)), random: 0) == nil)
+  }
+
+  @Test(arguments: [-1, 2, 1e300])
+  func aRandomNumberOutOfRangeDoesNotLeaveTheBound(random: Double) throws {
+    let delay = try #require(policy.delay(afterAttempt: 2, .noAnswer(.timedOut), random: random))
+
+    #expect(delay >= .zero && delay <= .seconds(2))
+  }
+
+  @Test(arguments: [429, 502, 503, 504])
+  func aStatusThatPassesIsWaitedFor(status: Int) {
+    #expect(policy.delay(afterAttempt: 1, .status(status, retryAfter: nil), random: 1) != nil)
+  }
+
+  @Test(arguments: [304, 400, 401, 403, 404, 409, 412, 422, 428, 500, 501])
+  func aStatusThatStaysIsNot(status: Int) {
+    #expect(policy.delay(afterAttempt: 1, .status(status, retryAfter: nil), random: 1) == nil)
+  }
+
+  @Test func aConflictThatSaysWhenIsWaitedFor() {
+    #expect(policy.delay(afterAttempt: 1, .status(409, retryAfter: .seconds(1)), random: 0) == .seconds(1))
+  }
+
+  @Test(arguments: [URLError.Code.timedOut, .networkConnectionLost, .cannotConnectToHost, .dnsLookupFailed])
+  func aConnectionThatFailedIsTriedAgain(code: URLError.Code) {
+    #expect(policy.delay(afterAttempt: 1, .noAnswer(code), random: 1) != nil)
+  }
+
+  @Test(arguments: [URLError.Code.notConnectedToInternet, .serverCertificateUntrusted, .badURL, .cancelled])
+  func aFailureThatStaysIsNotTriedAgain(code: URLError.Code) {
+    #expect(policy.delay(afterAttempt: 1, .noAnswer(code), random: 1) == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("GET", [:], true), ("PUT", [:], true), ("DELETE", [:], true), ("POST", [:], false), ("PATCH", [:], false),
+      ("POST", ["Idempotency-Key": "k"], true), ("PATCH", ["If-Match": "\"1\""], false),
+      ("PUT", ["If-Match": "\"1\""], false), ("DELETE", ["If-Match": "\"1\""], false),
+      ("PUT", ["If-None-Match": "*"], false), ("GET", ["If-None-Match": "\"1\""], true),
+    ] as [(String, [String: String], Bool)])
+  func onlyWhatCanBeDoneTwiceIsDoneTwice(method: String, fields: [String: String], mayRepeat: Bool) throws {
+    var request = URLRequest(url: try URL(text: "https://example.com"))
+    request.httpMethod = method
+    for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+
+    #expect(RetryPolicy.mayRepeat(request) == mayRepeat)
+  }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Testing
+import WaymarkClient
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite struct ReadingRequestTests {
+  private let baseURL: URL
+  private let coordinate: Coordinate
+
+  init() throws {
+    baseURL = try URL(text: "https://example.com")
+    coordinate = try Coordinate(latitude: 37.5, longitude: -121.5)
+  }
+
+  @Test func aFilterOfNothingAsksForAll() throws {
+    let urlRequest = try PlacesRequest(baseURL: baseURL).makeRequest(from: PlaceFilter())
+
+    #expect(urlRequest.url?.absoluteString == "https://example.com/locations")
+    #expect(urlRequest.value(forHTTPHeaderField: "Accept") == "application/json")
+  }
+
+  @Test func aFilterOfEverythingIsInTheOrderOfTheContract() throws {
+    let filter = PlaceFilter(
+      center: coordinate, radiusMetres: 0.5,
+      box: try BoundingBox(west: -122, south: 37, east: -121, north: 38), categories: ["natural:peak", "bar"])
+
+    let urlRequest = try PlacesRequest(baseURL: baseURL, limit: 1000, fields: .all).makeRequest(from: filter)
+
+    #expect(
+      urlRequest.url?.query(percentEncoded: true)
+        == "lat=37.5&long=-121.5&radius=0.5&bbox=-122.0,37.0,-121.0,38.0&category=natural%3Apeak,bar&limit=1000&fields=%2A"
+    )
+  }
+
+  @Test func aCategoryOfAnyCharactersStaysOneValue() throws {
+    let urlRequest = try PlacesRequest(baseURL: baseURL).makeRequest(from: PlaceFilter(categories: ["a,b&c+d é#"]))
+
+    #expect(urlRequest.url?.query(percentEncoded: true) == "category=a%2Cb%26c%2Bd%20%C3%A9%23")
+  }
+
+  @Test(arguments: [-1, .nan, .infinity] as [Double])
+  func aRadiusThatIsNoneMakesNoRequest(radius: Double) {
+    #expect(throws: RequestError.invalidRadius) {
+      try PlacesRequest(baseURL: baseURL).makeRequest(from: PlaceFilter(center: coordinate, radiusMetres: radius))
+    }
+  }
+
+  @Test func aRadiusAroundNothingMakesNoRequest() {
+    #expect(throws: RequestError.radiusWithoutCenter) {
+      try PlacesRequest(baseURL: baseURL).makeRequest(from: PlaceFilter(radiusMetres: 1))
+    }
+  }
+
+  @Test(arguments: [0, -1, 1001])
+  func aLimitOutOfRangeMakesNoRequest(limit: Int) {
+    #expect(throws: RequestError.invalidLimit) {
+      try PlacesRequest(baseURL: baseURL, limit: limit).makeRequest(from: PlaceFilter())
+    }
+  }
+
+  @Test func onePlaceIsAskedForWithAllItsFields() throws {
+    let id = try #require(UUID(uuidString: "0199A1B2-0000-7000-8000-000000000001"))
+
+    let urlRequest = try PlaceRequest(baseURL: baseURL).makeRequest(from: id)
+
+    #expect(
+      urlRequest.url?.absoluteString
+        == "https://example.com/locations/0199a1b2-0000-7000-8000-000000000001?fields=%2A")
+  }
+
+  @Test func aCheckHasTheRadiusOnlyWhereOneIsGiven() throws {
+    let plain = try PlaceCheckRequest(baseURL: baseURL).makeRequest(from: coordinate)
+    let wide = try PlaceCheckRequest(baseURL: baseURL, radiusMetres: 200).makeRequest(from: coordinate)
+
+    #expect(plain.url?.absoluteString == "https://example.com/locations/check?lat=37.5&long=-121.5")
+    #expect(wide.url?.absoluteString == "https://example.com/locations/check?lat=37.5&long=-121.5&radius=200.0")
+  }
+
+  @Test func aCheckIsReadWithAndWithoutAPlace() throws {
+    let request = PlaceCheckRequest(baseURL: baseURL)
+
+    let yes = try request.parseResponse(data: Data(#"{"isPointOfInterest":true,"location":{"name":"A"}}"#.utf8))
+    let no = try request.parseResponse(data: Data(#"{"isPointOfInterest":false}"#.utf8))
+
+    #expect(yes == PlaceCheck(isPointOfInterest: true, location: PointOfInterest(name: "A")))
+    #expect(no == PlaceCheck(isPointOfInterest: false))
+  }
+
+  @Test func theFeaturedPlaceAndTheCategoriesHaveNoParameters() throws {
+    let featured = try FeaturedPlaceRequest(baseURL: baseURL).makeRequest()
+    let categories = try CategoriesRequest(baseURL: baseURL).makeRequest()
+
+    #expect(featured.url?.absoluteString == "https://example.com/locations/featured")
+    #expect(categories.url?.absoluteString == "https://example.com/categories")
+  }
+
+  @Test func categoriesAreReadInTheirOrder() throws {
+    let data = Data(#"[{"category":"cafe","count":72},{"category":"bar","count":3}]"#.utf8)
+
+    let counts = try CategoriesRequest(baseURL: baseURL).parseResponse(data: data)
+
+    #expect(counts == [CategoryCount(category: "cafe", count: 72), CategoryCount(category: "bar", count: 3)])
+  }
+
+  @Test func anExportNamesItsFormatTwice() throws {
+    let urlRequest = try ExportPlacesRequest(baseURL: baseURL, format: .geoJSONSequence)
+      .makeRequest(from: PlaceFilter(categories: ["bar"]))
+
+    #expect(urlRequest.url?.absoluteString == "https://example.com/locations/export?category=bar&f=geojsonseq")
+    #expect(urlRequest.value(forHTTPHeaderField: "Accept") == "application/geo+json-seq")
+  }
+}
