@@ -28,8 +28,9 @@ public final class PostgresStore: Sendable {
     )
     let connector = Connector(
       connectionInfo: configuration.connectionInfo,
-      // Compiling a plan to machine code takes longer than any of these plans runs.
-      setUp: "SET statement_timeout = \(configuration.statementTimeoutMilliseconds); SET jit = off; \(Self.durability)"
+      // Compiling a plan to machine code takes longer than any of these plans runs. The time-out comes last: it is not
+      // for the set-up.
+      setUp: "SET jit = off; \(Self.durability); SET statement_timeout = \(configuration.statementTimeoutMilliseconds)"
     )
     pool = ConnectionPool(on: thread, connector: connector, limits: limits)
   }

@@ -157,6 +157,14 @@ import Testing
     #expect(large.contains("points_pkey"))
   }
 
+  @Test func placesAreLookedUpByTheirIDsInTheKey() async throws {
+    let read = SharedRead(statement: PostgresStore.byID, values: .id(PointID(high: 1, low: 2)))
+
+    let plan = try await plan((read.statement, SharedRead.parameters(of: [read, read, read])))
+
+    #expect(plan.contains("Index Scan using points_pkey"))
+  }
+
   @Test func aShuffledPlaceIsOneLookUp() async throws {
     let plan = try await plan((PostgresStore.shuffledAtOrAfter, Parameters { $0.add(Int64(0)) }))
 

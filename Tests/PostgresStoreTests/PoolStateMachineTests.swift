@@ -288,14 +288,20 @@ import Testing
     return pool
   }
 
-  @Test func aFreeConnectionTakesItsShareOfThoseOfAGroupWhoWait() {
-    var pool = waitingPool(["a", "a", "a", "a", "a"])
+  @Test func aFreeConnectionTakesTwiceItsShareOfThoseOfAGroupWhoWait() {
+    var pool = pool { limits in
+      limits.connections = 4
+      limits.waiters = 100
+    }
+    for number in 1...4 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 1...4 { _ = pool.connected(connection(number), at: start) }
+    for number in 5...9 { _ = pool.arrived(request(number), mayBeRepeated: true, group: "a", at: start) }
 
     let first = pool.finished(connection(1), at: start)
     let second = pool.finished(connection(2), at: start)
 
-    #expect(first == [.run([request(3), request(4), request(5)], connection(1))])
-    #expect(second == [.run([request(6)], connection(2))])
+    #expect(first == [.run([request(5), request(6), request(7)], connection(1))])
+    #expect(second == [.run([request(8)], connection(2))])
   }
 
   @Test func onlyThoseAreSentTogetherWhoStandTogether() {
@@ -315,7 +321,7 @@ import Testing
   }
 
   @Test func theServerIsStoppedOnlyWhenTheLastOfAGroupHasStoppedWaiting() {
-    var pool = waitingPool(["a", "a", "a"])
+    var pool = waitingPool(["a", "a"])
     _ = pool.finished(connection(1), at: start)
 
     let first = pool.cancelled(request(3))
@@ -326,9 +332,8 @@ import Testing
   }
 
   @Test func aGroupWhoseConnectionBreaksOffIsAskedForAgainOnce() {
-    var pool = waitingPool(["a", "a", "a"])
+    var pool = waitingPool(["a", "a"])
     _ = pool.finished(connection(1), at: start)
-    _ = pool.finished(connection(2), at: start)
     _ = pool.finished(connection(2), at: start)
 
     let again = pool.lost(connection(1), reason: "gone", at: start)

@@ -258,9 +258,10 @@ struct PoolStateMachine {
     return []
   }
 
-  /// Takes the first in the line, and those behind it that are of its group: a connection's share of all who wait.
+  /// Takes the first in the line, and those behind it that are of its group: twice a connection's share of all who wait,
+  /// because the more are asked for together the less each costs, but not so many that other connections get none.
   private mutating func popTogether() -> [Request] {
-    let share = (waiters.count + limits.connections - 1) / limits.connections
+    let share = (2 * waiters.count + limits.connections - 1) / limits.connections
     guard let first = waiters.popFirst() else { return [] }
     var requests = [first]
     while requests.count < min(share, limits.together), first.group != nil, waiters.first?.group == first.group,

@@ -1,4 +1,5 @@
 import Geo
+import Points
 
 /// A question that one statement can answer for several callers at a time.
 ///
@@ -6,17 +7,37 @@ import Geo
 /// more callers wait than there are connections, a connection is sent what several of them ask as one statement, which
 /// joins the numbers of each with what they find.
 struct SharedRead: Sendable {
-  /// Takes a `float8[]` for each of the numbers, with an element for each caller; its last column is which of the
-  /// callers a row is for, from 1 on.
+  /// Takes an array for each of the values, with an element for each caller; its last column is which of the callers a
+  /// row is for, from 1 on.
   let statement: Statement
 
-  /// This caller's numbers.
-  let numbers: [Double]
+  /// What this caller asks about.
+  let values: Values
+
+  /// The values of one caller.
+  enum Values: Hashable, Sendable {
+    /// An element for each of so many `float8[]`.
+    case numbers([Double])
+    /// An element for a `uuid[]`.
+    case id(PointID)
+  }
 
   /// The statement's values for several callers. All are asked with the same statement.
   static func parameters(of reads: [SharedRead]) -> Parameters {
     var parameters = Parameters()
-    for index in reads[0].numbers.indices { parameters.add(reads.map { $0.numbers[index] }) }
+    switch reads.first?.values {
+    case .numbers(let numbers):
+      for index in numbers.indices {
+        parameters.add(
+          reads.compactMap { read -> Double? in
+            if case .numbers(let numbers) = read.values { numbers[index] } else { nil }
+          }
+        )
+      }
+    case .id:
+      parameters.add(reads.compactMap { read -> PointID? in if case .id(let id) = read.values { id } else { nil } })
+    case nil: break
+    }
     return parameters
   }
 }

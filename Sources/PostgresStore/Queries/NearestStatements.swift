@@ -46,7 +46,7 @@ enum NearestStatements {
       ) AS found
       """
     let statement = Statement("\(columns.prefix)shared_\(count)\(filter.shape)", sql)
-    return SharedRead(statement: statement, numbers: values.numbers)
+    return SharedRead(statement: statement, values: .numbers(values.numbers))
   }
 
   /// The nearest places by chord among so many first ones that are not nearer than the chord: as many as are wanted,

@@ -1,12 +1,12 @@
 public import Points
 
 extension PostgresStore {
-  private static let byID = Statement(
-    "point",
+  static let byID = Statement(
+    "shared_point",
     """
-    SELECT \(PointColumns.all)
-    FROM points
-    WHERE id = $1::uuid
+    SELECT \(PointColumns.all), caller
+    FROM unnest((SELECT $1::uuid[])) WITH ORDINALITY AS callers (wanted, caller)
+    CROSS JOIN LATERAL (SELECT \(PointColumns.all) FROM points WHERE id = wanted LIMIT 1) AS found
     """
   )
 
@@ -34,7 +34,7 @@ extension PostgresStore {
 
   /// The place of that id, or `nil`.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
-    let result = try await read(Self.byID, Parameters { $0.add(id) })
+    let result = try await pool.run(SharedRead(statement: Self.byID, values: .id(id)))
     guard let row = result.rows.first else { return nil }
     return try row.point()
   }
