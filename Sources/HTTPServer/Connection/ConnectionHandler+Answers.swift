@@ -170,13 +170,20 @@ extension ConnectionHandler {
   /// Sends what is gathered.
   func flush() {
     guard let context, output.readableBytes > 0 || needsFlush else { return }
-    if output.readableBytes > 0 {
-      writtenBytes += output.readableBytes
-      context.write(wrapOutboundOut(output), promise: nil)
+    // A flush may call back, when the channel becomes writable say: what is written then must find nothing that is
+    // already on its way.
+    var sent = ByteBuffer()
+    swap(&sent, &output)
+    if sent.readableBytes > 0 {
+      writtenBytes += sent.readableBytes
+      context.write(wrapOutboundOut(sent), promise: nil)
     }
     needsFlush = false
     context.flush()
-    if output.capacity > Self.keptCapacity { output = ByteBuffer() } else { output.clear() }
+    if output.capacity == 0, sent.capacity <= Self.keptCapacity {
+      sent.clear()
+      output = sent
+    }
     if deadline.kind != .write, !state.isClosed, !context.channel.isWritable { watch(.write) }
   }
 
