@@ -35,7 +35,10 @@ let package = Package(
   name: "waymark",
   platforms: [.macOS(.v26), .iOS(.v17)],
   products: [
-    .executable(name: "waymark", targets: ["waymark"])
+    .executable(name: "waymark", targets: ["waymark"]),
+    // What the fuzzers in Fuzz/ feed; nothing else is meant to use it.
+    .library(
+      name: "WaymarkParts", targets: ["Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "Points"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
