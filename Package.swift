@@ -37,13 +37,19 @@ let package = Package(
   products: [
     .executable(name: "waymark", targets: ["waymark"]),
     .library(name: "WaymarkClient", targets: ["WaymarkClient"]),
+    // What the fuzzers in Fuzz/ feed; nothing else is meant to use it.
+    .library(
+      name: "WaymarkParts", targets: ["Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "Points"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
+    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -57,7 +63,17 @@ let package = Package(
         name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData", swiftSettings: strict),
       .target(
         name: "TestSupport",
-        dependencies: ["Geo", "Points", "SyntheticData", .product(name: "Logging", package: "swift-log")],
+        dependencies: [
+          "Geo", "Points", "SyntheticData", logging,
+          .product(name: "Crypto", package: "swift-crypto"),
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHPACK", package: "swift-nio-http2"),
+          .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+          .product(name: "NIOPosix", package: "swift-nio"),
+          .product(name: "NIOSSL", package: "swift-nio-ssl"),
+          .product(name: "NIOTLS", package: "swift-nio"),
+          .product(name: "X509", package: "swift-certificates"),
+        ],
         path: "Tests/TestSupport",
         swiftSettings: strict
       ),
@@ -71,7 +87,17 @@ let package = Package(
     module("SQLiteJournal", ["Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift")]),
     module("PostgresStore", ["CLibPQ", "Geo", "Points", logging]),
     module("PlaceFormats", ["Geo", "JSONText", "Points"]),
-    module("HTTPServer", ["JSONText", logging, .product(name: "NIOExtras", package: "swift-nio-extras")] + nio),
+    module(
+      "HTTPServer",
+      [
+        "JSONText", logging,
+        .product(name: "NIOExtras", package: "swift-nio-extras"),
+        .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+        .product(name: "NIOHPACK", package: "swift-nio-http2"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        .product(name: "NIOTLS", package: "swift-nio"),
+      ] + nio
+    ),
     module(
       "LocationsAPI",
       [
@@ -89,6 +115,7 @@ let package = Package(
           logging,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
+          .product(name: "NIOSSL", package: "swift-nio-ssl"),
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
           .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ] + nio,
@@ -113,7 +140,10 @@ let package = Package(
       ),
       .testTarget(
         name: "EndToEndTests",
-        dependencies: ["waymark", "Geo", "PlaceFormats", "Points", "SyntheticData", "TestSupport", "WaymarkClient"],
+        dependencies: [
+          "waymark", "Geo", "PlaceFormats", "Points", "SyntheticData", "TestSupport", "WaymarkClient",
+          .product(name: "NIOSSL", package: "swift-nio-ssl"),
+        ],
         swiftSettings: strict
       ),
     ],

@@ -4,10 +4,10 @@ import CZlib
 /// another are read as one text.
 public final class GzipDecoder {
   /// How many times as long as the gzip its text may be, past ``freeBytes``.
-  public static let maximumRatio = 200
+  public static let maximumRatio = 100
 
   /// How long a text may be, in bytes, whatever its gzip's length.
-  public static let freeBytes = 64 << 20
+  public static let freeBytes = 16 << 20
 
   /// 15 bits of window and a gzip header.
   private static let windowBits: Int32 = 15 + 16

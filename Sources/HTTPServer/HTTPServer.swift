@@ -5,7 +5,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A server of HTTP/1.1 on a listening socket.
+/// A server of HTTP/1.1 and HTTP/2 on a listening socket, in the clear or over TLS.
 public final class HTTPServer: Sendable {
   /// The address it listens on, with the port the system chose where the configuration said 0.
   public let localAddress: SocketAddress
@@ -76,15 +76,20 @@ public final class HTTPServer: Sendable {
   private static func configure(_ channel: any Channel, context: ServerContext) -> EventLoopFuture<Void> {
     let admission = context.admitConnection()
     channel.closeFuture.whenComplete { _ in context.connectionEnded() }
-    guard admission != .drop else { return channel.close() }
+    let tls = context.configuration.tls
+    // Telling a client of TLS that there are too many would take a handshake, which is what there is no time for.
+    guard admission == .serve || (admission == .refuse && tls == nil) else { return channel.close() }
     return channel.eventLoop.makeCompletedFuture {
-      let decoder = ByteToMessageHandler(RequestDecoder(limits: context.configuration.limits))
-      let handler = ConnectionHandler(
-        server: context,
-        eventLoop: channel.eventLoop,
-        isRefused: admission == .refuse
+      let pipeline = channel.pipeline.syncOperations
+      if admission == .refuse {
+        let decoder = ByteToMessageHandler(RequestDecoder(limits: context.configuration.limits))
+        let handler = ConnectionHandler(server: context, eventLoop: channel.eventLoop, isRefused: true)
+        return try pipeline.addHandlers(decoder, handler)
+      }
+      if let tls { try pipeline.addHandler(tls.makeHandler()) }
+      try pipeline.addHandler(
+        ProtocolDetector(server: context, eventLoop: channel.eventLoop, isSecure: tls != nil)
       )
-      try channel.pipeline.syncOperations.addHandlers(decoder, handler)
     }
   }
 }

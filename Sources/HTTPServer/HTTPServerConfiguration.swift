@@ -18,6 +18,9 @@ public struct HTTPServerConfiguration: Sendable {
   /// What the `type` of a problem that the server itself answers with begins with.
   public var problemTypePrefix = Problem.defaultTypePrefix
 
+  /// What the server proves itself with; `nil` speaks in the clear.
+  public var tls: TLSIdentity?
+
   /// What a client may ask for.
   public var limits = Limits()
 
@@ -47,8 +50,23 @@ public struct HTTPServerConfiguration: Sendable {
     public var bodyBytes: Int? = 1024 * 1024
 
     /// How many connections there may be. One more is answered with 503 `overloaded` and closed; where very many more
-    /// come at once, they are closed without an answer.
+    /// come at once, or over TLS, they are closed without an answer.
     public var connections = 10_000
+
+    /// How many requests a connection of HTTP/2 may have open at once; the client is told.
+    public var concurrentStreams = 100
+
+    /// How many requests a connection of HTTP/2 may break off in ten seconds, and how many it may get wrong; one more
+    /// ends the connection with `ENHANCE_YOUR_CALM` (CVE-2023-44487).
+    public var streamResets = 200
+
+    /// How many frames a connection of HTTP/2 may send in ten seconds that ask for nothing, such as pings and settings;
+    /// one more ends the connection with `ENHANCE_YOUR_CALM`.
+    public var controlFrames = 200
+
+    /// From how many bytes of answers on, made and not yet taken by the client, a connection of HTTP/2 lets further
+    /// requests wait.
+    public var unsentBytes = 1024 * 1024
 
     /// How many requests may be with the responder at once; one more is answered with 503 `overloaded`.
     public var requestsInFlight = 10_000
@@ -74,7 +92,7 @@ public struct HTTPServerConfiguration: Sendable {
     public var idle: Duration = .seconds(60)
 
     /// While an answer is sent, this is how often ``minimumBytesPerPeriod`` must have been taken by the client; else the
-    /// connection is cut.
+    /// connection is cut. Over HTTP/2 it is 8 KiB of each answer, and else that answer is broken off.
     public var write: Duration = .seconds(20)
 
     /// How many bytes are progress; see ``body`` and ``write``.

@@ -11,17 +11,25 @@ struct Application {
   let responder: Router
 
   private let configuration: ServeConfiguration
+  private let http: HTTPServerConfiguration
   private let logger: Logger
   private let store: RunningStore
   private let analytics: LogAnalytics?
   private let access: AccessControl
+  private let reloadable: [Reloading.Part]
 
   /// Builds the parts. Nothing listens yet.
   ///
-  /// - Throws: ``ConfigurationError`` for a setting or a file of keys that can't be used, `FileError` for a data file that can't be read.
+  /// - Throws: ``ConfigurationError`` for a setting, a file of keys or a certificate that can't be used, `FileError` for a
+  ///   data file that can't be read.
   init(_ configuration: ServeConfiguration, logger: Logger) async throws {
     self.configuration = configuration
     self.logger = logger
+    // What can be refused at once comes before what may take its time.
+    let identity = try configuration.tls.map { files in try TLSIdentity(files) }
+    var http = configuration.http
+    http.tls = identity
+    self.http = http
     store = try await RunningStore(configuration.store, logger: logger)
     analytics = configuration.analytics == .log ? LogAnalytics(logger: logger) : nil
     let service = PointsService(store: store.store, analytics: analytics ?? NoAnalytics())
@@ -30,6 +38,8 @@ struct Application {
         keys: try configuration.access.keysFile.map { try KeyFile(path: $0).keys },
         isLoopback: Loopback.contains(host: configuration.http.host),
         readRequiresKey: configuration.access.readRequiresKey))
+    let keys = configuration.access.keysFile.map { [access] in Reloading.Part.keys(path: $0, access: access) }
+    reloadable = [keys, identity.map(Reloading.Part.certificate)].compactMap(\.self)
     responder = LocationsAPI(
       service: service, editor: store.editor, access: access, requiresIfMatch: configuration.requiresIfMatch,
       version: waymarkVersion
@@ -38,13 +48,17 @@ struct Application {
 
   /// Listens and answers until the process is told to stop, then until the requests in flight are answered.
   func run() async throws {
+    // Whoever sees that it listens may send the signal.
+    let reloading = reloadable.isEmpty ? nil : await Reloading(reloadable, logger: logger)
     let server: HTTPServer
     do {
-      server = try await HTTPServer.bind(configuration: configuration.http, responder: responder, logger: logger)
+      server = try await HTTPServer.bind(configuration: http, responder: responder, logger: logger)
     } catch {
       throw ListeningFailed(host: configuration.http.host, port: configuration.http.port, reason: "\(error)")
     }
-    logger.info("listening", metadata: ["address": "\(configuration.http.host)", "port": "\(server.port)"])
+    logger.info(
+      "listening",
+      metadata: ["address": "\(configuration.http.host)", "port": "\(server.port)", "tls": "\(http.tls != nil)"])
     // A store that does not answer yet says so in the log, with what an operator has to do. The server runs on: it
     // recovers by itself.
     try? await store.store.checkReadiness()
@@ -52,9 +66,7 @@ struct Application {
     var services: [any Service] = [store]
     if let pruning = store.pruning { services.append(pruning) }
     if let analytics { services.append(AnalyticsService(analytics: analytics)) }
-    if let path = configuration.access.keysFile {
-      services.append(KeyReloading(path: path, access: access, logger: logger))
-    }
+    if let reloading { services.append(reloading) }
     services.append(ServerService(server: server, drainTimeout: configuration.drainTimeout))
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)

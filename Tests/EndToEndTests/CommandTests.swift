@@ -24,7 +24,7 @@ import Testing
     for option in [
       "--http-host", "--http-port", "--point-store", "--database-url", "--database-pool-size",
       "--database-statement-timeout-ms", "--data-file", "--migrations-path", "--is-unit-testing", "--analytics",
-      "--log-level", "--log-format",
+      "--log-level", "--log-format", "--tls-certificate-file", "--tls-private-key-file",
     ] {
       #expect(outcome.output.contains(option))
     }
@@ -36,6 +36,9 @@ import Testing
     (["serve", "--point-store", "postgres"], "DATABASE_URL"),
     (["serve", "--database-url", "postgresql://u:secret@[bad"], "DATABASE_URL"),
     (["migrate"], "DATABASE_URL"),
+    (["serve", "--tls-certificate-file", "/a"], "TLS_CERTIFICATE_FILE='/a': needs TLS_PRIVATE_KEY_FILE"),
+    (["serve", "--tls-private-key-file", "/b"], "TLS_PRIVATE_KEY_FILE='/b': needs TLS_CERTIFICATE_FILE"),
+    (["serve", "--tls-certificate-file", "/a", "--tls-private-key-file", "/b"], "TLS_CERTIFICATE_FILE='/a'"),
   ])
   func aBadSettingStopsTheStartWithOneLine(arguments: [String], words: String) async throws {
     let outcome = try await WaymarkProcess.run(arguments)

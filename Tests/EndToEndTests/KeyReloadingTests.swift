@@ -19,17 +19,17 @@ import Testing
     let before = [try await status(nil), try await status(first.secret), try await status(second.secret)]
     _ = try folder.write(second.line, to: "keys.txt")
     server.send(SIGHUP)
-    _ = try await server.logLine(with: "the API keys were read again")
+    _ = try await server.logLine(with: "the file of API keys was read again")
     let exchanged = [try await status(nil), try await status(first.secret), try await status(second.secret)]
     _ = try folder.write("no keys at all", to: "keys.txt")
     server.send(SIGHUP)
-    let complaint = try await server.logLine(with: "the API keys stay as they were")
+    let complaint = try await server.logLine(with: "the file of API keys stays as it was")
     let broken = [try await status(nil), try await status(first.secret), try await status(second.secret)]
 
     #expect(before == [401, 201, 401])
     #expect(exchanged == [401, 401, 201])
     #expect(broken == [401, 401, 201])
-    #expect(complaint.contains("\"error\"") && !complaint.contains("no keys at all"))
+    #expect(complaint.contains("\"reason\"") && !complaint.contains("no keys at all"))
   }
 
   private func makeKey(_ name: String) async throws -> (secret: String, line: String) {

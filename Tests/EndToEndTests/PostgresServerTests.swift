@@ -29,6 +29,32 @@ import Testing
     #expect(found[0].distance == 156_899.6)
   }
 
+  @Test func sqlIsNothingButTextToTheDatabase() async throws {
+    let environment = try await migrated()
+    let folder = try TemporaryFolder()
+    let sql = "'); DROP TABLE points; SELECT pg_sleep(60) --"
+    let row = #"{"name":"\#(sql)","category":"\#(sql)","lat":1,"long":1,"source":"\#(sql)","sourceId":"\#(sql)","#
+    let file = try folder.write(row + #""tags":{"\#(sql)":"\#(sql)"}}"# + "\n", to: "a.ndjson")
+    let encoded = try #require(sql.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+
+    let imported = try await WaymarkProcess.run(["import", file], environment: environment)
+    let server = try WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let driver = ServerDriver(port: try await server.port())
+
+    #expect(imported.output.contains("1 created"))
+    for name in ["lat", "long", "radius", "limit", "bbox", "cursor", "fields", "f", sql] {
+      let status = try await driver.get("/locations?\(name == sql ? encoded : name)=\(encoded)").status
+      #expect(status == 400, "\(name)")
+    }
+    for target in [
+      "/locations?category=\(encoded)", "/locations?lat=1&long=1&radius=5&category=a,\(encoded)", "/locations",
+    ] {
+      let places = try await driver.get(target).places
+      #expect(places.map(\.name) == [sql])
+      #expect(places.first?.tags == [sql: sql])
+    }
+  }
+
   @Test func anAtomicImportWithABadRowImportsNothing() async throws {
     let environment = try await migrated()
     let folder = try TemporaryFolder()

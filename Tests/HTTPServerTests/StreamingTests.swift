@@ -32,6 +32,20 @@ import Testing
     }
   }
 
+  @Test(arguments: [1, 65_537, 200_000, 3_000_000])
+  func pieceIsOneChunkHoweverLongItIs(count: Int) async throws {
+    let responder = ClosureResponder { _ in
+      HTTPResponse(body: .stream { writer in try await writer.write(Self.piece(count)) })
+    }
+    try await withConnection(to: responder) { connection in
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+      let text = String(decoding: try await connection.rest(), as: UTF8.self)
+
+      let chunks = String(count, radix: 16) + "\r\n" + String(repeating: "a", count: count) + "\r\n0\r\n\r\n"
+      #expect(text.hasSuffix("\r\n\r\n" + chunks))
+    }
+  }
+
   @Test func streamOfKnownLengthIsSentWithIt() async throws {
     try await withConnection(to: Self.streamed(length: 6, pieces: ["one", "two"])) { connection in
       let first = try await connection.get("/")

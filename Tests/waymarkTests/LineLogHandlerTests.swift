@@ -34,6 +34,17 @@ import Testing
     #expect(!line.unicodeScalars.dropLast().contains { $0.value < 0x20 })
   }
 
+  @Test(arguments: [LineLogHandler.Format.text, .json])
+  func nothingInAMessageSteersATerminalOrTurnsTextAround(format: LineLogHandler.Format) {
+    let line = written(format) {
+      $0.info("caf\u{E9}", metadata: ["k": "\u{7F}\u{9B}31m \u{202E}txt.exe\u{2028}\u{2066}\u{61C}", "name": "日本 €"])
+    }
+
+    #expect(line.contains(#"\u007f\u009b31m \u202etxt.exe\u2028\u2066\u061c"#))
+    #expect(line.contains("caf\u{E9}"))
+    #expect(line.contains("日本 €"))
+  }
+
   @Test func lessImportantLinesAreLeftOut() {
     #expect(written(.text) { $0.debug("quiet") } == "")
   }

@@ -2,19 +2,16 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-extension ConnectionHandler {
+extension ConnectionHandler: AnswerSink {
+  var isAnswering: Bool { state.isAnswering }
+
   // MARK: Whole answers
 
-  /// Sends the responder's answer, when it is not streamed.
   func finish(_ response: HTTPResponse) {
     guard state.owesAnswer, let current else { return }
     let (framing, sendsBody) = beginAnswer(response, to: current)
     if sendsBody, case .bytes(let bytes) = response.body, case .length = framing { append(bytes) }
     endAnswer()
-  }
-
-  func finish(problem: Problem) {
-    finish(HTTPResponse(problem, typePrefix: server.configuration.problemTypePrefix))
   }
 
   /// Writes the head; where it may not be sent as it is, a problem goes out instead, and no body may follow.
@@ -89,7 +86,6 @@ extension ConnectionHandler {
 
   // MARK: Streamed answers
 
-  /// Sends the head of a streamed answer. Answers whether its body is wanted; where not, the answer is over.
   func beginStream(_ response: HTTPResponse, length: Int?) -> Bool {
     guard state.owesAnswer, let current else { return false }
     let (framing, sendsBody) = beginAnswer(response, to: current)
@@ -104,10 +100,6 @@ extension ConnectionHandler {
     return true
   }
 
-  /// Sends a piece of a streamed body.
-  ///
-  /// - Returns: whether the connection takes more at once; if not, ``waitingWriters`` is the place to wait.
-  /// - Throws: ``HTTPConnectionClosed``; ``StreamLengthMismatch`` where the piece exceeds the length that was told.
   func writeStream(_ bytes: ByteBuffer) throws -> Bool {
     guard state.isAnswering, let streamFraming, let context else { throw HTTPConnectionClosed() }
     guard bytes.readableBytes > 0 else { return context.channel.isWritable }
@@ -125,7 +117,6 @@ extension ConnectionHandler {
     return context.channel.isWritable
   }
 
-  /// Ends a streamed body, or cuts the connection where it is not whole.
   func endStream(_ result: Result<Void, any Error>) {
     guard state.isAnswering, let streamFraming else { return }
     var result = result
@@ -170,35 +161,23 @@ extension ConnectionHandler {
   /// Sends what is gathered.
   func flush() {
     guard let context, output.readableBytes > 0 || needsFlush else { return }
-    if output.readableBytes > 0 {
-      writtenBytes += output.readableBytes
-      context.write(wrapOutboundOut(output), promise: nil)
-      // Sending may make the channel writable, which comes back here: the bytes must not go out again.
-      output.moveReaderIndex(to: output.writerIndex)
+    // A flush may call back, when the channel becomes writable say: what is written then must find nothing that is
+    // already on its way.
+    var sent = ByteBuffer()
+    swap(&sent, &output)
+    if sent.readableBytes > 0 {
+      writtenBytes += sent.readableBytes
+      context.write(wrapOutboundOut(sent), promise: nil)
     }
     needsFlush = false
     context.flush()
-    if output.readableBytes == 0 {
-      if output.capacity > Self.keptCapacity { output = ByteBuffer() } else { output.clear() }
+    if output.capacity == 0, sent.capacity <= Self.keptCapacity {
+      sent.clear()
+      output = sent
     }
     if deadline.kind != .write, !state.isClosed, !context.channel.isWritable { watch(.write) }
   }
-
-  func resumeWriters() {
-    let writers = waitingWriters
-    waitingWriters.removeAll()
-    for writer in writers { writer.resume() }
-  }
-
-  func failWriters() {
-    let writers = waitingWriters
-    waitingWriters.removeAll()
-    for writer in writers { writer.resume(throwing: HTTPConnectionClosed()) }
-  }
 }
-
-/// A streamed body was not as long as its answer said.
-struct StreamLengthMismatch: Error {}
 
 extension HTTPHeaders {
   /// Whether the answer is to be the connection's last.

@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NIOExtras
 import NIOHTTP1
+import NIOSSL
 
 /// One connection: hands its requests to the responder one after the other and writes their answers.
 ///
@@ -77,15 +78,19 @@ final class ConnectionHandler: ChannelDuplexHandler {
     let body: RequestBodyStream?
   }
 
+  private let start: NIODeadline
   private let isRefused: Bool
 
   /// Makes the handler of a connection.
   ///
-  /// - Parameter isRefused: whether its client is only told that there are too many connections.
-  init(server: ServerContext, eventLoop: any EventLoop, isRefused: Bool) {
+  /// - Parameters:
+  ///   - start: since when the connection is open.
+  ///   - isRefused: whether its client is only told that there are too many connections.
+  init(server: ServerContext, eventLoop: any EventLoop, start: NIODeadline = .now(), isRefused: Bool = false) {
     self.server = server
     self.eventLoop = eventLoop
     executor = EventLoopExecutor(eventLoop)
+    self.start = start
     self.isRefused = isRefused
   }
 
@@ -93,7 +98,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
-    watch(.header)
+    watch(.header, since: start)
   }
 
   func channelActive(context: ChannelHandlerContext) {
@@ -145,6 +150,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
       failInput(.malformedRequest("this is not a request of HTTP/1.1"))
     case is ByteToMessageDecoderError:
       break  // More came in after a failure; it is thrown away.
+    case NIOSSLError.uncleanShutdown:
+      break  // The framing of HTTP tells whether something is missing, and the input's end is an event of its own.
     default:
       close()
     }
@@ -311,20 +318,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       return finish(problem: server.overloaded("too many requests are being answered"))
     }
     isDispatching = true
-    let handler = NIOLoopBound(self, eventLoop: eventLoop)
-    let started = Task.immediate(executorPreference: executor) { [server, eventLoop] in
-      let response = await server.responder.respond(to: request)
-      if case .stream(let length, let body) = response.body {
-        await ResponseStream(handler: handler, eventLoop: eventLoop).send(response, length: length, body: body)
-        server.requestEnded()
-      } else {
-        let finish = { @Sendable in
-          server.requestEnded()
-          handler.value.finish(response)
-        }
-        if eventLoop.inEventLoop { finish() } else { eventLoop.execute(finish) }
-      }
-    }
+    let started = startResponder(on: request)
     isDispatching = false
     if state.owesAnswer || state.isAnswering {
       task = started

@@ -80,7 +80,7 @@ struct FieldWriter {
     let start = count
     append(value)
     var isValid = true
-    for byte in bytes[start..<count] where byte < 0x20 && byte != 0x09 || byte == 0x7F { isValid = false }
+    for byte in bytes[start..<count] where !Self.isValueByte(byte) { isValid = false }
     return isValid
   }
 
@@ -101,8 +101,11 @@ struct FieldWriter {
     count += text.utf8.count
   }
 
+  /// Whether a byte may be in a value: anything but control characters other than tabs.
+  static func isValueByte(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F || byte == 0x09 }
+
   /// Whether a byte may be in a name: letters, digits and ``!#$%&'*+-.^_`|~``, a bit for each of the first 128 bytes.
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
+  static func isTokenByte(_ byte: UInt8) -> Bool {
     let bits: UInt64 = byte < 64 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
     return byte < 128 && bits >> UInt64(byte & 63) & 1 == 1
   }

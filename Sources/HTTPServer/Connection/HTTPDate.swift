@@ -43,16 +43,27 @@ enum HTTPDate {
 /// A thread's `Date` field, made anew at most once a second.
 final class DateField {
   private var second = -1
+  private var text = ""
   private var line: [UInt8] = []
 
   /// The whole field with its line end.
   var bytes: [UInt8] {
-    let now = Int(time(nil))
-    if now != second {
-      second = now
-      line = Array("date: \(HTTPDate.text(secondsSinceEpoch: now))\r\n".utf8)
-    }
+    refresh()
     return line
+  }
+
+  /// The field's value.
+  var value: String {
+    refresh()
+    return text
+  }
+
+  private func refresh() {
+    let now = Int(time(nil))
+    guard now != second else { return }
+    second = now
+    text = HTTPDate.text(secondsSinceEpoch: now)
+    line = Array("date: \(text)\r\n".utf8)
   }
 
   // Safe: the variable itself is made for many threads, and each finds only the field that it put in.

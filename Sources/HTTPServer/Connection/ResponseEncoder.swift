@@ -52,16 +52,13 @@ struct ResponseEncoder {
       var hasLength = false
       var hasRequestID = false
       for (name, value) in response.headers {
-        switch name.utf8.count {
-        case 4 where name.equalsIgnoringCase("date"), 10 where name.equalsIgnoringCase("connection"),
-          17 where name.equalsIgnoringCase("transfer-encoding"):
-          continue
-        case 14 where name.equalsIgnoringCase("content-length"):
+        switch ResponseField(name) {
+        case .serversOwn: continue
+        case .contentLength:
           guard keepsLength, !hasLength else { continue }
           hasLength = true
-        case 12 where name.equalsIgnoringCase(RequestID.headerName):
-          hasRequestID = true
-        default: break
+        case .requestID: hasRequestID = true
+        case .other: break
         }
         guard writer.writeField(name, value) else { return 0 }
       }

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// The way of a streamed answer from the responder's task to its connection.
-struct ResponseStream: Sendable {
-  let handler: NIOLoopBound<ConnectionHandler>
+/// The way of a streamed answer from the responder's task to where it goes.
+struct ResponseStream<Sink: AnswerSink>: Sendable {
+  let sink: NIOLoopBound<Sink>
   let eventLoop: any EventLoop
 
   /// Sends the whole answer; returns when it has ended, one way or the other.
@@ -21,28 +21,28 @@ struct ResponseStream: Sendable {
   }
 
   private func write(_ bytes: ByteBuffer) async throws {
-    if eventLoop.inEventLoop, try handler.value.writeStream(bytes) { return }
+    if eventLoop.inEventLoop, try sink.value.writeStream(bytes) { return }
     try await withCheckedThrowingContinuation { continuation in
       if eventLoop.inEventLoop {
-        handler.value.wait(continuation)
+        sink.value.wait(continuation)
       } else {
-        eventLoop.execute { handler.value.writeStream(bytes, continuation) }
+        eventLoop.execute { sink.value.writeStream(bytes, continuation) }
       }
     }
   }
 
-  private func onEventLoop<Value: Sendable>(_ body: @escaping @Sendable (ConnectionHandler) -> Value) async -> Value {
-    if eventLoop.inEventLoop { return body(handler.value) }
+  private func onEventLoop<Value: Sendable>(_ body: @escaping @Sendable (Sink) -> Value) async -> Value {
+    if eventLoop.inEventLoop { return body(sink.value) }
     return await withCheckedContinuation { continuation in
-      eventLoop.execute { continuation.resume(returning: body(handler.value)) }
+      eventLoop.execute { continuation.resume(returning: body(sink.value)) }
     }
   }
 }
 
-extension ConnectionHandler {
-  /// Resumes the writer when the connection takes more.
+extension AnswerSink {
+  /// Resumes the writer when more is taken.
   fileprivate func wait(_ writer: CheckedContinuation<Void, any Error>) {
-    if state.isAnswering { waitingWriters.append(writer) } else { writer.resume(throwing: HTTPConnectionClosed()) }
+    if isAnswering { waitingWriters.append(writer) } else { writer.resume(throwing: HTTPConnectionClosed()) }
   }
 
   fileprivate func writeStream(_ bytes: ByteBuffer, _ writer: CheckedContinuation<Void, any Error>) {

@@ -1,4 +1,5 @@
 import NIOCore
+import NIOSSL
 
 /// How a socket ends when it is closed: the value of the option `SO_LINGER`, laid out as C's `struct linger`.
 struct SocketLinger {
@@ -10,10 +11,14 @@ struct SocketLinger {
 }
 
 extension Channel {
-  /// Closes the connection with a reset.
+  /// Closes the connection with a reset, and without the farewell of TLS, which would make what was sent look whole.
   func closeWithReset() {
     let options = self as? any SocketOptionProvider
     _ = options?.unsafeSetSocketOption(level: .socket, name: .so_linger, value: SocketLinger.reset)
-    close(promise: nil)
+    if let secure = try? pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) {
+      secure.close(promise: nil)
+    } else {
+      close(promise: nil)
+    }
   }
 }

@@ -9,6 +9,13 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "Port to listen on; 0 is any free one, which the log tells. (default: 8080)")
   var httpPort: String?
 
+  @Option(
+    help: "File of the certificate and those that lead to a root, in PEM; read again at SIGHUP. (default: no TLS)")
+  var tlsCertificateFile: String?
+
+  @Option(help: "File of the certificate's private key, in PEM; read again at SIGHUP. (default: no TLS)")
+  var tlsPrivateKeyFile: String?
+
   @Option(help: "memory or postgres. (default: postgres where DATABASE_URL is set, else memory)")
   var pointStore: String?
 
@@ -91,7 +98,8 @@ struct ServeOptions: ParsableArguments {
   /// The options that were given, by the names of their environment variables.
   var flags: [String: String] {
     [
-      "HTTP_HOST": httpHost, "HTTP_PORT": httpPort, "POINT_STORE": pointStore, "DATABASE_URL": databaseUrl,
+      "HTTP_HOST": httpHost, "HTTP_PORT": httpPort, "TLS_CERTIFICATE_FILE": tlsCertificateFile,
+      "TLS_PRIVATE_KEY_FILE": tlsPrivateKeyFile, "POINT_STORE": pointStore, "DATABASE_URL": databaseUrl,
       "DATABASE_POOL_SIZE": databasePoolSize, "DATABASE_STATEMENT_TIMEOUT_MS": databaseStatementTimeoutMs,
       "DATA_FILE": dataFile, "MEMORY_STORE_PATH": memoryStorePath, "MIGRATIONS_PATH": migrationsPath,
       "ANALYTICS": analytics, "API_KEYS_FILE": apiKeysFile, "READ_REQUIRES_KEY": readRequiresKey,

@@ -26,6 +26,9 @@ struct ServeConfiguration {
   /// Where it listens, and what clients may do.
   let http: HTTPServerConfiguration
 
+  /// What it proves itself with; `nil` where it speaks in the clear.
+  let tls: TLSFiles?
+
   /// Which pages may read the answers.
   let cors: CORSPolicy
 
@@ -54,6 +57,7 @@ struct ServeConfiguration {
   init(_ settings: Settings) throws(ConfigurationError) {
     isUnitTesting = try settings.flag("IS_UNIT_TESTING")
     http = try HTTPServerConfiguration(settings)
+    tls = try TLSFiles(settings)
     cors = CORSPolicy(settings)
     access = try AccessConfiguration(settings)
     requiresIfMatch = try settings.flag("REQUIRE_IF_MATCH")

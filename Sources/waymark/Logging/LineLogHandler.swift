@@ -4,7 +4,8 @@ import Points
 
 /// Writes each log event as one line to standard error: as text for people, or as a JSON object for machines.
 ///
-/// Control characters never reach the terminal or split a line: text escapes them as JSON does.
+/// Nothing in an event can split a line, steer a terminal or turn its text around: control characters, line separators
+/// and marks of direction are written as JSON escapes them.
 struct LineLogHandler: LogHandler {
   /// How a line is written.
   enum Format: String, CaseIterable {
@@ -46,7 +47,24 @@ struct LineLogHandler: LogHandler {
     if let more = event.metadata { fields.merge(more) { _, new in new } }
     if let error = event.error { fields["error"] = "\(error)" }
     let sorted = fields.sorted { $0.key < $1.key }
-    write(format == .json ? jsonLine(event, sorted) : textLine(event, sorted))
+    write(Self.harmless(format == .json ? jsonLine(event, sorted) : textLine(event, sorted)))
+  }
+
+  /// The line with `\uXXXX` for what JSON leaves as it is: DEL, the C1 controls, line and paragraph separators, and what
+  /// sets the direction of a text (CVE-2021-42574).
+  private static func harmless(_ line: [UInt8]) -> [UInt8] {
+    // The first bytes of their UTF-8; most lines have none of them.
+    guard line.contains(where: { $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 || $0 == 0xD8 }) else { return line }
+    var harmless = ""
+    for scalar in String(decoding: line, as: UTF8.self).unicodeScalars {
+      switch scalar.value {
+      case 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069:
+        let digits = String(scalar.value, radix: 16)
+        harmless += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: harmless.unicodeScalars.append(scalar)
+      }
+    }
+    return Array(harmless.utf8)
   }
 
   private func jsonLine(_ event: LogEvent, _ fields: [(key: String, value: Logger.MetadataValue)]) -> [UInt8] {

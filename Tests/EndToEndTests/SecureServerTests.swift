@@ -1,0 +1,93 @@
+import Foundation
+import NIOSSL
+import TestSupport
+import Testing
+
+/// The built program over TLS.
+@Suite(.timeLimit(.minutes(5))) struct SecureServerTests {
+  private let certificate: TestCertificate
+  private let files: TestCertificateFiles
+
+  init() throws {
+    certificate = try TestCertificate()
+    files = try TestCertificateFiles(certificate)
+  }
+
+  private var variables: [String: String] {
+    ["HTTP_PORT": "0", "TLS_CERTIFICATE_FILE": files.certificate, "TLS_PRIVATE_KEY_FILE": files.privateKey]
+  }
+
+  @Test func placesAreExportedAndImportedOverHTTP2() async throws {
+    let server = try WaymarkProcess(["serve"], environment: variables)
+    let context = try certificate.clientContext(protocols: ["h2"])
+    let client = try await HTTP2Client.open(port: try await server.port(), context: context)
+
+    let export = try await client.send("GET", "/locations/export?f=ndjson")
+    let report = try await client.send(
+      "POST", "/locations/import", headers: [("content-type", "application/x-ndjson")], body: export.body)
+
+    let count = export.text.split(separator: "\n").count
+    #expect(count > 100)
+    #expect(report.text.contains("\"unchanged\":\(count)"))
+  }
+
+  @Test func signalBringsTheRenewedCertificateAndDropsNoConnection() async throws {
+    let server = try WaymarkProcess(["serve"], environment: variables)
+    let port = try await server.port()
+    let old = try await SecureConnection.open(port: port, context: certificate.clientContext())
+    // A connection without any request is soon given up.
+    #expect(try await old.get("/health/live").status == 200)
+    let renewed = try TestCertificate()
+
+    try files.spoil(with: "nothing")
+    server.send(SIGHUP)
+    _ = try await server.logLine(with: "the certificate stays as it was")
+    let still = try await SecureConnection.open(port: port, context: certificate.clientContext())
+    #expect(try await still.get("/health/live").status == 200)
+    try files.replace(with: renewed)
+    server.send(SIGHUP)
+    _ = try await server.logLine(with: "the certificate was read again")
+    let new = try await SecureConnection.open(port: port, context: renewed.clientContext())
+
+    for connection in [old, still, new] {
+      let response = try await connection.get("/health/live")
+      #expect(response.status == 200)
+    }
+  }
+
+  @Test func oneSignalReadsTheKeysAgainToo() async throws {
+    let folder = try TemporaryFolder()
+    let keys = try folder.write("", to: "keys.txt")
+    let environment = variables.merging(["API_KEYS_FILE": keys]) { $1 }
+    let server = try WaymarkProcess(["serve"], environment: environment)
+    _ = try await server.port()
+
+    server.send(SIGHUP)
+
+    _ = try await server.logLine(with: "the file of API keys was read again")
+    _ = try await server.logLine(with: "the certificate was read again")
+  }
+
+  @Test func healthAsksOverTLS() async throws {
+    let server = try WaymarkProcess(["serve"], environment: variables)
+    let port = try await server.port()
+
+    let byVariable = try await WaymarkProcess.run(
+      ["health", "--http-port", "\(port)"], environment: ["TLS_CERTIFICATE_FILE": files.certificate])
+    let byFlag = try await WaymarkProcess.run(["health", "--http-port", "\(port)", "--tls"])
+    let inTheClear = try await WaymarkProcess.run(["health", "--http-port", "\(port)"])
+
+    #expect([byVariable.status, byFlag.status, inTheClear.status] == [0, 0, 1])
+  }
+
+  @Test func aKeyOfAnotherCertificateStopsTheStartWithOneLine() async throws {
+    let others = try TestCertificateFiles(TestCertificate())
+
+    let outcome = try await WaymarkProcess.run(
+      ["serve"], environment: variables.merging(["TLS_PRIVATE_KEY_FILE": others.privateKey]) { $1 })
+
+    #expect(outcome.status == 64)
+    #expect(outcome.log.split(separator: "\n").count == 1)
+    #expect(outcome.log.contains("TLS_PRIVATE_KEY_FILE='\(others.privateKey)': must hold the key"))
+  }
+}

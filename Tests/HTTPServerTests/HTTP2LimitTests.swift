@@ -1,0 +1,252 @@
+import HTTPServer
+import NIOCore
+import NIOHTTP2
+import TestSupport
+import Testing
+
+/// What a client of HTTP/2 can't do to a server.
+@Suite(.timeLimit(.minutes(5))) struct HTTP2LimitTests {
+  private typealias Frames = RawHTTP2Frames
+
+  /// The code of `ENHANCE_YOUR_CALM`.
+  private static let calm: [UInt8] = [0, 0, 0, 11]
+
+  /// Sends the frames after the preface, and answers the code that the server ends the connection with.
+  private func farewell(
+    after frames: [[UInt8]],
+    from responder: some HTTPResponder = ClosureResponder.path
+  ) async throws -> [UInt8]? {
+    var code: [UInt8]?
+    try await withServer(responder) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      let bytes = Frames.preface + frames.flatMap { $0 }
+      // The server may end the connection before it has read everything.
+      async let sent: Void? = try? await connection.send(bytes: bytes)
+      let received = try await PrefaceTests.frames(of: connection) { $0.type == Frames.goAway }
+      _ = await sent
+      code = received.last.flatMap { $0.type == Frames.goAway ? Array($0.payload[4..<8]) : nil }
+      let other = try await RawHTTPConnection.open(port: server.port)
+      let response = try await other.get("/other")
+      #expect(response.text == "/other")
+    }
+    return code
+  }
+
+  // MARK: Frames
+
+  @Test func floodOfResetsEndsTheConnection() async throws {
+    let frames = (0..<2000).flatMap { index -> [[UInt8]] in
+      let stream = UInt32(2 * index + 1)
+      let request = Frames.frame(type: Frames.headers, flags: 5, stream: stream, Frames.get)
+      return [request, Frames.frame(type: Frames.reset, stream: stream, [0, 0, 0, 8])]
+    }
+
+    #expect(try await farewell(after: frames) == Self.calm)
+  }
+
+  @Test func floodOfMalformedRequestsEndsTheConnection() async throws {
+    let block = Frames.get + Frames.literal(name: "connection", value: "close")
+    let frames = (0..<2000).map { index in
+      Frames.frame(type: Frames.headers, flags: 5, stream: UInt32(2 * index + 1), block)
+    }
+
+    #expect(try await farewell(after: frames) == Self.calm)
+  }
+
+  @Test func floodOfPingsEndsTheConnection() async throws {
+    let frames = (0..<2000).map { _ in Frames.frame(type: Frames.ping, [UInt8](repeating: 0, count: 8)) }
+
+    #expect(try await farewell(after: frames) == Self.calm)
+  }
+
+  @Test func floodOfSettingsEndsTheConnection() async throws {
+    let frames = (0..<2000).map { _ in Frames.frame(type: Frames.settings) }
+
+    #expect(try await farewell(after: frames) == Self.calm)
+  }
+
+  @Test func floodOfEmptyPiecesEndsTheConnection() async throws {
+    let head = Frames.frame(type: Frames.headers, flags: 4, stream: 1, Frames.get)
+    let frames = (0..<2000).map { _ in Frames.frame(type: Frames.data, stream: 1) }
+
+    #expect(try await farewell(after: [head] + frames, from: ClosureResponder.echoOrPath) == Self.calm)
+  }
+
+  @Test func headThatNeverEndsEndsTheConnection() async throws {
+    let head = Frames.frame(type: Frames.headers, flags: 1, stream: 1, Frames.get)
+    let more = Frames.literal(name: "a", value: "b")
+    let frames = (0..<2000).map { _ in Frames.frame(type: Frames.continuation, stream: 1, more) }
+
+    #expect(try await farewell(after: [head] + frames) == Self.calm)
+  }
+
+  @Test func headThatIsFarTooLargeEndsTheConnection() async throws {
+    // Each of the many bytes names the whole of the long field that the table keeps.
+    let value = [UInt8](repeating: UInt8(ascii: "a"), count: 3840)
+    let long: [UInt8] = [0x40, 1, UInt8(ascii: "x"), 0x7F, 0x81, 0x1D] + value
+    let block = Frames.get + long + [UInt8](repeating: 0xBE, count: 10_000)
+    let frame = Frames.frame(type: Frames.headers, flags: 5, stream: 1, block)
+
+    #expect(try await farewell(after: [frame]) != nil)
+  }
+
+  @Test func moreStreamsThanAllowedAreRefused() async throws {
+    let gate = Gate()
+    let responder = ClosureResponder { request in
+      if request.path == "/" { await gate.pass() }
+      return .text(String(request.path))
+    }
+    let frames = (0..<150).map { index in
+      Frames.frame(type: Frames.headers, flags: 5, stream: UInt32(2 * index + 1), Frames.get)
+    }
+    let code = try await farewell(after: frames, from: responder)
+    gate.open()
+
+    #expect(code != nil)
+  }
+
+  // MARK: Windows
+
+  @Test func wholeAnswerThatIsNotTakenIsBrokenOff() async throws {
+    let responder = ClosureResponder { _ in
+      HTTPResponse(contentType: "a/b", bytes: ByteBuffer(repeating: 1, count: 100))
+    }
+    try await withServer(responder, configure: { $0.timeouts.write = .milliseconds(50) }) { server in
+      let client = try await HTTP2Client.open(port: server.port, windowBytes: 0)
+
+      await #expect(throws: NIOHTTP2Errors.StreamClosed.self) { try await client.send("GET", "/") }
+    }
+  }
+
+  @Test func streamedAnswerThatIsNotTakenStopsItsWriterAndIsBrokenOff() async throws {
+    let written = Counter()
+    let ended = Gate()
+    let responder = ClosureResponder { _ in
+      HTTPResponse(
+        body: .stream { writer in
+          defer { ended.open() }
+          while true {
+            written.add(10_000)
+            try await writer.write(ByteBuffer(repeating: 1, count: 10_000))
+          }
+        }
+      )
+    }
+    try await withServer(responder, configure: { $0.timeouts.write = .milliseconds(200) }) { server in
+      let client = try await HTTP2Client.open(port: server.port, windowBytes: 0)
+      await #expect(throws: NIOHTTP2Errors.StreamClosed.self) { try await client.send("GET", "/") }
+      await ended.pass()
+
+      #expect(written.value <= 100_000)
+    }
+  }
+
+  @Test func furtherRequestsWaitWhileAnswersAreNotTaken() async throws {
+    let served = Counter()
+    let responder = ClosureResponder { _ in
+      served.add()
+      return HTTPResponse(contentType: "a/b", bytes: ByteBuffer(repeating: 1, count: 400_000))
+    }
+    try await withServer(responder) { server in
+      let client = try await HTTP2Client.open(port: server.port, windowBytes: 0)
+      for _ in 0..<50 { _ = try await client.start("GET", "/") }
+      while served.value < 3 { await Task.yield() }
+      // By the second answer to a ping all is worked on that was sent before the first.
+      try await client.ping()
+      try await client.ping()
+
+      #expect(served.value == 3)
+    }
+  }
+
+  @Test func requestsThatWaitedAreServedWhenThereIsRoom() async throws {
+    let responder = ClosureResponder { request in
+      HTTPResponse(contentType: "a/b", bytes: ByteBuffer(repeating: 1, count: 400_000))
+    }
+    try await withServer(responder) { server in
+      let client = try await HTTP2Client.open(port: server.port)
+      let lengths = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<40 { group.addTask { try await client.send("GET", "/").body.count } }
+        return try await group.reduce(into: [Int]()) { $0.append($1) }
+      }
+
+      #expect(lengths == [Int](repeating: 400_000, count: 40))
+    }
+  }
+
+  // MARK: Work
+
+  @Test func streamsThatAreBrokenOffDoNotMultiplyTheWork() async throws {
+    let gate = Gate()
+    let running = Counter()
+    let responder = ClosureResponder { request in
+      guard request.path == "/stubborn" else { return .text("fine") }
+      running.add()
+      await gate.pass()  // It does not notice that it is cancelled.
+      return .text("late")
+    }
+    try await withServer(responder, configure: { $0.limits.concurrentStreams = 10 }) { server in
+      let client = try await HTTP2Client.open(port: server.port)
+      for _ in 0..<10 { try await client.start("GET", "/stubborn").cancel() }
+      async let last = client.send("GET", "/")
+      let other = try await HTTP2Client.open(port: server.port)
+      let response = try await other.send("GET", "/")
+      #expect(response.text == "fine")
+      #expect(running.value <= 10)
+      gate.open()
+
+      let text = try await last.text
+      #expect(text == "fine")
+    }
+  }
+
+  // MARK: Time
+
+  @Test func connectionWithoutRequestsIsClosed() async throws {
+    try await withServer(ClosureResponder.path, configure: { $0.timeouts.idle = .milliseconds(50) }) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      try await connection.send(bytes: Frames.preface)
+      let frames = try await PrefaceTests.frames(of: connection)
+
+      #expect(frames.last?.type == Frames.goAway)
+      #expect(frames.last?.payload == [0, 0, 0, 0, 0, 0, 0, 0])
+    }
+  }
+
+  @Test func pingsDoNotKeepAConnection() async throws {
+    try await withServer(ClosureResponder.path, configure: { $0.timeouts.idle = .milliseconds(100) }) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      try await connection.send(bytes: Frames.preface)
+      let pings = Task {
+        while await connection.sendWithoutWaiting(
+          bytes: Frames.frame(type: Frames.ping, [UInt8](repeating: 0, count: 8))) > 0
+        {
+          try await Task.sleep(for: .milliseconds(20))
+        }
+      }
+      let frames = try await PrefaceTests.frames(of: connection) { $0.type == Frames.goAway }
+      pings.cancel()
+
+      #expect(frames.last?.payload == [0, 0, 0, 0, 0, 0, 0, 0])
+    }
+  }
+
+  @Test func headThatDoesNotEndIsNotWaitedForLong() async throws {
+    try await withServer(ClosureResponder.path, configure: { $0.timeouts.idle = .milliseconds(50) }) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      let half = Frames.frame(type: Frames.headers, flags: 1, stream: 1, Frames.get)
+      try await connection.send(bytes: Frames.preface + half)
+      let frames = try await PrefaceTests.frames(of: connection)
+
+      #expect(frames.last?.type == Frames.goAway)
+    }
+  }
+}
+
+extension ClosureResponder {
+  /// Reads the body, and answers with the path.
+  fileprivate static let echoOrPath = ClosureResponder { request in
+    _ = try? await request.body.collect()
+    return .text(String(request.path))
+  }
+}

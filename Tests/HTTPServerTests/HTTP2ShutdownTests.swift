@@ -1,0 +1,110 @@
+import HTTPServer
+import NIOCore
+import NIOHTTP2
+import TestSupport
+import Testing
+
+/// How a server ends its connections of HTTP/2.
+@Suite(.timeLimit(.minutes(5))) struct HTTP2ShutdownTests {
+  @Test func requestInFlightIsAnsweredAndTheClientTold() async throws {
+    let gate = Gate()
+    let arrived = Gate()
+    let responder = ClosureResponder { _ in
+      arrived.open()
+      await gate.pass()
+      return .text("done")
+    }
+    try await withServer(responder) { server in
+      let client = try await HTTP2Client.open(port: server.port)
+      async let response = client.send("GET", "/")
+      await arrived.pass()
+      async let ended: Void = server.shutdown(gracePeriod: .seconds(60))
+      while client.farewells.count < 2 { await Task.yield() }
+      gate.open()
+
+      let text = try await response.text
+      #expect(text == "done")
+      try await client.channel.closeFuture.get()
+      await ended
+      #expect(client.farewells == [.noError, .noError])
+    }
+  }
+
+  @Test func idleConnectionIsClosed() async throws {
+    try await withServer(ClosureResponder.path) { server in
+      let client = try await HTTP2Client.open(port: server.port)
+      _ = try await client.send("GET", "/")
+      await server.shutdown(gracePeriod: .seconds(60))
+
+      try await client.channel.closeFuture.get()
+      #expect(client.farewells == [.noError, .noError])
+    }
+  }
+
+  @Test func clientThatDoesNotListenDoesNotHoldTheDrainUp() async throws {
+    try await withServer(ClosureResponder.path) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      try await connection.send(bytes: RawHTTP2Frames.preface)
+      _ = try await connection.some()
+      await server.shutdown(gracePeriod: .seconds(600))
+
+      let frames = RawHTTP2Frames.parse(try await connection.rest())
+      #expect(frames.filter { $0.type == RawHTTP2Frames.goAway }.count == 2)
+    }
+  }
+
+  @Test func drainUnderLoadLosesNoRequestThatWasTaken() async throws {
+    let responder = ClosureResponder { request in
+      await Task.yield()
+      return .text(String(request.path))
+    }
+    try await withServer(responder, configure: { $0.threads = 2 }) { server in
+      let answered = Counter()
+      let enough = Gate()
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for connection in 0..<4 {
+          let client = try await HTTP2Client.open(port: server.port)
+          for stream in 0..<8 {
+            group.addTask {
+              var index = 0
+              while true {
+                let path = "/\(connection)/\(stream)/\(index)"
+                // What was not sent before the farewell the client refuses itself.
+                guard client.farewells.isEmpty else { return }
+                guard let response = try? await client.send("GET", path) else {
+                  #expect(!client.farewells.isEmpty)
+                  return
+                }
+                #expect(response.text == path)
+                if answered.add() == 500 { enough.open() }
+                index += 1
+              }
+            }
+          }
+        }
+        await enough.pass()
+        await server.shutdown(gracePeriod: .seconds(60))
+        try await group.waitForAll()
+      }
+
+      #expect(answered.value >= 500)
+    }
+  }
+
+  @Test func whatOutlivesTheGraceIsCut() async throws {
+    let arrived = Gate()
+    let responder = ClosureResponder { _ in
+      arrived.open()
+      try? await Task.sleep(for: .seconds(600))
+      return .text("never")
+    }
+    try await withServer(responder) { server in
+      let client = try await HTTP2Client.open(port: server.port)
+      let stream = try await client.start("GET", "/")
+      await arrived.pass()
+      await server.shutdown(gracePeriod: .milliseconds(50))
+
+      await #expect(throws: (any Error).self) { try await stream.answer() }
+    }
+  }
+}
