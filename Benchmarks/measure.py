@@ -1,0 +1,455 @@
+#!/usr/bin/env python3
+"""What scripts/bench runs: Waymark and what it is held against, in turn, on the same machine, with the same queries.
+
+Each comparison is made several times, its sides in alternation, and medians are reported. Everything listens on the
+loopback address and shares the machine with the load generator.
+"""
+
+import argparse
+import glob
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import socket
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).parent.parent
+AS_POSTGRES = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def get(url):
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        return answer.read()
+
+
+class Server:
+    """A process that answers on a port."""
+
+    def __init__(self, command, port, url=None, environment=None, cwd=None, patience=120):
+        self.port = port
+        start = time.monotonic()
+        self.process = subprocess.Popen(
+            command, env=os.environ | (environment or {}), cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while time.monotonic() < start + patience:
+            if self.process.poll() is not None:
+                sys.exit(f"{command[0]} ended with {self.process.returncode}")
+            try:
+                if url:
+                    get(f"http://127.0.0.1:{port}{url}")
+                else:
+                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.02)
+        else:
+            sys.exit(f"{command[0]} did not answer")
+        self.seconds_to_ready = time.monotonic() - start
+
+    def resident_mib(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class Bench:
+    def __init__(self, options, work):
+        self.options = options
+        self.work = work
+        self.waymark_program = options.waymark
+        self.load_program = options.load
+        self.rows = []
+        self.facts = []
+
+    # --- Data
+
+    def places(self, count):
+        path = self.work / f"places.{count}.csv"
+        if not path.exists():
+            say(f"Making {count:,} places")
+            with open(path, "wb") as file:
+                subprocess.run([self.options.generator, "places", str(count)], check=True, stdout=file)
+        return path
+
+    def query_points(self):
+        text = subprocess.run(
+            [self.options.generator, "points", "10000"], check=True, capture_output=True, text=True
+        ).stdout
+        points = [tuple(line.split()) for line in text.splitlines()]
+        random.Random(1).shuffle(points)
+        return points
+
+    def targets(self, name, lines):
+        path = self.work / f"targets.{name}"
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    # --- Measuring
+
+    def load(self, server, targets, connections=64, rate=None, protocol="http"):
+        """Requests a second, and median and 99th percentile of the latency in microseconds."""
+        command = [self.load_program, "-p", str(server.port), "-t", str(targets), "-c", str(connections)]
+        command += ["-s", str(self.options.seconds), "-P", protocol] + (["-r", str(rate)] if rate else [])
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+        if int(output[4]):
+            say(f"  {output[4]} answers were errors")
+        return float(output[0]), float(output[1]), float(output[2])
+
+    def pgbench(self, scripts):
+        command = [f"{self.pg}/pgbench", "-n", "-M", "prepared", "-c", "8", "-j", "2", "-T", str(max(1, round(self.options.seconds)))]
+        for script in scripts:
+            command += ["-f", str(script)]
+        output = subprocess.run(command + [self.database_url], check=True, capture_output=True, text=True).stdout
+        return float(re.search(r"tps = ([\d.]+)", output)[1]), None, None
+
+    def compare(self, what, ours, reference_name, reference, goal, figure=0):
+        """Measures both sides in alternation; the ratio is of medians. `goal` is the least ratio, or the most where
+        figures are latencies."""
+        sides = ([], [])
+        for _ in range(self.options.rounds):
+            for side, run in zip(sides, (reference, ours)):
+                side.append(run())
+        medians = [tuple(statistics.median(run[i] or 0 for run in side) for i in range(3)) for side in sides]
+        ratio = medians[1][figure] / medians[0][figure]
+        ratios = [our[figure] / their[figure] for their, our in zip(*sides)]
+        self.rows.append((what, medians[1], reference_name, medians[0], ratio, min(ratios), max(ratios), goal))
+        say(f"  {what}: {medians[1][figure]:,.0f} to {medians[0][figure]:,.0f}, {ratio:.2f} ({goal})")
+        return medians
+
+    # --- The servers
+
+    def waymark(self, **environment):
+        port = free_port()
+        environment |= {"HTTP_PORT": str(port), "ANALYTICS": "off", "LOG_LEVEL": "critical"}
+        return Server([self.waymark_program, "serve"], port, "/health/ready", environment)
+
+    def memory(self, count):
+        return self.waymark(POINT_STORE="memory", DATA_FILE=str(self.places(count)))
+
+    def nginx(self, length):
+        port, folder = free_port(), self.work / "nginx"
+        folder.mkdir(exist_ok=True)
+        (folder / "body.json").write_bytes(b"x" * length)
+        paths = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        (folder / "nginx.conf").write_text(f"""
+            worker_processes {os.cpu_count()}; daemon off; pid {folder}/pid; error_log stderr crit;
+            events {{ worker_connections 4096; }}
+            http {{
+              access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000; open_file_cache max=10;
+              default_type application/json; {paths}
+              server {{ listen 127.0.0.1:{port}; root {folder}; location / {{ try_files /body.json =404; }} }}
+            }}""")
+        return Server(["nginx", "-c", f"{folder}/nginx.conf"], port, "/")
+
+    def redis(self, csv):
+        port = free_port()
+        server = Server(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], port)
+        say("Filling Redis")
+        loader = subprocess.Popen(["redis-cli", "-p", str(port), "--pipe"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        with open(csv) as file:
+            next(file)
+            for line in file:
+                fields = line.split(",")
+                # Redis knows no latitudes beyond 85 degrees.
+                if abs(float(fields[2])) < 85:
+                    words = ["GEOADD", "places", fields[3], fields[2], fields[5]]
+                    loader.stdin.write(f"*5\r\n{''.join(f'${len(w)}{chr(13)}{chr(10)}{w}{chr(13)}{chr(10)}' for w in words)}".encode())
+        loader.stdin.close()
+        loader.wait()
+        return server
+
+    def start_postgres(self):
+        self.pg = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
+        self.database = self.work / "database"
+        self.database.mkdir()
+        if AS_POSTGRES:
+            shutil.chown(self.database, "postgres")
+        port = free_port()
+        self.database_url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        quiet = {"check": True, "stdout": subprocess.DEVNULL, "cwd": "/tmp"}
+        subprocess.run(AS_POSTGRES + [f"{self.pg}/initdb", "-D", self.database, "-U", "postgres", "-A", "trust"], **quiet)
+        settings = f"-p {port} -h 127.0.0.1 -k {self.database} -c shared_buffers=2GB -c max_connections=50"
+        subprocess.run(
+            AS_POSTGRES + [f"{self.pg}/pg_ctl", "-D", self.database, "-w", "-l", self.database / "log", "-o", settings, "start"],
+            **quiet,
+        )
+
+    def stop_postgres(self):
+        subprocess.run(AS_POSTGRES + [f"{self.pg}/pg_ctl", "-D", self.database, "-m", "immediate", "stop"], stdout=subprocess.DEVNULL)
+
+    def sql(self, text):
+        command = ["psql", "-qtAX", "-v", "ON_ERROR_STOP=1", self.database_url, "-c", text]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    # --- The comparisons
+
+    def run(self):
+        self.points = self.query_points()
+        near = [f"lat={lat}&long={long}" for lat, long in self.points]
+        self.nearest = self.targets("nearest", [f"GET /locations?{point}" for point in near])
+        self.rare = self.targets("rare", [f"GET /locations?{point}&category=rare" for point in near])
+        self.radius = self.targets("radius", [f"GET /locations?{point}&radius=500" for point in near])
+        self.five = self.targets("five", [f"GET /locations?{point}&radius=5000" for point in near])
+        self.box = self.targets("box", [f"GET /locations?bbox={self.box_around(*point)}" for point in self.points])
+        for part in self.options.only:
+            getattr(self, f"measure_{part}")()
+        self.report()
+
+    @staticmethod
+    def box_around(lat, long, degrees=0.02):
+        south, north = max(-90, float(lat) - degrees), min(90, float(lat) + degrees)
+        west, east = max(-180, float(long) - degrees), min(180, float(long) + degrees)
+        return f"{west:.5f},{south:.5f},{east:.5f},{north:.5f}"
+
+    def ids(self, server):
+        ids = []
+        for lat, long in self.points[:200]:
+            ids += re.findall(rb'"id":"([^"]+)"', get(f"http://127.0.0.1:{server.port}/locations?lat={lat}&long={long}&fields=id"))
+        random.Random(2).shuffle(ids)
+        return [id.decode() for id in ids[:1000]]
+
+    def answer_length(self, server):
+        lengths = sorted(
+            len(get(f"http://127.0.0.1:{server.port}/locations?lat={lat}&long={long}")) for lat, long in self.points[::99]
+        )
+        return lengths[len(lengths) // 2]
+
+    def measure_memory(self):
+        millions = self.options.places
+        server = self.memory(millions)
+        time.sleep(3)
+        self.facts.append(("memory, load of that many places", f"{server.seconds_to_ready:.1f} s", "at most 5 s for 1 M"))
+        self.facts.append(("memory, resident size", f"{server.resident_mib():.0f} MiB", "at most 350 MiB for 1 M"))
+        nginx = self.nginx(self.answer_length(server))
+        self.load(server, self.nearest)
+        ours, theirs = (lambda: self.load(server, self.nearest)), (lambda: self.load(nginx, self.nearest))
+        medians = self.compare("memory, nearest 20", ours, "nginx, a file of that size", theirs, "≥ 0.5")
+        rate = medians[1][0] / 2
+        self.compare(
+            "memory, p99 of nearest 20 at half its rate, µs",
+            lambda: self.load(server, self.nearest, rate=rate),
+            "nginx at that rate",
+            lambda: self.load(nginx, self.nearest, rate=rate),
+            "≤ 3",
+            figure=2,
+        )
+        self.compare("memory, nearest 20 of a rare category", lambda: self.load(server, self.rare), "nearest 20", ours, "≥ 0.3")
+        self.compare("memory, radius 500 m", lambda: self.load(server, self.radius), "nearest 20", ours, "")
+        self.compare("memory, box of 4 km", lambda: self.load(server, self.box), "nearest 20", ours, "")
+        by_id = self.targets("id", [f"GET /locations/{id}" for id in self.ids(server)])
+        self.compare("memory, by id", lambda: self.load(server, by_id), "nearest 20", ours, "")
+        for connections in (1, 16, 512):
+            self.compare(
+                f"memory, nearest 20, {connections} connections",
+                lambda: self.load(server, self.nearest, connections=connections),
+                "64 connections",
+                ours,
+                "",
+            )
+        nginx.stop()
+        redis = self.redis(self.places(millions))
+        for kilometres, targets in ((5, self.five),):
+            commands = [
+                f"GEOSEARCH places FROMLONLAT {long} {lat} BYRADIUS {kilometres} km ASC COUNT 20" for lat, long in self.points
+                if abs(float(lat)) < 85
+            ]
+            queries = self.targets(f"redis.{kilometres}", commands)
+            self.compare(
+                f"memory, radius {kilometres} km, 20 nearest",
+                lambda: self.load(server, targets),
+                "Redis GEOSEARCH, the same",
+                lambda: self.load(redis, queries, protocol="redis"),
+                "≥ 1.3",
+            )
+        redis.stop()
+        place = '{"name":"Written","lat":%s,"long":%s,"category":"written","tags":{"a":"b"}}'
+        mixed = [
+            f"POST /locations {place % self.points[i]}" if i % 20 == 0 else f"GET /locations?{lat_long}"
+            for i, lat_long in enumerate(f"lat={lat}&long={long}" for lat, long in self.points)
+        ]
+        mixed_targets = self.targets("mixed", mixed)
+        self.compare(
+            "memory, 95 % nearest 20 and 5 % creations", lambda: self.load(server, mixed_targets), "nearest 20", ours, ""
+        )
+        server.stop()
+
+    def measure_sizes(self):
+        small, servers = self.memory(10_000), []
+        for count, goal in ((100_000, ""), (1_000_000, ""), (5_000_000, "≥ 0.6")):
+            server = self.memory(count)
+            self.compare(
+                f"memory, nearest 20, {count:,} places",
+                lambda: self.load(server, self.nearest),
+                "10,000 places",
+                lambda: self.load(small, self.nearest),
+                goal,
+            )
+            server.stop()
+        small.stop()
+
+    def measure_postgres(self):
+        say("Filling PostgreSQL")
+        self.start_postgres()
+        try:
+            environment = {"DATABASE_URL": self.database_url, "MIGRATIONS_PATH": str(ROOT / "Migrations")}
+            for command in (["migrate"], ["import", str(self.places(self.options.places))]):
+                subprocess.run(
+                    [self.waymark_program, *command], check=True, env=os.environ | environment,
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                )
+            # For those that Waymark is held against; its own statements read other columns.
+            self.sql("""
+                ALTER TABLE points ADD COLUMN geog geography(Point, 4326) GENERATED ALWAYS AS
+                    (ST_SetSRID(ST_MakePoint(long, lat), 4326)::geography) STORED;
+                CREATE INDEX points_geog ON points USING gist (geog);
+            """)
+            self.sql("VACUUM ANALYZE points")
+            server = self.waymark(**environment)
+            self.load(server, self.nearest)
+            self.compare_with_pgbench(server)
+            if self.options.tipg:
+                self.compare_with_tipg(server)
+            server.stop()
+        finally:
+            self.stop_postgres()
+
+    def scripts(self, name, statements):
+        paths = []
+        for number, statement in enumerate(statements):
+            paths.append(self.work / f"{name}.{number}.sql")
+            paths[-1].write_text(statement + ";\n")
+        return paths
+
+    def compare_with_pgbench(self, server):
+        sample = self.points[:100]
+        geography = [
+            f"""SELECT id, lat, long, name, category, tags, ST_Distance(geog, {point}) FROM points
+            ORDER BY geog <-> {point} LIMIT 20"""
+            for point in (f"ST_SetSRID(ST_MakePoint({long}, {lat}), 4326)::geography" for lat, long in sample)
+        ]
+        geography_scripts = self.scripts("geography", geography)
+        template = (ROOT / "Benchmarks/nearest.pgbench.sql").read_text().rstrip().rstrip(";")
+        own_scripts = self.scripts("own", [template.replace("@POINT@", self.earth_centred(*point)) for point in sample])
+        ids = self.ids(server)
+        id_scripts = self.scripts(
+            "id",
+            [
+                "SELECT id, lat, long, name, category, tags, version, created_at, updated_at, source, source_id "
+                f"FROM points WHERE id = '{id}'"
+                for id in ids[:100]
+            ],
+        )
+        by_id = self.targets("pg.id", [f"GET /locations/{id}" for id in ids])
+        ours = lambda: self.load(server, self.nearest)
+        self.compare(
+            "PostgreSQL, nearest 20", ours, "pgbench, geography <-> and ST_Distance", lambda: self.pgbench(geography_scripts), "≥ 0.9"
+        )
+        self.compare("PostgreSQL, nearest 20", ours, "pgbench, Waymark's statement", lambda: self.pgbench(own_scripts), "≥ 0.6")
+        self.compare(
+            "PostgreSQL, nearest 20 of a rare category", lambda: self.load(server, self.rare), "nearest 20", ours, "≥ 0.3"
+        )
+        self.compare("PostgreSQL, by id", lambda: self.load(server, by_id), "pgbench, the same", lambda: self.pgbench(id_scripts), "≥ 0.6")
+        self.compare(
+            "PostgreSQL, nearest 20, 512 connections",
+            lambda: self.load(server, self.nearest, connections=512),
+            "16 connections",
+            lambda: self.load(server, self.nearest, connections=16),
+            "≥ 0.9",
+        )
+
+    def earth_centred(self, lat, long):
+        return self.sql(
+            f"SELECT encode(ST_AsEWKB(ST_Transform(ST_SetSRID(ST_MakePoint({long}, {lat}, 0), 4979), 4978)), 'hex')"
+        )
+
+    def compare_with_tipg(self, server):
+        port = free_port()
+        tipg = Server(
+            [str(self.options.tipg / "bin/uvicorn"), "tipg.main:app", "--port", str(port), "--log-level", "critical",
+             "--workers", str(os.cpu_count())],
+            port,
+            "/healthz",
+            {"DATABASE_URL": self.database_url, "TIPG_DB_SCHEMAS": '["public"]'},
+        )
+        boxes = [self.box_around(*point) for point in self.points]
+        queries = self.targets(
+            "tipg", [f"GET /collections/public.points/items?bbox={box}&limit=20&f=geojson&geom-column=geog" for box in boxes]
+        )
+        self.compare(
+            "PostgreSQL, box of 4 km",
+            lambda: self.load(server, self.box),
+            "tipg, the same",
+            lambda: self.load(tipg, queries),
+            "≥ 20",
+        )
+        tipg.stop()
+
+    # --- The report
+
+    def report(self):
+        cores = os.cpu_count()
+        print(
+            f"{self.options.places:,} places, {cores} cores, {self.options.rounds} rounds of {self.options.seconds:g} s; "
+            "64 connections where nothing else is said. Rates are requests a second, latencies microseconds.\n"
+        )
+        print("| what | rate | p50 | p99 | reference | its rate | its p99 | ratio | from round to round | asked |")
+        print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |")
+        for what, ours, name, theirs, ratio, least, most, goal in self.rows:
+            latency = f"{theirs[2]:,.0f}" if theirs[2] else ""
+            print(
+                f"| {what} | {ours[0]:,.0f} | {ours[1]:,.0f} | {ours[2]:,.0f} | {name} | {theirs[0]:,.0f} | {latency} "
+                f"| {ratio:.2f} | {least:.2f}–{most:.2f} | {goal} |"
+            )
+        if self.facts:
+            print("\n| what | | asked |\n| --- | ---: | ---: |")
+            for fact in self.facts:
+                print("| " + " | ".join(fact) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parts = ["memory", "sizes", "postgres"]
+    parser.add_argument("--waymark", required=True, help="the program")
+    parser.add_argument("--generator", required=True, help="waymark-bench")
+    parser.add_argument("--load", required=True, help="the load generator")
+    parser.add_argument("--tipg", type=pathlib.Path, help="a virtual environment with tipg in it")
+    parser.add_argument("--places", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("only", nargs="*", default=parts, choices=[*parts, []], help="what to measure; all by default")
+    options = parser.parse_args()
+    options.only = options.only or parts
+    with tempfile.TemporaryDirectory(prefix="waymark-bench.") as work:
+        work = pathlib.Path(work)
+        work.chmod(0o755)
+        Bench(options, work).run()
+
+
+if __name__ == "__main__":
+    main()
