@@ -11,6 +11,7 @@ COPY Package.swift ./
 RUN swift package resolve
 COPY Sources Sources
 COPY Tests Tests
+COPY Benchmarks Benchmarks
 RUN swift build -c release --product waymark --static-swift-stdlib \
     && install -D -s "$(swift build -c release --static-swift-stdlib --show-bin-path)/waymark" /out/waymark
 
