@@ -30,7 +30,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   let date = DateField.current
 
   var state = ConnectionState()
-  var deadline = Deadline()
+  let deadline = Deadline()
   private(set) var context: ChannelHandlerContext?
   var ids = RequestIDGenerator()
   /// Asking for it is a system call each time.

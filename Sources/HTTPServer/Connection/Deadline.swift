@@ -3,8 +3,9 @@ import NIOCore
 /// Until when a connection or a stream may stay as it is.
 ///
 /// One task of the event loop at most is scheduled for it. A deadline that moves to later, as it does with each request
-/// of a busy connection, costs nothing: the task finds out when it runs.
-struct Deadline {
+/// of a busy connection, costs nothing: the task finds out when it runs. It is a class so that looking at it by way of
+/// ``DeadlineKeeper`` copies nothing.
+final class Deadline {
   /// What is waited for.
   enum Kind {
     /// Something that only the responder can bring.
@@ -29,7 +30,7 @@ struct Deadline {
   fileprivate var scheduled: (task: Scheduled<Void>, time: NIODeadline)?
 
   /// Lets go of what is scheduled.
-  mutating func cancel() {
+  func cancel() {
     scheduled?.task.cancel()
     scheduled = nil
     kind = .nothing
@@ -40,7 +41,7 @@ struct Deadline {
 protocol DeadlineKeeper: AnyObject {
   var server: ServerContext { get }
   var eventLoop: any EventLoop { get }
-  var deadline: Deadline { get set }
+  var deadline: Deadline { get }
 
   /// Whether nothing is waited for any more.
   var isOver: Bool { get }
@@ -57,6 +58,7 @@ extension DeadlineKeeper {
   ///
   /// - Parameter start: since when it is waited for; by default from now on.
   func watch(_ kind: Deadline.Kind, since start: NIODeadline? = nil) {
+    let deadline = deadline
     deadline.kind = kind
     guard let period = period(of: kind), !isOver else {
       deadline.time = .distantFuture

@@ -18,7 +18,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
 
   let server: ServerContext
   let eventLoop: any EventLoop
-  var deadline = Deadline()
+  let deadline = Deadline()
   private(set) var isOver = false
 
   private let start = NIODeadline.now()

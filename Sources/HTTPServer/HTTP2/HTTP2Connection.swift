@@ -25,7 +25,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
   let executor: EventLoopExecutor
   let remoteAddress: SocketAddress?
   let date = DateField.current
-  var deadline = Deadline()
+  let deadline = Deadline()
   var ids = RequestIDGenerator()
 
   private let channel: any Channel

@@ -21,7 +21,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, AnswerSink, DeadlineKeeper
   var executor: EventLoopExecutor { connection.executor }
 
   var state = StreamState()
-  var deadline = Deadline()
+  let deadline = Deadline()
   var context: ChannelHandlerContext?
   private var wantsRead = false
   private var isBodyPaused = false
