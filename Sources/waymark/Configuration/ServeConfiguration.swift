@@ -41,6 +41,9 @@ struct ServeConfiguration {
   /// Who may do what.
   let access: AccessConfiguration
 
+  /// How often a client may ask.
+  let rateLimit: RateLimitConfiguration
+
   /// Whether a change is refused that does not say what it was made to.
   let requiresIfMatch: Bool
 
@@ -60,6 +63,7 @@ struct ServeConfiguration {
     tls = try TLSFiles(settings)
     cors = CORSPolicy(settings)
     access = try AccessConfiguration(settings)
+    rateLimit = try RateLimitConfiguration(settings)
     requiresIfMatch = try settings.flag("REQUIRE_IF_MATCH")
     drainTimeout = try settings.milliseconds("DRAIN_TIMEOUT_MS", default: 8000)
     let analytics = try settings.choice("ANALYTICS", default: AnalyticsKind.log)
