@@ -109,6 +109,7 @@ extension PostgresConfiguration {
       let milliseconds = database.statementTimeout / .milliseconds(1)
       try self.init(
         url: database.conninfo, poolSize: database.poolSize, statementTimeoutMilliseconds: Int(milliseconds))
+      waitTimeoutMilliseconds = Int(database.waitTime / .milliseconds(1))
     } catch {
       throw ConfigurationError(variable: "DATABASE_URL", value: nil, expectation: "\(error)")
     }

@@ -28,6 +28,9 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "How long a statement may take, in milliseconds. (default: 5000)")
   var databaseStatementTimeoutMs: String?
 
+  @Option(help: "How long a request may wait for a connection, in milliseconds; then 503. (default: 2000)")
+  var requestDeadlineMs: String?
+
   @Option(help: "Files loaded into memory at start, commas between. (default: the bundled sample)")
   var dataFile: String?
 
@@ -119,7 +122,8 @@ struct ServeOptions: ParsableArguments {
       "HTTP_HOST": httpHost, "HTTP_PORT": httpPort, "TLS_CERTIFICATE_FILE": tlsCertificateFile,
       "TLS_PRIVATE_KEY_FILE": tlsPrivateKeyFile, "POINT_STORE": pointStore, "DATABASE_URL": databaseUrl,
       "DATABASE_POOL_SIZE": databasePoolSize, "DATABASE_STATEMENT_TIMEOUT_MS": databaseStatementTimeoutMs,
-      "DATA_FILE": dataFile, "MEMORY_STORE_PATH": memoryStorePath, "MIGRATIONS_PATH": migrationsPath,
+      "REQUEST_DEADLINE_MS": requestDeadlineMs, "DATA_FILE": dataFile, "MEMORY_STORE_PATH": memoryStorePath,
+      "MIGRATIONS_PATH": migrationsPath,
       "ANALYTICS": analytics, "API_KEYS_FILE": apiKeysFile, "READ_REQUIRES_KEY": readRequiresKey,
       "JWT_JWKS_FILE": jwtJwksFile, "JWT_ISSUER": jwtIssuer, "JWT_AUDIENCE": jwtAudience,
       "RATE_LIMIT_RPS": rateLimitRps, "RATE_LIMIT_BURST": rateLimitBurst, "TRUSTED_PROXIES": trustedProxies,
