@@ -4,7 +4,8 @@ public import NIOHTTP1
 /// Holds each client to the rate limit before anything else is done for it.
 ///
 /// A client is who it proves to be by its key or token, and else its address; whoever tries what proves nothing is
-/// counted by address, so that nobody guesses faster than the limit. Probes of health and metrics are not counted.
+/// counted by address, so that nobody guesses faster than the limit. A token that was not seen before is not even
+/// verified where its address is over the limit: verifying is what a flood of tokens would cost. Probes of health and metrics are not counted.
 public struct RateGate: RequestGate {
   private enum Client: Hashable {
     case principal(Principal)
