@@ -8,7 +8,8 @@ import Testing
 
 /// PostgreSQL goes about each kind of question in the intended way, on a table with enough rows to matter.
 @Suite struct PlanTests {
-  /// 20,000 places, of which 10 have a category of their own; made once.
+  /// A million places, of which 10 have a category of their own; made once. Most are strewn over the map by PostgreSQL,
+  /// where the planner counts them just as well.
   private static let prepared = Task {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
@@ -20,14 +21,21 @@ import Testing
         place: try Place(name: "Rare", category: "rare", coordinate: row.place.coordinate)
       )
     }
+    try await database.run("ALTER TABLE points SET UNLOGGED")
     try await store.importRows(try places.rows(count: 20_000) + rare)
+    try await database.run(
+      """
+      INSERT INTO points (id, lat, long, name, category)
+      SELECT gen_random_uuid(), 140 * sqrt(random()) - 70, 360 * random() - 180, 'Strewn', 'category ' || number % 40
+      FROM generate_series(1, 980000) AS number
+      """)
     // So that the index need not be checked against the table.
-    try await database.run("VACUUM points")
+    try await database.run("VACUUM ANALYZE points")
     return store
   }
 
-  private func plan(_ query: (Statement, Parameters)) async throws -> String {
-    let store = try await Self.prepared.value
+  private func plan(_ query: (Statement, Parameters), in store: PostgresStore? = nil) async throws -> String {
+    let store = if let store { store } else { try await Self.prepared.value }
     let explain = Statement("explain", planning: .eachTime, "EXPLAIN " + query.0.sql)
     return try await store.read(explain, query.1).rows.map { try $0.text(0) }.joined(separator: "\n")
   }
@@ -155,6 +163,28 @@ import Testing
 
     #expect(small.contains("points_position"))
     #expect(large.contains("points_pkey"))
+  }
+
+  @Test func smallBoxesOfSeveralCallersAreLookedUp() async throws {
+    let box = try BoundingBox(west: 16.35, south: 48.15, east: 16.45, north: 48.2)
+    let read = PostgresStore.sharedListing(.summary, PointFilter(PointQuery(box: box), center: nil), count: 24)
+
+    let plan = try await plan((read.statement, SharedRead.parameters(of: [read, read, read])))
+
+    #expect(plan.contains("points_position"))
+    #expect(!plan.contains("Seq Scan"))
+  }
+
+  /// What the other tests see is a matter of how many places there are: where there are none, no index is worth it.
+  @Test func anEmptyTableIsReadWhole() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    try await database.run("VACUUM ANALYZE points")
+
+    let plan = try await plan(listing(PointQuery(categories: ["rare"])), in: store)
+
+    #expect(plan.contains("Seq Scan"))
+    #expect(!plan.contains("points_category"))
   }
 
   @Test func placesAreLookedUpByTheirIDsInTheKey() async throws {

@@ -42,7 +42,8 @@ struct PoolSimulation {
       requestsMade += 1
       let id = PoolStateMachine.RequestID(number: requestsMade)
       open.insert(id)
-      let group = [nil, "a", "b"].randomElement(using: &generator) ?? nil
+      let groups: [PoolStateMachine.Group?] = [nil, .init(name: "a"), .init(name: "b", connections: 1, together: 2)]
+      let group = groups.randomElement(using: &generator) ?? nil
       let isUrgent = Int.random(in: 0..<4, using: &generator) == 0
       perform(
         pool.arrived(id, mayBeRepeated: .random(using: &generator), group: group, isUrgent: isUrgent, at: now))

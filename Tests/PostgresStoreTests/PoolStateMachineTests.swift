@@ -276,13 +276,11 @@ import Testing
 
   /// A pool whose two connections are busy and in whose line these requests wait.
   private func waitingPool(_ groups: [String?], together: Int = 16) -> Pool {
-    var pool = pool { limits in
-      limits.waiters = 100
-      limits.together = together
-    }
+    var pool = pool { limits in limits.waiters = 100 }
     for number in 1...2 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
     for number in 1...2 { _ = pool.connected(connection(number), at: start) }
     for (index, group) in groups.enumerated() {
+      let group = group.map { Pool.Group(name: $0, together: together) }
       _ = pool.arrived(request(index + 3), mayBeRepeated: true, group: group, at: start)
     }
     return pool
@@ -295,13 +293,53 @@ import Testing
     }
     for number in 1...4 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
     for number in 1...4 { _ = pool.connected(connection(number), at: start) }
-    for number in 5...9 { _ = pool.arrived(request(number), mayBeRepeated: true, group: "a", at: start) }
+    for number in 5...9 {
+      _ = pool.arrived(request(number), mayBeRepeated: true, group: Pool.Group(name: "a"), at: start)
+    }
 
     let first = pool.finished(connection(1), at: start)
     let second = pool.finished(connection(2), at: start)
 
     #expect(first == [.run([request(5), request(6), request(7)], connection(1))])
     #expect(second == [.run([request(8)], connection(2))])
+  }
+
+  @Test func aGroupThatIsBestAskedOnFewConnectionsLeavesTheOthersAlone() {
+    var pool = pool { limits in limits.connections = 3 }
+    let group = Pool.Group(name: "a", connections: 1)
+    for number in 1...3 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 1...3 { _ = pool.connected(connection(number), at: start) }
+    for number in 1...3 { _ = pool.finished(connection(number), at: start) }
+
+    let first = pool.arrived(request(4), mayBeRepeated: true, group: group, at: start)
+    let second = pool.arrived(request(5), mayBeRepeated: true, group: group, at: start)
+    let third = pool.arrived(request(6), mayBeRepeated: true, group: group, at: start)
+    let other = pool.arrived(request(7), mayBeRepeated: true, at: start)
+    let next = pool.finished(connection(3), at: start)
+
+    #expect(first == [.run([request(4)], connection(3))])
+    #expect(second.isEmpty)
+    #expect(third.isEmpty)
+    #expect(other == [.run([request(7)], connection(2))])
+    #expect(next == [.run([request(5), request(6)], connection(3))])
+  }
+
+  @Test func whoWaitsBehindAGroupThatMayNotRunIsServedWithIt() {
+    var pool = pool { limits in limits.connections = 2 }
+    let group = Pool.Group(name: "a", connections: 1)
+    for number in 1...2 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 1...2 { _ = pool.connected(connection(number), at: start) }
+    _ = pool.arrived(request(3), mayBeRepeated: true, group: group, at: start)
+    _ = pool.arrived(request(4), mayBeRepeated: true, group: Pool.Group(name: "b"), at: start)
+    _ = pool.arrived(request(5), mayBeRepeated: true, group: group, at: start)
+
+    let first = pool.finished(connection(1), at: start)
+    let second = pool.finished(connection(2), at: start)
+    let lost = pool.lost(connection(1), reason: "gone", at: start)
+
+    #expect(first == [.run([request(3)], connection(1))])
+    #expect(second == [.run([request(4)], connection(2))])
+    #expect(lost == [.close(connection(1)), .connect(connection(3))])
   }
 
   @Test func onlyThoseAreSentTogetherWhoStandTogether() {

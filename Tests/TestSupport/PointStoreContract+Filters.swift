@@ -47,6 +47,24 @@ extension PointStoreContract {
 
       #expect(names == ["pole 5"])
     },
+    PointStoreContract("small box gives its first places by id, however many it holds") { makeStore in
+      let crowd = try (1...1_001).map { number in
+        try ImportRow.sample(
+          "\(number)", 8 + Double(number % 37) / 10_000, 7 + Double(number % 41) / 10_000,
+          id: .sample(UInt64(number)), number: number)
+      }
+      let store = try await makeStore(crowd)
+      let whole = try BoundingBox(west: 7, south: 8, east: 7.0041, north: 8.0037)
+      let part = try BoundingBox(west: 7, south: 8, east: 7.001, north: 8.0037)
+      let inPart = crowd.filter { $0.place.coordinate.longitude <= 7.001 }.map(\.place.name)
+
+      for limit in [1, 20, 1_000] {
+        #expect(try await store.names(PointQuery(box: whole, limit: limit)) == (1...limit).map(String.init))
+        #expect(try await store.names(PointQuery(box: part, limit: limit)) == Array(inPart.prefix(limit)))
+      }
+      #expect(try await store.summaries(matching: PointQuery(box: whole, limit: 1_000)).next?.id == .sample(1_000))
+      #expect(try await store.summaries(matching: PointQuery(box: part, limit: 1_000)).next == nil)
+    },
     PointStoreContract("box may be a point") { makeStore in
       let store = try await makeStore([.sample("there", 8, 7), .sample("elsewhere", 8, 7.000_000_1)])
 

@@ -23,10 +23,10 @@ actor ConnectionPool {
     case shared(SharedRead)
 
     /// What it has in common with those that it can be asked together with.
-    var group: String? {
+    var group: PoolStateMachine.Group? {
       switch self {
       case .statement: nil
-      case .shared(let read): read.statement.name
+      case .shared(let read): read.group
       }
     }
   }

@@ -6,9 +6,9 @@ import Points
 /// Connections are made when they are needed, up to a limit, and kept. Who asks while all are busy waits, first come,
 /// first served, in a queue of limited length for a limited time; those of one group that stand together are then sent
 /// together, as many as leave the other connections their share. Who would wait longer than that time, by how fast the
-/// queue moved of late, is turned away at once, so that whoever is let in is served in time, however many ask. When the server can't be reached, all who wait and
-/// all who come are told so at once, while one connection at a time is tried at growing intervals; the first that
-/// succeeds ends that.
+/// queue moved of late, is turned away at once, so that whoever is let in is served in time, however many ask. When the
+/// server can't be reached, all who wait and all who come are told so at once, while one connection at a time is tried
+/// at growing intervals; the first that succeeds ends that.
 struct PoolStateMachine {
   typealias Instant = ContinuousClock.Instant
 
@@ -22,6 +22,17 @@ struct PoolStateMachine {
     let number: Int
   }
 
+  /// What requests have in common that may be sent together.
+  struct Group: Hashable, Sendable {
+    /// What it is known by.
+    let name: String
+    /// Connections that are busy with it at most. What costs the database less than being asked is best asked on few, so
+    /// that those who come meanwhile are asked for together.
+    var connections = Int.max
+    /// Requests that may be sent together.
+    var together = 16
+  }
+
   /// What the pool may use.
   struct Limits: Hashable, Sendable {
     /// Connections at most.
@@ -30,8 +41,6 @@ struct PoolStateMachine {
     var waiters = 1024
     /// Requests that may wait before all others, such as whether the server is well.
     var urgentWaiters = 4
-    /// Requests of one group that may be sent together.
-    var together = 16
     /// How long a request may wait for a connection.
     var waitTime: Duration = .seconds(5)
     /// How long a connection may take over a request before it is given up.
@@ -71,7 +80,7 @@ struct PoolStateMachine {
     let id: RequestID
     let deadline: Instant
     let mayBeRepeated: Bool
-    let group: String?
+    let group: Group?
     var isUrgent = false
     var wasRepeated = false
   }
@@ -109,13 +118,13 @@ struct PoolStateMachine {
   mutating func arrived(
     _ id: RequestID,
     mayBeRepeated: Bool,
-    group: String? = nil,
+    group: Group? = nil,
     isUrgent: Bool = false,
     at now: Instant
   ) -> [Action] {
     if isShutDown { return [.fail(id, .unavailable(reason: "the store is shut down"))] }
     var request = Request(id: id, deadline: now + limits.waitTime, mayBeRepeated: mayBeRepeated, group: group)
-    if let connection = idle.popLast() { return [run([request], on: connection, at: now)] }
+    if mayRun(group), let connection = idle.popLast() { return [run([request], on: connection, at: now)] }
     if let outage, !isConnected { return [.fail(id, .unavailable(reason: outage.reason))] }
     if isUrgent, urgentWaiters < limits.urgentWaiters {
       request.isUrgent = true
@@ -190,7 +199,9 @@ struct PoolStateMachine {
     guard let connection = connections.removeValue(forKey: id) else { return [] }
     idle.removeAll { $0 == id }
     var actions = [Action.close(id)]
-    guard case .busy(let requests, _) = connection else { return actions + connectIfNeeded(at: now) }
+    guard case .busy(let requests, _) = connection else {
+      return actions + serveIdle(at: now) + connectIfNeeded(at: now)
+    }
     let canRepeat = !isShutDown && (outage == nil || isConnected)
     var repeated: [Request] = []
     for var request in requests {
@@ -206,7 +217,7 @@ struct PoolStateMachine {
       if request.isUrgent { urgentWaiters += 1 }
       waiters.prepend(request)
     }
-    return actions + connectIfNeeded(at: now)
+    return actions + serveIdle(at: now) + connectIfNeeded(at: now)
   }
 
   // MARK: Time
@@ -221,7 +232,7 @@ struct PoolStateMachine {
       case .idle: break
       }
     }
-    let wouldConnect = !isConnected || (waiters.count > 0 && connections.count < limits.connections)
+    let wouldConnect = !isConnected || needsConnection
     if let outage, wouldConnect, !isConnecting { consider(outage.nextAttempt) }
     return deadline
   }
@@ -246,7 +257,7 @@ struct PoolStateMachine {
     if let outage, outage.nextAttempt <= now, !isConnected, !isConnecting, !isShutDown {
       actions.append(connect(at: now))
     }
-    return actions + connectIfNeeded(at: now)
+    return actions + serveIdle(at: now) + connectIfNeeded(at: now)
   }
 
   /// Closes everything, and fails who waits and who will come.
@@ -281,13 +292,29 @@ struct PoolStateMachine {
   }
 
   private mutating func becameFree(_ id: ConnectionID, at now: Instant) -> [Action] {
-    // Whoever has given up meanwhile, or soon will, must not cost those who have not.
-    let overdue = failOverdue(at: now)
-    let requests = popTogether()
-    if !requests.isEmpty { return overdue + [run(requests, on: id, at: now)] }
     connections[id] = .idle
     idle.append(id)
-    return overdue
+    return serveIdle(at: now)
+  }
+
+  /// Gives connections that are free to those who wait. Whoever has given up meanwhile, or soon will, must not cost those
+  /// who have not.
+  private mutating func serveIdle(at now: Instant) -> [Action] {
+    var actions = failOverdue(at: now)
+    while let first = waiters.first, mayRun(first.group), let connection = idle.popLast() {
+      actions.append(run(popTogether(), on: connection, at: now))
+      actions += failOverdue(at: now)
+    }
+    return actions
+  }
+
+  /// Whether one more connection may be busy with the group.
+  private func mayRun(_ group: Group?) -> Bool {
+    guard let group, group.connections < limits.connections else { return true }
+    let busy = connections.values.count { connection in
+      if case .busy(let requests, _) = connection { requests.first?.group == group } else { false }
+    }
+    return busy < group.connections
   }
 
   private mutating func failOverdue(at now: Instant) -> [Action] {
@@ -311,14 +338,13 @@ struct PoolStateMachine {
   /// Takes the first in the line, and those behind it that are of its group: twice a connection's share of all who wait,
   /// because the more are asked for together the less each costs, but not so many that other connections get none.
   private mutating func popTogether() -> [Request] {
-    let share = (2 * waiters.count + limits.connections - 1) / limits.connections
+    let waiting = waiters.count
     guard let first = popFirst() else { return [] }
+    guard let group = first.group else { return [first] }
+    let connections = min(group.connections, limits.connections)
+    let share = min((2 * waiting + connections - 1) / connections, group.together)
     var requests = [first]
-    while requests.count < min(share, limits.together), first.group != nil, waiters.first?.group == first.group,
-      let next = popFirst()
-    {
-      requests.append(next)
-    }
+    while requests.count < share, waiters.first?.group == group, let next = popFirst() { requests.append(next) }
     return requests
   }
 
@@ -329,9 +355,15 @@ struct PoolStateMachine {
     return .connect(id)
   }
 
+  /// Whether there may be one more connection, and someone to use it.
+  private var needsConnection: Bool {
+    guard let first = waiters.first else { return false }
+    return connections.count < limits.connections && mayRun(first.group)
+  }
+
   /// Makes as many connections as there are requests in wait, within the limit and outside of an outage's pauses.
   private mutating func connectIfNeeded(at now: Instant) -> [Action] {
-    guard waiters.count > 0, connections.count < limits.connections else { return [] }
+    guard needsConnection else { return [] }
     if let outage, now < outage.nextAttempt || isConnecting { return [] }
     let connecting = connections.values.count { if case .connecting = $0 { true } else { false } }
     let wanted = outage == nil ? waiters.count - connecting : 1

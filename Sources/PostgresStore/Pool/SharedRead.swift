@@ -14,6 +14,15 @@ struct SharedRead: Sendable {
   /// What this caller asks about.
   let values: Values
 
+  /// Who may be asked for together with this caller, and how many.
+  var group: PoolStateMachine.Group {
+    switch values {
+    case .numbers: .init(name: statement.name)
+    // To find a row by its key costs PostgreSQL less than to take a question in and send an answer off.
+    case .id: .init(name: statement.name, connections: 2, together: 64)
+    }
+  }
+
   /// The values of one caller.
   enum Values: Hashable, Sendable {
     /// An element for each of so many `float8[]`.

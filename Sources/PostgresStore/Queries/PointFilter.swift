@@ -40,6 +40,14 @@ struct PointFilter: Sendable {
   /// boxes are small and some are not.
   var planning: Statement.Planning { mayBeSelective ? .eachTime : .once }
 
+  /// Whether all that matters is a box so small that what is in it may be looked up and sorted, whatever else there is.
+  var isSmallBox: Bool {
+    guard let region, box != nil, greatestChord == nil, !hasCategories else { return false }
+    return region.diagonalMetres <= Self.smallBoxDiagonalMetres
+  }
+
+  private static let smallBoxDiagonalMetres = 20_000.0
+
   /// Whether few places may match, wherever they are.
   var mayBeSelective: Bool { box != nil || hasCategories }
 
@@ -67,6 +75,18 @@ struct PointFilter: Sendable {
     return conditions
   }
 
+  /// The edges of the box; `nil` where there is none.
+  func boxCondition(_ values: inout some SpatialBinding) -> String? {
+    guard let box else { return nil }
+    let latitudes = "lat BETWEEN \(values.bind(box.south)) AND \(values.bind(box.north))"
+    let longitudes = box.longitudeRanges.map { range in
+      "long BETWEEN \(values.bind(range.lowerBound)) AND \(values.bind(range.upperBound))"
+    }
+    // Nearly all places of the region are in the box, but the planner would take the three for independent, expect
+    // next to none and sort thousands; it doesn't see through a CASE.
+    return "CASE WHEN \(latitudes) THEN \(longitudes.joined(separator: " OR ")) ELSE false END"
+  }
+
   /// The conditions, each a Boolean expression, their values bound.
   ///
   /// - Parameters:
@@ -78,15 +98,7 @@ struct PointFilter: Sendable {
     skippingRegion: Bool = false
   ) -> [String] {
     var conditions = spatialConditions(&values, center: center, skippingRegion: skippingRegion)
-    if let box {
-      let latitudes = "lat BETWEEN \(values.bind(box.south)) AND \(values.bind(box.north))"
-      let longitudes = box.longitudeRanges.map { range in
-        "long BETWEEN \(values.bind(range.lowerBound)) AND \(values.bind(range.upperBound))"
-      }
-      // Nearly all places of the region are in the box, but the planner would take the three for independent, expect
-      // next to none and sort thousands; it doesn't see through a CASE.
-      conditions.append("CASE WHEN \(latitudes) THEN \(longitudes.joined(separator: " OR ")) ELSE false END")
-    }
+    if let condition = boxCondition(&values) { conditions.append(condition) }
     if hasCategories { conditions.append("category = ANY (\(values.bind(categories)))") }
     return conditions
   }

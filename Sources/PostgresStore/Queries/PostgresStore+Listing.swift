@@ -25,9 +25,49 @@ extension PostgresStore {
     )
   }
 
+  /// Up to so many places in a small box are sorted; where there are more, PostgreSQL thinks about a way.
+  private static let fewCount = 1000
+
+  /// The first places of a small box by id, for several callers at a time, each with how many there are in the box, or
+  /// one more than are sorted.
+  static func sharedListing(_ columns: PointColumns, _ filter: PointFilter, count: Int) -> SharedRead {
+    var values = SharedNumbers()
+    let conditions = filter.spatialConditions(&values, center: nil) + [filter.boxCondition(&values)].compactMap(\.self)
+    let sql = """
+      SELECT \(columns), total, caller
+      FROM \(values.source)
+      CROSS JOIN LATERAL (
+        SELECT \(columns), total
+        FROM (
+          SELECT \(columns), count(*) OVER () AS total
+          FROM (SELECT \(columns) FROM points \(conditions.asWhereClause) LIMIT \(fewCount + 1)) AS matches
+        ) AS counted
+        ORDER BY id
+        LIMIT \(count)
+      ) AS found
+      """
+    let statement = Statement("\(columns.prefix)within_\(count)\(filter.shape)", sql)
+    return SharedRead(statement: statement, values: .numbers(values.numbers))
+  }
+
+  /// The rows of one page, and at least one more where there is a next page.
+  private func listedRows(
+    _ columns: PointColumns,
+    _ query: PointQuery
+  ) async throws(PointStoreError) -> QueryResult {
+    let filter = PointFilter(query, center: nil)
+    if filter.isSmallBox, query.after == nil {
+      let count = NearestSearch.fetchCount(for: query.limit + 1)
+      let result = try await pool.run(Self.sharedListing(columns, filter, count: count))
+      let total = try result.rows.first?.integer(result.columnCount - 2) ?? 0
+      if total <= Self.fewCount { return result }
+    }
+    return try await read(Self.listing(columns, query, filter))
+  }
+
   /// One page of a query without proximity.
   func listing(_ query: PointQuery) async throws(PointStoreError) -> PointPage {
-    let result = try await read(Self.listing(.all, query, PointFilter(query, center: nil)))
+    let result = try await listedRows(.all, query)
     var points: [FoundPoint] = []
     points.reserveCapacity(query.limit)
     for row in result.rows.prefix(query.limit) {
@@ -38,7 +78,7 @@ extension PostgresStore {
 
   /// The same page, as summaries.
   func listedSummaries(_ query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    let result = try await read(Self.listing(.summary, query, PointFilter(query, center: nil)))
+    let result = try await listedRows(.summary, query)
     var rows: [ListedRows.Entry] = []
     rows.reserveCapacity(query.limit)
     for row in result.rows.prefix(query.limit) {

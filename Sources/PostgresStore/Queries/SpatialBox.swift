@@ -16,6 +16,12 @@ struct SpatialBox: Hashable, Sendable {
   /// What rounding may differ by between here and PostgreSQL, many times over, metres.
   static let slackMetres = 0.01
 
+  /// From one corner to the opposite one, metres.
+  var diagonalMetres: Double {
+    let edges = greatest - least
+    return (edges * edges).sum().squareRoot()
+  }
+
   /// Makes a cube.
   init(center: SIMD3<Double>, halfEdge: Double) {
     least = center - halfEdge
