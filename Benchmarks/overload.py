@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What scripts/bench-overload runs: how much a server still answers when it is asked more than it can.
 
-For each store the most that it answers is measured first, each connection asking again when it has its answer. Then
+For each store the most that it answers is measured first, each connection asking again when it has its answer; and what
+it answers so over as many connections as the flood has, since thousands of them cost something themselves. Then
 requests fall due at that rate and at multiples of it, whether those before them were answered or not. What counts is how
 many are answered with 2xx, how long those took, and whether probes of the server's health are answered meanwhile.
 """
@@ -51,26 +52,36 @@ class OverloadBench(Bench):
         good, p50, p99, longest = map(float, words[:4])
         return good, p50 / 1e3, p99 / 1e3, longest / 1e3, int(words[4]) / self.options.seconds, int(words[5]) / self.options.seconds
 
+    def good(self, server, connections):
+        """How many requests a second are answered with 2xx, each connection asking again when it has its answer."""
+        command = [self.load_program, "-p", str(server.port), "-t", str(self.nearest), "-c", str(connections)]
+        words = subprocess.run(
+            [*command, "-s", str(self.options.seconds)], check=True, capture_output=True, text=True
+        ).stdout.split()
+        return float(words[0]) - float(words[4]) / self.options.seconds
+
     def measure(self, name, server):
         self.load(server, self.nearest)
         rounds = []
         for number in range(self.options.rounds):
-            most = max(self.load(server, self.nearest, connections=connections)[0] for connections in (64, 256))
+            most = max(self.good(server, connections) for connections in (64, 256))
+            many = self.good(server, self.options.connections)
             for factor in self.options.factors:
                 say(f"{name}, round {number + 1}: {factor:g} times {most:,.0f} a second")
                 probe = Probe(server)
                 probe.start()
-                rounds.append((factor, most, self.flood(server, most * factor), probe))
+                rounds.append((factor, most, self.flood(server, most * factor), probe, many))
                 probe.stop()
                 time.sleep(1)
         for factor in self.options.factors:
             mine = [entry for entry in rounds if entry[0] == factor]
             figures = [statistics.median(entry[2][index] for entry in mine) for index in range(6)]
             share = statistics.median(entry[2][0] / entry[1] for entry in mine)
+            alike = statistics.median(entry[2][0] / entry[4] for entry in mine)
             live, ready = (max(entry[3].slowest[kind] for entry in mine) for kind in ("live", "ready"))
             failures = sum(entry[3].failures for entry in mine)
             print(
-                f"| {name} | {factor:g} × {statistics.median(entry[1] for entry in mine):,.0f} | {figures[0]:,.0f} | {share:.2f} "
+                f"| {name} | {factor:g} × {statistics.median(entry[1] for entry in mine):,.0f} | {figures[0]:,.0f} | {share:.2f} | {alike:.2f} "
                 f"| {figures[1]:,.0f} | {figures[2]:,.0f} | {figures[3]:,.0f} | {figures[4]:,.0f} | {figures[5]:,.0f} "
                 f"| {live * 1e3:,.0f} | {ready * 1e3:,.0f} | {failures} |",
                 flush=True,
@@ -83,8 +94,8 @@ class OverloadBench(Bench):
             f"{options.places:,} places, {os.cpu_count()} cores, {options.rounds} rounds of {options.seconds:g} s, "
             f"{options.connections} connections, REQUEST_DEADLINE_MS={options.deadline}. Rates are a second, times milliseconds.\n"
         )
-        print("| store | offered | answered | of the most | p50 | p99 | longest | refused | not sent | live | ready | failed probes |")
-        print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+        print("| store | offered | answered | of the most | with as many connections | p50 | p99 | longest | refused | not sent | live | ready | failed probes |")
+        print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
         if "postgres" in options.only:
             self.over_postgres()
         if "memory" in options.only:
