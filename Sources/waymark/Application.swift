@@ -42,6 +42,8 @@ struct Application {
     reloadable = [keys, identity.map(Reloading.Part.certificate)].compactMap(\.self)
     responder = LocationsAPI(
       service: service, editor: store.editor, access: access, requiresIfMatch: configuration.requiresIfMatch,
+      caching: CachePolicy(
+        directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
       version: waymarkVersion
     ).router(cors: configuration.cors)
   }
