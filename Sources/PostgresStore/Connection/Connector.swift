@@ -48,12 +48,17 @@ struct Connector: Sendable {
     guard let handle = PQconnectdbParams(keywords.pointers, values.pointers, 1) else {
       return .failure(ConnectionFailure(reason: "no memory for a connection"))
     }
-    if let reason = Self.complaint(about: handle) ?? runSetUp(on: handle) {
+    if let reason = Self.complaint(about: handle) {
       PQfinish(handle)
       return .failure(ConnectionFailure(reason: reason))
     }
+    // Before the set-up, whose time-outs are for what is asked later.
     guard let server = Self.identity(of: handle) else {
       let reason = Connection.oneLine(PQerrorMessage(handle))
+      PQfinish(handle)
+      return .failure(ConnectionFailure(reason: reason))
+    }
+    if let reason = runSetUp(on: handle) {
       PQfinish(handle)
       return .failure(ConnectionFailure(reason: reason))
     }
