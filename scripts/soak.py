@@ -254,7 +254,8 @@ def soak(store, options):
             table = Table(server, clients)
             while time.monotonic() < table.start + seconds and server.process.poll() is None:
                 time.sleep(INTERVAL_SECONDS)
-                table.line()
+                if server.process.poll() is None:
+                    table.line()
             stopping.set()
             trouble.join()
             for client in clients:
