@@ -53,6 +53,7 @@ let package = Package(
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
   ],
   targets: [
     [
@@ -103,8 +104,9 @@ let package = Package(
       [
         "Geo", "Gzip", "HTTPServer", "JSONText", "PlaceFormats", "Points", logging,
         .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "JWTKit", package: "jwt-kit"),
       ] + nio,
-      tests: ["MemoryStore"]
+      tests: ["MemoryStore", .product(name: "CryptoExtras", package: "swift-crypto")]
     ),
     [
       .executableTarget(
@@ -142,6 +144,7 @@ let package = Package(
         name: "EndToEndTests",
         dependencies: [
           "waymark", "Geo", "PlaceFormats", "Points", "SyntheticData", "TestSupport", "WaymarkClient",
+          .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
         ],
         swiftSettings: strict

@@ -1,6 +1,6 @@
 // Puts a server under load and says how it did: one thread, epoll, keep-alive connections, one request at a time on each.
 //
-//   load -p PORT -t TARGETS [-c CONNECTIONS] [-s SECONDS] [-r RATE] [-P http|redis] [-a ADDRESS]
+//   load -p PORT -t TARGETS [-c CONNECTIONS] [-s SECONDS] [-r RATE [-o]] [-P http|redis] [-a ADDRESS]
 //
 // TARGETS is a file of requests, one a line, sent in turn: for HTTP "GET /path" or "POST /path BODY" (a JSON body, or for
 // PATCH a merge patch), for Redis a command with spaces between its words. Without a rate each connection sends its next
@@ -9,6 +9,9 @@
 //
 // Prints one line: requests per second, median, 99th percentile and maximum of the latency in microseconds, and how many
 // answers were errors (HTTP other than 2xx, 404 and 412; Redis "-").
+//
+// With -o what is due while no connection is free is dropped, as clients do that have other things to do; the rate and
+// the latencies are of the answers that are no errors alone, and how many were dropped is printed last.
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -40,14 +43,15 @@ typedef struct {
   const request *sending;
   size_t sent;
   int64_t due;  // When the request that is under way was due; 0 when idle.
+  int failed;   // Whether the answer is an error.
 } connection;
 
 static request *requests;
 static size_t request_count, next_request;
-static int is_redis;
+static int is_redis, is_open;
 
 static uint32_t latencies[exact_latencies];  // How many answers took so many microseconds.
-static uint64_t answered, errors;
+static uint64_t answered, errors, dropped;
 static int64_t longest;
 
 static int64_t now(void) {
@@ -105,7 +109,7 @@ static size_t http_length(connection *c) {
   char *end = strstr(c->received, "\r\n\r\n");
   if (!end) return 0;
   int status = atoi(c->received + 9);
-  if ((status < 200 || status > 299) && status != 404 && status != 412) errors++;
+  if ((status < 200 || status > 299) && status != 404 && status != 412) c->failed = 1;
   *end = 0;
   char *field = strcasestr(c->received, "\r\ncontent-length:");
   *end = '\r';
@@ -117,7 +121,7 @@ static size_t http_length(connection *c) {
 static size_t redis_length(connection *c) {
   size_t position = 0;
   long wanted = 1;
-  if (c->received[0] == '-') errors++;
+  if (c->received[0] == '-') c->failed = 1;
   while (wanted > 0) {
     char *end = memchr(c->received + position, '\n', c->have - position);
     if (!end) return 0;
@@ -133,6 +137,8 @@ static size_t redis_length(connection *c) {
 }
 
 static void count_answer(const connection *c) {
+  errors += c->failed;
+  if (is_open && c->failed) return;
   int64_t latency = now() - c->due, microseconds = latency / 1000;
   if (latency > longest) longest = latency;
   latencies[microseconds < exact_latencies ? microseconds : exact_latencies - 1]++;
@@ -160,7 +166,7 @@ static void send_rest(connection *c) {
 static void begin(connection *c, int64_t due) {
   c->sending = &requests[next_request];
   next_request = (next_request + 1) % request_count;
-  c->sent = c->have = c->need = 0;
+  c->sent = c->have = c->need = c->failed = 0;
   c->due = due;
   send_rest(c);
 }
@@ -195,7 +201,7 @@ int main(int argc, char **argv) {
   int count = 64, port = 0, option;
   double seconds = 5, rate = 0;
   const char *targets = NULL, *host = "127.0.0.1";
-  while ((option = getopt(argc, argv, "a:p:t:c:s:r:P:")) != -1) {
+  while ((option = getopt(argc, argv, "a:p:t:c:s:r:oP:")) != -1) {
     switch (option) {
       case 'a': host = optarg; break;
       case 'p': port = atoi(optarg); break;
@@ -203,6 +209,7 @@ int main(int argc, char **argv) {
       case 'c': count = atoi(optarg); break;
       case 's': seconds = atof(optarg); break;
       case 'r': rate = atof(optarg); break;
+      case 'o': is_open = 1; break;
       case 'P': is_redis = !strcmp(optarg, "redis"); break;
       default: return 64;
     }
@@ -236,6 +243,7 @@ int main(int argc, char **argv) {
     if (interval) {
       int64_t time = now();
       for (; idle_count && due <= time; due += interval) begin(idle[--idle_count], due);
+      for (; is_open && due <= time; due += interval) dropped++;
       if (idle_count) {
         struct itimerspec at = {.it_value = {due / 1000000000, due % 1000000000}};
         timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);
@@ -253,6 +261,8 @@ int main(int argc, char **argv) {
       else begin(c, now());
     }
   }
-  printf("%.0f %.0f %.0f %.0f %llu\n", answered / ((now() - start) / 1e9), percentile(0.5), percentile(0.99),
+  printf("%.0f %.0f %.0f %.0f %llu", answered / ((now() - start) / 1e9), percentile(0.5), percentile(0.99),
          longest / 1e3, (unsigned long long)errors);
+  if (is_open) printf(" %llu", (unsigned long long)dropped);
+  putchar(10);
 }

@@ -26,7 +26,9 @@ public struct CORSPolicy: Sendable {
   ///   - maximumAgeSeconds: how long a browser may keep the answer to a preflight.
   public init(
     origins: Origins = .any,
-    exposedHeaders: [String] = ["ETag", "Link", "Location", "Retry-After", "X-Request-Id"],
+    exposedHeaders: [String] = [
+      "ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id",
+    ],
     allowedHeaders: [String] = [
       "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-Modified-Since", "If-None-Match", "X-API-Key",
       "X-Request-Id",

@@ -95,6 +95,10 @@ public struct HTTPServerConfiguration: Sendable {
     /// connection is cut. Over HTTP/2 it is 8 KiB of each answer, and else that answer is broken off.
     public var write: Duration = .seconds(20)
 
+    /// How long a request is still worked on whose client has sent its last byte. A client that has gone looks the same
+    /// as one that only reads on; past this the responder is cancelled.
+    public var hangUp: Duration = .seconds(1)
+
     /// How many bytes are progress; see ``body`` and ``write``.
     public var minimumBytesPerPeriod = 1024
 

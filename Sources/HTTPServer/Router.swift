@@ -47,6 +47,7 @@ public struct Router: HTTPResponder {
 
   private let cors: CORSPolicy?
   private let problemTypePrefix: String
+  private let gate: (any RequestGate)?
   private var exactRoutes: [Route] = []
   private var parameterRoutes: [Route] = []
 
@@ -55,8 +56,14 @@ public struct Router: HTTPResponder {
   /// - Parameters:
   ///   - cors: which pages may read the answers; `nil` is none.
   ///   - problemTypePrefix: what the `type` of a problem begins with.
-  public init(cors: CORSPolicy? = nil, problemTypePrefix: String = Problem.defaultTypePrefix) {
+  ///   - gate: what requests pass first; `nil` is nothing.
+  public init(
+    cors: CORSPolicy? = nil,
+    problemTypePrefix: String = Problem.defaultTypePrefix,
+    gate: (any RequestGate)? = nil
+  ) {
     self.cors = cors
+    self.gate = gate
     self.problemTypePrefix = problemTypePrefix
   }
 
@@ -112,13 +119,16 @@ extension Router {
   /// The answer to the request; see ``Router``.
   nonisolated(nonsending) public func respond(to request: HTTPRequest) async -> HTTPResponse {
     var response: HTTPResponse
+    var gateFields: HTTPHeaders?
     do throws(Problem) {
+      gateFields = try gate?.admit(request)
       let (route, values) = try find(request.path)
       response = await respond(to: request, route: route, values: values)
       response.route = route.template.text
     } catch {
       response = answer(to: request, problem: error)
     }
+    if let gateFields { response.headers.add(contentsOf: gateFields) }
     cors?.apply(to: &response.headers, request: request)
     return response
   }

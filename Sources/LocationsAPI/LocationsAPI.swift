@@ -43,9 +43,11 @@ public struct LocationsAPI: Sendable {
 
   /// What answers every call.
   ///
-  /// - Parameter cors: which pages may read the answers; `nil` is none.
-  public func router(cors: CORSPolicy? = nil) -> Router {
-    var router = Router(cors: cors, problemTypePrefix: Self.problemTypePrefix)
+  /// - Parameters:
+  ///   - cors: which pages may read the answers; `nil` is none.
+  ///   - gate: what requests pass first; `nil` is nothing.
+  public func router(cors: CORSPolicy? = nil, gate: (any RequestGate)? = nil) -> Router {
+    var router = Router(cors: cors, problemTypePrefix: Self.problemTypePrefix, gate: gate)
     addReading(to: &router)
     if let editor { addWriting(editor, to: &router) }
     let health = HealthRoute(service: service)

@@ -22,7 +22,8 @@ public struct PostgresConfiguration: Sendable {
   /// How many calls may wait for a connection; the next is told that the store is overloaded.
   public var maximumWaiters = 1024
 
-  /// How long a call may wait for a connection, in milliseconds; then it is told that the store is overloaded.
+  /// How long a call may wait for a connection, in milliseconds; then it is told that the store is overloaded, and at
+  /// once where it would come to that.
   public var waitTimeoutMilliseconds = 5000
 
   /// How much longer than the statement time-out a server may take to say anything at all, in milliseconds; then the

@@ -96,7 +96,9 @@ extension PostgresStore: PointStore {
   ///
   /// - Throws: ``PointStoreError``, where the schema is another one naming the command that mends it.
   public func checkReadiness() async throws(PointStoreError) {
-    let result = try await read(SchemaState.comparison, SchemaState.parameters(for: migrations))
+    // Whether the store is well is not to depend on how many others ask.
+    let result = try await pool.run(
+      SchemaState.comparison, SchemaState.parameters(for: migrations), isRead: true, isUrgent: true)
     if let complaint = try SchemaState(result).complaint { throw .schemaMismatch(reason: complaint) }
   }
 }

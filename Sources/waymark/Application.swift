@@ -30,22 +30,30 @@ struct Application {
     var http = configuration.http
     http.tls = identity
     self.http = http
+    var tokens: TokenVerifier?
+    if let configuration = configuration.access.tokens { tokens = try await TokenVerifier(configuration) }
     store = try await RunningStore(configuration.store, logger: logger)
     analytics = configuration.analytics == .log ? LogAnalytics(logger: logger) : nil
     let service = PointsService(store: store.store, analytics: analytics ?? NoAnalytics())
     access = AccessControl(
       AccessPolicy(
-        keys: try configuration.access.keysFile.map { try KeyFile(path: $0).keys },
+        keys: try configuration.access.keysFile.map { try KeyFile(path: $0).keys }, tokens: tokens,
         isLoopback: Loopback.contains(host: configuration.http.host),
         readRequiresKey: configuration.access.readRequiresKey))
     let keys = configuration.access.keysFile.map { [access] in Reloading.Part.keys(path: $0, access: access) }
-    reloadable = [keys, identity.map(Reloading.Part.certificate)].compactMap(\.self)
+    let tokenKeys = configuration.access.tokens.map { [access] in
+      Reloading.Part.tokenKeys(path: $0.keySetFile, access: access)
+    }
+    reloadable = [keys, tokenKeys, identity.map(Reloading.Part.certificate)].compactMap(\.self)
+    let gate = configuration.rateLimit.limit.map { [access] limit in
+      RateGate(limiter: RateLimiter(limit), access: access, proxies: configuration.rateLimit.proxies)
+    }
     responder = LocationsAPI(
       service: service, editor: store.editor, access: access, requiresIfMatch: configuration.requiresIfMatch,
       caching: CachePolicy(
         directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
       version: waymarkVersion
-    ).router(cors: configuration.cors)
+    ).router(cors: configuration.cors, gate: gate)
   }
 
   /// Listens and answers until the process is told to stop, then until the requests in flight are answered.

@@ -12,7 +12,7 @@ struct Reloading: Service {
 
     /// Reads its files again. Answers what the log tells of them; throws where they can't be used, and everything is as
     /// it was.
-    let reload: @Sendable () throws -> Logger.Metadata
+    let reload: @Sendable () async throws -> Logger.Metadata
   }
 
   private let parts: [Part]
@@ -27,14 +27,14 @@ struct Reloading: Service {
   }
 
   func run() async throws {
-    for await _ in signals.cancelOnGracefulShutdown() { reload() }
+    for await _ in signals.cancelOnGracefulShutdown() { await reload() }
   }
 
   /// Reads everything again; one part's failure is nothing to the others.
-  private func reload() {
+  private func reload() async {
     for part in parts {
       do {
-        let metadata = try part.reload()
+        let metadata = try await part.reload()
         logger.notice("\(part.name) was read again", metadata: metadata)
       } catch {
         logger.error("\(part.name) stays as it was", metadata: ["reason": "\(error)"])

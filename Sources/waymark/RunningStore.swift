@@ -130,6 +130,7 @@ extension PostgresConfiguration {
       let milliseconds = database.statementTimeout / .milliseconds(1)
       try self.init(
         url: url, poolSize: database.poolSize, statementTimeoutMilliseconds: Int(milliseconds))
+      waitTimeoutMilliseconds = Int(database.waitTime / .milliseconds(1))
     } catch {
       throw ConfigurationError(variable: variable, value: nil, expectation: "\(error)")
     }

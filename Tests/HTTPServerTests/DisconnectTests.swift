@@ -32,6 +32,75 @@ import Testing
     }
   }
 
+  @Test func aClientThatOnlyReadsOnIsAnswered() async throws {
+    let started = Gate()
+    let mayEnd = Gate()
+    let responder = ClosureResponder { _ in
+      started.open()
+      await mayEnd.pass()
+      return .text("late")
+    }
+    try await withConnection(to: responder, configure: { $0.timeouts.hangUp = .seconds(300) }) { connection in
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      await started.pass()
+      connection.shutdownSending()
+      mayEnd.open()
+
+      #expect(try await connection.response().text == "late")
+    }
+  }
+
+  @Test func aClientThatReadsOnForLongIsTakenForGone() async throws {
+    let responder = WaitsForCancellation()
+    try await withConnection(to: responder, configure: { $0.timeouts.hangUp = .milliseconds(10) }) { connection in
+      try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+      await responder.started.pass()
+      connection.shutdownSending()
+
+      await responder.cancelled.pass()
+      #expect(try await connection.response().status == 200)
+    }
+  }
+
+  @Test func eachOfSeveralRequestsHasTheWholeTime() async throws {
+    let responder = ClosureResponder { request in
+      // What is cancelled says so; the others take their time.
+      for _ in 0..<20 where !Task.isCancelled { await Task.yield() }
+      return .text(Task.isCancelled ? "cancelled" : String(request.path))
+    }
+    try await withConnection(to: responder, configure: { $0.timeouts.hangUp = .seconds(300) }) { connection in
+      try await connection.send((0..<5).map { "GET /\($0) HTTP/1.1\r\nHost: test\r\n\r\n" }.joined())
+      connection.shutdownSending()
+
+      for number in 0..<5 { #expect(try await connection.response().text == "/\(number)") }
+    }
+  }
+
+  @Test func anEndOfHTTP2CancelsTheResponder() async throws {
+    let responder = WaitsForCancellation()
+    try await withServer(responder, configure: { $0.timeouts.hangUp = .milliseconds(10) }) { server in
+      let client = try await HTTP2Client.open(port: server.port)
+      let stream = try await client.start("GET", "/")
+      await responder.started.pass()
+      client.channel.close(mode: .output, promise: nil)
+
+      await responder.cancelled.pass()
+      #expect(try await stream.answer().status == 200)
+    }
+  }
+
+  @Test func aResetOfAStreamCancelsItsResponder() async throws {
+    let responder = WaitsForCancellation()
+    try await withServer(responder) { server in
+      let client = try await HTTP2Client.open(port: server.port)
+      let stream = try await client.start("GET", "/")
+      await responder.started.pass()
+      stream.cancel()
+
+      await responder.cancelled.pass()
+    }
+  }
+
   @Test func endInTheMiddleOfABodyCancelsTheResponder() async throws {
     let responder = WaitsForCancellation()
     try await withConnection(to: responder) { connection in

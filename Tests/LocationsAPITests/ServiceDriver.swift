@@ -23,8 +23,13 @@ struct ServiceDriver {
     access: AccessPolicy = AccessPolicy(keys: nil, isLoopback: true),
     requiresIfMatch: Bool = false
   ) {
+    self.init(writing: store, control: AccessControl(access), requiresIfMatch: requiresIfMatch)
+  }
+
+  /// Drives a service that may be written to, and whose keys may change.
+  init(writing store: some WritablePointStore, control: AccessControl, requiresIfMatch: Bool = false) {
     responder = LocationsAPI(
-      service: PointsService(store: store), editor: PlaceEditor(store: store), access: AccessControl(access),
+      service: PointsService(store: store), editor: PlaceEditor(store: store), access: control,
       requiresIfMatch: requiresIfMatch, version: "1.2.3"
     ).router()
   }

@@ -48,7 +48,9 @@ struct PoolSimulation {
       let id = PoolStateMachine.RequestID(number: requestsMade)
       open.insert(id)
       let group = [nil, "a", "b"].randomElement(using: &generator) ?? nil
-      perform(pool.arrived(id, mayBeRepeated: .random(using: &generator), group: group, at: now))
+      let isUrgent = Int.random(in: 0..<4, using: &generator) == 0
+      perform(
+        pool.arrived(id, mayBeRepeated: .random(using: &generator), group: group, isUrgent: isUrgent, at: now))
     case 4...5:
       guard let id = connecting.randomElement(using: &generator) else { return }
       connecting.remove(id)

@@ -10,7 +10,8 @@ extension ConnectionHandler: DeadlineKeeper {
       if hasBegunHead { return .header }
       return state.isDrained && !hasQueued ? .lastCall : .idle
     }
-    return state.isReceiving && !isBodyPaused && !state.awaitsContinue ? .body : .nothing
+    if state.isReceiving { return !isBodyPaused && !state.awaitsContinue ? .body : .nothing }
+    return state.isInputClosed && state.owesAnswer ? .hangUp : .nothing
   }
 
   func progress(of kind: Deadline.Kind) -> Int {
@@ -38,6 +39,8 @@ extension ConnectionHandler: DeadlineKeeper {
       closeIdle()
     case .linger, .write:
       close()
+    case .hangUp:
+      task?.cancel()
     }
   }
 }

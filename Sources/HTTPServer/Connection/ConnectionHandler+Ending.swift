@@ -51,6 +51,7 @@ extension ConnectionHandler {
       dispatchIfReady()
       serveQueue()
       flush()
+      if deadline.kind == .nothing { watch(nextDeadline) }
     case .closeGracefully:
       closeGracefully()
     case .close:

@@ -22,6 +22,8 @@ final class Deadline {
     case write
     /// The client to close.
     case linger
+    /// The responder, for a client that may have gone.
+    case hangUp
   }
 
   fileprivate(set) var kind = Kind.nothing
@@ -101,6 +103,7 @@ extension DeadlineKeeper {
     case .lastCall: TimeAmount(timeouts.lastCall)
     case .write: TimeAmount(timeouts.write)
     case .linger: TimeAmount(timeouts.linger)
+    case .hangUp: TimeAmount(timeouts.hangUp)
     }
   }
 }

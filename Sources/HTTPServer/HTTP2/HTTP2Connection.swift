@@ -32,6 +32,9 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
   private let start: NIODeadline
   private var context: ChannelHandlerContext?
   private var isInputClosed = false
+  /// Whether the client has sent its last byte so long ago that it has probably gone.
+  private(set) var hasHungUp = false
+  private var streams: [ObjectIdentifier: HTTP2StreamHandler] = [:]
   private var isDraining = false
   /// Whether the client knows which request was the last.
   private var hasSaidFarewell = false
@@ -133,7 +136,8 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
       server.graceEnded.futureResult.hop(to: eventLoop).assumeIsolated().whenComplete { _ in self.close() }
     case ChannelEvent.inputClosed:
       isInputClosed = true
-      if openStreams == 0 || hasFailed || deadline.kind == .linger { close() }
+      if openStreams == 0 || hasFailed || deadline.kind == .linger { return close() }
+      eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(server.configuration.timeouts.hangUp)) { self.hangUp() }
     default:
       context.fireUserInboundEventTriggered(event)
     }
@@ -169,7 +173,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
     case .header, .idle, .lastCall:
       sayFarewell()
       endOutput()
-    case .linger, .write:
+    case .linger, .write, .hangUp:
       close()
     }
   }
@@ -191,6 +195,18 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
     } else if deadline.kind == .nothing {
       watch(.idle)
     }
+  }
+
+  /// A stream is there.
+  func add(_ stream: HTTP2StreamHandler) { streams[ObjectIdentifier(stream)] = stream }
+
+  /// A stream has ended.
+  func remove(_ stream: HTTP2StreamHandler) { streams[ObjectIdentifier(stream)] = nil }
+
+  /// Nobody seems to wait for the answers that have not begun.
+  private func hangUp() {
+    hasHungUp = true
+    for stream in streams.values { stream.hangUp() }
   }
 
   /// Counts a request in where the connection's share is not used up; else it is told to start later.

@@ -55,9 +55,15 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, AnswerSink, DeadlineKeeper
 
   // MARK: The channel's life
 
-  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    connection.add(self)
+  }
 
-  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    connection.remove(self)
+  }
 
   func channelInactive(context: ChannelHandlerContext) {
     state.close()
@@ -196,9 +202,15 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, AnswerSink, DeadlineKeeper
     if state.owesAnswer || state.isAnswering {
       task = started
       watchNext()
+      if connection.hasHungUp { hangUp() }
     } else if state.isClosed {
       started.cancel()
     }
+  }
+
+  /// The client has probably gone: what it waits for is given up, but for an answer that is on its way.
+  func hangUp() {
+    if state.owesAnswer { task?.cancel() }
   }
 
   // MARK: Time

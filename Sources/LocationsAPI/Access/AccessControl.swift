@@ -1,27 +1,102 @@
 public import HTTPServer
+import NIOHTTP1
+public import Points
 import Synchronization
 
 /// The policy in force, which may be replaced while requests are answered.
 public final class AccessControl: Sendable {
-  private let policy: Mutex<AccessPolicy>
-  private let areReadsOpen: Bool
-
-  /// Puts a policy in force.
-  public init(_ policy: AccessPolicy) {
-    self.policy = Mutex(policy)
-    areReadsOpen = !policy.readRequiresKey
+  private struct State {
+    var policy: AccessPolicy
+    var verified = VerifiedTokens()
+    /// How often the keys of tokens were replaced: what was verified with others counts for nothing.
+    var generation = 0
   }
 
-  /// Replaces the keys; requests from now on are held to them.
+  private let state: Mutex<State>
+  private let areReadsOpen: Bool
+  private let clock: any WallClock
+
+  /// Puts a policy in force.
+  ///
+  /// - Parameter clock: what tells whether a token is still valid.
+  public init(_ policy: AccessPolicy, clock: any WallClock = SystemClock()) {
+    state = Mutex(State(policy: policy))
+    areReadsOpen = !policy.readRequiresKey
+    self.clock = clock
+  }
+
+  /// Replaces the API keys; requests from now on are held to them.
   public func replaceKeys(_ keys: [APIKey]) {
-    policy.withLock { $0.keys = keys }
+    state.withLock { $0.policy.keys = keys }
+  }
+
+  /// Replaces the keys that tokens are verified with; requests from now on are held to them.
+  public func replaceTokenKeys(_ keys: TokenKeySet) {
+    state.withLock { state in
+      state.policy.tokens?.keys = keys
+      state.verified = VerifiedTokens()
+      state.generation += 1
+    }
   }
 
   /// Who sent the request, if it may do what the scope allows; see ``AccessPolicy``.
   ///
-  /// - Throws: `Problem` 401 or 403.
+  /// - Throws: `Problem` 401 `unauthenticated` or 403 `forbidden`, with the reason.
   public func principal(of request: HTTPRequest, for scope: AccessScope) throws(Problem) -> Principal {
     if scope == .read, areReadsOpen { return .anonymous }
-    return try policy.withLock { $0 }.principal(of: request.headers, for: scope)
+    let policy = state.withLock { $0.policy }
+    guard !policy.isKeyless else { return try policy.keyless(request.headers, for: scope) }
+    guard let credential = try Credential(request.headers) else {
+      throw .unauthenticated(
+        "this call needs an API key or a token, sent as 'Authorization: Bearer …'", challenge: .required)
+    }
+    return try grant(for: credential).principal(for: scope)
+  }
+
+  /// Who sent the request, where it proves that, whatever it asks for.
+  ///
+  /// - Parameter mayVerify: whether a token may be verified that was not seen before, which takes as long as a
+  ///   signature does.
+  func sender(of headers: HTTPHeaders, mayVerify: () -> Bool) -> Principal? {
+    guard headers.contains(name: "authorization"), let credential = try? Credential(headers) else { return nil }
+    if case .token(let text) = credential, !isVerified(text), !mayVerify() { return nil }
+    return try? grant(for: credential).principal
+  }
+
+  private func isVerified(_ token: Substring) -> Bool {
+    let id = VerifiedTokens.id(of: token)
+    return state.withLock { $0.verified[id] != nil }
+  }
+
+  private func grant(for credential: Credential) throws(Problem) -> Grant {
+    switch credential {
+    case .token(let text):
+      let tokens = state.withLock { ($0.policy.tokens, $0.generation) }
+      if let verifier = tokens.0 { return try grant(forToken: text, verifier, generation: tokens.1) }
+      return try state.withLock { $0.policy }.grant(forKey: text)
+    case .key(let secret):
+      return try state.withLock { $0.policy }.grant(forKey: secret)
+    }
+  }
+
+  /// Verifies a token, once; whoever comes with it again is believed until it expires or the keys are replaced.
+  private func grant(
+    forToken text: Substring, _ verifier: TokenVerifier, generation: Int
+  ) throws(Problem) -> Grant {
+    let now = clock.now()
+    let id = VerifiedTokens.id(of: text)
+    do throws(TokenRejection) {
+      if let known = state.withLock({ $0.verified[id] }) {
+        try known.check(at: now)
+        return known.grant
+      }
+      let token = try verifier.verify(text, at: now)
+      state.withLock { state in
+        if state.generation == generation { state.verified.insert(token, as: id, at: now) }
+      }
+      return token.grant
+    } catch {
+      throw .unauthenticated("\(error)", challenge: .invalidToken("\(error)"))
+    }
   }
 }

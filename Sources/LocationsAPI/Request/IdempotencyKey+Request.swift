@@ -25,7 +25,7 @@ extension IdempotencyKey {
     hash.update(data: Array("\(request.method.rawValue) \(request.path) \(request.mediaType ?? "")\n".utf8))
     body.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
     let requestHash = hash.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-    // A principal's name has no colon.
-    return IdempotencyKey(text: "\(principal.name ?? ""):\(value)", requestHash: requestHash)
+    // A principal's namespace has no colon.
+    return IdempotencyKey(text: "\(principal.namespace):\(value)", requestHash: requestHash)
   }
 }

@@ -37,6 +37,8 @@ actor ConnectionPool {
   private nonisolated let thread: PollingThread
   private nonisolated let timer: PollingThread.TimerID
   private nonisolated let requestsMade = Atomic<Int>(0)
+  /// Whether who comes is turned away, known outside too, so that turning someone away takes no change of threads.
+  private nonisolated let isCrowded = Atomic<Bool>(false)
   private let connector: Connector
   private var machine: PoolStateMachine
   private var connections: [ConnectionID: Connection] = [:]
@@ -64,14 +66,19 @@ actor ConnectionPool {
 
   /// Runs a statement on the next free connection.
   ///
-  /// - Parameter isRead: whether it only reads, so that it is run a second time where the connection breaks off.
+  /// - Parameters:
+  ///   - isRead: whether it only reads, so that it is run a second time where the connection breaks off.
+  ///   - isUrgent: whether it goes before all that wait.
   /// - Throws: ``PointStoreError``; `.timeout` for a task that is cancelled.
   nonisolated func run(
     _ statement: Statement,
     _ parameters: Parameters,
-    isRead: Bool
+    isRead: Bool,
+    isUrgent: Bool = false
   ) async throws(PointStoreError) -> QueryResult {
-    try await answer(to: statement, parameters, isRead: isRead).mapError(PointStoreError.init).get()
+    try await answer(to: .statement(statement, parameters), isRead: isRead, isUrgent: isUrgent).mapError(
+      PointStoreError.init
+    ).get()
   }
 
   /// Reads with a statement that others may be asked with at the same time, and hands over this one's rows.
@@ -95,15 +102,19 @@ actor ConnectionPool {
 
   private nonisolated func answer(
     to question: Question,
-    isRead: Bool
+    isRead: Bool,
+    isUrgent: Bool = false
   ) async throws(PointStoreError) -> Answer {
+    guard isUrgent || !isCrowded.load(ordering: .relaxed) else { throw .overloaded }
     let id = RequestID(number: requestsMade.wrappingAdd(1, ordering: .relaxed).newValue)
     let isCancelled = Flag()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let request = Request(question: question, continuation: continuation)
         thread.submit {
-          self.assumeIsolated { $0.accept(request, as: id, isRead: isRead, isCancelled: isCancelled.isSet) }
+          self.assumeIsolated {
+            $0.accept(request, as: id, isRead: isRead, isUrgent: isUrgent, isCancelled: isCancelled.isSet)
+          }
         }
       }
     } onCancel: {
@@ -121,10 +132,11 @@ actor ConnectionPool {
 
   // MARK: Events
 
-  private func accept(_ request: Request, as id: RequestID, isRead: Bool, isCancelled: Bool) {
+  private func accept(_ request: Request, as id: RequestID, isRead: Bool, isUrgent: Bool, isCancelled: Bool) {
     guard !isCancelled else { return request.continuation.resume(returning: .failure(.timeout)) }
     requests[id] = request
-    perform(machine.arrived(id, mayBeRepeated: isRead, group: request.question.group, at: .now))
+    perform(
+      machine.arrived(id, mayBeRepeated: isRead, group: request.question.group, isUrgent: isUrgent, at: .now))
   }
 
   private func cancel(_ id: RequestID) {
@@ -168,6 +180,7 @@ actor ConnectionPool {
       case .close(let id): close(id)
       }
     }
+    isCrowded.store(machine.isCrowded(at: .now), ordering: .relaxed)
     setTimer()
   }
 

@@ -5,7 +5,8 @@ import Points
 ///
 /// Connections are made when they are needed, up to a limit, and kept. Who asks while all are busy waits, first come,
 /// first served, in a queue of limited length for a limited time; those of one group that stand together are then sent
-/// together, as many as leave the other connections their share. When the server can't be reached, all who wait and
+/// together, as many as leave the other connections their share. Who would wait longer than that time, by how fast the
+/// queue moved of late, is turned away at once, so that whoever is let in is served in time, however many ask. When the server can't be reached, all who wait and
 /// all who come are told so at once, while one connection at a time is tried at growing intervals; the first that
 /// succeeds ends that.
 struct PoolStateMachine {
@@ -27,6 +28,8 @@ struct PoolStateMachine {
     var connections = 8
     /// Requests that may wait for a connection.
     var waiters = 1024
+    /// Requests that may wait before all others, such as whether the server is well.
+    var urgentWaiters = 4
     /// Requests of one group that may be sent together.
     var together = 16
     /// How long a request may wait for a connection.
@@ -70,6 +73,7 @@ struct PoolStateMachine {
     let deadline: Instant
     let mayBeRepeated: Bool
     let group: String?
+    var isUrgent = false
     var wasRepeated = false
   }
 
@@ -85,6 +89,8 @@ struct PoolStateMachine {
   /// The one that was used last is used first, so that the others may rest.
   private var idle: [ConnectionID] = []
   private var waiters = WaitingLine()
+  private var urgentWaiters = 0
+  private var serviceTime = ServiceTime()
   private var outage: Outage?
   private var connectionsMade = 0
   private var isShutDown = false
@@ -98,25 +104,47 @@ struct PoolStateMachine {
 
   /// A request has come.
   ///
-  /// - Parameter group: what is common to requests that may be sent together; `nil` for one that goes alone.
+  /// - Parameters:
+  ///   - group: what is common to requests that may be sent together; `nil` for one that goes alone.
+  ///   - isUrgent: whether it goes before all others, and is not turned away because they are many.
   mutating func arrived(
     _ id: RequestID,
     mayBeRepeated: Bool,
     group: String? = nil,
+    isUrgent: Bool = false,
     at now: Instant
   ) -> [Action] {
     if isShutDown { return [.fail(id, .unavailable(reason: "the store is shut down"))] }
-    let request = Request(id: id, deadline: now + limits.waitTime, mayBeRepeated: mayBeRepeated, group: group)
+    var request = Request(id: id, deadline: now + limits.waitTime, mayBeRepeated: mayBeRepeated, group: group)
     if let connection = idle.popLast() { return [run([request], on: connection, at: now)] }
     if let outage, !isConnected { return [.fail(id, .unavailable(reason: outage.reason))] }
-    guard waiters.count < limits.waiters else { return [.fail(id, .overloaded)] }
-    waiters.append(request)
+    if isUrgent, urgentWaiters < limits.urgentWaiters {
+      request.isUrgent = true
+      urgentWaiters += 1
+      waiters.prepend(request)
+    } else {
+      guard !isCrowded(at: now) else { return [.fail(id, .overloaded)] }
+      waiters.append(request)
+    }
     return connectIfNeeded(at: now)
+  }
+
+  /// Whether who comes now is turned away, unless it is urgent: the queue is full, or it moves too slowly.
+  ///
+  /// That it moves slowly is believed when someone has waited for a quarter of the time already: a single slow statement
+  /// says little about those behind it. Who would be the first is never turned away.
+  func isCrowded(at now: Instant) -> Bool {
+    guard waiters.count < limits.waiters else { return true }
+    guard let first = waiters.first, first.deadline - now < limits.waitTime * 0.75 else { return false }
+    return serviceTime.wait(behind: waiters.count, connections: limits.connections) > limits.waitTime
   }
 
   /// Whoever made the request has stopped waiting for it.
   mutating func cancelled(_ id: RequestID) -> [Action] {
-    if waiters.remove(id) { return [.fail(id, .timeout)] }
+    if let request = waiters.remove(id) {
+      noteLeft(request)
+      return [.fail(id, .timeout)]
+    }
     for case (let connection, .busy(var requests, let deadline, let isLast)) in connections {
       guard let index = requests.firstIndex(where: { $0.id == id }) else { continue }
       requests.remove(at: index)
@@ -154,7 +182,10 @@ struct PoolStateMachine {
     case .busy(_, _, isLast: true):
       connections[id] = nil
       return [.close(id)] + connectIfNeeded(at: now)
-    case .busy, .cancelling: return becameFree(id, at: now)
+    case .busy(let requests, let until, _):
+      serviceTime.observe(limits.answerTime - (until - now), requests: requests.count)
+      return becameFree(id, at: now)
+    case .cancelling: return becameFree(id, at: now)
     case .connecting, .idle, nil: return []
     }
   }
@@ -190,7 +221,10 @@ struct PoolStateMachine {
       }
     }
     if !repeated.isEmpty, let other = idle.popLast() { return actions + [run(repeated, on: other, at: now)] }
-    for request in repeated.reversed() { waiters.prepend(request) }
+    for request in repeated.reversed() {
+      if request.isUrgent { urgentWaiters += 1 }
+      waiters.prepend(request)
+    }
     return actions + connectIfNeeded(at: now)
   }
 
@@ -213,11 +247,7 @@ struct PoolStateMachine {
 
   /// A deadline may have passed.
   mutating func expired(at now: Instant, jitter: Double) -> [Action] {
-    var actions: [Action] = []
-    while let first = waiters.first, first.deadline <= now {
-      waiters.removeFirst()
-      actions.append(.fail(first.id, .overloaded))
-    }
+    var actions = failOverdue(at: now)
     for (id, connection) in connections {
       switch connection {
       case .connecting(let until) where until <= now:
@@ -270,21 +300,41 @@ struct PoolStateMachine {
   }
 
   private mutating func becameFree(_ id: ConnectionID, at now: Instant) -> [Action] {
+    // Whoever has given up meanwhile, or soon will, must not cost those who have not.
+    let overdue = failOverdue(at: now)
     let requests = popTogether()
-    if !requests.isEmpty { return [run(requests, on: id, at: now)] }
+    if !requests.isEmpty { return overdue + [run(requests, on: id, at: now)] }
     connections[id] = .idle
     idle.append(id)
-    return []
+    return overdue
+  }
+
+  private mutating func failOverdue(at now: Instant) -> [Action] {
+    var actions: [Action] = []
+    while let first = waiters.first, first.deadline <= now, let request = popFirst() {
+      actions.append(.fail(request.id, .overloaded))
+    }
+    return actions
+  }
+
+  private mutating func popFirst() -> Request? {
+    let request = waiters.popFirst()
+    if let request { noteLeft(request) }
+    return request
+  }
+
+  private mutating func noteLeft(_ request: Request) {
+    if request.isUrgent { urgentWaiters -= 1 }
   }
 
   /// Takes the first in the line, and those behind it that are of its group: twice a connection's share of all who wait,
   /// because the more are asked for together the less each costs, but not so many that other connections get none.
   private mutating func popTogether() -> [Request] {
     let share = (2 * waiters.count + limits.connections - 1) / limits.connections
-    guard let first = waiters.popFirst() else { return [] }
+    guard let first = popFirst() else { return [] }
     var requests = [first]
     while requests.count < min(share, limits.together), first.group != nil, waiters.first?.group == first.group,
-      let next = waiters.popFirst()
+      let next = popFirst()
     {
       requests.append(next)
     }
@@ -309,7 +359,7 @@ struct PoolStateMachine {
 
   private mutating func failWaiters(_ error: PointStoreError) -> [Action] {
     var actions: [Action] = []
-    while let request = waiters.popFirst() { actions.append(.fail(request.id, error)) }
+    while let request = popFirst() { actions.append(.fail(request.id, error)) }
     return actions
   }
 }

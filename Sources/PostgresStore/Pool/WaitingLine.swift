@@ -38,8 +38,7 @@ struct WaitingLine {
     return request
   }
 
-  /// Leaves at the front; there must be someone.
-  mutating func removeFirst() {
+  private mutating func removeFirst() {
     requests[front] = nil
     front += 1
     count -= 1
@@ -48,13 +47,14 @@ struct WaitingLine {
 
   /// Leaves from anywhere.
   ///
-  /// - Returns: whether the request was waiting.
-  mutating func remove(_ id: PoolStateMachine.RequestID) -> Bool {
-    guard let index = requests[front...].firstIndex(where: { $0?.id == id }) else { return false }
+  /// - Returns: the request, where it was waiting.
+  mutating func remove(_ id: PoolStateMachine.RequestID) -> Request? {
+    guard let index = requests[front...].firstIndex(where: { $0?.id == id }) else { return nil }
+    let request = requests[index]
     requests[index] = nil
     count -= 1
     skipGaps()
-    return true
+    return request
   }
 
   private mutating func skipGaps() {

@@ -31,6 +31,9 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "How long a statement may take, in milliseconds. (default: 5000)")
   var databaseStatementTimeoutMs: String?
 
+  @Option(help: "How long a request may wait for a connection, in milliseconds; then 503. (default: 2000)")
+  var requestDeadlineMs: String?
+
   @Option(help: "Files loaded into memory at start, commas between. (default: the bundled sample)")
   var dataFile: String?
 
@@ -43,11 +46,29 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "File of the API keys, name:scope:sha256 a line; read again at SIGHUP. (default: none)")
   var apiKeysFile: String?
 
-  @Option(help: "Whether reading needs an API key too. (default: no)")
+  @Option(help: "File of the public keys that tokens are signed with, a JWK set; read again at SIGHUP. (default: none)")
+  var jwtJwksFile: String?
+
+  @Option(help: "Who issues the tokens: what their claim iss must be.")
+  var jwtIssuer: String?
+
+  @Option(help: "Whom the tokens are for: what their claim aud must be or hold.")
+  var jwtAudience: String?
+
+  @Option(help: "Whether reading needs an API key or a token too. (default: no)")
   var readRequiresKey: String?
 
   @Option(help: "Whether PUT, PATCH and DELETE must say by If-Match what they change. (default: no)")
   var requireIfMatch: String?
+
+  @Option(help: "Requests a second that a client may make, in the long run; a fraction too. (default: no limit)")
+  var rateLimitRps: String?
+
+  @Option(help: "Requests that a client may make at once. (default: twice RATE_LIMIT_RPS, and 10 at least)")
+  var rateLimitBurst: String?
+
+  @Option(help: "Proxies that are believed when they say who asks: addresses and networks with commas between.")
+  var trustedProxies: String?
 
   @Option(help: "off, or log: a summary of the searches once a minute. (default: log)")
   var analytics: String?
@@ -108,8 +129,11 @@ struct ServeOptions: ParsableArguments {
       "HTTP_HOST": httpHost, "HTTP_PORT": httpPort, "TLS_CERTIFICATE_FILE": tlsCertificateFile,
       "TLS_PRIVATE_KEY_FILE": tlsPrivateKeyFile, "POINT_STORE": pointStore, "DATABASE_URL": databaseUrl,
       "DATABASE_POOL_SIZE": databasePoolSize, "DATABASE_STATEMENT_TIMEOUT_MS": databaseStatementTimeoutMs,
-      "DATA_FILE": dataFile, "MEMORY_STORE_PATH": memoryStorePath, "MIGRATIONS_PATH": migrationsPath,
+      "REQUEST_DEADLINE_MS": requestDeadlineMs, "DATA_FILE": dataFile, "MEMORY_STORE_PATH": memoryStorePath,
+      "MIGRATIONS_PATH": migrationsPath,
       "ANALYTICS": analytics, "API_KEYS_FILE": apiKeysFile, "READ_REQUIRES_KEY": readRequiresKey,
+      "JWT_JWKS_FILE": jwtJwksFile, "JWT_ISSUER": jwtIssuer, "JWT_AUDIENCE": jwtAudience,
+      "RATE_LIMIT_RPS": rateLimitRps, "RATE_LIMIT_BURST": rateLimitBurst, "TRUSTED_PROXIES": trustedProxies,
       "REQUIRE_IF_MATCH": requireIfMatch, "LOG_LEVEL": logLevel,
       "LOG_FORMAT": logFormat, "CORS_ALLOWED_ORIGINS": corsAllowedOrigins, "DRAIN_TIMEOUT_MS": drainTimeoutMs,
       "HTTP_THREADS": httpThreads, "HTTP_MAX_URI_BYTES": httpMaxUriBytes,

@@ -3,7 +3,10 @@ struct AccessConfiguration: Hashable {
   /// The file of the API keys; `nil` where there are none.
   let keysFile: String?
 
-  /// Whether reading needs a key too.
+  /// Whose tokens are believed; `nil` is nobody's.
+  let tokens: TokenConfiguration?
+
+  /// Whether reading needs a key or a token too.
   let readRequiresKey: Bool
 
   /// Reads the settings.
@@ -11,11 +14,12 @@ struct AccessConfiguration: Hashable {
   /// - Throws: ``ConfigurationError``, also where reading needs a key and there can be none.
   init(_ settings: Settings) throws(ConfigurationError) {
     keysFile = settings["API_KEYS_FILE"]
+    tokens = try TokenConfiguration(settings)
     readRequiresKey = try settings.flag("READ_REQUIRES_KEY")
-    guard keysFile != nil || !readRequiresKey else {
+    guard keysFile != nil || tokens != nil || !readRequiresKey else {
       throw .init(
         variable: "READ_REQUIRES_KEY", value: settings["READ_REQUIRES_KEY"],
-        expectation: "needs API_KEYS_FILE, without which nobody could read")
+        expectation: "needs API_KEYS_FILE or JWT_JWKS_FILE, without which nobody could read")
     }
   }
 }

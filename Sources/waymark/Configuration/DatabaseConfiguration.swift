@@ -12,6 +12,9 @@ struct DatabaseConfiguration: Hashable {
   /// How long a statement may take.
   let statementTimeout: Duration
 
+  /// How long a request may wait for a connection.
+  let waitTime: Duration
+
   /// The folder of the migrations.
   let migrationsPath: String
 
@@ -26,6 +29,7 @@ struct DatabaseConfiguration: Hashable {
     replicaConninfo = settings["DATABASE_REPLICA_URL"]
     poolSize = try settings.integer("DATABASE_POOL_SIZE", in: 1...1000, default: 8)
     statementTimeout = try settings.milliseconds("DATABASE_STATEMENT_TIMEOUT_MS", default: 5000)
+    waitTime = try settings.milliseconds("REQUEST_DEADLINE_MS", default: 2000)
     migrationsPath = settings["MIGRATIONS_PATH"] ?? Self.migrationsBesidePackage()
   }
 }

@@ -42,6 +42,9 @@ struct ServeConfiguration {
   /// Who may do what.
   let access: AccessConfiguration
 
+  /// How often a client may ask.
+  let rateLimit: RateLimitConfiguration
+
   /// Whether a change is refused that does not say what it was made to.
   let requiresIfMatch: Bool
 
@@ -64,6 +67,7 @@ struct ServeConfiguration {
     tls = try TLSFiles(settings)
     cors = CORSPolicy(settings)
     access = try AccessConfiguration(settings)
+    rateLimit = try RateLimitConfiguration(settings)
     requiresIfMatch = try settings.flag("REQUIRE_IF_MATCH")
     cacheControl = settings["CACHE_CONTROL"] ?? CachePolicy.defaultDirectives
     guard CachePolicy.areDirectives(cacheControl) else {

@@ -1,0 +1,64 @@
+import NIOCore
+import NIOHTTP1
+
+/// The proxies that are believed when they say whom they ask for.
+///
+/// Anyone can send `X-Forwarded-For` and `Forwarded` (RFC 7239), so what they say is believed from these networks only,
+/// and read from the right: each proxy appends who asked it, and the first that is not a proxy of ours is the client.
+public struct TrustedProxies: Sendable {
+  /// How many hops are looked at.
+  static let maximumHops = 32
+
+  private let networks: [IPNetwork]
+
+  /// Believes the proxies in these networks.
+  public init(_ networks: [IPNetwork] = []) {
+    self.networks = networks
+  }
+
+  /// Who sent the request; `nil` where its socket has no address of IP.
+  ///
+  /// Where both fields are there and do not say the same, one of them came from the client, and there is no telling
+  /// which: the proxy counts as the client.
+  public func client(of request: HTTPRequest) -> IPAddress? {
+    guard let peer = request.remoteAddress.flatMap({ IPAddress($0) }) else { return nil }
+    guard !networks.isEmpty, contains(peer) else { return peer }
+    let viaList = request.headers["x-forwarded-for"]
+    let viaPairs = request.headers["forwarded"]
+    switch (viaList.isEmpty, viaPairs.isEmpty) {
+    case (true, true): return peer
+    case (false, true): return walk(Self.list(viaList), from: peer)
+    case (true, false): return walk(ForwardedField.clients(viaPairs), from: peer)
+    case (false, false):
+      let client = walk(Self.list(viaList), from: peer)
+      return client == walk(ForwardedField.clients(viaPairs), from: peer) ? client : peer
+    }
+  }
+
+  private func contains(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address) } }
+
+  /// Goes from the peer to whom it asked for, and on as long as that is a proxy too. What can't be read ends it: beyond
+  /// it nobody is known.
+  private func walk(_ hops: [Substring], from peer: IPAddress) -> IPAddress {
+    var client = peer
+    for hop in hops.reversed().prefix(Self.maximumHops) {
+      guard let address = Self.address(hop) else { break }
+      client = address
+      guard contains(address) else { break }
+    }
+    return client
+  }
+
+  private static func list(_ values: [String]) -> [Substring] {
+    values.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+  }
+
+  /// An address as proxies write it: bare, with a port, or in brackets where it is one of IPv6.
+  private static func address(_ hop: Substring) -> IPAddress? {
+    var hop = hop.drop { $0 == " " || $0 == "\t" }
+    while hop.last == " " || hop.last == "\t" { hop.removeLast() }
+    if hop.first == "[" { return IPAddress(hop.dropFirst().prefix { $0 != "]" }) }
+    if hop.utf8.count(where: { $0 == UInt8(ascii: ":") }) == 1 { hop = hop.prefix { $0 != ":" } }
+    return IPAddress(hop)
+  }
+}

@@ -1,0 +1,42 @@
+import HTTPServer
+import NIOHTTP1
+
+/// What `WWW-Authenticate` says to whom a call is refused (RFC 6750, section 3).
+enum Challenge {
+  /// It takes a key or a token.
+  case required
+  /// What was sent can't be read.
+  case invalidRequest
+  /// What was sent proves nothing.
+  case invalidToken(String)
+  /// What was sent allows less.
+  case insufficientScope(AccessScope)
+
+  /// The field's value. Descriptions are ASCII without quotes and backslashes.
+  var field: String {
+    let realm = "Bearer realm=\"waymark\""
+    return switch self {
+    case .required: realm
+    case .invalidRequest: realm + ", error=\"invalid_request\""
+    case .invalidToken(let description):
+      realm + ", error=\"invalid_token\", error_description=\"\(description)\""
+    case .insufficientScope(let scope):
+      realm + ", error=\"insufficient_scope\", scope=\"\(scope.rawValue)\""
+    }
+  }
+}
+
+extension Problem {
+  /// 401 `unauthenticated` with what it takes (RFC 9110, section 11.6.1).
+  static func unauthenticated(_ detail: String, challenge: Challenge) -> Problem {
+    Problem(
+      .unauthorized, code: "unauthenticated", detail: detail, headers: ["www-authenticate": challenge.field])
+  }
+
+  /// 403 `forbidden`, where something else sent along would help with what.
+  static func forbidden(_ detail: String, challenge: Challenge? = nil) -> Problem {
+    Problem(
+      .forbidden, code: "forbidden", detail: detail,
+      headers: challenge.map { ["www-authenticate": $0.field] } ?? [:])
+  }
+}

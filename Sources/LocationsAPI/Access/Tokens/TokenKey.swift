@@ -1,0 +1,64 @@
+import JSONText
+import JWTKit
+
+/// A public key of a token's issuer, with the one algorithm that it is for.
+struct TokenKey: Sendable {
+  /// What verifies signatures made with the key.
+  let algorithm: any JWTAlgorithm
+
+  /// Makes the key that a JSON Web Key is (RFC 7517); `nil` where it is for something else, or of a kind that is not
+  /// known, and so is to be passed over (section 5).
+  ///
+  /// - Throws: a reason where it is a key that can't be used.
+  init?(_ key: JSONValue) async throws(Unusable) {
+    guard Self.isForSignatures(key) else { return nil }
+    func text(_ name: String) -> String? { if case .string(let text)? = key[name] { text } else { nil } }
+    guard let (made, algorithm) = try Self.key(text) else { return nil }
+    guard key["d"] == nil else { throw Unusable(reason: "is a private key; only the public part belongs here") }
+    let keys = JWTKeyCollection()
+    do {
+      try await keys.add(jwk: made)
+      self.algorithm = try await keys.getKey(for: Self.id, alg: algorithm.rawValue)
+    } catch {
+      throw Unusable(reason: "has numbers that are no \(algorithm.rawValue) key")
+    }
+  }
+
+  /// Why a key can't be used; it goes on from what the key is called.
+  struct Unusable: Error {
+    let reason: String
+  }
+
+  private static let id: JWKIdentifier = "key"
+
+  private static func isForSignatures(_ key: JSONValue) -> Bool {
+    if let use = key["use"], use != .string("sig") { return false }
+    guard case .array(let operations)? = key["key_ops"] else { return true }
+    return operations.contains(.string("verify"))
+  }
+
+  /// The key with its algorithm: the one that it names, or the one that its kind implies.
+  private static func key(_ text: (String) -> String?) throws(Unusable) -> (JWK, JWK.Algorithm)? {
+    let named = text("alg")
+    switch text("kty") {
+    case "RSA":
+      let name = named ?? JWK.Algorithm.rs256.rawValue
+      guard name.hasPrefix("RS") || name.hasPrefix("PS"), let algorithm = JWK.Algorithm(rawValue: name),
+        algorithm != .rsaOAEP
+      else { return nil }
+      return (.rsa(algorithm, identifier: id, modulus: text("n"), exponent: text("e")), algorithm)
+    case "EC":
+      guard let curve = text("crv").flatMap(ECDSACurve.init(rawValue:)) else { return nil }
+      let algorithm: JWK.Algorithm = curve == .p256 ? .es256 : curve == .p384 ? .es384 : .es512
+      guard named == nil || named == algorithm.rawValue else {
+        throw Unusable(reason: "names an algorithm that is not for its curve")
+      }
+      return (.ecdsa(algorithm, identifier: id, x: text("x"), y: text("y"), curve: curve), algorithm)
+    case "OKP":
+      guard text("crv") == EdDSACurve.ed25519.rawValue, named == nil || named == JWK.Algorithm.eddsa.rawValue
+      else { return nil }
+      return (.octetKeyPair(.eddsa, identifier: id, x: text("x"), y: nil, curve: .ed25519), .eddsa)
+    default: return nil
+    }
+  }
+}

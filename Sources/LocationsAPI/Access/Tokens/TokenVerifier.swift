@@ -1,0 +1,81 @@
+import JSONText
+import JWTKit
+import Points
+
+#if canImport(Darwin)
+  import Foundation
+#else
+  import FoundationEssentials
+#endif
+
+/// Says whether a JSON Web Token (RFC 7519) was signed by an issuer that is trusted, for this service and for now.
+///
+/// The key says by which algorithm, never the token: so that a public key can't be passed off as a secret, nor `none` as
+/// an algorithm (RFC 8725, sections 2.1 and 3.1).
+public struct TokenVerifier: Sendable {
+  /// How far the clocks of the issuer and of this server may be apart, in seconds.
+  static let leewaySeconds = 30.0
+
+  /// What tokens are signed with.
+  public var keys: TokenKeySet
+
+  private let issuer: String
+  private let audience: String
+
+  /// Makes a verifier.
+  ///
+  /// - Parameters:
+  ///   - keys: the issuer's public keys.
+  ///   - issuer: what `iss` must be.
+  ///   - audience: what `aud` must be or hold. The issuer signs for other services too; their tokens are not for this one.
+  public init(keys: TokenKeySet, issuer: String, audience: String) {
+    self.keys = keys
+    self.issuer = issuer
+    self.audience = audience
+  }
+
+  /// Verifies a token in its compact form (RFC 7515, section 3.1).
+  ///
+  /// - Throws: ``TokenRejection`` for the first rule that it breaks.
+  func verify(_ token: Substring, at now: Timestamp) throws(TokenRejection) -> VerifiedToken {
+    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3, let signature = Self.decode(parts[2]) else { throw .malformed }
+    let key = try key(for: try Self.object(parts[0]))
+    let signed = Array(token.utf8[..<parts[1].endIndex])
+    guard (try? key.algorithm.verify(signature, signs: signed)) == true else { throw .badSignature }
+    let verified = try TokenClaims(try Self.object(parts[1])).grant(
+      issuer: issuer, audience: audience, leewaySeconds: Self.leewaySeconds)
+    try verified.check(at: now)
+    return verified
+  }
+
+  private func key(for header: JSONValue) throws(TokenRejection) -> TokenKey {
+    // What must be understood is not (RFC 7515, section 4.1.11).
+    guard case .string(let algorithm)? = header["alg"], header["crit"] == nil else { throw .malformed }
+    switch header["typ"] {
+    case nil: break
+    case .string(let type) where ["jwt", "at+jwt", "application/at+jwt"].contains(type.lowercased()): break
+    default: throw .malformed
+    }
+    let key: TokenKey?
+    switch header["kid"] {
+    case nil: key = keys.only
+    case .string(let id): key = keys[id]
+    default: throw .malformed
+    }
+    guard let key else { throw .unknownKey }
+    guard key.algorithm.name == algorithm else { throw .wrongAlgorithm }
+    return key
+  }
+
+  private static func object(_ text: Substring) throws(TokenRejection) -> JSONValue {
+    guard let bytes = decode(text), let value = try? JSONReader.value(of: bytes, maximumDepth: 16),
+      case .object = value
+    else { throw .malformed }
+    return value
+  }
+
+  private static func decode(_ text: Substring) -> [UInt8]? {
+    Base64URL.decode(text, count: text.utf8.count * 6 / 8)
+  }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import NIOCore
+import NIOSSL
+import TestSupport
+import Testing
+
+/// What becomes of a statement whose client hangs up while the database works on it.
+@Suite(.timeLimit(.minutes(5))) struct DisconnectedClientTests {
+  /// The ways a client goes.
+  enum Farewell: CaseIterable {
+    case reset
+    /// As the system does for a process that is killed.
+    case end
+    case endOfTLS
+    case resetOfAStream
+    case endOfHTTP2
+  }
+
+  @Test(arguments: Farewell.allCases, ["GET", "POST"])
+  func theStatementIsStoppedAndAWriteUndone(farewell: Farewell, method: String) async throws {
+    let database = try await TemporaryDatabase.make()
+    var environment = [
+      "DATABASE_URL": database.url, "HTTP_PORT": "0",
+      // Only the client's going is to end the statement.
+      "DATABASE_STATEMENT_TIMEOUT_MS": "3600000",
+    ]
+    _ = try await WaymarkProcess.run(["migrate"], environment: environment)
+    let certificate = try TestCertificate()
+    let files = try TestCertificateFiles(certificate)
+    if farewell == .endOfTLS {
+      environment["TLS_CERTIFICATE_FILE"] = files.certificate
+      environment["TLS_PRIVATE_KEY_FILE"] = files.privateKey
+    }
+    let server = try WaymarkProcess(["serve"], environment: environment)
+    let port = try await server.port()
+    let lock = Task { try await database.run("LOCK TABLE points; SELECT pg_sleep(3600)") }
+    try await wait(for: "wait_event = 'PgSleep'", count: 1, in: database)
+
+    let leave = try await ask(method, port: port, tls: certificate, leavingBy: farewell)
+    try await wait(for: "wait_event_type = 'Lock'", count: 1, in: database)
+    await leave()
+    try await wait(for: "wait_event_type = 'Lock'", count: 0, in: database)
+
+    try await database.run(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND \(Self.here)")
+    _ = await lock.result
+    #expect(try await database.run("SELECT count(*) FROM points") == "0")
+    #expect(try await database.run("SELECT count(*) FROM changes") == "0")
+    if farewell != .endOfTLS {
+      #expect(try await ServerDriver(port: port).get("/locations").places.isEmpty)
+    }
+  }
+
+  private static let here = "datname = current_database() AND pid <> pg_backend_pid()"
+
+  /// Waits until so many of the database's backends do that.
+  private func wait(for condition: String, count: Int, in database: TemporaryDatabase) async throws {
+    let sql = "SELECT count(*) FROM pg_stat_activity WHERE \(condition) AND \(Self.here)"
+    while try await database.run(sql) != String(count) { try await Task.sleep(for: .milliseconds(5)) }
+  }
+
+  /// Sends a request and does not wait for its answer. Answers what makes the client go.
+  private func ask(
+    _ method: String, port: Int, tls: TestCertificate, leavingBy farewell: Farewell
+  ) async throws -> @Sendable () async -> Void {
+    let body = method == "POST" ? #"{"name":"x","lat":1,"long":2}"# : ""
+    let request = """
+      \(method) /locations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+      Content-Length: \(body.utf8.count)\r\n\r\n\(body)
+      """
+    switch farewell {
+    case .reset, .end:
+      let connection = try await RawHTTPConnection.open(port: port)
+      try await connection.send(request)
+      return { if farewell == .reset { connection.reset() } else { connection.shutdownSending() } }
+    case .endOfTLS:
+      let channel = try await SecureConnection.open(port: port, context: try tls.clientContext())
+      try await channel.send(request)
+      nonisolated(unsafe) let connection = channel  // It is handed on, not shared.
+      return { connection.close() }
+    case .resetOfAStream, .endOfHTTP2:
+      let client = try await HTTP2Client.open(port: port)
+      let stream = try await client.start(
+        method, "/locations", headers: [("content-type", "application/json")], endsStream: body.isEmpty)
+      if !body.isEmpty { stream.write(Array(body.utf8), endsStream: true) }
+      return {
+        if farewell == .resetOfAStream { stream.cancel() } else { client.channel.close(mode: .output, promise: nil) }
+      }
+    }
+  }
+}

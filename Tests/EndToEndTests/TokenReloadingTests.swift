@@ -1,0 +1,76 @@
+import Crypto
+import Foundation
+import Testing
+
+@Suite struct TokenReloadingTests {
+  /// An issuer of tokens with one key.
+  private struct Issuer {
+    let key = P256.Signing.PrivateKey()
+
+    var keySet: String {
+      let point = key.publicKey.rawRepresentation
+      let (x, y) = (Self.text(point.prefix(32)), Self.text(point.suffix(32)))
+      return #"{"keys":[{"kty":"EC","crv":"P-256","kid":"1","x":"\#(x)","y":"\#(y)"}]}"#
+    }
+
+    func token() throws -> String {
+      let expires = Int(Date().timeIntervalSince1970) + 600
+      let claims = #"{"iss":"i","aud":"a","sub":"s","scope":"write","exp":\#(expires)}"#
+      let signed = Self.text(Data(#"{"alg":"ES256","kid":"1"}"#.utf8)) + "." + Self.text(Data(claims.utf8))
+      return "\(signed).\(Self.text(try key.signature(for: Data(signed.utf8)).rawRepresentation))"
+    }
+
+    private static func text(_ bytes: Data) -> String {
+      bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+  }
+
+  private let place = Data(#"{"name":"x","lat":1,"long":2}"#.utf8)
+
+  @Test func keysOfTokensAreReadAgainAtSIGHUPAndAFileThatCantBeUsedKeepsThem() async throws {
+    let folder = try TemporaryFolder()
+    let (first, second) = (Issuer(), Issuer())
+    let file = try folder.write(first.keySet, to: "jwks.json")
+    let server = try WaymarkProcess([
+      "serve", "--http-port", "0", "--jwt-jwks-file", file, "--jwt-issuer", "i", "--jwt-audience", "a",
+    ])
+    let driver = ServerDriver(port: try await server.port())
+    func statuses() async throws -> [Int] {
+      var statuses: [Int] = []
+      for token in [nil, try first.token(), try second.token()] {
+        var headers = ["Content-Type": "application/json"]
+        if let token { headers["Authorization"] = "Bearer \(token)" }
+        statuses.append(try await driver.send("POST", "/locations", headers: headers, body: place).status)
+      }
+      return statuses
+    }
+
+    let before = try await statuses()
+    _ = try folder.write(second.keySet, to: "jwks.json")
+    server.send(SIGHUP)
+    _ = try await server.logLine(with: "the file of token keys was read again")
+    let exchanged = try await statuses()
+    _ = try folder.write("{}", to: "jwks.json")
+    server.send(SIGHUP)
+    let complaint = try await server.logLine(with: "the file of token keys stays as it was")
+    let broken = try await statuses()
+
+    #expect(before == [401, 201, 401])
+    #expect(exchanged == [401, 401, 201])
+    #expect(broken == [401, 401, 201])
+    #expect(complaint.contains("must be a JSON Web Key Set"))
+  }
+
+  @Test func aFileThatCantBeUsedStopsTheStart() async throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write(#"{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}"#, to: "jwks.json")
+
+    let outcome = try await WaymarkProcess.run(
+      ["serve", "--http-port", "0"],
+      environment: ["JWT_JWKS_FILE": file, "JWT_ISSUER": "i", "JWT_AUDIENCE": "a"])
+
+    #expect(outcome.status == 64)
+    #expect(outcome.log.contains("JWT_JWKS_FILE='\(file)': holds no public key for signatures by RS, PS, ES or EdDSA"))
+    #expect(!outcome.log.contains("c2VjcmV0"))
+  }
+}

@@ -1,0 +1,154 @@
+import HTTPServer
+import MemoryStore
+import NIOHTTP1
+import Points
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+/// What tokens open, from the request to the answer.
+@Suite struct TokenAccessTests {
+  private final class SettableClock: WallClock {
+    let seconds = Mutex(TokenIssuer.now)
+    func now() -> Timestamp { Timestamp(microsecondsSinceEpoch: Int64(seconds.withLock { $0 }) * 1_000_000) }
+  }
+
+  private let issuer = TokenIssuer.es256()
+  private let clock = SettableClock()
+  private let place = #"{"name":"x","lat":1,"long":2}"#
+
+  private func access(keys: [APIKey]? = nil, readRequiresKey: Bool = false) async throws -> AccessControl {
+    let set = try await TokenKeySet(json: Array(TokenIssuer.keySet(issuer).utf8))
+    let tokens = TokenVerifier(keys: set, issuer: TokenIssuer.name, audience: TokenIssuer.audience)
+    return AccessControl(
+      AccessPolicy(keys: keys, tokens: tokens, isLoopback: true, readRequiresKey: readRequiresKey), clock: clock)
+  }
+
+  private func driver(_ access: AccessControl, store: MemoryStore = MemoryStore()) -> ServiceDriver {
+    ServiceDriver(writing: store, control: access)
+  }
+
+  private func post(
+    _ driver: ServiceDriver, _ token: String?, headers: HTTPHeaders = [:]
+  ) async throws -> ServiceDriver.Answer {
+    var headers = headers
+    if let token { headers.add(name: "authorization", value: "Bearer \(token)") }
+    return try await driver.send(.POST, "/locations", headers: headers, json: place)
+  }
+
+  @Test func aTokenOpensWhatItsScopeAllows() async throws {
+    let driver = driver(try await access())
+
+    let written = try await post(driver, try issuer.token())
+    let refused = try await post(driver, try issuer.token(TokenIssuer.claims(["scope": "\"read\""])))
+    let nothing = try await post(driver, nil)
+
+    #expect([written.status, refused.status, nothing.status] == [201, 403, 401])
+    #expect(
+      refused.headers["www-authenticate"]
+        == [#"Bearer realm="waymark", error="insufficient_scope", scope="write""#])
+    #expect(nothing.headers["www-authenticate"] == [#"Bearer realm="waymark""#])
+  }
+
+  @Test func whyATokenIsRefusedStandsInTheChallenge() async throws {
+    let token = try issuer.token(TokenIssuer.claims(["exp": "1"]))
+
+    let answer = try await post(driver(try await access()), token)
+
+    #expect(answer.status == 401)
+    #expect(try answer.code == "unauthenticated")
+    #expect(
+      answer.headers["www-authenticate"]
+        == [#"Bearer realm="waymark", error="invalid_token", error_description="the token has expired""#])
+  }
+
+  @Test(arguments: TokenRejection.allCases)
+  func everyReasonMayStandInAHeaderField(reason: TokenRejection) {
+    #expect(reason.description.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C })
+  }
+
+  @Test func aTokenThatWasVerifiedStillExpires() async throws {
+    let driver = driver(try await access())
+    let token = try issuer.token()
+    #expect(try await post(driver, token).status == 201)
+
+    clock.seconds.withLock { $0 += 89 }
+    let before = try await post(driver, token).status
+    clock.seconds.withLock { $0 += 1 }
+    let after = try await post(driver, token).status
+
+    #expect([before, after] == [201, 401])
+  }
+
+  @Test func aTokenThatWasVerifiedIsRefusedOnceItsKeyIsGone() async throws {
+    let access = try await access()
+    let driver = driver(access)
+    let other = TokenIssuer.es256()
+    let (token, next) = (try issuer.token(), try other.token())
+    #expect(try await post(driver, token).status == 201)
+
+    access.replaceTokenKeys(try await TokenKeySet(json: Array(TokenIssuer.keySet(other).utf8)))
+
+    #expect(try await post(driver, token).status == 401)
+    #expect(try await post(driver, next).status == 201)
+  }
+
+  @Test func keysAndTokensWorkBesideEachOther() async throws {
+    let driver = driver(
+      try await access(keys: [APIKey(name: "k", scope: .write, secret: "wm_a.b.c")], readRequiresKey: true))
+    func read(_ secret: String) async throws -> Int {
+      try await driver.send(.GET, "/categories", headers: ["authorization": "Bearer \(secret)"]).status
+    }
+
+    let statuses = [
+      try await read("wm_a.b.c"), try await read(issuer.token()), try await read("wm_a.b.d"), try await read("a.b.c"),
+    ]
+
+    #expect(statuses == [200, 200, 401, 401])
+  }
+
+  @Test func subjectsHaveIdempotencyKeysOfTheirOwn() async throws {
+    let store = MemoryStore()
+    let driver = driver(
+      try await access(keys: [APIKey(name: "ann", scope: .write, secret: "wm_k")]), store: store)
+    let tokens = try ["ann", "b:c", "ann"].map { try issuer.token(TokenIssuer.claims(["sub": "\"\($0)\""])) }
+
+    for secret in tokens + ["wm_k"] { _ = try await post(driver, secret, headers: ["idempotency-key": "k"]) }
+
+    #expect(store.count == 3)
+  }
+
+  @Test func tokensThatNobodySignedAreNotVerifiedForWhoAsksTooMuch() async throws {
+    let access = try await access()
+    let token = try issuer.token()
+    let headers: HTTPHeaders = ["authorization": "Bearer \(token)"]
+
+    let unseen = access.sender(of: headers) { false }
+    let verified = access.sender(of: headers) { true }
+    let seen = access.sender(of: headers) { false }
+
+    #expect(unseen == nil)
+    #expect(verified == Principal(subject: "user-1"))
+    #expect(seen == Principal(subject: "user-1"))
+  }
+
+  @Test func verifiedTokensAreKeptInBoundedMemory() {
+    var tokens = VerifiedTokens()
+    let grant = Grant(principal: .anonymous, scope: .read, evidence: "")
+    let now = clock.now()
+    func insert(_ number: Int, validUntil: Double) {
+      tokens.insert(
+        VerifiedToken(grant: grant, validFrom: 0, validUntil: validUntil), as: VerifiedTokens.id(of: "\(number)"),
+        at: now)
+    }
+    for number in 0..<VerifiedTokens.maximumCount { insert(number, validUntil: number % 2 == 0 ? .infinity : 1) }
+
+    insert(-1, validUntil: .infinity)
+    #expect(tokens.count == VerifiedTokens.maximumCount / 2 + 1)
+
+    for number in 0..<VerifiedTokens.maximumCount { insert(-2 - number, validUntil: .infinity) }
+    #expect(tokens.count <= VerifiedTokens.maximumCount)
+  }
+}

@@ -1,0 +1,89 @@
+import JSONText
+import Points
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct TokenClaimsTests {
+  private func grant(_ changes: [String: String?]) throws -> VerifiedToken {
+    let claims = try JSONReader.value(of: Array(TokenIssuer.claims(changes).utf8))
+    let token = try TokenClaims(claims).grant(
+      issuer: TokenIssuer.name, audience: TokenIssuer.audience, leewaySeconds: TokenVerifier.leewaySeconds)
+    try token.check(at: Timestamp(microsecondsSinceEpoch: Int64(TokenIssuer.now) * 1_000_000))
+    return token
+  }
+
+  private func rejection(_ changes: [String: String?]) -> TokenRejection? {
+    #expect(throws: TokenRejection.self) { try grant(changes) }
+  }
+
+  @Test(arguments: [
+    (-29, nil), (-30, TokenRejection.expired), (-31, .expired), (1, nil), (1_000_000_000, nil),
+  ])
+  func aTokenExpiresWithSomeLeeway(secondsFromNow: Int, reason: TokenRejection?) throws {
+    let claims = ["exp": "\(TokenIssuer.now + secondsFromNow)"]
+
+    if let reason { #expect(rejection(claims) == reason) } else { _ = try grant(claims) }
+  }
+
+  @Test(arguments: [("-1", TokenRejection.expired), ("0", .expired), ("-1e300", .expired), ("1.5", .expired)])
+  func longAgoIsExpired(text: String, reason: TokenRejection) {
+    #expect(rejection(["exp": text]) == reason)
+  }
+
+  @Test func theFarFutureIsTheIssuersAffair() throws {
+    #expect(try grant(["exp": "1e300"]).validUntil > 1e299)
+  }
+
+  @Test(arguments: [nil, "\"1900000000\"", "null", "true", "[1900000000]", "1e999", "{}"])
+  func aTokenNeedsATimeAtWhichItExpires(text: String?) {
+    #expect(rejection(["exp": text]) == .incompleteClaims)
+  }
+
+  @Test func aTokenMayBeForLater() throws {
+    _ = try grant(["nbf": "\(TokenIssuer.now + 30)"])
+
+    #expect(rejection(["nbf": "\(TokenIssuer.now + 31)"]) == .notYetValid)
+    #expect(rejection(["nbf": "1e300"]) == .notYetValid)
+    #expect(rejection(["nbf": "\"0\""]) == .incompleteClaims)
+  }
+
+  @Test func theIssuerIsTheOneThatIsTrusted() {
+    #expect(rejection(["iss": "\"https://issuer.example/\""]) == .wrongIssuer)
+    #expect(rejection(["iss": nil]) == .incompleteClaims)
+    #expect(rejection(["iss": "[\"https://issuer.example\"]"]) == .incompleteClaims)
+  }
+
+  @Test func theAudienceIsThisService() throws {
+    _ = try grant(["aud": "[\"other\",\"waymark\"]"])
+
+    #expect(rejection(["aud": "\"other\""]) == .wrongAudience)
+    #expect(rejection(["aud": "[]"]) == .wrongAudience)
+    #expect(rejection(["aud": "[\"waymark\",1]"]) == .incompleteClaims)
+    #expect(rejection(["aud": nil]) == .incompleteClaims)
+  }
+
+  @Test(arguments: [
+    ("scope", "\"read\"", AccessScope.read), ("scope", "\"read write\"", .write),
+    ("scope", "\"waymark:admin\"", .admin),
+    ("scope", "\"profile  waymark:write other:admin\"", .write), ("scp", "[\"read\",\"write\"]", .write),
+    ("scp", "\"read write\"", .write), ("scope", "[\"write\"]", .write),
+  ])
+  func scopesAreReadFromEitherClaim(name: String, text: String, scope: AccessScope) throws {
+    var changes: [String: String?] = ["scope": nil]
+    changes.updateValue(text, forKey: name)
+
+    #expect(try grant(changes).grant.scope == scope)
+  }
+
+  @Test(arguments: [nil, "\"\"", "\"profile\"", "\"Write\"", "\"waymark:\"", "\"xwaymark:write\"", "7", "[7]"])
+  func aTokenNeedsAScopeOfThisService(text: String?) {
+    #expect(rejection(["scope": text]) == .noScope)
+  }
+
+  @Test func aTokenNeedsASubject() {
+    for text in [nil, "\"\"", "7", "\"a\\u0000b\"", "\"\(String(repeating: "x", count: 256))\""] {
+      #expect(rejection(["sub": text]) == .incompleteClaims)
+    }
+  }
+}
