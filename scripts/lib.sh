@@ -54,3 +54,14 @@ require_test_packages() {
   version=$(. /etc/os-release 2>/dev/null; case "${VERSION_ID:-}" in 12) echo 15 ;; 13) echo 17 ;; 24.04) echo 16 ;; *) echo 15 ;; esac)
   require_packages "to test against a real database" "postgresql-$version" "postgresql-$version-postgis-3"
 }
+
+# Sets WAYMARK to the program that is to be tried with Python, built for release, and has what it takes to do so.
+require_waymark() {
+  command -v python3 >/dev/null || require_packages "to make the load" python3
+  [ -z "${WAYMARK:-}" ] || return 0
+  require_swift
+  require_build_packages
+  require_test_packages
+  swift build -c release --product waymark
+  WAYMARK=$(swift build -c release --show-bin-path)/waymark
+}

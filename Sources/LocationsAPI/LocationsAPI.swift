@@ -13,6 +13,7 @@ public struct LocationsAPI: Sendable {
   private let editor: PlaceEditor?
   private let access: AccessControl
   private let requiresIfMatch: Bool
+  private let caching: CachePolicy
   private let version: String
 
   /// Makes the interface to a service.
@@ -22,18 +23,21 @@ public struct LocationsAPI: Sendable {
   ///   - editor: what changes them; without it there are no calls that do.
   ///   - access: who may do what.
   ///   - requiresIfMatch: whether a change is refused that does not say what it was made to.
+  ///   - caching: what caches are told of answers.
   ///   - version: the version that `GET /` tells.
   public init(
     service: PointsService,
     editor: PlaceEditor? = nil,
     access: AccessControl = AccessControl(AccessPolicy(keys: nil, isLoopback: true)),
     requiresIfMatch: Bool = false,
+    caching: CachePolicy = CachePolicy(),
     version: String
   ) {
     self.service = service
     self.editor = editor
     self.access = access
     self.requiresIfMatch = requiresIfMatch
+    self.caching = caching
     self.version = version
   }
 
@@ -63,15 +67,16 @@ public struct LocationsAPI: Sendable {
         return try await handler(request, path)
       }
     }
-    let list = ListRoute(service: service)
+    let revalidation = Revalidation(service: service, policy: caching, program: version)
+    let list = ListRoute(service: service, revalidation: revalidation)
     onGet("/locations") { request, _ in try await list.respond(to: request) }
-    let location = LocationRoute(service: service)
+    let location = LocationRoute(service: service, policy: caching)
     onGet("/locations/{id}") { request, path in try await location.respond(to: request, id: path["id"]) }
-    let check = CheckRoute(service: service)
+    let check = CheckRoute(service: service, revalidation: revalidation)
     onGet("/locations/check") { request, _ in try await check.respond(to: request) }
-    let featured = FeaturedRoute(service: service)
+    let featured = FeaturedRoute(service: service, policy: caching)
     onGet("/locations/featured") { request, _ in try await featured.respond(to: request) }
-    let categories = CategoriesRoute(service: service)
+    let categories = CategoriesRoute(service: service, revalidation: revalidation)
     onGet("/categories") { request, _ in try await categories.respond(to: request) }
   }
 

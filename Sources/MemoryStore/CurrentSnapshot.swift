@@ -1,22 +1,44 @@
+import Points
 import Synchronization
 
-/// The snapshot that readers take; a lock is held for as long as a reference takes to copy.
+/// The snapshot that readers take, and its version; a lock is held for as long as references take to copy.
 final class CurrentSnapshot: Sendable {
-  private let snapshot: Mutex<Snapshot>
+  private struct State {
+    var snapshot: Snapshot
+    var generation: UInt64 = 0
+    var version: DataVersion
+  }
 
-  init(_ snapshot: Snapshot) {
-    self.snapshot = Mutex(snapshot)
+  private let state: Mutex<State>
+
+  /// What tells the versions of this store from those of every other, be it of the same places in another process.
+  private let origin: String
+
+  /// Makes the first snapshot current.
+  ///
+  /// - Parameter now: when its places became what they are, as far as anyone knows.
+  init(_ snapshot: Snapshot, at now: Timestamp) {
+    origin = String(UInt64.random(in: .min ... .max), radix: 36)
+    state = Mutex(State(snapshot: snapshot, version: DataVersion(token: "\(origin)-0", changedAt: now)))
   }
 
   /// The places of the moment.
-  var value: Snapshot { snapshot.withLock { $0 } }
+  var value: Snapshot { state.withLock { $0.snapshot } }
+
+  /// The version of the places of the moment.
+  var version: DataVersion { state.withLock { $0.version } }
 
   /// Has readers take another from now on.
-  func replace(with next: Snapshot) {
+  ///
+  /// - Parameter now: when it was made. The version's time never goes back, whatever this clock does.
+  func replace(with next: Snapshot, at now: Timestamp) {
     // The former snapshot may be the last of its kind: it is let go outside the lock.
-    let former = snapshot.withLock { snapshot in
-      let former = snapshot
-      snapshot = next
+    let former = state.withLock { state in
+      let former = state.snapshot
+      state.snapshot = next
+      state.generation += 1
+      let changedAt = max(now, state.version.changedAt ?? now)
+      state.version = DataVersion(token: "\(origin)-\(state.generation)", changedAt: changedAt)
       return former
     }
     withExtendedLifetime(former) {}

@@ -45,7 +45,7 @@ public final class MemoryStore: Sendable {
   ) {
     self.journal = journal
     wasNew = contents.lastSequence == 0
-    current = CurrentSnapshot(Snapshot(contents.points))
+    current = CurrentSnapshot(Snapshot(contents.points), at: clock.now())
     var keys = KeyMemory(limits: keyLimits)
     for key in contents.keys { _ = keys.remember(key) }
     writer = Writer(
@@ -91,6 +91,13 @@ extension MemoryStore: PointStore {
   public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     snapshot.point(shuffledAtOrAfter: pivot)
   }
+
+  /// The version of the snapshot of the moment. It names the store too: a process that is started again, be it with
+  /// the same places, gives other versions.
+  public func dataVersion() async throws(PointStoreError) -> DataVersion? { current.version }
+
+  /// The same, which is always known.
+  public func knownDataVersion() -> DataVersion? { current.version }
 
   /// Returns at once: memory is always ready.
   public func checkReadiness() async throws(PointStoreError) {}

@@ -93,7 +93,7 @@ actor Writer {
       if !batch.isEmpty {
         try await journal.commit(batch)
         finish(batch)
-        current.replace(with: next)
+        current.replace(with: next, at: clock.now())
       }
       return (answers, .success(()))
     } catch {

@@ -38,6 +38,18 @@ public protocol PointStore: Sendable {
   /// - Throws: ``PointStoreError``.
   func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest?
 
+  /// The version of the places as they are at some moment of the call; `nil` where the store can't tell. It costs much
+  /// less than a search.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func dataVersion() async throws(PointStoreError) -> DataVersion?
+
+  /// A version that was the current one at some moment before now, without waiting for it; `nil` where none is known.
+  ///
+  /// It may have been told by the same ``DataVersion/source`` as one from before: then every answer in between came from
+  /// that source too.
+  func knownDataVersion() -> DataVersion?
+
   /// Returns when the store can answer and its schema is current.
   ///
   /// - Throws: ``PointStoreError`` with the reason it can't.

@@ -80,6 +80,18 @@ public struct PointsService: Sendable {
     try await store.categoryCounts()
   }
 
+  /// The version of the places as they are at some moment of the call; see ``PointStore/dataVersion()``.
+  ///
+  /// - Throws: ``PointStoreError``.
+  public func dataVersion() async throws(PointStoreError) -> DataVersion? {
+    try await store.dataVersion()
+  }
+
+  /// A version from before now; see ``PointStore/knownDataVersion()``.
+  public func knownDataVersion() -> DataVersion? {
+    store.knownDataVersion()
+  }
+
   /// Returns when the store can answer and its schema is current.
   ///
   /// - Throws: ``PointStoreError`` with the reason it can't.

@@ -8,6 +8,7 @@ public final class PostgresStore: Sendable {
   let pool: ConnectionPool
   let thread: PollingThread
   let configuration: PostgresConfiguration
+  let versions = VersionNotes()
   private let migrations: [Migration]
 
   /// Makes a store; it connects when it is asked something.

@@ -50,6 +50,8 @@ struct Application {
     }
     responder = LocationsAPI(
       service: service, editor: store.editor, access: access, requiresIfMatch: configuration.requiresIfMatch,
+      caching: CachePolicy(
+        directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
       version: waymarkVersion
     ).router(cors: configuration.cors, gate: gate)
   }

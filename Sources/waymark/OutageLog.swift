@@ -11,13 +11,19 @@ final class OutageLog: WritablePointStore {
   }
 
   private let store: any WritablePointStore
+  private let name: String
   private let watch: Watch
   private let logger: Logger
   private let isAway = Atomic(false)
 
   /// Watches a store.
-  init(_ store: any WritablePointStore, watching watch: Watch = .all, logger: Logger) {
+  ///
+  /// - Parameter name: what lines call it.
+  init(
+    _ store: any WritablePointStore, called name: String = "the store", watching watch: Watch = .all, logger: Logger
+  ) {
     self.store = store
+    self.name = name
     self.watch = watch
     self.logger = logger
   }
@@ -43,6 +49,12 @@ final class OutageLog: WritablePointStore {
   func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
     try await reading { () throws(PointStoreError) in try await store.categoryCounts() }
   }
+
+  func dataVersion() async throws(PointStoreError) -> DataVersion? {
+    try await reading { () throws(PointStoreError) in try await store.dataVersion() }
+  }
+
+  func knownDataVersion() -> DataVersion? { store.knownDataVersion() }
 
   func checkReadiness() async throws(PointStoreError) {
     try await reading { () throws(PointStoreError) in try await store.checkReadiness() }
@@ -122,7 +134,7 @@ final class OutageLog: WritablePointStore {
 
   private func noteAnswer() {
     if isAway.load(ordering: .relaxed), isAway.exchange(false, ordering: .relaxed) {
-      logger.notice("the store answers again")
+      logger.notice("\(name) answers again")
     }
   }
 
@@ -130,7 +142,7 @@ final class OutageLog: WritablePointStore {
     switch error {
     case .unavailable(let reason), .schemaMismatch(let reason):
       if !isAway.exchange(true, ordering: .relaxed) {
-        logger.error("the store does not answer", metadata: ["reason": "\(reason)"])
+        logger.error("\(name) does not answer", metadata: ["reason": "\(reason)"])
       }
     case .overloaded, .timeout, .unexpected: break
     }

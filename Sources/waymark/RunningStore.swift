@@ -61,11 +61,27 @@ struct RunningStore: Service {
       let postgres = try PostgresStore(
         configuration: try PostgresConfiguration(database), migrations: migrations)
       let watched = OutageLog(postgres, logger: logger)
-      store = watched
-      editor = PlaceEditor(store: watched)
       pruning = ChangePruning(log: postgres, logger: logger)
-      close = { await postgres.shutDown() }
-      logger.info("places are in PostgreSQL", metadata: ["pool_size": "\(database.poolSize)"])
+      if let url = database.replicaConninfo {
+        let replica = try PostgresStore(
+          configuration: try PostgresConfiguration(database, url: url, variable: "DATABASE_REPLICA_URL"),
+          migrations: migrations)
+        let both = ReplicatedStore(
+          primary: watched, replica: OutageLog(replica, called: "the replica", logger: logger))
+        store = both
+        editor = PlaceEditor(store: both)
+        close = {
+          await postgres.shutDown()
+          await replica.shutDown()
+        }
+      } else {
+        store = watched
+        editor = PlaceEditor(store: watched)
+        close = { await postgres.shutDown() }
+      }
+      logger.info(
+        "places are in PostgreSQL",
+        metadata: ["pool_size": "\(database.poolSize)", "replica": "\(database.replicaConninfo != nil)"])
     }
   }
 
@@ -105,13 +121,18 @@ struct RunningStore: Service {
 extension PostgresConfiguration {
   /// The store's part of the settings.
   init(_ database: DatabaseConfiguration) throws(ConfigurationError) {
+    try self.init(database, url: database.conninfo, variable: "DATABASE_URL")
+  }
+
+  /// The same with the URL of another server, which the variable gives.
+  init(_ database: DatabaseConfiguration, url: String, variable: String) throws(ConfigurationError) {
     do {
       let milliseconds = database.statementTimeout / .milliseconds(1)
       try self.init(
-        url: database.conninfo, poolSize: database.poolSize, statementTimeoutMilliseconds: Int(milliseconds))
+        url: url, poolSize: database.poolSize, statementTimeoutMilliseconds: Int(milliseconds))
       waitTimeoutMilliseconds = Int(database.waitTime / .milliseconds(1))
     } catch {
-      throw ConfigurationError(variable: "DATABASE_URL", value: nil, expectation: "\(error)")
+      throw ConfigurationError(variable: variable, value: nil, expectation: "\(error)")
     }
   }
 }

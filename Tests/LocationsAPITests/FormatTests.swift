@@ -94,7 +94,7 @@ import Testing
 
     #expect(answer.status == 200)
     #expect(answer.headers["content-type"] == [contentType])
-    #expect(answer.headers["vary"] == ["accept"])
+    #expect(answer.headers["vary"] == ["accept, accept-encoding"])
   }
 
   @Test(arguments: ["text/html", "application/json;q=0", "image/*"])

@@ -56,5 +56,9 @@ struct RefusingStore: WritablePointStore {
     try await store.point(shuffledAtOrAfter: pivot)
   }
 
+  func dataVersion() async throws(PointStoreError) -> DataVersion? { try await store.dataVersion() }
+
+  func knownDataVersion() -> DataVersion? { store.knownDataVersion() }
+
   func checkReadiness() async throws(PointStoreError) {}
 }

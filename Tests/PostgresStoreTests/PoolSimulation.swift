@@ -37,7 +37,12 @@ struct PoolSimulation {
   private mutating func step() {
     now += .milliseconds(Int.random(in: 0...200, using: &generator))
     let jitter = Double.random(in: 0...1, using: &generator)
-    switch Int.random(in: 0..<12, using: &generator) {
+    switch Int.random(in: 0..<13, using: &generator) {
+    case 12:
+      guard let id = running.keys.randomElement(using: &generator), !stopping.contains(id) else { return }
+      connected.remove(id)
+      running[id] = nil
+      perform(pool.foundReadOnly(id, reason: "read-only", at: now))
     case 0...3:
       requestsMade += 1
       let id = PoolStateMachine.RequestID(number: requestsMade)

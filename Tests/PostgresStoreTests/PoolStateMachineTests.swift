@@ -35,6 +35,34 @@ import Testing
     return pool
   }
 
+  // MARK: Servers that take no writes
+
+  @Test func whatAReadOnlyServerRefusedIsAskedAgainOnANewConnectionAWriteToo() {
+    var pool = pool { $0.connections = 3 }
+    for number in 1...3 { _ = pool.arrived(request(number), mayBeRepeated: false, at: start) }
+    for number in 1...3 { _ = pool.connected(connection(number), at: start) }
+    _ = pool.finished(connection(1), at: start)
+
+    let refused = pool.foundReadOnly(connection(2), reason: "read-only", at: start)
+    let other = pool.finished(connection(3), at: start)
+    let connected = pool.connected(connection(4), at: start)
+
+    // The idle one goes at once, the busy one when it is done.
+    #expect(refused == [.close(connection(1)), .close(connection(2)), .connect(connection(4))])
+    #expect(other == [.close(connection(3))])
+    #expect(connected == [.run([request(2)], connection(4))])
+  }
+
+  @Test func whatIsRefusedTwiceFails() {
+    var pool = busyPool()
+    _ = pool.foundReadOnly(connection(1), reason: "read-only", at: start)
+    _ = pool.connected(connection(2), at: start)
+
+    let actions = pool.foundReadOnly(connection(2), reason: "read-only", at: start)
+
+    #expect(actions == [.close(connection(2)), .fail(request(1), .unavailable(reason: "read-only"))])
+  }
+
   // MARK: Connections and requests
 
   @Test func connectsWhenTheFirstRequestComesAndRunsItThen() {

@@ -27,6 +27,12 @@ public struct StubStore: PointStore {
     return []
   }
 
+  /// Answers for the version of the places; without one unless it is given.
+  public var onDataVersion: @Sendable () async throws(PointStoreError) -> DataVersion? = { nil }
+
+  /// Answers for a version that is known; without one unless it is given.
+  public var onKnownDataVersion: @Sendable () -> DataVersion? = { nil }
+
   /// Answers for the readiness.
   public var onReadiness: @Sendable () async throws(PointStoreError) -> Void = {
     Issue.record("readiness was not expected to be asked for")
@@ -51,6 +57,7 @@ public struct StubStore: PointStore {
     onPoint = { _ throws(PointStoreError) in throw error }
     onShuffled = { _ throws(PointStoreError) in throw error }
     onCategories = { () throws(PointStoreError) in throw error }
+    onDataVersion = { () throws(PointStoreError) in throw error }
     onReadiness = { () throws(PointStoreError) in throw error }
   }
 
@@ -72,6 +79,12 @@ public struct StubStore: PointStore {
 
   /// What ``onCategories`` answers.
   public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await onCategories() }
+
+  /// What ``onDataVersion`` answers.
+  public func dataVersion() async throws(PointStoreError) -> DataVersion? { try await onDataVersion() }
+
+  /// What ``onKnownDataVersion`` answers.
+  public func knownDataVersion() -> DataVersion? { onKnownDataVersion() }
 
   /// What ``onReadiness`` answers.
   public func checkReadiness() async throws(PointStoreError) { try await onReadiness() }

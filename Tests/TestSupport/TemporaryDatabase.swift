@@ -21,6 +21,11 @@ public struct TemporaryDatabase: Sendable {
     try await TemporaryServer.shared.makeDatabase()
   }
 
+  /// The database as a standby of its server has it.
+  public func onStandby(_ standby: TemporaryServer) -> TemporaryDatabase {
+    TemporaryDatabase(server: standby, name: name)
+  }
+
   /// Runs SQL with `psql`.
   ///
   /// - Returns: the rows, one a line, the columns separated by `|`.

@@ -54,6 +54,44 @@ public final class TemporaryServer: Sendable {
     return server
   }
 
+  /// Starts a streaming replica of this server, which follows it until it is promoted or ends.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public func startStandby() async throws -> TemporaryServer {
+    let directory = try await tools.run("/bin/mktemp", ["-d", "/tmp/waymark-postgres.XXXXXX"])
+    let standby = TemporaryServer(
+      tools: tools,
+      directory: directory,
+      port: try Self.freePort(),
+      lifeline: try await tools.guardServer(in: directory)
+    )
+    try await tools.run(
+      tools.path("pg_basebackup"),
+      [
+        "-D", standby.data, "-h", self.directory, "-p", String(port), "-U", Self.superuser, "-R", "-X", "stream", "-c",
+        "fast", "--no-sync",
+      ]
+    )
+    try await standby.start()
+    return standby
+  }
+
+  /// Waits until a standby has all that this server has written.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public func waitUntilFollowed(by standby: TemporaryServer) async throws {
+    let written = try await psql(database: "postgres", "SELECT pg_current_wal_insert_lsn()")
+    let sql = "SELECT pg_last_wal_replay_lsn() >= '\(written)'"
+    while try await standby.psql(database: "postgres", sql) != "t" { try await Task.sleep(for: .milliseconds(10)) }
+  }
+
+  /// Makes a standby a primary, and returns when it is one.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public func promote() async throws {
+    try await tools.run(tools.path("pg_ctl"), ["-D", data, "-w", "-s", "promote"])
+  }
+
   private init(tools: PostgresTools, directory: String, port: Int, lifeline: FileHandle) {
     self.tools = tools
     self.directory = directory
@@ -117,6 +155,19 @@ public final class TemporaryServer: Sendable {
     try await tools.run("/bin/sh", ["-c", script, "sh", data])
   }
 
+  /// Kills one process that serves a client, as the kernel does: the server ends all others, recovers and goes on.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public func killOneProcess() async throws {
+    // The client of that process is the one that asks for its number.
+    let script = #"""
+      kill -KILL "$("$1" -X -q -A -t -h "$2" -p "$3" -U "$4" -d postgres -c "
+        SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' ORDER BY pid = pg_backend_pid() LIMIT 1")"
+      """#
+    try await tools.run(
+      "/bin/bash", ["-c", script, "bash", tools.path("psql"), directory, String(port), Self.superuser])
+  }
+
   /// Sends a signal, for example `STOP` or `CONT`, to the server and everything it has started.
   ///
   /// - Throws: ``TemporaryServerError``.
@@ -140,7 +191,10 @@ public final class TemporaryServer: Sendable {
     )
   }
 
-  private static func freePort() throws -> Int {
+  /// A port of 127.0.0.1 that nobody listens on.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  static func freePort() throws -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var address = sockaddr_in()

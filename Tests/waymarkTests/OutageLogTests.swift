@@ -139,5 +139,12 @@ private final class SwitchedStore: WritablePointStore {
     return nil
   }
 
+  func dataVersion() async throws(PointStoreError) -> DataVersion? {
+    try checkRead()
+    return DataVersion(token: "1")
+  }
+
+  func knownDataVersion() -> DataVersion? { DataVersion(token: "1") }
+
   func checkReadiness() async throws(PointStoreError) { try checkRead() }
 }

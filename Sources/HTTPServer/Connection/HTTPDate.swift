@@ -10,9 +10,9 @@ import NIOPosix
 #endif
 
 /// The time in the form of the `Date` field (IMF-fixdate, RFC 9110, section 5.6.7).
-enum HTTPDate {
+public enum HTTPDate {
   /// `Sun, 06 Nov 1994 08:49:37 GMT`, for 784111777.
-  static func text(secondsSinceEpoch seconds: Int) -> String {
+  public static func text(secondsSinceEpoch seconds: Int) -> String {
     let days = (Double(seconds) / 86_400).rounded(.down)
     let (year, month, day) = civil(daysSinceEpoch: Int(days))
     let second = seconds - Int(days) * 86_400

@@ -4,7 +4,7 @@ import NIOHTTP1
 import Points
 
 extension HTTPResponse {
-  /// An answer of places.
+  /// An answer of places; what it differs by is left to be said.
   init(_ points: [FoundPoint], fields: FieldSet, format: ResponseFormat) {
     var buffer = ByteBuffer()
     switch format {
@@ -14,18 +14,16 @@ extension HTTPResponse {
     case .csv: PlaceCSV.write(points, fields: fields, to: &buffer)
     }
     self.init(contentType: format.contentType, bytes: buffer)
-    headers.add(name: "vary", value: "accept")
   }
 
-  /// An answer of summaries, as JSON.
+  /// An answer of summaries, as JSON; what it differs by is left to be said.
   init(_ summaries: any PointSummaries, fields: FieldSet) {
     var buffer = ByteBuffer()
     PlaceJSON.writeArray(of: summaries, fields: fields, to: &buffer)
     self.init(contentType: ResponseFormat.json.contentType, bytes: buffer)
-    headers.add(name: "vary", value: "accept")
   }
 
-  /// An answer of one place.
+  /// An answer of one place; what it differs by is left to be said.
   init(_ point: FoundPoint, fields: FieldSet, format: ResponseFormat) {
     var buffer = ByteBuffer()
     switch format {
@@ -35,6 +33,5 @@ extension HTTPResponse {
     case .csv: PlaceCSV.write([point], fields: fields, to: &buffer)
     }
     self.init(contentType: format.contentType, bytes: buffer)
-    headers.add(name: "vary", value: "accept")
   }
 }

@@ -7,11 +7,18 @@ import Points
 /// `GET /categories`: the categories and how many places have each, most frequent first.
 struct CategoriesRoute {
   let service: PointsService
+  let revalidation: Revalidation
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let values = try ParameterValues(request, allowing: [.format])
     try values.check()
     _ = try ResponseFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
+    return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
+      try await ContentCoding.apply(to: count(for: request), of: request)
+    }
+  }
+
+  private func count(for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let counts = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.categoryCounts()
     }

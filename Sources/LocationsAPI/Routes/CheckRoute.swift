@@ -1,3 +1,4 @@
+import Geo
 import HTTPServer
 import NIOCore
 import NIOHTTP1
@@ -9,6 +10,7 @@ struct CheckRoute {
   static let defaultRadiusMetres = 50.0
 
   let service: PointsService
+  let revalidation: Revalidation
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: .check)
@@ -18,6 +20,14 @@ struct CheckRoute {
     try values.check()
     _ = try ResponseFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
     guard let coordinate else { throw .internal }
+    return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
+      try await check(coordinate, withinMetres: radius, fields: fields, for: request)
+    }
+  }
+
+  private func check(
+    _ coordinate: Coordinate, withinMetres radius: Double, fields: FieldSet, for request: HTTPRequest
+  ) async throws(Problem) -> HTTPResponse {
     let found = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.nearestPoint(to: coordinate, withinMetres: radius)
     }

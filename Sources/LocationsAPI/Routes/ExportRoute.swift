@@ -60,7 +60,7 @@ private struct ExportArguments {
       categories: values.categories())
     try values.check()
     format = try ExportFormat.chosen(by: values[.format], accept: request.headers)
-    isGzip = ContentCoding.acceptsGzip(request.headers)
+    isGzip = ContentCoding.prefersGzip(request.headers)
   }
 }
 
@@ -80,18 +80,6 @@ enum ExportFormat {
       return format
     }
     return try MediaRange.preferred(offered, mediaType: \.mediaType, accept: headers[canonicalForm: "accept"])
-  }
-}
-
-/// Content codings (RFC 9110, section 8.4.1).
-enum ContentCoding {
-  /// Whether `Accept-Encoding` allows gzip by name.
-  static func acceptsGzip(_ headers: HTTPHeaders) -> Bool {
-    headers[canonicalForm: "accept-encoding"].contains { element in
-      let parts = element.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-      guard parts.first == "gzip" || parts.first == "x-gzip" else { return false }
-      return parts.dropFirst().allSatisfy { !$0.hasPrefix("q=") || (Double($0.dropFirst(2)) ?? 0) > 0 }
-    }
   }
 }
 

@@ -5,6 +5,7 @@ import Points
 /// `GET /locations/featured`: the featured place of the moment.
 struct FeaturedRoute {
   let service: PointsService
+  let policy: CachePolicy
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try PresentationArguments(request)
@@ -14,7 +15,9 @@ struct FeaturedRoute {
     guard let (point, remainingSeconds) = featured else { throw .notFound("there are no places to feature") }
     var response = HTTPResponse(
       FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format)
-    response.headers.add(name: "cache-control", value: "public, max-age=\(remainingSeconds)")
+    response.headers.add(
+      name: "cache-control", value: policy.cacheControl(maximumAgeSeconds: remainingSeconds))
+    response.headers.add(name: "vary", value: policy.vary(by: "accept"))
     return response
   }
 }

@@ -6,9 +6,16 @@ import Points
 /// `GET /locations`: the places that match, a page of them.
 struct ListRoute {
   let service: PointsService
+  let revalidation: Revalidation
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ListArguments(request)
+    return try await revalidation.respond(to: request, in: arguments.format) { () async throws(Problem) in
+      try await ContentCoding.apply(to: find(arguments, for: request), of: request)
+    }
+  }
+
+  private func find(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var (response, next) = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await answer(to: arguments)
     }

@@ -5,6 +5,7 @@ import Points
 /// `GET /locations/{id}`: one place, with the ETag that its version makes.
 struct LocationRoute {
   let service: PointsService
+  let policy: CachePolicy
 
   func respond(to request: HTTPRequest, id text: String) async throws(Problem) -> HTTPResponse {
     let arguments = try PresentationArguments(request)
@@ -14,12 +15,15 @@ struct LocationRoute {
     }
     guard let point else { throw .notFound("there is no place of id \(id)") }
     let etag = EntityTag.of(point, format: arguments.format)
+    let naming: HTTPHeaders = [
+      "etag": etag, "cache-control": policy.cacheControl, "vary": policy.vary(by: "accept"),
+    ]
     guard !EntityTag.matches(etag, ifNoneMatch: request.headers[canonicalForm: "if-none-match"]) else {
-      return HTTPResponse(status: .notModified, headers: ["etag": etag, "vary": "accept"])
+      return HTTPResponse(status: .notModified, headers: naming)
     }
     var response = HTTPResponse(
       FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format)
-    response.headers.add(name: "etag", value: etag)
+    response.headers.add(contentsOf: naming)
     return response
   }
 }

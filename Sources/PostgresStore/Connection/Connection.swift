@@ -18,6 +18,9 @@ final class Connection {
 
     /// The connection is of no more use.
     case lost(reason: String)
+
+    /// The server takes no writes and has done nothing: another one may.
+    case readOnly(reason: String)
   }
 
   /// What became of bytes that were to be sent.
@@ -39,6 +42,9 @@ final class Connection {
   /// The socket, to wait on.
   let socket: Int32
 
+  /// Where it leads.
+  let server: ServerIdentity
+
   /// Whether bytes are left to be sent, so that the socket is to be watched for room.
   private(set) var wantsToWrite = false
 
@@ -49,8 +55,9 @@ final class Connection {
   private var failure: ServerError?
 
   /// Takes over an established `PGconn`.
-  init(_ handle: OpaquePointer) {
+  init(_ handle: OpaquePointer, server: ServerIdentity) {
     self.handle = handle
+    self.server = server
     socket = PQsocket(handle)
     PQsetnonblocking(handle, 1)
   }
@@ -103,6 +110,7 @@ final class Connection {
       if let result = PQgetResult(handle).map(QueryResult.init) {
         if result.isCopyIn { return .copying }
         if let error = result.error {
+          if error.isReadOnly { return .readOnly(reason: error.summary) }
           if error.endsConnection { return .lost(reason: error.summary) }
           failure = failure ?? error
         } else {

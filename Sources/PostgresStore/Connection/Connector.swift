@@ -48,11 +48,29 @@ struct Connector: Sendable {
     guard let handle = PQconnectdbParams(keywords.pointers, values.pointers, 1) else {
       return .failure(ConnectionFailure(reason: "no memory for a connection"))
     }
-    if let reason = Self.complaint(about: handle) ?? runSetUp(on: handle) {
+    if let reason = Self.complaint(about: handle) {
       PQfinish(handle)
       return .failure(ConnectionFailure(reason: reason))
     }
-    return .success(Connection(handle))
+    // Before the set-up, whose time-outs are for what is asked later.
+    guard let server = Self.identity(of: handle) else {
+      let reason = Connection.oneLine(PQerrorMessage(handle))
+      PQfinish(handle)
+      return .failure(ConnectionFailure(reason: reason))
+    }
+    if let reason = runSetUp(on: handle) {
+      PQfinish(handle)
+      return .failure(ConnectionFailure(reason: reason))
+    }
+    return .success(Connection(handle, server: server))
+  }
+
+  private static func identity(of handle: OpaquePointer) -> ServerIdentity? {
+    guard let result = PQexec(handle, ServerIdentity.query) else { return nil }
+    defer { PQclear(result) }
+    guard PQresultStatus(result) == PGRES_TUPLES_OK, PQntuples(result) == 1 else { return nil }
+    func text(_ column: Int32) -> String? { PQgetvalue(result, 0, column).map { String(cString: $0) } }
+    return ServerIdentity(start: text(0), statisticsStart: text(1), isInRecovery: text(2))
   }
 
   private static func complaint(about handle: OpaquePointer) -> String? {

@@ -22,6 +22,12 @@ struct ServerError: Error, Hashable, Sendable {
     self.isComplete = isComplete
   }
 
+  /// Whether the server refuses to write anything at all: it is a standby, or was made one, or was set so.
+  ///
+  /// Nothing was done then, so that a write may be tried on another connection, which libpq makes to a server that
+  /// takes writes where the URL asks for one.
+  var isReadOnly: Bool { isComplete && sqlState == "25006" }
+
   /// Whether the server ends the connection with this error, so that what was asked may be asked again on another one.
   var endsConnection: Bool {
     guard isComplete, !sqlState.isEmpty else { return true }

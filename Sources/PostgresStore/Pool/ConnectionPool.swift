@@ -31,6 +31,9 @@ actor ConnectionPool {
     }
   }
 
+  /// Where the connections lead.
+  nonisolated let servers = ServerWatch()
+
   private nonisolated let thread: PollingThread
   private nonisolated let timer: PollingThread.TimerID
   private nonisolated let requestsMade = Atomic<Int>(0)
@@ -145,6 +148,7 @@ actor ConnectionPool {
     switch result {
     case .success(let connection):
       connections[id] = connection
+      servers.connected(id, to: connection.server)
       thread.watch(connection.socket, for: .readable) { [weak self] _ in
         self?.assumeIsolated { $0.socketIsReady(id) }
       }
@@ -215,6 +219,9 @@ actor ConnectionPool {
     case .lost(let reason):
       running[id] = nil
       perform(machine.lost(id, reason: reason, at: .now))
+    case .readOnly(let reason):
+      running[id] = nil
+      perform(machine.foundReadOnly(id, reason: reason, at: .now))
     }
   }
 
@@ -245,6 +252,7 @@ actor ConnectionPool {
     running[id] = nil
     cancellations[id] = nil
     guard let connection = connections.removeValue(forKey: id) else { return }
+    servers.closed(id)
     thread.unwatch(connection.socket)
   }
 

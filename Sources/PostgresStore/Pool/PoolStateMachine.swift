@@ -71,7 +71,8 @@ struct PoolStateMachine {
   private enum Connection {
     case connecting(until: Instant)
     case idle
-    case busy([Request], until: Instant)
+    /// It is closed once it has brought its requests to an end where it is of no further use.
+    case busy([Request], until: Instant, isLast: Bool = false)
     case cancelling(until: Instant)
   }
 
@@ -153,11 +154,12 @@ struct PoolStateMachine {
       noteLeft(request)
       return [.fail(id, .timeout)]
     }
-    for case (let connection, .busy(var requests, let deadline)) in connections {
+    for case (let connection, .busy(var requests, let deadline, let isLast)) in connections {
       guard let index = requests.firstIndex(where: { $0.id == id }) else { continue }
       requests.remove(at: index)
       // The others of its group still want the answer.
-      connections[connection] = requests.isEmpty ? .cancelling(until: deadline) : .busy(requests, until: deadline)
+      connections[connection] =
+        requests.isEmpty ? .cancelling(until: deadline) : .busy(requests, until: deadline, isLast: isLast)
       return requests.isEmpty ? [.fail(id, .timeout), .cancel(connection)] : [.fail(id, .timeout)]
     }
     return []
@@ -186,7 +188,10 @@ struct PoolStateMachine {
   /// A connection has brought its request to an end, well or ill, and can take another.
   mutating func finished(_ id: ConnectionID, at now: Instant) -> [Action] {
     switch connections[id] {
-    case .busy(let requests, let until):
+    case .busy(_, _, isLast: true):
+      connections[id] = nil
+      return [.close(id)] + connectIfNeeded(at: now)
+    case .busy(let requests, let until, _):
       serviceTime.observe(limits.answerTime - (until - now), requests: requests.count)
       return becameFree(id, at: now)
     case .cancelling: return becameFree(id, at: now)
@@ -194,18 +199,32 @@ struct PoolStateMachine {
     }
   }
 
+  /// A connection's server has refused to write and done nothing. Every connection that there is may lead to it and is
+  /// let go of, once it is free; what was refused is asked again on a new one, a write too, but not twice.
+  mutating func foundReadOnly(_ id: ConnectionID, reason: String, at now: Instant) -> [Action] {
+    let actions = idle.map { Action.close($0) }
+    for connection in idle { connections[connection] = nil }
+    idle = []
+    for case (let connection, .busy(let requests, let deadline, _)) in connections {
+      connections[connection] = .busy(requests, until: deadline, isLast: true)
+    }
+    return actions + lost(id, reason: reason, didNothing: true, at: now)
+  }
+
   /// A connection broke off. Its requests are put first in the line where they may be repeated and were not.
-  mutating func lost(_ id: ConnectionID, reason: String, at now: Instant) -> [Action] {
+  ///
+  /// - Parameter didNothing: whether it is known that nothing was done, so that a write may be repeated too.
+  mutating func lost(_ id: ConnectionID, reason: String, didNothing: Bool = false, at now: Instant) -> [Action] {
     guard let connection = connections.removeValue(forKey: id) else { return [] }
     idle.removeAll { $0 == id }
     var actions = [Action.close(id)]
-    guard case .busy(let requests, _) = connection else {
+    guard case .busy(let requests, _, _) = connection else {
       return actions + serveIdle(at: now) + connectIfNeeded(at: now)
     }
     let canRepeat = !isShutDown && (outage == nil || isConnected)
     var repeated: [Request] = []
     for var request in requests {
-      if canRepeat, request.mayBeRepeated, !request.wasRepeated {
+      if canRepeat, request.mayBeRepeated || didNothing, !request.wasRepeated {
         request.wasRepeated = true
         repeated.append(request)
       } else {
@@ -228,7 +247,7 @@ struct PoolStateMachine {
     func consider(_ other: Instant) { deadline = min(deadline ?? other, other) }
     for connection in connections.values {
       switch connection {
-      case .connecting(let until), .busy(_, let until), .cancelling(let until): consider(until)
+      case .connecting(let until), .busy(_, let until, _), .cancelling(let until): consider(until)
       case .idle: break
       }
     }
@@ -245,7 +264,7 @@ struct PoolStateMachine {
       case .connecting(let until) where until <= now:
         actions.append(.close(id))
         actions += failedToConnect(id, reason: "connecting to the database took too long", at: now, jitter: jitter)
-      case .busy(let requests, let until) where until <= now:
+      case .busy(let requests, let until, _) where until <= now:
         connections[id] = nil
         actions += requests.map { .fail($0.id, .timeout) } + [.close(id)]
       case .cancelling(let until) where until <= now:
@@ -267,7 +286,7 @@ struct PoolStateMachine {
     idle = []
     var actions = failWaiters(.unavailable(reason: "the store is shut down"))
     for (id, connection) in connections {
-      if case .busy(let requests, _) = connection {
+      if case .busy(let requests, _, _) = connection {
         actions += requests.map { .fail($0.id, .unavailable(reason: "the store is shut down")) }
       }
       actions.append(.close(id))
@@ -312,7 +331,7 @@ struct PoolStateMachine {
   private func mayRun(_ group: Group?) -> Bool {
     guard let group, group.connections < limits.connections else { return true }
     let busy = connections.values.count { connection in
-      if case .busy(let requests, _) = connection { requests.first?.group == group } else { false }
+      if case .busy(let requests, _, _) = connection { requests.first?.group == group } else { false }
     }
     return busy < group.connections
   }

@@ -22,6 +22,9 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "libpq URI or conninfo; several hosts and target_session_attrs work as in libpq.")
   var databaseUrl: String?
 
+  @Option(help: "The same, of a replica that searches go to while it is there. (default: none)")
+  var databaseReplicaUrl: String?
+
   @Option(help: "Connections at most. (default: 8)")
   var databasePoolSize: String?
 
@@ -116,6 +119,10 @@ struct ServeOptions: ParsableArguments {
     help: "1, true or yes: set up neither socket nor database nor analytics, say so, and exit. (default: off)")
   var isUnitTesting: String?
 
+  @Option(
+    help: "Cache-Control of lists and places; no-store also turns lists' entity tags off. (default: no-cache)")
+  var cacheControl: String?
+
   /// The options that were given, by the names of their environment variables.
   var flags: [String: String] {
     [
@@ -134,7 +141,8 @@ struct ServeOptions: ParsableArguments {
       "HTTP_MAX_CONNECTIONS": httpMaxConnections, "HTTP_MAX_REQUESTS_IN_FLIGHT": httpMaxRequestsInFlight,
       "HTTP_HEADER_TIMEOUT_MS": httpHeaderTimeoutMs, "HTTP_BODY_TIMEOUT_MS": httpBodyTimeoutMs,
       "HTTP_IDLE_TIMEOUT_MS": httpIdleTimeoutMs, "HTTP_WRITE_TIMEOUT_MS": httpWriteTimeoutMs,
-      "IS_UNIT_TESTING": isUnitTesting,
+      "IS_UNIT_TESTING": isUnitTesting, "CACHE_CONTROL": cacheControl,
+      "DATABASE_REPLICA_URL": databaseReplicaUrl,
     ].compactMapValues { $0 }
   }
 }

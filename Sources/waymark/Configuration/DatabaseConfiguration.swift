@@ -3,7 +3,10 @@ struct DatabaseConfiguration: Hashable {
   /// A libpq URI or conninfo. It may hold a password: it is never logged.
   let conninfo: String
 
-  /// How many connections there may be at once.
+  /// The same of a replica that searches go to; `nil` where there is none.
+  let replicaConninfo: String?
+
+  /// How many connections there may be at once, to each of the two.
   let poolSize: Int
 
   /// How long a statement may take.
@@ -23,6 +26,7 @@ struct DatabaseConfiguration: Hashable {
         expectation: "must be set to a libpq URI such as postgresql://user@host/database, or a conninfo string")
     }
     self.conninfo = conninfo
+    replicaConninfo = settings["DATABASE_REPLICA_URL"]
     poolSize = try settings.integer("DATABASE_POOL_SIZE", in: 1...1000, default: 8)
     statementTimeout = try settings.milliseconds("DATABASE_STATEMENT_TIMEOUT_MS", default: 5000)
     waitTime = try settings.milliseconds("REQUEST_DEADLINE_MS", default: 2000)

@@ -1,4 +1,5 @@
 import HTTPServer
+import LocationsAPI
 
 /// Everything that `waymark serve` can be told, read and checked once. Nothing below the composition root knows where
 /// a value came from, or that there is an environment.
@@ -47,6 +48,9 @@ struct ServeConfiguration {
   /// Whether a change is refused that does not say what it was made to.
   let requiresIfMatch: Bool
 
+  /// What caches are told of answers: the directives of `Cache-Control`.
+  let cacheControl: String
+
   /// How long requests in flight get to finish when the server is told to stop.
   let drainTimeout: Duration
 
@@ -65,6 +69,12 @@ struct ServeConfiguration {
     access = try AccessConfiguration(settings)
     rateLimit = try RateLimitConfiguration(settings)
     requiresIfMatch = try settings.flag("REQUIRE_IF_MATCH")
+    cacheControl = settings["CACHE_CONTROL"] ?? CachePolicy.defaultDirectives
+    guard CachePolicy.areDirectives(cacheControl) else {
+      throw .init(
+        variable: "CACHE_CONTROL", value: cacheControl,
+        expectation: "must be directives such as no-cache or max-age=5, with commas between")
+    }
     drainTimeout = try settings.milliseconds("DRAIN_TIMEOUT_MS", default: 8000)
     let analytics = try settings.choice("ANALYTICS", default: AnalyticsKind.log)
     self.analytics = isUnitTesting ? .off : analytics

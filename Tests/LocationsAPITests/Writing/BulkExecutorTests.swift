@@ -111,5 +111,9 @@ private final class WatchedStore: WritablePointStore {
     try await store.point(shuffledAtOrAfter: pivot)
   }
 
+  func dataVersion() async throws(PointStoreError) -> DataVersion? { try await store.dataVersion() }
+
+  func knownDataVersion() -> DataVersion? { store.knownDataVersion() }
+
   func checkReadiness() async throws(PointStoreError) {}
 }

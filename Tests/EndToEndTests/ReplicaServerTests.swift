@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct ReplicaServerTests {
+  @Test(.timeLimit(.minutes(5))) func readsGoOnWhileEitherServerIsAwayAndWritesWhileThePrimaryIsThere() async throws {
+    let primary = try await TemporaryServer.start()
+    let database = try await primary.makeDatabase()
+    _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
+    let standby = try await primary.startStandby()
+    let replica = database.onStandby(standby)
+    let server = try WaymarkProcess(
+      ["serve", "--http-port", "0"],
+      environment: ["DATABASE_URL": database.url, "DATABASE_REPLICA_URL": replica.url])
+    let driver = ServerDriver(port: try await server.port())
+    let body = Data(#"{"name":"A","lat":1,"long":1}"#.utf8)
+    func create() async throws -> ServerDriver.Answer {
+      try await driver.send("POST", "/locations", headers: ["Content-Type": "application/json"], body: body)
+    }
+
+    let created = try await create()
+    try await primary.waitUntilFollowed(by: standby)
+    let both = try await driver.get("/locations")
+    try await standby.stop(.fast)
+    let primaryAlone = try await driver.get("/locations")
+    let written = try await create()
+    try await standby.start()
+    try await primary.waitUntilFollowed(by: standby)
+    try await primary.stop(.immediate)
+    let refused = try await create()
+    // The service looks for the replica again by and by.
+    var replicaAlone = try await driver.get("/locations")
+    while replicaAlone.status == 503 { replicaAlone = try await driver.get("/locations") }
+    let single = try await driver.get("/locations/\(try created.place.id)")
+    let ready = try await driver.get("/health/ready")
+    server.send(SIGTERM)
+    let outcome = try await server.outcome()
+
+    #expect(created.status == 201)
+    #expect(written.status == 201)
+    #expect(try both.places.count == 1)
+    #expect(both.headers["etag"] == nil)
+    #expect(try primaryAlone.places.count == 1)
+    #expect(refused.status == 503)
+    #expect(refused.headers["retry-after"] != nil)
+    #expect(try refused.problem.code == "store-unavailable")
+    #expect(try replicaAlone.places.count == 2)
+    #expect(single.status == 200)
+    #expect(ready.status == 200)
+    #expect(outcome.log.contains("the replica does not answer"))
+    #expect(outcome.log.contains("the store does not answer"))
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Gzip
+import MemoryStore
+import NIOHTTP1
+import Points
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct ContentCodingTests {
+  private func driver(places: Int) async throws -> ServiceDriver {
+    try await ServiceDriver(places: (0..<places).map { try .at(0, Double($0) / 100, name: "place number \($0)") })
+  }
+
+  private func unpacked(_ data: Data) throws -> Data {
+    let decoder = try GzipDecoder()
+    let (taken, bytes) = try data.withUnsafeBytes { try decoder.decode($0, atMost: 1 << 20) }
+    #expect(taken == data.count)
+    return Data(bytes)
+  }
+
+  @Test(arguments: [20, 1000], ["/locations?limit=1000", "/locations?limit=1000&f=csv"])
+  func whatIsPackedIsWhatIsSentOtherwise(places: Int, target: String) async throws {
+    let driver = try await driver(places: places)
+
+    let plain = try await driver.send(.GET, target)
+    let packed = try await driver.send(.GET, target, headers: ["accept-encoding": "gzip, deflate, br"])
+
+    #expect(plain.headers["content-encoding"].isEmpty)
+    #expect(packed.headers["content-encoding"] == ["gzip"])
+    #expect(packed.body.count < plain.body.count)
+    #expect(try unpacked(packed.body) == plain.body)
+    // Weak: one tag for both.
+    #expect(packed.headers["etag"] == plain.headers["etag"])
+    #expect(packed.headers[canonicalForm: "vary"].contains("accept-encoding"))
+    #expect(plain.headers[canonicalForm: "vary"].contains("accept-encoding"))
+  }
+
+  @Test func whatIsShortIsSentAsItIsUnlessThatIsRuledOut() async throws {
+    let driver = try await driver(places: 1)
+
+    let short = try await driver.send(.GET, "/locations", headers: ["accept-encoding": "gzip"])
+    let required = try await driver.send(.GET, "/locations", headers: ["accept-encoding": "gzip, identity;q=0"])
+
+    #expect(short.headers["content-encoding"].isEmpty)
+    #expect(required.headers["content-encoding"] == ["gzip"])
+  }
+
+  @Test func whoTakesNoCodingThatThereIsIsToldSo() async throws {
+    let answer = try await driver(places: 1).send(
+      .GET, "/locations", headers: ["accept-encoding": "br, identity;q=0"])
+
+    #expect(answer.status == 406)
+    #expect(try answer.code == "not-acceptable")
+  }
+
+  @Test(arguments: [
+    ("gzip", true), ("x-gzip", true), ("GZIP;Q=0.5", true), ("br;q=1, gzip;q=0.1", true), ("*", true),
+    ("gzip;q=0", false), ("gzip;q=0, *", false), ("identity", false), ("", false), ("deflate", false),
+    ("gzip;q=0.5, identity;q=0.9", false), ("gzip;q=nonsense", false),
+  ])
+  func weightsDecide(header: String, isGzip: Bool) throws {
+    let (coding, isRequired) = try #require(ContentCoding.chosen(by: ["accept-encoding": header]))
+
+    #expect((coding == .gzip) == isGzip)
+    #expect(!isRequired)
+  }
+}

@@ -1,0 +1,161 @@
+import HTTPServer
+import MemoryStore
+import NIOHTTP1
+import Points
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct RevalidationTests {
+  private static let start = Timestamp(microsecondsSinceEpoch: 784_111_777_000_000)
+
+  /// A store whose places are from the second before the time that answers are made.
+  private func store() async throws -> MemoryStore {
+    let store = MemoryStore(clock: FixedClock(Self.start))
+    _ = try await store.create(try .at(1, 1, name: "A", category: "cafe"), once: nil)
+    return store
+  }
+
+  private func driver(_ store: some WritablePointStore) -> ServiceDriver { ServiceDriver(writing: store) }
+
+  private static let targets = [
+    "/locations", "/locations?lat=1&long=1", "/locations?f=csv", "/locations?f=geojson&bbox=0,0,2,2",
+    "/locations?fields=*", "/locations/check?lat=1&long=1", "/categories",
+  ]
+
+  @Test(arguments: targets, [HTTPMethod.GET, .HEAD])
+  func whatTheClientHasIsNotSentAgain(target: String, method: HTTPMethod) async throws {
+    let driver = driver(try await store())
+    let first = try await driver.send(.GET, target)
+    let tag = try #require(first.headers.first(name: "etag"))
+
+    let second = try await driver.send(method, target, headers: ["if-none-match": "\"other\", \(tag)"])
+
+    #expect(tag.hasPrefix("W/\""))
+    #expect(first.headers["cache-control"] == ["no-cache"])
+    #expect(second.status == 304)
+    #expect(second.body.isEmpty)
+    #expect(second.headers["etag"] == [tag])
+    #expect(second.headers["cache-control"] == ["no-cache"])
+    #expect(second.headers["vary"] == first.headers["vary"])
+  }
+
+  @Test(arguments: targets) func anyChangeMakesTheAnswerAnother(target: String) async throws {
+    let store = try await store()
+    let driver = driver(store)
+    let tag = try #require(try await driver.send(.GET, target).headers.first(name: "etag"))
+
+    _ = try await store.create(try .at(2, 2, name: "B"), once: nil)
+    let after = try await driver.send(.GET, target, headers: ["if-none-match": tag])
+
+    #expect(after.status == 200)
+    #expect(after.headers.first(name: "etag") != tag)
+  }
+
+  @Test func aConfirmationCostsNoSearch() async throws {
+    // It fails the test where it is asked for a page.
+    var store = StubStore()
+    store.onDataVersion = { DataVersion(token: "v1") }
+    let driver = ServiceDriver(store: store)
+    let tag = try await self.tag(token: "v1")
+
+    let answer = try await driver.send(.GET, "/locations", headers: ["if-none-match": tag])
+
+    #expect(answer.status == 304)
+  }
+
+  @Test func anAnswerIsNamedByTheVersionThatWasKnownBeforeTheSearch() async throws {
+    let known = Switchable(DataVersion(token: "before"))
+    var store = StubStore { _ in
+      known.value = DataVersion(token: "after")
+      return PointPage(points: [], hasMore: false)
+    }
+    store.onKnownDataVersion = { known.value }
+
+    let answer = try await ServiceDriver(store: store).send(.GET, "/locations")
+
+    #expect(answer.headers["etag"].first?.hasPrefix("W/\"before") == true)
+  }
+
+  @Test func anAnswerThatMayBeAnotherServersHasNoName() async throws {
+    let known = Switchable(DataVersion(token: "v", source: 1))
+    var store = StubStore { _ in
+      known.value = DataVersion(token: "v", source: 2)
+      return PointPage(points: [], hasMore: false)
+    }
+    store.onKnownDataVersion = { known.value }
+
+    let answer = try await ServiceDriver(store: store).send(.GET, "/locations")
+
+    #expect(answer.status == 200)
+    #expect(answer.headers["etag"].isEmpty)
+    #expect(answer.headers["cache-control"] == ["no-cache"])
+  }
+
+  @Test func formatsAndProgramsHaveTagsOfTheirOwn() async throws {
+    let store = try await store()
+    let driver = driver(store)
+    var tags: Set<String> = []
+    for format in ResponseFormat.allCases {
+      tags.formUnion(try await driver.send(.GET, "/locations", headers: ["accept": format.contentType]).headers["etag"])
+    }
+
+    let other = LocationsAPI(service: PointsService(store: store), version: "1.2.4").router()
+    let response = await other.respond(to: ServiceDriver.request(.GET, "/locations"))
+
+    #expect(tags.count == ResponseFormat.allCases.count)
+    #expect(response.headers["etag"].count == 1)
+    #expect(tags.isDisjoint(with: response.headers["etag"]))
+  }
+
+  @Test func anOutageIsTold() async throws {
+    let driver = ServiceDriver(store: StubStore(failing: .unavailable(reason: "gone")))
+
+    let answer = try await driver.send(.GET, "/locations", headers: ["if-none-match": "W/\"1\""])
+
+    #expect(answer.status == 503)
+    #expect(answer.headers.contains(name: "retry-after"))
+  }
+
+  // MARK: Dates
+
+  @Test func theDateConfirmsWhereThereIsNoTag() async throws {
+    let driver = driver(try await store())
+    let date = try #require(try await driver.send(.GET, "/locations").headers.first(name: "last-modified"))
+
+    let same = try await driver.send(.GET, "/locations", headers: ["if-modified-since": date])
+    let later = "Sun, 06 Nov 1994 08:49:38 GMT"
+    let other = try await driver.send(.GET, "/locations", headers: ["if-modified-since": later])
+    let both = try await driver.send(
+      .GET, "/locations", headers: ["if-modified-since": date, "if-none-match": "W/\"x\""])
+
+    #expect(date == "Sun, 06 Nov 1994 08:49:37 GMT")
+    #expect(same.status == 304)
+    #expect(other.status == 200)
+    #expect(both.status == 200)
+  }
+
+  @Test func aSecondThatIsNotOverNamesNothing() async throws {
+    let store = try await store()
+    let revalidation = Revalidation(
+      service: PointsService(store: store), policy: CachePolicy(), program: "1", clock: FixedClock(Self.start))
+    let later = Revalidation(
+      service: PointsService(store: store), policy: CachePolicy(), program: "1",
+      clock: FixedClock(Timestamp(microsecondsSinceEpoch: Self.start.microsecondsSinceEpoch + 1_000_000)))
+    let request = ServiceDriver.request(.GET, "/locations")
+
+    let during = try await revalidation.respond(to: request, in: .json) { .init() }
+    let after = try await later.respond(to: request, in: .json) { .init() }
+
+    #expect(!during.headers.contains(name: "last-modified"))
+    #expect(after.headers.contains(name: "last-modified"))
+  }
+
+  /// The tag of a version, as this service writes it.
+  private func tag(token: String) async throws -> String {
+    var store = StubStore { _ in PointPage(points: [], hasMore: false) }
+    store.onKnownDataVersion = { DataVersion(token: token) }
+    return try #require(try await ServiceDriver(store: store).send(.GET, "/locations").headers.first(name: "etag"))
+  }
+}

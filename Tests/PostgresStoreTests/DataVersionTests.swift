@@ -1,0 +1,101 @@
+import Points
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+/// What is PostgreSQL's own about versions of the data; what every store does is in `WriteContract`.
+@Suite struct DataVersionTests {
+  private static let insert = """
+    WITH inserted AS (
+      INSERT INTO points (id, lat, long, name) VALUES (gen_random_uuid(), 0, 0, '%') RETURNING id, version, updated_at
+    )
+    INSERT INTO changes (point_id, kind, version, time) SELECT id, 'created', version, updated_at FROM inserted
+    """
+
+  private func begin(_ name: String, in database: TemporaryDatabase) async throws -> Session {
+    let session = try await database.session()
+    try await session.run(script: "BEGIN; " + Self.insert.replacing("%", with: name))
+    return session
+  }
+
+  @Test func writersThatCommitInTheOppositeOrderOfTheirNumbersEachMakeAVersion() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let first = try await begin("first", in: database)
+    let second = try await begin("second", in: database)
+    let before = try #require(try await store.dataVersion())
+    #expect(try await store.names(PointQuery()) == [])
+
+    try await second.run(script: "COMMIT")
+    let between = try #require(try await store.dataVersion())
+    #expect(try await store.names(PointQuery()) == ["second"])
+    try await first.run(script: "COMMIT")
+    let after = try #require(try await store.dataVersion())
+    #expect(try await Set(store.names(PointQuery())) == ["first", "second"])
+
+    let order = "SELECT string_agg(name, ' ' ORDER BY sequence) FROM changes JOIN points ON points.id = point_id"
+    #expect(try await database.run(order) == "first second")
+    #expect(Set([before.token, between.token, after.token]).count == 3)
+  }
+
+  @Test func instancesTellTheSameVersion() async throws {
+    let database = try await TemporaryDatabase.make()
+    let (one, other) = (try await database.migratedStore(), try await database.migratedStore())
+
+    // Others write on the same server, though not to this database.
+    var (first, second, third): (String?, String?, String?)
+    repeat {
+      first = try await one.dataVersion()?.token
+      second = try await other.dataVersion()?.token
+      third = try await one.dataVersion()?.token
+    } while first == nil || first != third
+
+    #expect(second == first)
+  }
+
+  @Test func databasesOfOneServerHaveVersionsOfTheirOwn() async throws {
+    let one = try await TemporaryDatabase.make().migratedStore()
+    let other = try await TemporaryDatabase.make().migratedStore()
+
+    #expect(try await one.dataVersion()?.token != other.dataVersion()?.token)
+  }
+
+  @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+  func aServersNextLifeGivesNoVersionOfTheLast(isCrashOfOneProcess: Bool) async throws {
+    let server = try await TemporaryServer.start()
+    let store = try await server.makeDatabase().migratedStore()
+    let before = try #require(try await store.dataVersion())
+
+    if isCrashOfOneProcess {
+      try await server.killOneProcess()
+    } else {
+      try await server.stop(.fast)
+      try await server.start()
+    }
+    var after: DataVersion?
+    while after == nil { after = try? await store.dataVersion() }
+
+    #expect(after?.source != before.source)
+    #expect(after?.token.split(separator: "-").prefix(2) != before.token.split(separator: "-").prefix(2))
+  }
+
+  @Test func aVersionIsReadAgainForThoseWhoDoNotWaitAtMostOnceInAWhile() {
+    let notes = VersionNotes()
+    let start = ContinuousClock.now
+    let version = DataVersion(token: "v")
+
+    let first = notes.known(at: start)
+    let second = notes.known(at: start)
+    notes.note(version, at: start)
+    let soon = notes.known(at: start + .milliseconds(999))
+    let later = notes.known(at: start + .seconds(1))
+    let stillLater = notes.known(at: start + .seconds(1))
+
+    #expect((first.version, first.isDue) == (nil, true))
+    #expect(!second.isDue)
+    #expect((soon.version, soon.isDue) == (version, false))
+    #expect((later.version, later.isDue) == (version, true))
+    #expect(!stillLater.isDue)
+  }
+}
