@@ -13,6 +13,7 @@ public struct LocationsAPI: Sendable {
   private let editor: PlaceEditor?
   private let access: AccessControl
   private let requiresIfMatch: Bool
+  private let metrics: (any MetricsSource)?
   private let version: String
 
   /// Makes the interface to a service.
@@ -22,18 +23,21 @@ public struct LocationsAPI: Sendable {
   ///   - editor: what changes them; without it there are no calls that do.
   ///   - access: who may do what.
   ///   - requiresIfMatch: whether a change is refused that does not say what it was made to.
+  ///   - metrics: what `GET /metrics` tells; without it there is no such call.
   ///   - version: the version that `GET /` tells.
   public init(
     service: PointsService,
     editor: PlaceEditor? = nil,
     access: AccessControl = AccessControl(AccessPolicy(keys: nil, isLoopback: true)),
     requiresIfMatch: Bool = false,
+    metrics: (any MetricsSource)? = nil,
     version: String
   ) {
     self.service = service
     self.editor = editor
     self.access = access
     self.requiresIfMatch = requiresIfMatch
+    self.metrics = metrics
     self.version = version
   }
 
@@ -47,6 +51,13 @@ public struct LocationsAPI: Sendable {
     let health = HealthRoute(service: service)
     router.on(.GET, "/health/live") { _, _ in health.live() }
     router.on(.GET, "/health/ready") { request, _ in try await health.ready(request) }
+    if let metrics {
+      let route = MetricsRoute(source: metrics)
+      router.on(.GET, "/metrics") { [access] request, _ in
+        _ = try access.principal(of: request, for: .read)
+        return await route.respond()
+      }
+    }
     let index = index
     router.on(.GET, "/") { _, _ in HTTPResponse(contentType: "application/json", bytes: index) }
     return router
@@ -103,17 +114,18 @@ public struct LocationsAPI: Sendable {
   private var index: [UInt8] {
     var json = Array("{\"name\":\"waymark\",\"version\":".utf8)
     JSONString.append(version, to: &json)
-    let links = [
-      ("locations", "/locations{?lat,long,radius,bbox,category,limit,cursor,fields,f}"),
-      ("location", "/locations/{id}"),
-      ("check", "/locations/check{?lat,long,radius,fields}"),
-      ("featured", "/locations/featured"),
-      ("import", "/locations/import{?mode,dryRun}"),
-      ("export", "/locations/export{?lat,long,radius,bbox,category,f}"),
-      ("categories", "/categories"),
-      ("live", "/health/live"),
-      ("ready", "/health/ready"),
-    ]
+    let links =
+      [
+        ("locations", "/locations{?lat,long,radius,bbox,category,limit,cursor,fields,f}"),
+        ("location", "/locations/{id}"),
+        ("check", "/locations/check{?lat,long,radius,fields}"),
+        ("featured", "/locations/featured"),
+        ("import", "/locations/import{?mode,dryRun}"),
+        ("export", "/locations/export{?lat,long,radius,bbox,category,f}"),
+        ("categories", "/categories"),
+        ("live", "/health/live"),
+        ("ready", "/health/ready"),
+      ] + (metrics == nil ? [] : [("metrics", "/metrics")])
     json.append(contentsOf: ",\"links\":{".utf8)
     for (index, (name, target)) in links.enumerated() {
       json.append(contentsOf: "\(index > 0 ? "," : "")\"\(name)\":\"\(target)\"".utf8)

@@ -2,21 +2,23 @@ import HTTPServer
 import LocationsAPI
 import Logging
 import Points
+import PrometheusMetrics
 import ServiceLifecycle
 import UnixSignals
 
 /// The composition root: puts the parts together as the configuration says.
 struct Application {
   /// What answers requests, with or without a socket.
-  let responder: Router
+  let responder: any HTTPResponder
 
   private let configuration: ServeConfiguration
   private let http: HTTPServerConfiguration
   private let logger: Logger
   private let store: RunningStore
-  private let analytics: LogAnalytics?
+  private let analytics: (any BackgroundAnalytics)?
   private let access: AccessControl
   private let reloadable: [Reloading.Part]
+  private let serverMetrics: ServerMetrics
 
   /// Builds the parts. Nothing listens yet.
   ///
@@ -29,8 +31,12 @@ struct Application {
     let identity = try configuration.tls.map { files in try TLSIdentity(files) }
     var http = configuration.http
     http.tls = identity
+    let metrics = PrometheusMetrics(MetricCatalogue.descriptions)
+    http.observer = RequestObservers(observers: [
+      RequestMetrics(factory: metrics), AccessLog(logger: logger, isOn: configuration.logsRequests),
+    ])
     self.http = http
-    store = try await RunningStore(configuration.store, logger: logger)
+    store = try await RunningStore(configuration.store, metrics: metrics, logger: logger)
     analytics = configuration.analytics == .log ? LogAnalytics(logger: logger) : nil
     let service = PointsService(store: store.store, analytics: analytics ?? NoAnalytics())
     access = AccessControl(
@@ -40,10 +46,15 @@ struct Application {
         readRequiresKey: configuration.access.readRequiresKey))
     let keys = configuration.access.keysFile.map { [access] in Reloading.Part.keys(path: $0, access: access) }
     reloadable = [keys, identity.map(Reloading.Part.certificate)].compactMap(\.self)
-    responder = LocationsAPI(
+    serverMetrics = ServerMetrics(factory: metrics)
+    var collectors: [any MetricsCollector] = [serverMetrics, ProcessMetrics(factory: metrics)] + store.collectors
+    if let analytics { collectors.append(AnalyticsCollector(analytics, factory: metrics)) }
+    let router = LocationsAPI(
       service: service, editor: store.editor, access: access, requiresIfMatch: configuration.requiresIfMatch,
+      metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors),
       version: waymarkVersion
     ).router(cors: configuration.cors)
+    responder = configuration.tellsTiming ? ServerTimingResponder(responder: router) : router
   }
 
   /// Listens and answers until the process is told to stop, then until the requests in flight are answered.
@@ -56,6 +67,7 @@ struct Application {
     } catch {
       throw ListeningFailed(host: configuration.http.host, port: configuration.http.port, reason: "\(error)")
     }
+    serverMetrics.watch(server)
     logger.info(
       "listening",
       metadata: ["address": "\(configuration.http.host)", "port": "\(server.port)", "tls": "\(http.tls != nil)"])

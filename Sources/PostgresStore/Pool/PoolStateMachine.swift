@@ -93,6 +93,21 @@ struct PoolStateMachine {
     self.limits = limits
   }
 
+  /// What its connections do.
+  var load: PoolLoad {
+    var load = PoolLoad()
+    for connection in connections.values {
+      switch connection {
+      case .connecting: load.connecting += 1
+      case .idle: load.idle += 1
+      case .busy, .cancelling: load.busy += 1
+      }
+    }
+    load.limit = limits.connections
+    load.waiting = waiters.count
+    return load
+  }
+
   // MARK: Requests
 
   /// A request has come.

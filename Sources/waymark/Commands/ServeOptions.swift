@@ -55,6 +55,12 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "text or json. (default: text on a terminal, else json)")
   var logFormat: String?
 
+  @Option(help: "Whether each request is logged at level info. (default: no)")
+  var accessLog: String?
+
+  @Option(help: "Whether answers tell by Server-Timing how long they took to make. (default: no)")
+  var serverTiming: String?
+
   @Option(help: "Whose pages may read the answers: origins with commas between, or *. (default: *)")
   var corsAllowedOrigins: String?
 
@@ -104,7 +110,8 @@ struct ServeOptions: ParsableArguments {
       "DATA_FILE": dataFile, "MEMORY_STORE_PATH": memoryStorePath, "MIGRATIONS_PATH": migrationsPath,
       "ANALYTICS": analytics, "API_KEYS_FILE": apiKeysFile, "READ_REQUIRES_KEY": readRequiresKey,
       "REQUIRE_IF_MATCH": requireIfMatch, "LOG_LEVEL": logLevel,
-      "LOG_FORMAT": logFormat, "CORS_ALLOWED_ORIGINS": corsAllowedOrigins, "DRAIN_TIMEOUT_MS": drainTimeoutMs,
+      "LOG_FORMAT": logFormat, "ACCESS_LOG": accessLog, "SERVER_TIMING": serverTiming,
+      "CORS_ALLOWED_ORIGINS": corsAllowedOrigins, "DRAIN_TIMEOUT_MS": drainTimeoutMs,
       "HTTP_THREADS": httpThreads, "HTTP_MAX_URI_BYTES": httpMaxUriBytes,
       "HTTP_MAX_HEADER_BYTES": httpMaxHeaderBytes, "HTTP_MAX_BODY_BYTES": httpMaxBodyBytes,
       "HTTP_MAX_CONNECTIONS": httpMaxConnections, "HTTP_MAX_REQUESTS_IN_FLIGHT": httpMaxRequestsInFlight,

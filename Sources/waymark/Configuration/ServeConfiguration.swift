@@ -44,6 +44,12 @@ struct ServeConfiguration {
   /// Whether a change is refused that does not say what it was made to.
   let requiresIfMatch: Bool
 
+  /// Whether each request is logged at level `info`.
+  let logsRequests: Bool
+
+  /// Whether answers tell how long they took to make.
+  let tellsTiming: Bool
+
   /// How long requests in flight get to finish when the server is told to stop.
   let drainTimeout: Duration
 
@@ -61,6 +67,8 @@ struct ServeConfiguration {
     cors = CORSPolicy(settings)
     access = try AccessConfiguration(settings)
     requiresIfMatch = try settings.flag("REQUIRE_IF_MATCH")
+    logsRequests = try settings.flag("ACCESS_LOG")
+    tellsTiming = try settings.flag("SERVER_TIMING")
     drainTimeout = try settings.milliseconds("DRAIN_TIMEOUT_MS", default: 8000)
     let analytics = try settings.choice("ANALYTICS", default: AnalyticsKind.log)
     self.analytics = isUnitTesting ? .off : analytics
