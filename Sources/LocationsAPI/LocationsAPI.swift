@@ -14,6 +14,8 @@ public struct LocationsAPI: Sendable {
   private let access: AccessControl
   private let requiresIfMatch: Bool
   private let metrics: (any MetricsSource)?
+  private let searches: (any SearchHistory)?
+  private let clock: any WallClock
   private let version: String
 
   /// Makes the interface to a service.
@@ -24,6 +26,8 @@ public struct LocationsAPI: Sendable {
   ///   - access: who may do what.
   ///   - requiresIfMatch: whether a change is refused that does not say what it was made to.
   ///   - metrics: what `GET /metrics` tells; without it there is no such call.
+  ///   - searches: what knows what was searched for; without it the call that tells is answered with 404.
+  ///   - clock: the time of day, up to which searches are told.
   ///   - version: the version that `GET /` tells.
   public init(
     service: PointsService,
@@ -31,6 +35,8 @@ public struct LocationsAPI: Sendable {
     access: AccessControl = AccessControl(AccessPolicy(keys: nil, isLoopback: true)),
     requiresIfMatch: Bool = false,
     metrics: (any MetricsSource)? = nil,
+    searches: (any SearchHistory)? = nil,
+    clock: any WallClock = SystemClock(),
     version: String
   ) {
     self.service = service
@@ -38,6 +44,8 @@ public struct LocationsAPI: Sendable {
     self.access = access
     self.requiresIfMatch = requiresIfMatch
     self.metrics = metrics
+    self.searches = searches
+    self.clock = clock
     self.version = version
   }
 
@@ -51,6 +59,11 @@ public struct LocationsAPI: Sendable {
     let health = HealthRoute(service: service)
     router.on(.GET, "/health/live") { _, _ in health.live() }
     router.on(.GET, "/health/ready") { request, _ in try await health.ready(request) }
+    let searches = SearchesRoute(history: searches, clock: clock)
+    router.on(.GET, "/analytics/searches") { [access] request, _ in
+      _ = try access.principal(of: request, for: .admin)
+      return try await searches.respond(to: request)
+    }
     if let metrics {
       let route = MetricsRoute(source: metrics)
       router.on(.GET, "/metrics") { [access] request, _ in
@@ -123,6 +136,7 @@ public struct LocationsAPI: Sendable {
         ("import", "/locations/import{?mode,dryRun}"),
         ("export", "/locations/export{?lat,long,radius,bbox,category,f}"),
         ("categories", "/categories"),
+        ("searches", "/analytics/searches{?since,until,limit}"),
         ("live", "/health/live"),
         ("ready", "/health/ready"),
       ] + (metrics == nil ? [] : [("metrics", "/metrics")])

@@ -19,6 +19,7 @@ struct Application {
   private let access: AccessControl
   private let reloadable: [Reloading.Part]
   private let serverMetrics: ServerMetrics
+  private let searchPruning: SearchPruning?
 
   /// Builds the parts. Nothing listens yet.
   ///
@@ -37,7 +38,17 @@ struct Application {
     ])
     self.http = http
     store = try await RunningStore(configuration.store, metrics: metrics, logger: logger)
-    analytics = configuration.analytics == .log ? LogAnalytics(logger: logger) : nil
+    let searchLog = configuration.analytics == .postgres ? store.searchLog : nil
+    analytics =
+      switch configuration.analytics {
+      case .off: nil
+      case .log: LogAnalytics(logger: logger)
+      case .postgres:
+        searchLog.map { StoredAnalytics(log: $0, farewellTime: configuration.drainTimeout, logger: logger) }
+      }
+    searchPruning = searchLog.map {
+      SearchPruning(log: $0, retention: configuration.analyticsRetention, logger: logger)
+    }
     let service = PointsService(store: store.store, analytics: analytics ?? NoAnalytics())
     access = AccessControl(
       AccessPolicy(
@@ -52,7 +63,7 @@ struct Application {
     let router = LocationsAPI(
       service: service, editor: store.editor, access: access, requiresIfMatch: configuration.requiresIfMatch,
       metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors),
-      version: waymarkVersion
+      searches: searchLog, version: waymarkVersion
     ).router(cors: configuration.cors)
     responder = configuration.tellsTiming ? ServerTimingResponder(responder: router) : router
   }
@@ -77,6 +88,7 @@ struct Application {
     // They stop in the opposite order: the server first, what it needs after it.
     var services: [any Service] = [store]
     if let pruning = store.pruning { services.append(pruning) }
+    if let searchPruning { services.append(searchPruning) }
     if let analytics { services.append(AnalyticsService(analytics: analytics)) }
     if let reloading { services.append(reloading) }
     services.append(ServerService(server: server, drainTimeout: configuration.drainTimeout))

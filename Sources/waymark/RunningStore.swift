@@ -22,6 +22,9 @@ struct RunningStore: Service {
   /// What looks up the store's own figures.
   let collectors: [any MetricsCollector]
 
+  /// What keeps searches, where the store can.
+  let searchLog: PostgresSearchLog?
+
   private let close: @Sendable () async -> Void
 
   /// Makes the store.
@@ -38,6 +41,7 @@ struct RunningStore: Service {
       editor = PlaceEditor(store: measured)
       pruning = nil
       collectors = [PlacesCollector(memory, factory: metrics)]
+      searchLog = nil
       close = {}
       logger.info("places are in memory alone")
     case .memory(let files, keptIn: let path?):
@@ -56,6 +60,7 @@ struct RunningStore: Service {
       editor = PlaceEditor(store: OutageLog(measured, watching: .writes, logger: logger))
       pruning = ChangePruning(log: memory, logger: logger)
       collectors = [PlacesCollector(memory, factory: metrics)]
+      searchLog = nil
       close = { await journal.close() }
       logger.info("places are in memory and kept", metadata: ["places": "\(memory.count)", "path": "\(path)"])
     case .postgres(let database):
@@ -74,7 +79,12 @@ struct RunningStore: Service {
       editor = PlaceEditor(store: watched)
       pruning = ChangePruning(log: postgres, logger: logger)
       collectors = [PoolCollector(postgres, factory: metrics)]
-      close = { await postgres.shutDown() }
+      let searchLog = PostgresSearchLog(postgres)
+      self.searchLog = searchLog
+      close = {
+        await searchLog.shutDown()
+        await postgres.shutDown()
+      }
       logger.info("places are in PostgreSQL", metadata: ["pool_size": "\(database.poolSize)"])
     }
   }

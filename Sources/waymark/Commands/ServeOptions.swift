@@ -46,8 +46,11 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "Whether PUT, PATCH and DELETE must say by If-Match what they change. (default: no)")
   var requireIfMatch: String?
 
-  @Option(help: "off, or log: a summary of the searches once a minute. (default: log)")
+  @Option(help: "off; log: a summary of the searches once a minute; postgres: a table of them. (default: log)")
   var analytics: String?
+
+  @Option(help: "Days for which searches are kept in PostgreSQL. (default: 90)")
+  var analyticsRetentionDays: String?
 
   @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
   var logLevel: String?
@@ -108,7 +111,9 @@ struct ServeOptions: ParsableArguments {
       "TLS_PRIVATE_KEY_FILE": tlsPrivateKeyFile, "POINT_STORE": pointStore, "DATABASE_URL": databaseUrl,
       "DATABASE_POOL_SIZE": databasePoolSize, "DATABASE_STATEMENT_TIMEOUT_MS": databaseStatementTimeoutMs,
       "DATA_FILE": dataFile, "MEMORY_STORE_PATH": memoryStorePath, "MIGRATIONS_PATH": migrationsPath,
-      "ANALYTICS": analytics, "API_KEYS_FILE": apiKeysFile, "READ_REQUIRES_KEY": readRequiresKey,
+      "ANALYTICS": analytics,
+      "ANALYTICS_RETENTION_DAYS": analyticsRetentionDays, "API_KEYS_FILE": apiKeysFile,
+      "READ_REQUIRES_KEY": readRequiresKey,
       "REQUIRE_IF_MATCH": requireIfMatch, "LOG_LEVEL": logLevel,
       "LOG_FORMAT": logFormat, "ACCESS_LOG": accessLog, "SERVER_TIMING": serverTiming,
       "CORS_ALLOWED_ORIGINS": corsAllowedOrigins, "DRAIN_TIMEOUT_MS": drainTimeoutMs,

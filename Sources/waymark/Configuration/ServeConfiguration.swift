@@ -16,6 +16,7 @@ struct ServeConfiguration {
   enum AnalyticsKind: String, CaseIterable {
     case off
     case log
+    case postgres
   }
 
   private enum StoreKind: String, CaseIterable {
@@ -37,6 +38,9 @@ struct ServeConfiguration {
 
   /// Which analytics are kept.
   let analytics: AnalyticsKind
+
+  /// How long searches are kept, where they are.
+  let analyticsRetention: Duration
 
   /// Who may do what.
   let access: AccessConfiguration
@@ -71,9 +75,15 @@ struct ServeConfiguration {
     tellsTiming = try settings.flag("SERVER_TIMING")
     drainTimeout = try settings.milliseconds("DRAIN_TIMEOUT_MS", default: 8000)
     let analytics = try settings.choice("ANALYTICS", default: AnalyticsKind.log)
+    analyticsRetention = .seconds(
+      86_400 * (try settings.integer("ANALYTICS_RETENTION_DAYS", in: 1...36_500, default: 90)))
     self.analytics = isUnitTesting ? .off : analytics
     let kind = try settings.choice(
       "POINT_STORE", default: settings["DATABASE_URL"] == nil ? StoreKind.memory : .postgres)
+    guard analytics != .postgres || kind == .postgres else {
+      throw ConfigurationError(
+        variable: "ANALYTICS", value: analytics.rawValue, expectation: "needs POINT_STORE=postgres")
+    }
     switch kind {
     case .memory:
       let path = settings["MEMORY_STORE_PATH"]

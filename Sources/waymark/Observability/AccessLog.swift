@@ -23,7 +23,7 @@ struct AccessLog: RequestObserver {
     var metadata: Logger.Metadata = [
       "request-id": .string(request.id),
       "route": .string(request.route ?? "none"),
-      "method": .string(request.method.map(\.label) ?? "none"),
+      "method": .string(MethodLabel(request.method).name),
       "status": .string(request.status.map { "\($0.code)" } ?? "none"),
       "bytes": .stringConvertible(request.bodyBytes),
     ]

@@ -4,23 +4,29 @@ import Points
 /// A store that times the calls of the one behind it.
 struct MeasuredStore: WritablePointStore {
   /// What the store was asked to do.
-  enum Operation: String {
-    case page, summaries, point, shuffled, categories, readiness, create, put, delete, importing = "import", export
+  enum Operation: Int, CaseIterable {
+    case page, summaries, point, shuffled, categories, readiness, create, put, delete, `import`, export
+
+    /// What it is called in metrics.
+    var name: String { "\(self)" }
   }
 
-  private struct Key: Hashable {
+  private struct Failure: Hashable {
     let operation: Operation
-    let outcome: String
+    let reason: String
   }
 
   private let store: any WritablePointStore
   private let factory: any MetricsFactory
-  private let timers = HandleCache<Key, Timer>()
+  /// One for each operation, in their order: what succeeds, which is most, is found without a look-up.
+  private let successes: [Timer]
+  private let failures = HandleCache<Failure, Timer>()
 
   /// Times a store's calls in a backend; and for each request too, where ``StoreTime`` has one.
   init(_ store: any WritablePointStore, factory: any MetricsFactory) {
     self.store = store
     self.factory = factory
+    successes = Operation.allCases.map { Self.timer($0, "ok", factory) }
   }
 
   // MARK: Reading
@@ -74,7 +80,7 @@ struct MeasuredStore: WritablePointStore {
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, mode: ImportMode, dryRun: Bool
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await inBulk(.importing) { try await store.importRows(batches, mode: mode, dryRun: dryRun) }
+    try await inBulk(.import) { try await store.importRows(batches, mode: mode, dryRun: dryRun) }
   }
 
   // MARK: Timing
@@ -85,7 +91,7 @@ struct MeasuredStore: WritablePointStore {
     let start = ContinuousClock.now
     do {
       let answer = try await call()
-      note(operation, "ok", since: start)
+      note(operation, since: start)
       return answer
     } catch {
       note(operation, error.shortDescription, since: start)
@@ -99,7 +105,7 @@ struct MeasuredStore: WritablePointStore {
     let start = ContinuousClock.now
     do {
       let answer = try await call()
-      note(operation, "ok", since: start)
+      note(operation, since: start)
       return answer
     } catch {
       if case .store(let error) = error {
@@ -115,7 +121,7 @@ struct MeasuredStore: WritablePointStore {
     let start = ContinuousClock.now
     do {
       let answer = try await call()
-      note(operation, "ok", since: start)
+      note(operation, since: start)
       return answer
     } catch {
       note(operation, (error as? PointStoreError)?.shortDescription ?? "broken_off", since: start)
@@ -123,16 +129,21 @@ struct MeasuredStore: WritablePointStore {
     }
   }
 
-  private func note(_ operation: Operation, _ outcome: String, since start: ContinuousClock.Instant) {
+  private func note(_ operation: Operation, _ failure: String? = nil, since start: ContinuousClock.Instant) {
     let duration = ContinuousClock.now - start
-    let timer = timers.handle(for: Key(operation: operation, outcome: outcome)) {
-      Timer(
-        label: MetricCatalogue.storeDuration,
-        dimensions: [("operation", operation.rawValue), ("outcome", outcome)],
-        factory: factory
-      )
-    }
+    let timer =
+      failure.map { reason in
+        failures.handle(for: Failure(operation: operation, reason: reason)) {
+          Self.timer(operation, reason, factory)
+        }
+      } ?? successes[operation.rawValue]
     timer.recordNanoseconds(duration.wholeNanoseconds)
     StoreTime.current?.add(duration)
+  }
+
+  private static func timer(_ operation: Operation, _ outcome: String, _ factory: any MetricsFactory) -> Timer {
+    Timer(
+      label: MetricCatalogue.storeDuration, dimensions: [("operation", operation.name), ("outcome", outcome)],
+      factory: factory)
   }
 }

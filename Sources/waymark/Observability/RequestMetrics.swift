@@ -9,7 +9,7 @@ import NIOHTTP1
 struct RequestMetrics: RequestObserver {
   private struct Key: Hashable {
     let route: String?
-    let method: String
+    let method: MethodLabel
     let status: UInt?
   }
 
@@ -29,7 +29,7 @@ struct RequestMetrics: RequestObserver {
 
   func requestEnded(_ request: EndedRequest) {
     let key = Key(
-      route: request.route, method: request.method.map(\.label) ?? "none", status: request.status?.code)
+      route: request.route, method: MethodLabel(request.method), status: request.status?.code)
     let handles = handles.handle(for: key) { make(key) }
     handles.requests.increment()
     handles.bytes.increment(by: request.bodyBytes)
@@ -43,29 +43,13 @@ struct RequestMetrics: RequestObserver {
 
   private func make(_ key: Key) -> Handles {
     let route = ("route", key.route ?? "none")
-    let method = ("method", key.method)
+    let method = ("method", key.method.name)
     let status = ("status", key.status.map(String.init) ?? "none")
     return Handles(
       requests: Counter(label: MetricCatalogue.requests, dimensions: [method, route, status], factory: factory),
       duration: Timer(label: MetricCatalogue.requestDuration, dimensions: [method, route], factory: factory),
       bytes: Counter(label: MetricCatalogue.bodyBytes, dimensions: [route], factory: factory)
     )
-  }
-}
-
-extension HTTPMethod {
-  /// The method's name where it is one that this service answers somewhere, else `other`.
-  var label: String {
-    switch self {
-    case .GET: "GET"
-    case .HEAD: "HEAD"
-    case .POST: "POST"
-    case .PUT: "PUT"
-    case .PATCH: "PATCH"
-    case .DELETE: "DELETE"
-    case .OPTIONS: "OPTIONS"
-    default: "other"
-    }
   }
 }
 
