@@ -22,6 +22,8 @@ import tempfile
 import time
 import urllib.request
 
+from bulk import Bulk
+
 ROOT = pathlib.Path(__file__).parent.parent
 AS_POSTGRES = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
 
@@ -68,6 +70,11 @@ class Server:
     def resident_mib(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+    def peak_mib(self):
+        """The most memory that was resident since the start."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -194,7 +201,7 @@ class Bench:
         self.database_url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
         quiet = {"check": True, "stdout": subprocess.DEVNULL, "cwd": "/tmp"}
         subprocess.run(AS_POSTGRES + [f"{self.pg}/initdb", "-D", self.database, "-U", "postgres", "-A", "trust"], **quiet)
-        settings = f"-p {port} -h 127.0.0.1 -k {self.database} -c shared_buffers=2GB -c max_connections=50"
+        settings = f"-p {port} -h 127.0.0.1 -k {self.database} -c shared_buffers=2GB -c max_wal_size=8GB -c max_connections=50"
         subprocess.run(
             AS_POSTGRES + [f"{self.pg}/pg_ctl", "-D", self.database, "-w", "-l", self.database / "log", "-o", settings, "start"],
             **quiet,
@@ -339,6 +346,24 @@ class Bench:
         finally:
             self.stop_postgres()
 
+    def measure_bulk(self):
+        self.start_postgres()
+        try:
+            environment = {"DATABASE_URL": self.database_url, "MIGRATIONS_PATH": str(ROOT / "Migrations")}
+            subprocess.run([self.waymark_program, "migrate"], check=True, env=os.environ | environment, capture_output=True)
+            Bulk(self, environment).measure()
+        finally:
+            self.stop_postgres()
+        self.measure_kept()
+
+    def measure_kept(self):
+        """How long the memory store takes to be ready with the places that it kept."""
+        settings = {"POINT_STORE": "memory", "MEMORY_STORE_PATH": str(self.work / "kept.db")}
+        self.waymark(**settings, DATA_FILE=str(self.places(self.options.places))).stop()
+        server = self.waymark(**settings)
+        self.facts.append(("memory, start with that many kept places", f"{server.seconds_to_ready:.1f} s", "at most 5 s for 1 M"))
+        server.stop()
+
     def scripts(self, name, statements):
         paths = []
         for number, statement in enumerate(statements):
@@ -412,18 +437,22 @@ class Bench:
 
     # --- The report
 
+    @staticmethod
+    def figure(number):
+        return f"{number:,.0f}" if number else ""
+
     def report(self):
         cores = os.cpu_count()
         print(
             f"{self.options.places:,} places, {cores} cores, {self.options.rounds} rounds of {self.options.seconds:g} s; "
-            "64 connections where nothing else is said. Rates are requests a second, latencies microseconds.\n"
+            "64 connections where nothing else is said. Rates are requests a second, or rows where it says so, latencies "
+            "microseconds.\n"
         )
         print("| what | rate | p50 | p99 | reference | its rate | its p99 | ratio | from round to round | asked |")
         print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |")
         for what, ours, name, theirs, ratio, least, most, goal in self.rows:
-            latency = f"{theirs[2]:,.0f}" if theirs[2] else ""
             print(
-                f"| {what} | {ours[0]:,.0f} | {ours[1]:,.0f} | {ours[2]:,.0f} | {name} | {theirs[0]:,.0f} | {latency} "
+                f"| {what} | {ours[0]:,.0f} | {self.figure(ours[1])} | {self.figure(ours[2])} | {name} | {theirs[0]:,.0f} | {self.figure(theirs[2])} "
                 f"| {ratio:.2f} | {least:.2f}–{most:.2f} | {goal} |"
             )
         if self.facts:
@@ -434,7 +463,7 @@ class Bench:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ["memory", "sizes", "postgres"]
+    parts = ["memory", "sizes", "postgres", "bulk"]
     parser.add_argument("--waymark", required=True, help="the program")
     parser.add_argument("--generator", required=True, help="waymark-bench")
     parser.add_argument("--load", required=True, help="the load generator")

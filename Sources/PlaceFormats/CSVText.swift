@@ -4,21 +4,44 @@ public enum CSVText {
   /// ``PlaceWriter``), and between quotation marks where it needs them.
   public static func append(_ text: String, to bytes: inout [UInt8]) {
     var text = text
-    if text.withUTF8(FormulaGuard.isNeeded) { text = "'" + text }
-    let needsQuotes = text.utf8.contains { byte in
+    text.withUTF8 { utf8 in
+      if FormulaGuard.isNeeded(for: utf8) {
+        appendWhole([FormulaGuard.apostrophe] + utf8, to: &bytes)
+      } else {
+        appendWhole(utf8, to: &bytes)
+      }
+    }
+  }
+
+  private static func appendWhole(_ text: some Collection<UInt8>, to bytes: inout [UInt8]) {
+    let needsQuotes = text.contains { byte in
       byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\n")
         || byte == UInt8(ascii: "\r")
     }
-    if needsQuotes { appendQuoted(text, to: &bytes) } else { bytes.append(contentsOf: text.utf8) }
+    if needsQuotes { appendQuoted(text, to: &bytes) } else { bytes.append(contentsOf: text) }
   }
 
   /// Appends a text as a cell between quotation marks, those within doubled.
   public static func appendQuoted(_ text: String, to bytes: inout [UInt8]) {
-    bytes.append(UInt8(ascii: "\""))
-    for byte in text.utf8 {
-      if byte == UInt8(ascii: "\"") { bytes.append(byte) }
-      bytes.append(byte)
+    var text = text
+    text.withUTF8 { utf8 in appendQuoted(utf8, to: &bytes) }
+  }
+
+  private static func appendQuoted(_ text: some Collection<UInt8>, to bytes: inout [UInt8]) {
+    let mark = UInt8(ascii: "\"")
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * text.count + 2) { cell in
+      var length = 0
+      func put(_ byte: UInt8) {
+        cell[length] = byte
+        length += 1
+      }
+      put(mark)
+      for byte in text {
+        if byte == mark { put(mark) }
+        put(byte)
+      }
+      put(mark)
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: cell[..<length]))
     }
-    bytes.append(UInt8(ascii: "\""))
   }
 }

@@ -20,6 +20,7 @@ public struct PlaceWriter: Sendable {
   public let format: PlaceFormat
 
   private var isFirst = true
+  private var times = TimestampText()
 
   /// Makes a writer that has written nothing.
   public init(format: PlaceFormat) {
@@ -47,15 +48,15 @@ public struct PlaceWriter: Sendable {
     switch format {
     case .json, .geoJSON:
       bytes.append(ascii: isFirst ? "\n" : ",\n")
-      if format == .json { bytes.appendObject(of: point) } else { bytes.appendFeature(of: point) }
+      if format == .json { bytes.appendObject(of: point, &times) } else { bytes.appendFeature(of: point, &times) }
     case .geoJSONSequence:
       bytes.append(0x1E)
-      bytes.appendFeature(of: point)
+      bytes.appendFeature(of: point, &times)
       bytes.append(ascii: "\n")
     case .ndjson:
-      bytes.appendObject(of: point)
+      bytes.appendObject(of: point, &times)
       bytes.append(ascii: "\n")
-    case .csv: bytes.appendRecord(of: point)
+    case .csv: bytes.appendRecord(of: point, &times)
     }
   }
 
@@ -72,7 +73,7 @@ public struct PlaceWriter: Sendable {
 // MARK: JSON
 
 extension [UInt8] {
-  fileprivate mutating func appendObject(of point: PointOfInterest) {
+  fileprivate mutating func appendObject(of point: PointOfInterest, _ times: inout TimestampText) {
     append(ascii: "{\"id\":\"")
     append(point.id)
     append(ascii: "\",\"name\":")
@@ -82,11 +83,11 @@ extension [UInt8] {
     DecimalText.append(point.place.coordinate.latitude, to: &self)
     append(ascii: ",\"long\":")
     DecimalText.append(point.place.coordinate.longitude, to: &self)
-    appendWhatIsNoCoordinate(of: point)
+    appendWhatIsNoCoordinate(of: point, &times)
     append(ascii: "}")
   }
 
-  fileprivate mutating func appendFeature(of point: PointOfInterest) {
+  fileprivate mutating func appendFeature(of point: PointOfInterest, _ times: inout TimestampText) {
     append(ascii: "{\"type\":\"Feature\",\"id\":\"")
     append(point.id)
     append(ascii: "\",\"geometry\":{\"type\":\"Point\",\"coordinates\":[")
@@ -96,12 +97,12 @@ extension [UInt8] {
     append(ascii: "]},\"properties\":{\"name\":")
     JSONString.append(point.place.name, to: &self)
     appendMember(",\"category\":", point.place.category)
-    appendWhatIsNoCoordinate(of: point)
+    appendWhatIsNoCoordinate(of: point, &times)
     append(ascii: "}}")
   }
 
   /// Appends the members that stand behind the coordinates in an object and behind the category in a Feature.
-  private mutating func appendWhatIsNoCoordinate(of point: PointOfInterest) {
+  private mutating func appendWhatIsNoCoordinate(of point: PointOfInterest, _ times: inout TimestampText) {
     append(ascii: ",\"tags\":")
     append(contentsOf: point.place.tags.json.utf8)
     appendMember(",\"source\":", point.place.origin?.source)
@@ -109,9 +110,9 @@ extension [UInt8] {
     append(ascii: ",\"version\":")
     append(contentsOf: point.version.description.utf8)
     append(ascii: ",\"createdAt\":\"")
-    append(point.createdAt)
+    times.append(point.createdAt, to: &self)
     append(ascii: "\",\"updatedAt\":\"")
-    append(point.updatedAt)
+    times.append(point.updatedAt, to: &self)
     append(ascii: "\"")
   }
 
@@ -125,7 +126,7 @@ extension [UInt8] {
 // MARK: CSV
 
 extension [UInt8] {
-  fileprivate mutating func appendRecord(of point: PointOfInterest) {
+  fileprivate mutating func appendRecord(of point: PointOfInterest, _ times: inout TimestampText) {
     append(point.id)
     appendText(point.place.name)
     appendText(point.place.category)
@@ -140,9 +141,9 @@ extension [UInt8] {
     append(ascii: ",")
     append(contentsOf: point.version.description.utf8)
     append(ascii: ",")
-    append(point.createdAt)
+    times.append(point.createdAt, to: &self)
     append(ascii: ",")
-    append(point.updatedAt)
+    times.append(point.updatedAt, to: &self)
     append(ascii: "\r\n")
   }
 
@@ -164,13 +165,6 @@ extension [UInt8] {
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: PointID.textLength) { buffer in
       id.write(to: buffer.baseAddress.unsafelyUnwrapped)
       append(contentsOf: buffer)
-    }
-  }
-
-  fileprivate mutating func append(_ time: Timestamp) {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Timestamp.maximumTextLength) { buffer in
-      let length = time.write(to: buffer.baseAddress.unsafelyUnwrapped)
-      append(contentsOf: buffer[..<length])
     }
   }
 }

@@ -5,9 +5,8 @@ extension PostgresStore: PointExporter {
   /// Hands over every place that matches, from one snapshot, by id; see
   /// ``Points/PointExporter/exportPoints(matching:to:)``.
   ///
-  /// It has a connection of its own, to which the statement time-out doesn't apply, and reads through a cursor. While
-  /// one batch is taken the next one comes, and no more: a slow taker holds the cursor open, and memory does not
-  /// grow.
+  /// It has a connection of its own, to which the statement time-out doesn't apply. While one batch is taken the next
+  /// one comes, and no more: a slow taker holds the snapshot open, and memory does not grow.
   ///
   /// - Throws: ``PointStoreError``, or what `consume` throws.
   public func exportPoints(
@@ -45,28 +44,34 @@ extension PostgresStore: PointExporter {
     try await session.run(
       script: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL cursor_tuple_fraction = 1; \(Self.sortMemory)"
     )
-    let (sql, parameters) = Self.export(query, filter)
-    try await session.run(sql, parameters)
-    var result = try await session.run(Self.fetch)
+    let pages: ExportPages = filter.hasConditions ? .cursor : .keyset
+    if case .cursor = pages {
+      let (sql, parameters) = Self.cursor(query, filter)
+      try await session.run(sql, parameters)
+    }
+    var result = try await session.run(pages.first.sql)
     while result.count > 0 {
-      let batch = result
-      // A batch that is not full is the last one.
-      async let next = batch.count < Self.batchLength ? nil : session.run(Self.fetch)
-      let points = try Self.points(of: batch, matching: query.proximity)
+      let page = result
+      let question = try pages.following(page)
+      async let next = Self.ask(question, session)
+      let points = try Self.points(of: page, matching: query.proximity)
       if !points.isEmpty { try await consume(points) }
       guard let following = try await next else { return }
       result = following
     }
   }
 
-  /// So many places come at once.
-  private static let batchLength = 1000
-
-  private static let fetch = "FETCH \(batchLength) FROM exported"
+  private static func ask(
+    _ question: ExportPages.Question?,
+    _ session: Session
+  ) async throws(DatabaseError) -> QueryResult? {
+    guard let question else { return nil }
+    return try await session.run(question.sql, question.parameters)
+  }
 
   private static let sortMemory = "SET LOCAL work_mem = '64MB'"
 
-  private static func export(_ query: PointQuery, _ filter: PointFilter) -> (sql: String, Parameters) {
+  private static func cursor(_ query: PointQuery, _ filter: PointFilter) -> (sql: String, Parameters) {
     var values = BoundValues()
     var center: String?
     if let proximity = query.proximity, filter.greatestChord != nil {

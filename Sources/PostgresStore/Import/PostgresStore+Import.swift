@@ -51,7 +51,9 @@ extension PostgresStore: PointImporter {
     dryRun: Bool,
     _ session: Session
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await session.run(script: "BEGIN; SET LOCAL work_mem = '64MB'")
+    // Nearly all origins differ, and sorting their hashes shows those that don't in a third of the time that a hash table
+    // of all of them takes.
+    try await session.run(script: "BEGIN; SET LOCAL work_mem = '64MB'; SET LOCAL enable_hashagg = off")
     try await session.run(script: ImportStatements.createStage)
     try await stage(batches, session)
     try await session.run(script: ImportStatements.lock)

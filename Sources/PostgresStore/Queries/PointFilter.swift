@@ -31,6 +31,9 @@ struct PointFilter: Sendable {
     }
   }
 
+  /// Whether not every place matches.
+  var hasConditions: Bool { region != nil || greatestChord != nil || mayBeSelective }
+
   private var hasCategories: Bool { !categories.isEmpty }
 
   /// PostgreSQL does well to know the values when it chooses its way: some categories are rare and some are not, some

@@ -1,0 +1,127 @@
+"""Bulk: files into the service and out of it, held against psql's \\copy of the same rows and the same indexed table."""
+
+import os
+import subprocess
+import time
+
+COLUMNS = "id, lat, long, name, category, tags, source, source_id"
+MIB = 1 << 20
+
+
+class Bulk:
+    """The measurements of one PostgreSQL that is up, with the tables in place."""
+
+    def __init__(self, bench, environment):
+        self.bench = bench
+        self.environment = environment
+        self.count = bench.options.places
+        self.places = bench.places(self.count)
+        self.rows = bench.work / "rows.copy"
+        self.out = bench.work / "out"
+        self.peaks = {}
+
+    def measure(self):
+        # What \copy reads: the rows in the order of the file, each with the id that Waymark gave it.
+        self.import_by_command()
+        self.psql(f"\\copy (SELECT {COLUMNS} FROM points ORDER BY substr(source_id, 6)::bigint) TO '{self.rows}'")
+        server = self.bench.waymark(**self.environment)
+        copy_in, copy_out = "psql \\copy … from", "psql \\copy … to"
+        compare = self.bench.compare
+        compare("import of a CSV file, rows", self.import_by_command, copy_in, self.copy_in, "≥ 0.6")
+        compare("import over HTTP, rows", lambda: self.import_over_http(server), copy_in, self.copy_in, "≥ 0.5")
+        self.bench.sql("VACUUM ANALYZE points")
+        compare("export as CSV, rows", self.export_by_command, copy_out, self.copy_out, "≥ 0.5")
+        compare("export over HTTP, rows", lambda: self.export_over_http(server), copy_out, self.copy_out, "")
+        server.stop()
+        for what in ("waymark import", "waymark export"):
+            self.fact(f"PostgreSQL, most memory of {what}", self.peaks[what], "below 150 MiB")
+        self.measure_large_upload()
+
+    def fact(self, what, mebibytes, asked):
+        self.bench.facts.append((what, f"{mebibytes:.0f} MiB", asked))
+
+    # --- In
+
+    def empty(self):
+        self.bench.sql("TRUNCATE points, changes")
+        self.bench.sql("CHECKPOINT")
+
+    def import_by_command(self):
+        self.empty()
+        return self.timed(lambda: self.run("waymark import", "import", str(self.places)), checked=True)
+
+    def import_over_http(self, server):
+        self.empty()
+        url = f"http://127.0.0.1:{server.port}/locations/import"
+        command = ["curl", "-sSf", "-T", self.places, "-X", "POST", "-H", "content-type: text/csv", url]
+        return self.timed(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL), checked=True)
+
+    def copy_in(self):
+        self.empty()
+        return self.timed(lambda: self.psql(f"\\copy points ({COLUMNS}) FROM '{self.rows}'"), checked=True)
+
+    # --- Out
+
+    def export_by_command(self):
+        return self.timed(lambda: self.run("waymark export", "export", "--format", "csv", f"{self.out}.csv"))
+
+    def export_over_http(self, server):
+        url = f"http://127.0.0.1:{server.port}/locations/export?f=csv"
+        return self.timed(lambda: subprocess.run(["curl", "-sSf", "-o", f"{self.out}.http", url], check=True))
+
+    def copy_out(self):
+        return self.timed(lambda: self.psql(f"\\copy points ({COLUMNS}) TO '{self.out}.copy'"))
+
+    # --- A gigabyte
+
+    def measure_large_upload(self):
+        """How much a server grows that is sent 1 GiB of rows in one request, which it can't know the length of."""
+        server = self.bench.waymark(**self.environment)
+        self.empty()
+        before = server.resident_mib()
+        curl = subprocess.Popen(
+            ["curl", "-sSf", "-T", "-", "-X", "POST", "-H", "content-type: application/x-ndjson",
+             f"http://127.0.0.1:{server.port}/locations/import"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )
+        sent = rows = 0
+        note = "x" * 900
+        while sent < 1024 * MIB:
+            lines = "".join(
+                f'{{"name":"Place {row}","lat":{row % 170 - 85}.{row % 9973:04},"long":{row % 358 - 179}.{row % 9967:04},'
+                f'"source":"large","sourceId":"{row}","tags":{{"note":"{note}"}}}}\n'
+                for row in range(rows, rows + 1000)
+            ).encode()
+            curl.stdin.write(lines)
+            sent, rows = sent + len(lines), rows + 1000
+        curl.stdin.close()
+        answer = curl.stdout.read()
+        if curl.wait() or f'"created":{rows}'.encode() not in answer:
+            raise SystemExit(f"the large upload failed: {answer[:200]}")
+        self.fact("PostgreSQL, growth of a server that is sent 1 GiB", server.peak_mib() - before, "at most 64 MiB")
+        server.stop()
+
+    # --- How
+
+    def run(self, what, *arguments):
+        process = subprocess.Popen(
+            [self.bench.waymark_program, *arguments], env=os.environ | self.environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"{what} ended with {process.returncode}")
+        self.peaks[what] = max(self.peaks.get(what, 0), usage.ru_maxrss / 1024)
+
+    def psql(self, command):
+        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", self.bench.database_url, "-c", command], check=True)
+
+    def timed(self, work, checked=False):
+        """Rows a second."""
+        start = time.monotonic()
+        work()
+        seconds = time.monotonic() - start
+        if checked and (found := int(self.bench.sql("SELECT count(*) FROM points"))) != self.count:
+            raise SystemExit(f"{found} of {self.count} rows went in")
+        return self.count / seconds, None, None
