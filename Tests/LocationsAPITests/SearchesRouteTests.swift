@@ -84,10 +84,12 @@ import Testing
     let access = AccessPolicy(keys: [writerKey, adminKey], isLoopback: false)
 
     var statuses: [Int] = []
-    for headers: HTTPHeaders in [
+    let attempts: [HTTPHeaders] = [
       [:], ["authorization": "Bearer \(writer)"], ["authorization": "Bearer \(admin)"],
-    ] {
-      statuses.append(try await get("/analytics/searches", history: history, access: access, headers: headers).status)
+    ]
+    for headers in attempts {
+      let answer = try await get("/analytics/searches", history: history, access: access, headers: headers)
+      statuses.append(answer.status)
     }
     let keyless = try await get(
       "/analytics/searches", history: history, access: AccessPolicy(keys: nil, isLoopback: false))

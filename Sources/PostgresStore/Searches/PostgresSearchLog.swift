@@ -74,8 +74,8 @@ extension PostgresSearchLog: SearchLog {
       $0.add(searches.map { $0.search.cell.map { Int64($0.longitudeHundredths) } ?? SearchStatements.noCell })
       $0.add(searches.map { Int64($0.search.found) })
       $0.add(searches.map { microseconds(of: $0.search.duration) })
-      $0.add(categories.map(\.number))
-      $0.add(categories.map(\.name))
+      $0.add(categories.map { $0.number })
+      $0.add(categories.map { $0.name })
     }
   }
 

@@ -75,8 +75,8 @@ struct ServeConfiguration {
     tellsTiming = try settings.flag("SERVER_TIMING")
     drainTimeout = try settings.milliseconds("DRAIN_TIMEOUT_MS", default: 8000)
     let analytics = try settings.choice("ANALYTICS", default: AnalyticsKind.log)
-    analyticsRetention = .seconds(
-      86_400 * (try settings.integer("ANALYTICS_RETENTION_DAYS", in: 1...36_500, default: 90)))
+    let retentionDays = try settings.integer("ANALYTICS_RETENTION_DAYS", in: 1...36_500, default: 90)
+    analyticsRetention = .seconds(86_400 * retentionDays)
     self.analytics = isUnitTesting ? .off : analytics
     let kind = try settings.choice(
       "POINT_STORE", default: settings["DATABASE_URL"] == nil ? StoreKind.memory : .postgres)
