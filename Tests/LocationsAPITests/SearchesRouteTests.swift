@@ -1,6 +1,7 @@
 import Foundation
 import Geo
 import HTTPServer
+import NIOCore
 import NIOHTTP1
 import Points
 import Synchronization

@@ -10,7 +10,7 @@ public final class PostgresSearchLog: Sendable {
 
   /// Its thread is this one's too, and ends with it.
   private let store: PostgresStore
-  private let pool: ConnectionPool
+  let pool: ConnectionPool
 
   /// Makes a log beside a store; it connects when it is asked something.
   public init(_ store: PostgresStore) {
