@@ -25,6 +25,7 @@ func module(
 }
 
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let nio: [Target.Dependency] = [
   .product(name: "NIOCore", package: "swift-nio"),
   .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -46,6 +47,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
     .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
@@ -87,6 +89,7 @@ let package = Package(
     module("MemoryStore", ["CMalloc", "Geo", "Points"]),
     module("SQLiteJournal", ["Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift")]),
     module("PostgresStore", ["CLibPQ", "Geo", "Points", logging]),
+    module("PrometheusMetrics", [metrics]),
     module("PlaceFormats", ["Geo", "JSONText", "Points"]),
     module(
       "HTTPServer",
@@ -113,8 +116,8 @@ let package = Package(
         name: "waymark",
         dependencies: [
           "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PlaceFormats", "Points", "PostgresStore",
-          "SQLiteJournal",
-          logging,
+          "PrometheusMetrics", "SQLiteJournal",
+          logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -127,7 +130,8 @@ let package = Package(
       .testTarget(
         name: "waymarkTests",
         dependencies: [
-          "waymark", "HTTPServer", "Points", "TestSupport", logging,
+          "waymark", "HTTPServer", "LocationsAPI", "Points", "PrometheusMetrics", "TestSupport", logging, metrics,
+          .product(name: "NIOHTTP1", package: "swift-nio"),
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],
         swiftSettings: strict

@@ -21,6 +21,9 @@ public struct HTTPServerConfiguration: Sendable {
   /// What the server proves itself with; `nil` speaks in the clear.
   public var tls: TLSIdentity?
 
+  /// What is told of each request when its answer has ended.
+  public var observer: (any RequestObserver)?
+
   /// What a client may ask for.
   public var limits = Limits()
 

@@ -14,6 +14,9 @@ public struct LocationsAPI: Sendable {
   private let access: AccessControl
   private let requiresIfMatch: Bool
   private let caching: CachePolicy
+  private let metrics: (any MetricsSource)?
+  private let searches: (any SearchHistory)?
+  private let clock: any WallClock
   private let version: String
 
   /// Makes the interface to a service.
@@ -24,6 +27,9 @@ public struct LocationsAPI: Sendable {
   ///   - access: who may do what.
   ///   - requiresIfMatch: whether a change is refused that does not say what it was made to.
   ///   - caching: what caches are told of answers.
+  ///   - metrics: what `GET /metrics` tells; without it there is no such call.
+  ///   - searches: what knows what was searched for; without it the call that tells is answered with 404.
+  ///   - clock: the time of day, up to which searches are told.
   ///   - version: the version that `GET /` tells.
   public init(
     service: PointsService,
@@ -31,6 +37,9 @@ public struct LocationsAPI: Sendable {
     access: AccessControl = AccessControl(AccessPolicy(keys: nil, isLoopback: true)),
     requiresIfMatch: Bool = false,
     caching: CachePolicy = CachePolicy(),
+    metrics: (any MetricsSource)? = nil,
+    searches: (any SearchHistory)? = nil,
+    clock: any WallClock = SystemClock(),
     version: String
   ) {
     self.service = service
@@ -38,6 +47,9 @@ public struct LocationsAPI: Sendable {
     self.access = access
     self.requiresIfMatch = requiresIfMatch
     self.caching = caching
+    self.metrics = metrics
+    self.searches = searches
+    self.clock = clock
     self.version = version
   }
 
@@ -53,6 +65,18 @@ public struct LocationsAPI: Sendable {
     let health = HealthRoute(service: service)
     router.on(.GET, "/health/live") { _, _ in health.live() }
     router.on(.GET, "/health/ready") { request, _ in try await health.ready(request) }
+    let searches = SearchesRoute(history: searches, clock: clock)
+    router.on(.GET, "/analytics/searches") { [access] request, _ in
+      _ = try access.principal(of: request, for: .admin)
+      return try await searches.respond(to: request)
+    }
+    if let metrics {
+      let route = MetricsRoute(source: metrics)
+      router.on(.GET, "/metrics") { [access] request, _ in
+        _ = try access.principal(of: request, for: .read)
+        return await route.respond()
+      }
+    }
     let index = index
     router.on(.GET, "/") { _, _ in HTTPResponse(contentType: "application/json", bytes: index) }
     return router
@@ -110,17 +134,19 @@ public struct LocationsAPI: Sendable {
   private var index: [UInt8] {
     var json = Array("{\"name\":\"waymark\",\"version\":".utf8)
     JSONString.append(version, to: &json)
-    let links = [
-      ("locations", "/locations{?lat,long,radius,bbox,category,limit,cursor,fields,f}"),
-      ("location", "/locations/{id}"),
-      ("check", "/locations/check{?lat,long,radius,fields}"),
-      ("featured", "/locations/featured"),
-      ("import", "/locations/import{?mode,dryRun}"),
-      ("export", "/locations/export{?lat,long,radius,bbox,category,f}"),
-      ("categories", "/categories"),
-      ("live", "/health/live"),
-      ("ready", "/health/ready"),
-    ]
+    let links =
+      [
+        ("locations", "/locations{?lat,long,radius,bbox,category,limit,cursor,fields,f}"),
+        ("location", "/locations/{id}"),
+        ("check", "/locations/check{?lat,long,radius,fields}"),
+        ("featured", "/locations/featured"),
+        ("import", "/locations/import{?mode,dryRun}"),
+        ("export", "/locations/export{?lat,long,radius,bbox,category,f}"),
+        ("categories", "/categories"),
+        ("searches", "/analytics/searches{?since,until,limit}"),
+        ("live", "/health/live"),
+        ("ready", "/health/ready"),
+      ] + (metrics == nil ? [] : [("metrics", "/metrics")])
     json.append(contentsOf: ",\"links\":{".utf8)
     for (index, (name, target)) in links.enumerated() {
       json.append(contentsOf: "\(index > 0 ? "," : "")\"\(name)\":\"\(target)\"".utf8)

@@ -30,6 +30,12 @@ public struct Search: Hashable, Sendable {
       longitudeHundredths = Int32((coordinate.longitude * 100).rounded())
     }
 
+    /// The cell whose middle is there, in hundredths of a degree.
+    public init(latitudeHundredths: Int32, longitudeHundredths: Int32) {
+      self.latitudeHundredths = latitudeHundredths
+      self.longitudeHundredths = longitudeHundredths
+    }
+
     /// Whether the cell is south of the other, or as far north and west of it.
     public static func < (left: Cell, right: Cell) -> Bool {
       (left.latitudeHundredths, left.longitudeHundredths) < (right.latitudeHundredths, right.longitudeHundredths)

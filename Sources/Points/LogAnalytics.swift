@@ -5,10 +5,11 @@ import Synchronization
 ///
 /// Searches wait in a bounded queue that drops the oldest and counts the drops; ``run()`` empties it. A minute without
 /// a search logs nothing.
-public final class LogAnalytics: Analytics {
+public final class LogAnalytics: BackgroundAnalytics {
   private let queue: Mutex<BoundedQueue<Search>>
   private let logger: Logger
   private let clock: any Clock<Duration>
+  private let droppedSoFar = Atomic(0)
 
   /// How often the queue is emptied.
   static let drainInterval = Duration.seconds(1)
@@ -28,6 +29,9 @@ public final class LogAnalytics: Analytics {
     self.clock = clock
   }
 
+  /// How many searches were dropped, since the start.
+  public var dropped: Int { droppedSoFar.load(ordering: .relaxed) }
+
   /// Puts a search into the queue.
   public func record(_ search: Search) {
     queue.withLock { $0.append(search) }
@@ -41,6 +45,7 @@ public final class LogAnalytics: Analytics {
       for _ in 0..<Self.drainsPerSummary where isRunning {
         isRunning = (try? await clock.sleep(for: Self.drainInterval)) != nil
         let (searches, dropped) = queue.withLock { $0.drain() }
+        droppedSoFar.wrappingAdd(dropped, ordering: .relaxed)
         summary.add(searches, dropped: dropped)
       }
       log(summary)

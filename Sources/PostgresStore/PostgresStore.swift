@@ -48,6 +48,9 @@ public final class PostgresStore: Sendable {
     await pool.shutDown()
   }
 
+  /// What the connections do at the moment.
+  public func poolLoad() async -> PoolLoad { await pool.load }
+
   /// Asks something that changes nothing.
   func read(_ statement: Statement, _ parameters: Parameters) async throws(PointStoreError) -> QueryResult {
     try await pool.run(statement, parameters, isRead: true)

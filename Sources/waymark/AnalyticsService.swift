@@ -1,9 +1,9 @@
 import Points
 import ServiceLifecycle
 
-/// Sums up and logs the searches until the process is told to stop, and what is left then.
+/// Deals with the searches until the process is told to stop, and with what is left then.
 struct AnalyticsService: Service {
-  let analytics: LogAnalytics
+  let analytics: any BackgroundAnalytics
 
   func run() async throws {
     await cancelWhenGracefulShutdown { await analytics.run() }

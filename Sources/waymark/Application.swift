@@ -2,21 +2,24 @@ import HTTPServer
 import LocationsAPI
 import Logging
 import Points
+import PrometheusMetrics
 import ServiceLifecycle
 import UnixSignals
 
 /// The composition root: puts the parts together as the configuration says.
 struct Application {
   /// What answers requests, with or without a socket.
-  let responder: Router
+  let responder: any HTTPResponder
 
   private let configuration: ServeConfiguration
   private let http: HTTPServerConfiguration
   private let logger: Logger
   private let store: RunningStore
-  private let analytics: LogAnalytics?
+  private let analytics: (any BackgroundAnalytics)?
   private let access: AccessControl
   private let reloadable: [Reloading.Part]
+  private let serverMetrics: ServerMetrics
+  private let searchPruning: SearchPruning?
 
   /// Builds the parts. Nothing listens yet.
   ///
@@ -29,11 +32,25 @@ struct Application {
     let identity = try configuration.tls.map { files in try TLSIdentity(files) }
     var http = configuration.http
     http.tls = identity
+    let metrics = PrometheusMetrics(MetricCatalogue.descriptions)
+    http.observer = RequestObservers(observers: [
+      RequestMetrics(factory: metrics), AccessLog(logger: logger, isOn: configuration.logsRequests),
+    ])
     self.http = http
     var tokens: TokenVerifier?
     if let configuration = configuration.access.tokens { tokens = try await TokenVerifier(configuration) }
-    store = try await RunningStore(configuration.store, logger: logger)
-    analytics = configuration.analytics == .log ? LogAnalytics(logger: logger) : nil
+    store = try await RunningStore(configuration.store, metrics: metrics, logger: logger)
+    let searchLog = configuration.analytics == .postgres ? store.searchLog : nil
+    analytics =
+      switch configuration.analytics {
+      case .off: nil
+      case .log: LogAnalytics(logger: logger)
+      case .postgres:
+        searchLog.map { StoredAnalytics(log: $0, farewellTime: configuration.drainTimeout, logger: logger) }
+      }
+    searchPruning = searchLog.map {
+      SearchPruning(log: $0, retention: configuration.analyticsRetention, logger: logger)
+    }
     let service = PointsService(store: store.store, analytics: analytics ?? NoAnalytics())
     access = AccessControl(
       AccessPolicy(
@@ -48,12 +65,17 @@ struct Application {
     let gate = configuration.rateLimit.limit.map { [access] limit in
       RateGate(limiter: RateLimiter(limit), access: access, proxies: configuration.rateLimit.proxies)
     }
-    responder = LocationsAPI(
+    serverMetrics = ServerMetrics(factory: metrics)
+    var collectors: [any MetricsCollector] = [serverMetrics, ProcessMetrics(factory: metrics)] + store.collectors
+    if let analytics { collectors.append(AnalyticsCollector(analytics, factory: metrics)) }
+    let router = LocationsAPI(
       service: service, editor: store.editor, access: access, requiresIfMatch: configuration.requiresIfMatch,
       caching: CachePolicy(
         directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
-      version: waymarkVersion
+      metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors),
+      searches: searchLog, version: waymarkVersion
     ).router(cors: configuration.cors, gate: gate)
+    responder = configuration.tellsTiming ? ServerTimingResponder(responder: router) : router
   }
 
   /// Listens and answers until the process is told to stop, then until the requests in flight are answered.
@@ -66,6 +88,7 @@ struct Application {
     } catch {
       throw ListeningFailed(host: configuration.http.host, port: configuration.http.port, reason: "\(error)")
     }
+    serverMetrics.watch(server)
     logger.info(
       "listening",
       metadata: ["address": "\(configuration.http.host)", "port": "\(server.port)", "tls": "\(http.tls != nil)"])
@@ -75,6 +98,7 @@ struct Application {
     // They stop in the opposite order: the server first, what it needs after it.
     var services: [any Service] = [store]
     if let pruning = store.pruning { services.append(pruning) }
+    if let searchPruning { services.append(searchPruning) }
     if let analytics { services.append(AnalyticsService(analytics: analytics)) }
     if let reloading { services.append(reloading) }
     services.append(ServerService(server: server, drainTimeout: configuration.drainTimeout))

@@ -1,3 +1,4 @@
+import CoreMetrics
 import Logging
 import MemoryStore
 import PlaceFormats
@@ -18,19 +19,29 @@ struct RunningStore: Service {
   /// What forgets the store's old changes, where it keeps any.
   let pruning: ChangePruning?
 
+  /// What looks up the store's own figures.
+  let collectors: [any MetricsCollector]
+
+  /// What keeps searches, where the store can.
+  let searchLog: PostgresSearchLog?
+
   private let close: @Sendable () async -> Void
 
   /// Makes the store.
   ///
+  /// - Parameter metrics: where its calls are timed.
   /// - Throws: ``ConfigurationError`` for a database address that can't be used, `FileError` or `FormatError` for places
   ///   that can't be read, `PointStoreError` for a file of kept places that can't be opened.
-  init(_ kind: ServeConfiguration.Store, logger: Logger) async throws {
+  init(_ kind: ServeConfiguration.Store, metrics: any MetricsFactory, logger: Logger) async throws {
     switch kind {
     case .memory(let files, keptIn: nil):
       let memory = try await Self.filled(MemoryStore(), files: files, logger: logger)
-      store = memory
-      editor = PlaceEditor(store: memory)
+      let measured = MeasuredStore(memory, factory: metrics)
+      store = measured
+      editor = PlaceEditor(store: measured)
       pruning = nil
+      collectors = [PlacesCollector(memory, factory: metrics)]
+      searchLog = nil
       close = {}
       logger.info("places are in memory alone")
     case .memory(let files, keptIn: let path?):
@@ -43,10 +54,13 @@ struct RunningStore: Service {
           logger.notice("the data files are not loaded: there are places already", metadata: ["path": "\(path)"])
         }
       }
-      store = memory
+      let measured = MeasuredStore(memory, factory: metrics)
+      store = measured
       // What is in memory can always be read, so that only a write tells whether the file is well.
-      editor = PlaceEditor(store: OutageLog(memory, watching: .writes, logger: logger))
+      editor = PlaceEditor(store: OutageLog(measured, watching: .writes, logger: logger))
       pruning = ChangePruning(log: memory, logger: logger)
+      collectors = [PlacesCollector(memory, factory: metrics)]
+      searchLog = nil
       close = { await journal.close() }
       logger.info("places are in memory and kept", metadata: ["places": "\(memory.count)", "path": "\(path)"])
     case .postgres(let database):
@@ -60,24 +74,33 @@ struct RunningStore: Service {
       }
       let postgres = try PostgresStore(
         configuration: try PostgresConfiguration(database), migrations: migrations)
-      let watched = OutageLog(postgres, logger: logger)
+      let measured = MeasuredStore(postgres, factory: metrics)
+      let watched = OutageLog(measured, logger: logger)
+      let searchLog = PostgresSearchLog(postgres)
+      self.searchLog = searchLog
+      collectors = [PoolCollector(postgres, factory: metrics)]
       pruning = ChangePruning(log: postgres, logger: logger)
       if let url = database.replicaConninfo {
         let replica = try PostgresStore(
           configuration: try PostgresConfiguration(database, url: url, variable: "DATABASE_REPLICA_URL"),
           migrations: migrations)
         let both = ReplicatedStore(
-          primary: watched, replica: OutageLog(replica, called: "the replica", logger: logger))
+          primary: watched,
+          replica: OutageLog(MeasuredStore(replica, factory: metrics), called: "the replica", logger: logger))
         store = both
         editor = PlaceEditor(store: both)
         close = {
+          await searchLog.shutDown()
           await postgres.shutDown()
           await replica.shutDown()
         }
       } else {
         store = watched
         editor = PlaceEditor(store: watched)
-        close = { await postgres.shutDown() }
+        close = {
+          await searchLog.shutDown()
+          await postgres.shutDown()
+        }
       }
       logger.info(
         "places are in PostgreSQL",

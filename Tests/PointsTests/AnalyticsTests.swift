@@ -75,7 +75,7 @@ import Testing
 }
 
 /// A clock whose every wait is over at once.
-private struct ImpatientClock: Clock {
+struct ImpatientClock: Clock {
   var now: ContinuousClock.Instant { .now }
   var minimumResolution: Duration { .zero }
 

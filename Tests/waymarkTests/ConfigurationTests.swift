@@ -42,6 +42,20 @@ import Testing
     #expect(overridden.store == .memory(dataFiles: ["a.csv", "b.csv"], keptIn: nil))
   }
 
+  @Test func searchesMayBeKeptInPostgresButNotUnderTest() throws {
+    var environment = [
+      "DATABASE_URL": "postgresql://db/places", "MIGRATIONS_PATH": "/m", "ANALYTICS": "postgres",
+      "ANALYTICS_RETENTION_DAYS": "7",
+    ]
+    let configuration = try ServeConfiguration(Settings(environment: environment))
+    environment["IS_UNIT_TESTING"] = "1"
+    let underTest = try ServeConfiguration(Settings(environment: environment))
+
+    #expect(configuration.analytics == .postgres)
+    #expect(configuration.analyticsRetention == .seconds(7 * 86_400))
+    #expect(underTest.analytics == .off)
+  }
+
   @Test func memoryMayBeKeptInAFile() throws {
     let settings = Settings(environment: ["MEMORY_STORE_PATH": "/var/lib/waymark/places.db", "DATA_FILE": "a.csv"])
 
@@ -68,7 +82,10 @@ import Testing
     ("HTTP_PORT", "65536", "must be a whole number from 0 to 65535"),
     ("HTTP_PORT", "-1", "must be a whole number from 0 to 65535"),
     ("POINT_STORE", "redis", "must be one of memory, postgres"),
-    ("ANALYTICS", "postgres", "must be one of off, log"),
+    ("ANALYTICS", "redis", "must be one of off, log, postgres"),
+    ("ANALYTICS", "postgres", "needs POINT_STORE=postgres"),
+    ("ANALYTICS_RETENTION_DAYS", "0", "must be a whole number from 1 to 36500"),
+    ("ACCESS_LOG", "maybe", "must be 1, true, yes, 0, false or no"),
     ("IS_UNIT_TESTING", "maybe", "must be 1, true, yes, 0, false or no"),
     ("DRAIN_TIMEOUT_MS", "0", "must be a whole number from 1 to 3600000"),
     ("HTTP_MAX_CONNECTIONS", "1e3", "must be a whole number from 1 to 1000000"),

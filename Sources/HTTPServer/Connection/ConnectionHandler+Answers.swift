@@ -24,6 +24,7 @@ extension ConnectionHandler: AnswerSink {
     let persists = state.beginAnswer(hasQueued: hasQueued, wantsClose: wantsClose)
     let persistence: ResponseEncoder.Persistence =
       !persists ? .close : current.isHTTP10 ? .keepAlive : .implied
+    observed?.answered(by: response)
     let isHead = current.isHead
     let isSendable =
       response.status.code >= 200
@@ -51,7 +52,8 @@ extension ConnectionHandler: AnswerSink {
       date: date.bytes,
       to: &output
     )
-    if !isHead, case .bytes(let bytes) = problem.body { output.writeImmutableBuffer(bytes) }
+    observed?.status = problem.status
+    if !isHead, case .bytes(let bytes) = problem.body { append(bytes) }
     return (.none, false)
   }
 
@@ -76,6 +78,7 @@ extension ConnectionHandler: AnswerSink {
   /// The answer is written; what now?
   private func endAnswer() {
     streamFraming = nil
+    server.end(&observed, isWhole: true)
     switch state.endAnswer(hasQueued: hasQueued) {
     case .nextRequest: requestIsOver()
     case .awaitRequestEnd: awaitRequestEnd()
@@ -139,6 +142,7 @@ extension ConnectionHandler: AnswerSink {
 
   /// Hands bytes on: short ones are gathered with what stands before them, long ones are not copied.
   private func append(_ bytes: ByteBuffer) {
+    observed?.bodyBytes += bytes.readableBytes
     guard bytes.readableBytes > 16 * 1024 else {
       output.writeImmutableBuffer(bytes)
       return

@@ -29,16 +29,18 @@ extension ConnectionHandler {
   /// Answers what is not even a request, or more than is allowed, and ends the connection.
   func refuse(_ problem: Problem) {
     let response = HTTPResponse(problem, typePrefix: server.configuration.problemTypePrefix)
+    let id = ids.next()
     _ = server.encoder.append(
       response,
       framing: .length(response.body.length ?? 0),
       keepsLength: false,
       persistence: .close,
-      requestID: ids.next(),
+      requestID: id,
       date: date.bytes,
       to: &output
     )
     if case .bytes(let bytes) = response.body { output.writeImmutableBuffer(bytes) }
+    server.noteRefusal(id: id, response)
     closeGracefully()
   }
 
@@ -70,6 +72,7 @@ extension ConnectionHandler {
     queue.removeAll()
     current?.body?.finish(.failure(.cancelled))
     current = nil
+    server.end(&observed, isWhole: false)
     task = nil
     flush()
     watch(.write)

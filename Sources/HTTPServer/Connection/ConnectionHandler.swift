@@ -49,6 +49,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   /// The request that is on.
   var current: Current?
+  /// What the observer will be told of it.
+  var observed: EndedRequest?
   /// ``current``, as long as it is yet to be handed to the responder: its body, if it is short, comes first.
   private var undispatched: HTTPRequest?
   private var isDispatching = false
@@ -114,6 +116,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     queue.removeAll()
     current?.body?.finish(.failure(.disconnected))
     current = nil
+    server.end(&observed, isWhole: false)
     undispatched = nil
     task?.cancel()
     task = nil
@@ -286,6 +289,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       logger: server.logger
     )
     current = Current(id: id, isHead: head.method == .HEAD, isHTTP10: head.version.isHTTP10, body: body)
+    observed = server.observe(id: id, method: head.method)
     isBodyPaused = false
   }
 

@@ -35,6 +35,27 @@ final class ServerContext: Sendable {
     self.encoder = ResponseEncoder(serverName: configuration.serverName)
   }
 
+  // MARK: Observation
+
+  /// What the observer will be told of a request that begins; `nil` where there is no observer.
+  func observe(id: String, method: HTTPMethod) -> EndedRequest? {
+    configuration.observer == nil ? nil : EndedRequest(id: id, method: method)
+  }
+
+  /// Tells the observer of a request, once: nothing is left to be told after it.
+  func end(_ observed: inout EndedRequest?, isWhole: Bool) {
+    guard var request = observed else { return }
+    observed = nil
+    request.end(isWhole: isWhole)
+    configuration.observer?.requestEnded(request)
+  }
+
+  /// Tells the observer of what was refused without being a request.
+  func noteRefusal(id: String, _ response: HTTPResponse) {
+    configuration.observer?.requestEnded(
+      EndedRequest(id: id, refusedWith: response.status, bodyBytes: response.body.length ?? 0))
+  }
+
   // MARK: Caps
 
   /// What becomes of a connection that has just been accepted.

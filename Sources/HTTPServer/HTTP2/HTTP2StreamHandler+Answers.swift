@@ -39,6 +39,7 @@ extension HTTP2StreamHandler {
     }
     let hasBody = !current.isHead && Self.mayHaveBody(response.status) && response.body.length != 0
     state.beginAnswer()
+    observed?.answered(by: response)
     guard hasBody else {
       answerIsMade()
       context.writeAndFlush(
@@ -154,6 +155,7 @@ extension HTTP2StreamHandler {
 
   private func note(unsent bytes: Int) {
     unsentBytes += bytes
+    observed?.bodyBytes += bytes
     connection.note(unsent: bytes)
   }
 
@@ -168,6 +170,7 @@ extension HTTP2StreamHandler {
   /// What still comes of the request is thrown away.
   private func answerIsMade() {
     state.endAnswer()
+    server.end(&observed, isWhole: true)
     current?.body?.finish(.failure(.cancelled))
     resumeReading()
   }

@@ -29,6 +29,8 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, AnswerSink, DeadlineKeeper
 
   /// The request that is on.
   private(set) var current: Current?
+  /// What the observer will be told of it.
+  var observed: EndedRequest?
   private var undispatched: HTTPRequest?
   private var task: Task<Void, Never>?
 
@@ -72,6 +74,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, AnswerSink, DeadlineKeeper
     undispatched = nil
     current?.body?.finish(.failure(.disconnected))
     current = nil
+    server.end(&observed, isWhole: false)
     task?.cancel()
     task = nil
     pending = ByteBuffer()
@@ -121,8 +124,11 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, AnswerSink, DeadlineKeeper
       head = try HTTP2RequestHead(block, isWhole: isWhole, limits: server.configuration.limits)
     } catch {
       state.begin(hasBody: !isWhole, awaitsContinue: false)
-      current = Current(id: connection.ids.next(), isHead: false, body: nil)
-      return send(HTTPResponse(error, typePrefix: server.configuration.problemTypePrefix))
+      let id = connection.ids.next()
+      current = Current(id: id, isHead: false, body: nil)
+      let response = HTTPResponse(error, typePrefix: server.configuration.problemTypePrefix)
+      server.noteRefusal(id: id, response)
+      return send(response)
     }
     state.begin(hasBody: !isWhole, awaitsContinue: head.awaitsContinue)
     let body = isWhole ? nil : makeBody()
@@ -139,6 +145,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, AnswerSink, DeadlineKeeper
       logger: server.logger
     )
     current = Current(id: id, isHead: head.method == .HEAD, body: body)
+    observed = server.observe(id: id, method: head.method)
   }
 
   private func take(_ piece: ByteBuffer) {

@@ -11,6 +11,8 @@ enum Parameter: Int, CaseIterable {
   case format
   case mode
   case dryRun
+  case since
+  case until
 
   /// The parameter of that name; `nil` when there is none.
   init?(name: some StringProtocol) {
@@ -26,6 +28,8 @@ enum Parameter: Int, CaseIterable {
     case "f": self = .format
     case "mode": self = .mode
     case "dryRun": self = .dryRun
+    case "since": self = .since
+    case "until": self = .until
     default: return nil
     }
   }
@@ -44,6 +48,8 @@ enum Parameter: Int, CaseIterable {
     case .format: "f"
     case .mode: "mode"
     case .dryRun: "dryRun"
+    case .since: "since"
+    case .until: "until"
     }
   }
 }

@@ -125,6 +125,9 @@ actor ConnectionPool {
     return try result.get()
   }
 
+  /// What its connections do at the moment.
+  var load: PoolLoad { machine.load }
+
   /// Closes all connections; what is under way or comes later fails.
   func shutDown() {
     perform(machine.shutDown())

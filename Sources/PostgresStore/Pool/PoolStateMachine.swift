@@ -109,6 +109,21 @@ struct PoolStateMachine {
     self.limits = limits
   }
 
+  /// What its connections do.
+  var load: PoolLoad {
+    var load = PoolLoad()
+    for connection in connections.values {
+      switch connection {
+      case .connecting: load.connecting += 1
+      case .idle: load.idle += 1
+      case .busy, .cancelling: load.busy += 1
+      }
+    }
+    load.limit = limits.connections
+    load.waiting = waiters.count
+    return load
+  }
+
   // MARK: Requests
 
   /// A request has come.
@@ -190,7 +205,7 @@ struct PoolStateMachine {
     switch connections[id] {
     case .busy(_, _, isLast: true):
       connections[id] = nil
-      return [.close(id)] + connectIfNeeded(at: now)
+      return [.close(id)] + serveIdle(at: now) + connectIfNeeded(at: now)
     case .busy(let requests, let until, _):
       serviceTime.observe(limits.answerTime - (until - now), requests: requests.count)
       return becameFree(id, at: now)

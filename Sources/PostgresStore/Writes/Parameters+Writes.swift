@@ -33,6 +33,11 @@ extension Parameters {
     }
   }
 
+  /// Adds an `int8[]`.
+  mutating func add(_ numbers: [Int64]) {
+    addArray(numbers)
+  }
+
   private mutating func addArray(_ numbers: [Int64]) {
     // As `array_send` lays it out: dimensions, whether there are nulls, the type `int8`, length, lower bound, elements.
     var bytes: [UInt8] = []

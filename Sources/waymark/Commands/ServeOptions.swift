@@ -70,14 +70,23 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "Proxies that are believed when they say who asks: addresses and networks with commas between.")
   var trustedProxies: String?
 
-  @Option(help: "off, or log: a summary of the searches once a minute. (default: log)")
+  @Option(help: "off; log: a summary of the searches once a minute; postgres: a table of them. (default: log)")
   var analytics: String?
+
+  @Option(help: "Days for which searches are kept in PostgreSQL. (default: 90)")
+  var analyticsRetentionDays: String?
 
   @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
   var logLevel: String?
 
   @Option(help: "text or json. (default: text on a terminal, else json)")
   var logFormat: String?
+
+  @Option(help: "Whether each request is logged at level info. (default: no)")
+  var accessLog: String?
+
+  @Option(help: "Whether answers tell by Server-Timing how long they took to make. (default: no)")
+  var serverTiming: String?
 
   @Option(help: "Whose pages may read the answers: origins with commas between, or *. (default: *)")
   var corsAllowedOrigins: String?
@@ -131,11 +140,13 @@ struct ServeOptions: ParsableArguments {
       "DATABASE_POOL_SIZE": databasePoolSize, "DATABASE_STATEMENT_TIMEOUT_MS": databaseStatementTimeoutMs,
       "REQUEST_DEADLINE_MS": requestDeadlineMs, "DATA_FILE": dataFile, "MEMORY_STORE_PATH": memoryStorePath,
       "MIGRATIONS_PATH": migrationsPath,
-      "ANALYTICS": analytics, "API_KEYS_FILE": apiKeysFile, "READ_REQUIRES_KEY": readRequiresKey,
+      "ANALYTICS": analytics, "ANALYTICS_RETENTION_DAYS": analyticsRetentionDays,
+      "API_KEYS_FILE": apiKeysFile, "READ_REQUIRES_KEY": readRequiresKey,
       "JWT_JWKS_FILE": jwtJwksFile, "JWT_ISSUER": jwtIssuer, "JWT_AUDIENCE": jwtAudience,
       "RATE_LIMIT_RPS": rateLimitRps, "RATE_LIMIT_BURST": rateLimitBurst, "TRUSTED_PROXIES": trustedProxies,
       "REQUIRE_IF_MATCH": requireIfMatch, "LOG_LEVEL": logLevel,
-      "LOG_FORMAT": logFormat, "CORS_ALLOWED_ORIGINS": corsAllowedOrigins, "DRAIN_TIMEOUT_MS": drainTimeoutMs,
+      "LOG_FORMAT": logFormat, "ACCESS_LOG": accessLog, "SERVER_TIMING": serverTiming,
+      "CORS_ALLOWED_ORIGINS": corsAllowedOrigins, "DRAIN_TIMEOUT_MS": drainTimeoutMs,
       "HTTP_THREADS": httpThreads, "HTTP_MAX_URI_BYTES": httpMaxUriBytes,
       "HTTP_MAX_HEADER_BYTES": httpMaxHeaderBytes, "HTTP_MAX_BODY_BYTES": httpMaxBodyBytes,
       "HTTP_MAX_CONNECTIONS": httpMaxConnections, "HTTP_MAX_REQUESTS_IN_FLIGHT": httpMaxRequestsInFlight,

@@ -17,6 +17,7 @@ struct ServeConfiguration {
   enum AnalyticsKind: String, CaseIterable {
     case off
     case log
+    case postgres
   }
 
   private enum StoreKind: String, CaseIterable {
@@ -39,6 +40,9 @@ struct ServeConfiguration {
   /// Which analytics are kept.
   let analytics: AnalyticsKind
 
+  /// How long searches are kept, where they are.
+  let analyticsRetention: Duration
+
   /// Who may do what.
   let access: AccessConfiguration
 
@@ -50,6 +54,12 @@ struct ServeConfiguration {
 
   /// What caches are told of answers: the directives of `Cache-Control`.
   let cacheControl: String
+
+  /// Whether each request is logged at level `info`.
+  let logsRequests: Bool
+
+  /// Whether answers tell how long they took to make.
+  let tellsTiming: Bool
 
   /// How long requests in flight get to finish when the server is told to stop.
   let drainTimeout: Duration
@@ -75,11 +85,19 @@ struct ServeConfiguration {
         variable: "CACHE_CONTROL", value: cacheControl,
         expectation: "must be directives such as no-cache or max-age=5, with commas between")
     }
+    logsRequests = try settings.flag("ACCESS_LOG")
+    tellsTiming = try settings.flag("SERVER_TIMING")
     drainTimeout = try settings.milliseconds("DRAIN_TIMEOUT_MS", default: 8000)
     let analytics = try settings.choice("ANALYTICS", default: AnalyticsKind.log)
+    let retentionDays = try settings.integer("ANALYTICS_RETENTION_DAYS", in: 1...36_500, default: 90)
+    analyticsRetention = .seconds(86_400 * retentionDays)
     self.analytics = isUnitTesting ? .off : analytics
     let kind = try settings.choice(
       "POINT_STORE", default: settings["DATABASE_URL"] == nil ? StoreKind.memory : .postgres)
+    guard analytics != .postgres || kind == .postgres else {
+      throw ConfigurationError(
+        variable: "ANALYTICS", value: analytics.rawValue, expectation: "needs POINT_STORE=postgres")
+    }
     switch kind {
     case .memory:
       let path = settings["MEMORY_STORE_PATH"]

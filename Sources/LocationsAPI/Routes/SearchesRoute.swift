@@ -1,0 +1,69 @@
+import HTTPServer
+import JSONText
+import NIOHTTP1
+import Points
+
+/// `GET /analytics/searches`: what was searched for in a stretch of time.
+struct SearchesRoute {
+  /// How far back a report goes that does not say.
+  static let defaultSpan = Duration.seconds(24 * 60 * 60)
+
+  /// What knows; `nil` where nothing is kept.
+  let history: (any SearchHistory)?
+  let clock: any WallClock
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    guard let history else {
+      throw .notFound("this server keeps no searches; ANALYTICS=postgres does")
+    }
+    let arguments = try SearchesArguments(request, now: clock.now())
+    let report = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await history.searches(from: arguments.since, until: arguments.until, limit: arguments.limit)
+    }
+    var response = HTTPResponse(
+      contentType: ResponseFormat.json.contentType,
+      bytes: SearchReportJSON.bytes(of: report, from: arguments.since, until: arguments.until))
+    response.headers.add(name: "cache-control", value: "no-store")
+    return response
+  }
+}
+
+/// What `GET /analytics/searches` can be asked.
+struct SearchesArguments: Hashable {
+  let since: Timestamp
+  let until: Timestamp
+  let limit: Int
+
+  /// Reads the request.
+  ///
+  /// - Throws: `Problem` 400 with every parameter that is wrong, or 406.
+  init(_ request: HTTPRequest, now: Timestamp) throws(Problem) {
+    var values = try ParameterValues(request, allowing: [.since, .until, .limit, .format])
+    until = values.time(.until, before: now) ?? now
+    since = values.time(.since, before: now) ?? until.earlier(by: SearchesRoute.defaultSpan)
+    limit = values.limit()
+    if since >= until { values.note(.invalid, "since", "must be before until") }
+    try values.check()
+    _ = try ResponseFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
+  }
+}
+
+extension ParameterValues {
+  /// The time that a parameter names, or that was so long before now; `nil` where it is not given or wrong, which is
+  /// noted.
+  fileprivate mutating func time(_ parameter: Parameter, before now: Timestamp) -> Timestamp? {
+    guard let text = self[parameter] else { return nil }
+    if let time = Timestamp(rfc3339: text) { return time }
+    if let duration = Duration(iso8601: text) { return now.earlier(by: duration) }
+    let form = "must be a time such as 2026-11-21T10:15:00Z, or how long ago such as PT24H"
+    note(.invalid, parameter.name, "\(form), got '\(text.prefix(50))'")
+    return nil
+  }
+}
+
+extension Timestamp {
+  /// The time so long before.
+  fileprivate func earlier(by duration: Duration) -> Timestamp {
+    Timestamp(microsecondsSinceEpoch: microsecondsSinceEpoch - duration.components.seconds * 1_000_000)
+  }
+}

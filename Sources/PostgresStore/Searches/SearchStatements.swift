@@ -1,0 +1,103 @@
+/// The SQL of what was searched for.
+enum SearchStatements {
+  /// Where a search has no cell.
+  static let noCell = Int64(Int16.min)
+
+  /// Keeps searches: an array for each column, and for categories the number of the search from 1 on beside each name.
+  static let append = Statement(
+    "searches_append",
+    """
+    INSERT INTO searches (time, lat_hundredths, long_hundredths, categories, found, duration_us)
+    SELECT timestamptz 'epoch' + search.time_us * interval '1 microsecond',
+      nullif(search.lat, \(noCell))::smallint, nullif(search.long, \(noCell))::smallint,
+      asked.names, search.found::integer, search.duration_us::integer
+    FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[])
+      WITH ORDINALITY AS search (time_us, lat, long, found, duration_us, number)
+    LEFT JOIN (
+      SELECT number, array_agg(name ORDER BY name) AS names
+      FROM unnest($6::int8[], $7::text[]) AS named (number, name)
+      GROUP BY number
+    ) AS asked ON asked.number = search.number
+    ORDER BY search.number
+    """
+  )
+
+  private static let span = "time >= $1::timestamptz AND time < $2::timestamptz"
+  private static let counts = "count(*), count(*) FILTER (WHERE found = 0)"
+
+  static let totals = Statement(
+    "searches_totals",
+    planning: .eachTime,
+    """
+    SELECT \(counts),
+      percentile_disc(0.5) WITHIN GROUP (ORDER BY duration_us)::int8,
+      percentile_disc(0.99) WITHIN GROUP (ORDER BY duration_us)::int8
+    FROM searches
+    WHERE \(span)
+    """
+  )
+
+  static let busiestCells = Statement(
+    "searches_busiest",
+    planning: .eachTime,
+    """
+    SELECT lat_hundredths::int8, long_hundredths::int8, \(counts)
+    FROM searches
+    WHERE \(span) AND lat_hundredths IS NOT NULL
+    GROUP BY lat_hundredths, long_hundredths
+    ORDER BY 3 DESC, lat_hundredths, long_hundredths
+    LIMIT $3::int8
+    """
+  )
+
+  static let emptiestCells = Statement(
+    "searches_emptiest",
+    planning: .eachTime,
+    """
+    SELECT lat_hundredths::int8, long_hundredths::int8, \(counts)
+    FROM searches
+    WHERE \(span) AND lat_hundredths IS NOT NULL
+    GROUP BY lat_hundredths, long_hundredths
+    HAVING count(*) FILTER (WHERE found = 0) > 0
+    ORDER BY 4 DESC, lat_hundredths, long_hundredths
+    LIMIT $3::int8
+    """
+  )
+
+  static let categories = Statement(
+    "searches_categories",
+    planning: .eachTime,
+    """
+    SELECT name, \(counts)
+    FROM searches, unnest(categories) AS asked (name)
+    WHERE \(span)
+    GROUP BY name
+    ORDER BY 2 DESC, name
+    LIMIT $3::int8
+    """
+  )
+
+  static let hours = Statement(
+    "searches_hours",
+    planning: .eachTime,
+    """
+    SELECT date_trunc('hour', time, 'UTC') AS hour, \(counts)
+    FROM searches
+    WHERE \(span)
+    GROUP BY hour
+    ORDER BY hour
+    """
+  )
+
+  /// Some of the searches before a time; so many at once take a fraction of a second.
+  static let prune = Statement(
+    "searches_prune",
+    planning: .eachTime,
+    """
+    DELETE FROM searches
+    WHERE ctid = ANY (ARRAY(SELECT ctid FROM searches WHERE time < $1::timestamptz LIMIT \(prunedAtOnce)))
+    """
+  )
+
+  static let prunedAtOnce = 20_000
+}

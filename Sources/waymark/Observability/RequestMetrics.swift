@@ -1,0 +1,65 @@
+import CoreMetrics
+import HTTPServer
+import NIOHTTP1
+
+/// Counts requests and times their answers.
+///
+/// Labels are bounded whatever clients send: routes are templates, methods other than the usual ones are `other`, and what
+/// there is none of is `none`.
+struct RequestMetrics: RequestObserver {
+  private struct Key: Hashable {
+    let route: String?
+    let method: MethodLabel
+    let status: UInt?
+  }
+
+  private struct Handles {
+    let requests: Counter
+    let duration: Timer
+    let bytes: Counter
+  }
+
+  private let factory: any MetricsFactory
+  private let handles = HandleCache<Key, Handles>()
+
+  /// Makes an observer that counts in a backend.
+  init(factory: any MetricsFactory) {
+    self.factory = factory
+  }
+
+  func requestEnded(_ request: EndedRequest) {
+    let key = Key(
+      route: request.route, method: MethodLabel(request.method), status: request.status?.code)
+    let handles = handles.handle(for: key) { make(key) }
+    handles.requests.increment()
+    handles.bytes.increment(by: request.bodyBytes)
+    if let duration = request.duration { handles.duration.recordNanoseconds(duration.wholeNanoseconds) }
+    if !request.isWhole {
+      Counter(
+        label: MetricCatalogue.incompleteAnswers, dimensions: [("route", request.route ?? "none")], factory: factory
+      ).increment()
+    }
+  }
+
+  private func make(_ key: Key) -> Handles {
+    let route = ("route", key.route ?? "none")
+    let method = ("method", key.method.name)
+    let status = ("status", key.status.map(String.init) ?? "none")
+    return Handles(
+      requests: Counter(label: MetricCatalogue.requests, dimensions: [method, route, status], factory: factory),
+      duration: Timer(label: MetricCatalogue.requestDuration, dimensions: [method, route], factory: factory),
+      bytes: Counter(label: MetricCatalogue.bodyBytes, dimensions: [route], factory: factory)
+    )
+  }
+}
+
+extension Duration {
+  /// It in nanoseconds, rounded down.
+  var wholeNanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+  }
+
+  /// It in milliseconds, to the microsecond.
+  var milliseconds: Double { Double(wholeNanoseconds / 1000) / 1000 }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What operators see of the built program: figures and logs.
+@Suite struct MetricsTests {
+  /// The figures by series.
+  private func figures(_ driver: ServerDriver, headers: [String: String] = [:]) async throws -> [String: Double] {
+    let answer = try await driver.get("/metrics", headers: headers)
+    #expect(answer.status == 200)
+    #expect(answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+    var values: [String: Double] = [:]
+    for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n") where !line.hasPrefix("#") {
+      let end = try #require(line.lastIndex(of: " "))
+      #expect(values.updateValue(try #require(Double(line[end...].dropFirst())), forKey: String(line[..<end])) == nil)
+    }
+    return values
+  }
+
+  @Test func requestsStoreAndProcessAreTold() async throws {
+    let server = try WaymarkProcess(["serve", "--http-port", "0"])
+    let driver = ServerDriver(port: try await server.port())
+    for _ in 0..<3 { _ = try await driver.get("/locations?lat=37.3293&long=-121.8893&limit=1") }
+    _ = try await driver.get("/locations?lat=north&long=0")
+    _ = try await driver.get("/nothing/at/all")
+    _ = try await driver.send("PROPFIND", "/locations")
+
+    let figures = try await figures(driver)
+
+    #expect(figures["http_requests_total{method=\"GET\",route=\"/locations\",status=\"200\"}"] == 3)
+    #expect(figures["http_requests_total{method=\"GET\",route=\"/locations\",status=\"400\"}"] == 1)
+    #expect(figures["http_requests_total{method=\"GET\",route=\"none\",status=\"404\"}"] == 1)
+    #expect(figures["http_requests_total{method=\"other\",route=\"/locations\",status=\"405\"}"] == 1)
+    #expect(figures["http_request_duration_seconds_count{method=\"GET\",route=\"/locations\"}"] == 4)
+    #expect(figures["store_call_duration_seconds_count{operation=\"summaries\",outcome=\"ok\"}"] == 3)
+    #expect(try #require(figures["memory_store_places"]) >= 200)
+    #expect(try #require(figures["http_connections_open"]) >= 1)
+    #expect(figures["http_requests_in_flight"] == 1)
+    #expect(figures["analytics_dropped_searches_total"] == 0)
+    #expect(try #require(figures["process_resident_memory_bytes"]) > 1_000_000)
+    #expect(figures.keys.contains { $0.hasPrefix("waymark_build_info{version=") })
+  }
+
+  @Test func theDatabasesPoolIsTold() async throws {
+    let database = try await TemporaryDatabase.make()
+    let environment = ["DATABASE_URL": database.url, "DATABASE_POOL_SIZE": "3"]
+    _ = try await WaymarkProcess.run(["migrate"], environment: environment)
+    let server = try WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let driver = ServerDriver(port: try await server.port())
+    _ = try await driver.get("/locations?limit=1")
+
+    let figures = try await figures(driver)
+
+    #expect(figures["database_pool_connections_limit"] == 3)
+    #expect(try #require(figures["database_pool_connections{state=\"idle\"}"]) >= 1)
+    #expect(figures["database_pool_connections{state=\"busy\"}"] == 0)
+    #expect(figures["database_pool_waiting_calls"] == 0)
+  }
+
+  @Test func whereReadingNeedsAKeySoDoTheFigures() async throws {
+    let folder = try TemporaryFolder()
+    let created = try await WaymarkProcess.run(["keys", "create", "scraper", "--scope", "read"])
+    let keys = try folder.write(created.output, to: "keys.txt")
+    let key = try #require(created.log.firstMatch(of: /once: (\S+)/)).output.1
+    let server = try WaymarkProcess(
+      ["serve", "--http-port", "0"], environment: ["API_KEYS_FILE": keys, "READ_REQUIRES_KEY": "true"])
+    let driver = ServerDriver(port: try await server.port())
+
+    let closed = try await driver.get("/metrics")
+    let figures = try await figures(driver, headers: ["Authorization": "Bearer \(key)"])
+
+    #expect(closed.status == 401)
+    #expect(!figures.isEmpty)
+  }
+
+  @Test func theLogTellsOfEachRequestButNeitherItsKeyNorWhereItWasMade() async throws {
+    let folder = try TemporaryFolder()
+    let log = ["ACCESS_LOG": "true", "LOG_LEVEL": "trace", "SERVER_TIMING": "true"]
+    let secret = "postgresql://waymark:Tr0ub4dor@127.0.0.1:1/places?connect_timeout=1"
+    let memory = try WaymarkProcess(
+      ["serve", "--http-port", "0", "--data-file", try folder.write("name,lat,long\nA,1,1\n", to: "a.csv")],
+      environment: log)
+    let away = try WaymarkProcess(
+      ["serve", "--http-port", "0", "--database-url", secret], environment: log)
+
+    var output = ""
+    for server in [memory, away] {
+      let driver = ServerDriver(port: try await server.port())
+      for target in [
+        "/locations?lat=48.123456&long=16.654321", "/locations?lat=91.123456&long=16.654321",
+        "/locations/check?lat=48.123456&long=16.654321&radius=5", "/nothing?lat=48.123456&long=16.654321",
+      ] {
+        let answer = try await driver.get(target, headers: ["Authorization": "Bearer S3cretOfMine"])
+        #expect(answer.headers["server-timing"]?.contains("total;dur=") == true)
+      }
+      _ = try await server.logLine(with: "\"route\":\"none\"")
+      server.send(SIGTERM)
+      output += try await server.outcome().log
+    }
+
+    #expect(output.contains("\"route\":\"/locations\",\"status\":\"200\""))
+    #expect(output.contains("\"status\":\"503\""))
+    for hidden in ["123456", "654321", "48.123", "16.654", "S3cretOfMine", "Tr0ub4dor"] {
+      #expect(!output.contains(hidden), "\(hidden)")
+    }
+  }
+}
