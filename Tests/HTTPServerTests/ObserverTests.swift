@@ -140,7 +140,7 @@ import Testing
   }
 
   @Test func aHeadThatTakesTooLongIsTold() async throws {
-    let requests = try await observed(count: 1, configure: { $0.timeouts.header = .milliseconds(50) }) { server in
+    let requests = try await observed(count: 1, configure: { $0.timeouts.header = .seconds(1) }) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send("GET / HT")
       _ = try await connection.response()

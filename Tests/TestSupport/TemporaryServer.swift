@@ -191,23 +191,35 @@ public final class TemporaryServer: Sendable {
     )
   }
 
-  /// A port of 127.0.0.1 that nobody listens on.
+  private static let portsGiven = Mutex<Set<UInt16>>([])
+
+  /// A port of 127.0.0.1 that nobody listens on, and that this gives no one else.
+  ///
+  /// It is not one of those that the system gives to connections, or a server that is stopped could find it taken when it
+  /// starts again.
   ///
   /// - Throws: ``TemporaryServerError``.
   static func freePort() throws -> Int {
+    for _ in 0..<1_000 {
+      let port = UInt16.random(in: 10_000..<32_768)
+      guard portsGiven.withLock({ $0.insert(port).inserted }), isFree(port) else { continue }
+      return Int(port)
+    }
+    throw TemporaryServerError(description: "there is no free port on 127.0.0.1")
+  }
+
+  private static func isFree(_ port: UInt16) -> Bool {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = withUnsafeMutablePointer(to: &address) { pointer in
+    address.sin_port = port.bigEndian
+    return withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        bind(descriptor, address, length) == 0 ? getsockname(descriptor, address, &length) : -1
+        bind(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
       }
     }
-    guard status == 0 else { throw TemporaryServerError(description: "there is no free port on 127.0.0.1") }
-    return Int(UInt16(bigEndian: address.sin_port))
   }
 }
 
