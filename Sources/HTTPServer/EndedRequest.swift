@@ -11,6 +11,9 @@ public struct EndedRequest: Sendable {
   /// The template of the route that answered, such as `/locations/{id}`; `nil` where there was none.
   public internal(set) var route: String?
 
+  /// Which step of which trace it was; `nil` where its client told of none.
+  public internal(set) var trace: TraceParent?
+
   /// The status it was answered with; `nil` where the client went before an answer began.
   public internal(set) var status: HTTPResponseStatus?
 
@@ -61,6 +64,7 @@ public struct EndedRequest: Sendable {
   mutating func answered(by response: HTTPResponse) {
     status = response.status
     route = response.route
+    trace = response.trace
   }
 
   /// Ends it.

@@ -26,6 +26,9 @@ public struct HTTPRequest: Sendable {
   /// The body; reading it is what lets more of it arrive.
   public var body: HTTPRequestBody
 
+  /// Which step of which trace it is, where its client told of one and a ``TracingResponder`` took it up.
+  public internal(set) var trace: TraceParent?
+
   /// What never changes stands apart, so that a request is passed on by counting two references and not ten.
   private let head: Head
 
@@ -54,10 +57,14 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// The server's logger with `request-id` set. Made at each call, so that a request which logs nothing pays nothing.
+  /// The server's logger with `request-id` set, and in a trace `trace-id` and `span-id`. Made at each call, so that a request which logs nothing pays nothing.
   public var logger: Logger {
     guard var logger = head.logger else { return Logger(label: "http") { _ in SwiftLogNoOpLogHandler() } }
     logger[metadataKey: "request-id"] = .string(id)
+    if let trace {
+      logger[metadataKey: "trace-id"] = .stringConvertible(trace.traceID)
+      logger[metadataKey: "span-id"] = .string(trace.spanText)
+    }
     return logger
   }
 

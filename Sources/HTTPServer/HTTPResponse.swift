@@ -18,6 +18,9 @@ public struct HTTPResponse: Sendable {
   /// The template of the route that answered, such as `/locations/{id}`, for metrics and logs; it is not sent.
   public var route: String?
 
+  /// Which step of which trace it answers, for logs; it is not sent.
+  var trace: TraceParent?
+
   /// Makes an answer.
   public init(status: HTTPResponseStatus = .ok, headers: HTTPHeaders = [:], body: HTTPResponseBody = .empty) {
     self.status = status

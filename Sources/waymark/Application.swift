@@ -75,7 +75,7 @@ struct Application {
       metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors),
       searches: searchLog, version: waymarkVersion
     ).router(cors: configuration.cors, gate: gate)
-    responder = configuration.tellsTiming ? ServerTimingResponder(responder: router) : router
+    responder = TracingResponder(configuration.tellsTiming ? ServerTimingResponder(responder: router) : router)
   }
 
   /// Listens and answers until the process is told to stop, then until the requests in flight are answered.

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import HTTPServer
 import NIOCore
 import NIOHTTP1
 import PlaceFormats
@@ -19,12 +20,17 @@ struct ImportServer {
   let target: String
 
   private let apiKey: String?
+  private let trace: TraceParent?
 
   /// Makes a server.
   ///
-  /// - Parameter url: where it is, without the path of the call.
+  /// - Parameters:
+  ///   - url: where it is, without the path of the call.
+  ///   - trace: the trace that the requests are steps of.
   /// - Throws: ``ConfigurationError`` for an address or a key that can't be used; it does not tell the key.
-  init(url: String, apiKey: String?, isAtomic: Bool, isDryRun: Bool) throws(ConfigurationError) {
+  init(
+    url: String, apiKey: String?, trace: TraceParent? = nil, isAtomic: Bool, isDryRun: Bool
+  ) throws(ConfigurationError) {
     guard let components = URLComponents(string: url), ["http", "https"].contains(components.scheme?.lowercased()),
       components.host?.isEmpty == false, components.user == nil, components.query == nil, components.fragment == nil
     else {
@@ -38,6 +44,7 @@ struct ImportServer {
     let parameters = [isAtomic ? "mode=atomic" : nil, isDryRun ? "dryRun=true" : nil].compactMap(\.self)
     target = base + Self.path + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
     self.apiKey = apiKey
+    self.trace = trace
   }
 
   /// Sends the files, each by a request of its own, and adds up what the server says it did. Memory is bounded whatever a
@@ -77,6 +84,10 @@ struct ImportServer {
     request.method = .POST
     request.headers = ["content-type": file.format.mediaType, "accept": "application/json"]
     if let apiKey { request.headers.add(name: "authorization", value: "Bearer \(apiKey)") }
+    if let trace {
+      var generator = SystemRandomNumberGenerator()
+      request.headers.add(name: "traceparent", value: trace.child(using: &generator).description)
+    }
     request.body = .stream(FileBuffers(path: file.path) { onProgress(file.path, $0) }, length: .unknown)
     let status: HTTPResponseStatus
     let body: ByteBuffer

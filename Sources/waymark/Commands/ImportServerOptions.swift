@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPServer
 
 /// The options of `waymark import` that name a server.
 struct ImportServerOptions: ParsableArguments {
@@ -18,7 +19,9 @@ struct ImportServerOptions: ParsableArguments {
     }
     let settings = Settings(flags: ["WAYMARK_API_KEY": apiKey].compactMapValues { $0 })
     do {
-      return try ImportServer(url: url, apiKey: settings["WAYMARK_API_KEY"], isAtomic: isAtomic, isDryRun: isDryRun)
+      return try ImportServer(
+        url: url, apiKey: settings["WAYMARK_API_KEY"], trace: settings["TRACEPARENT"].flatMap(TraceParent.init),
+        isAtomic: isAtomic, isDryRun: isDryRun)
     } catch {
       throw Exit.because(error, Exit.usage)
     }

@@ -27,6 +27,10 @@ struct AccessLog: RequestObserver {
       "status": .string(request.status.map { "\($0.code)" } ?? "none"),
       "bytes": .stringConvertible(request.bodyBytes),
     ]
+    if let trace = request.trace {
+      metadata["trace-id"] = .stringConvertible(trace.traceID)
+      metadata["span-id"] = .string(trace.spanText)
+    }
     if let duration = request.duration { metadata["duration_ms"] = .stringConvertible(duration.milliseconds) }
     logger.log(level: level, request.isWhole ? "answered" : "not answered to the end", metadata: metadata)
   }
