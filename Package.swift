@@ -141,7 +141,10 @@ let package = Package(
       .executableTarget(
         name: "waymark-bench",
         dependencies: [
-          "Geo", "Points", "SyntheticData", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+          "Geo", "HTTPServer", "LocationsAPI", "MemoryStore", "Points", "SyntheticData",
+          .product(name: "ArgumentParser", package: "swift-argument-parser"),
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
         ],
         path: "Benchmarks/waymark-bench",
         swiftSettings: strict

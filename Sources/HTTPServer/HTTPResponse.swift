@@ -28,9 +28,15 @@ public struct HTTPResponse: Sendable {
     self.body = body
   }
 
+  /// How many fields an answer has room for from the start: its type, what caches and browsers are told, a link.
+  private static let usualFieldCount = 8
+
   /// Makes an answer of bytes in memory with their media type.
   public init(status: HTTPResponseStatus = .ok, contentType: String, bytes: ByteBuffer) {
-    self.init(status: status, headers: ["content-type": contentType], body: .bytes(bytes))
+    var headers = HTTPHeaders()
+    headers.reserveCapacity(Self.usualFieldCount)
+    headers.add(name: "content-type", value: contentType)
+    self.init(status: status, headers: headers, body: .bytes(bytes))
   }
 
   /// Makes an answer of bytes in memory with their media type.

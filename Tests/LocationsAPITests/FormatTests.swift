@@ -97,6 +97,15 @@ import Testing
     #expect(answer.headers["vary"] == ["accept, accept-encoding"])
   }
 
+  @Test(arguments: [["*/*", "application/json;q=0"], ["application/json;q=0", "*/*"]])
+  func allAcceptHeadersChooseTheFormatTogether(values: [String]) async throws {
+    let headers = HTTPHeaders(values.map { ("Accept", $0) })
+
+    let answer = try await driver().send(.GET, "/locations", headers: headers)
+
+    #expect(answer.headers["content-type"] == ["application/geo+json"])
+  }
+
   @Test(arguments: ["text/html", "application/json;q=0", "image/*"])
   func nothingAcceptableIs406(accept: String) async throws {
     let answer = try await ServiceDriver(store: StubStore()).send(.GET, "/locations", headers: ["accept": accept])

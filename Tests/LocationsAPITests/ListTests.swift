@@ -139,4 +139,14 @@ import Testing
 
     #expect(value == "</locations?a=%3E;rel=evil%22%3C%C3%A9&b=1&cursor=new>; rel=\"next\"")
   }
+
+  @Test(arguments: [
+    (nil, "cursor=new"), ("", "cursor=new"), ("&&a=1&&b&", "a=1&b&cursor=new"),
+    ("cursor&cursors=1", "cursors=1&cursor=new"),
+  ])
+  func aLinkHasEachParameterThatIsNotTheCursor(query: String?, expected: String) {
+    let value = NextLink.value(path: "/", query: query.map { $0[...] }, cursor: "new")
+
+    #expect(value == "</?\(expected)>; rel=\"next\"")
+  }
 }

@@ -38,12 +38,14 @@ extension AnswerSink {
       if case .stream(let length, let body) = response.body {
         await ResponseStream(sink: sink, eventLoop: eventLoop).send(response, length: length, body: body)
         server.requestEnded()
+      } else if eventLoop.inEventLoop {
+        server.requestEnded()
+        sink.value.finish(response)
       } else {
-        let finish = { @Sendable in
+        eventLoop.execute {
           server.requestEnded()
           sink.value.finish(response)
         }
-        if eventLoop.inEventLoop { finish() } else { eventLoop.execute(finish) }
       }
     }
   }

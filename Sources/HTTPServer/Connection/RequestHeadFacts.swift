@@ -118,7 +118,7 @@ extension String {
   /// Whether the text is the same but for the case of ASCII letters.
   ///
   /// - Parameter lowercase: the text in lower case.
-  func equalsIgnoringCase(_ lowercase: StaticString) -> Bool {
+  package func equalsIgnoringCase(_ lowercase: StaticString) -> Bool {
     guard utf8.count == lowercase.utf8CodeUnitCount else { return false }
     let expected = UnsafeBufferPointer(start: lowercase.utf8Start, count: lowercase.utf8CodeUnitCount)
     func isSame(_ bytes: some Collection<UInt8>) -> Bool {

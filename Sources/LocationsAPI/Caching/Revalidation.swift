@@ -74,12 +74,12 @@ final class Revalidation: Sendable {
 
   /// What a request asks about what it has; `nil` where it asks nothing.
   private enum Condition {
-    case noneMatch([Substring])
+    case noneMatch(HTTPHeaders)
     case modifiedSince(String)
 
     init?(_ headers: HTTPHeaders) {
       if headers.contains(name: "if-none-match") {
-        self = .noneMatch(headers[canonicalForm: "if-none-match"])
+        self = .noneMatch(headers)
       } else if let date = headers.first(name: "if-modified-since") {
         self = .modifiedSince(date)
       } else {
@@ -89,11 +89,18 @@ final class Revalidation: Sendable {
 
     func isMet(by fields: HTTPHeaders) -> Bool {
       switch self {
-      case .noneMatch(let tags):
-        // `*` is whatever there is, and an answer there always is.
-        fields.first(name: "etag").map { EntityTag.matches(String($0.dropFirst(2)), ifNoneMatch: tags) } ?? false
+      case .noneMatch(let headers):
+        fields.first(name: "etag").map { Self.names($0, in: headers) } ?? false
       case .modifiedSince(let date): fields.first(name: "last-modified") == date
       }
+    }
+
+    /// Whether `If-None-Match` names a weak tag. Most send back the one tag that they were given, as it was.
+    private static func names(_ tag: String, in headers: HTTPHeaders) -> Bool {
+      if headers.first(name: "if-none-match") == tag { return true }
+      // `*` is whatever there is, and an answer there always is.
+      return EntityTag.matches(
+        String(tag.dropFirst(2)), ifNoneMatch: headers[canonicalForm: "if-none-match"])
     }
   }
 

@@ -4,7 +4,7 @@ import NIOCore
 import Points
 
 /// Writes places as JSON objects, straight into the buffer that goes to the socket.
-enum PlaceJSON {
+package enum PlaceJSON {
   /// Appends a JSON array of the places.
   static func writeArray(of points: [FoundPoint], fields: FieldSet, to buffer: inout ByteBuffer) {
     let maximumLength = points.reduce(2) { $0 + 1 + self.maximumLength(of: $1.point) }
@@ -19,7 +19,7 @@ enum PlaceJSON {
   }
 
   /// Appends a JSON array of the places, none of whose fields is an administrative one.
-  static func writeArray(of summaries: any PointSummaries, fields: FieldSet, to buffer: inout ByteBuffer) {
+  package static func writeArray(of summaries: any PointSummaries, fields: FieldSet, to buffer: inout ByteBuffer) {
     buffer.reserveCapacity(minimumWritableBytes: fixedLength * (summaries.count + 1))
     for index in 0..<summaries.count {
       summaries.withSummary(at: index) { summary in

@@ -1,6 +1,6 @@
 /// Which fields of a place an answer carries.
-struct FieldSet: OptionSet, Hashable, Sendable {
-  let rawValue: UInt16
+package struct FieldSet: OptionSet, Hashable, Sendable {
+  package let rawValue: UInt16
 
   static let id = FieldSet(rawValue: 1 << 0)
   static let name = FieldSet(rawValue: 1 << 1)
@@ -19,7 +19,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
   static let administrative: FieldSet = [.source, .sourceID, .version, .createdAt, .updatedAt]
 
   /// What an answer carries where the request names no fields.
-  static let standard: FieldSet = [.id, .name, .category, .latitude, .longitude, .distance, .tags]
+  package static let standard: FieldSet = [.id, .name, .category, .latitude, .longitude, .distance, .tags]
 
   /// Everything, `fields=*`.
   static let all = FieldSet(rawValue: 1 << 12 - 1)
@@ -42,7 +42,7 @@ struct FieldSet: OptionSet, Hashable, Sendable {
     }
   }
 
-  init(rawValue: UInt16) {
+  package init(rawValue: UInt16) {
     self.rawValue = rawValue
   }
 }

@@ -35,7 +35,15 @@ enum ResponseFormat: String, CaseIterable, Sendable {
       }
       return format
     }
+    guard !headers.acceptsAnything else { return offered[0] }
     return try MediaRange.preferred(offered, mediaType: \.contentType, accept: headers[canonicalForm: "accept"])
+  }
+}
+
+extension HTTPHeaders {
+  /// Whether there is no `Accept` header but `*/*`, which is what most clients send; told without splitting any.
+  fileprivate var acceptsAnything: Bool {
+    allSatisfy { !$0.name.equalsIgnoringCase("accept") || $0.value == "*/*" }
   }
 }
 

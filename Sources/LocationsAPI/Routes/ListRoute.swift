@@ -80,9 +80,15 @@ enum NextLink {
     path.withUTF8 { append($0[...], to: &bytes) }
     bytes.append(UInt8(ascii: "?"))
     query.withUTF8 { query in
-      for pair in query.split(separator: UInt8(ascii: "&")) where !isCursor(pair) {
-        append(pair, to: &bytes)
-        bytes.append(UInt8(ascii: "&"))
+      var start = query.startIndex
+      while start < query.endIndex {
+        let end = query[start...].firstIndex(of: UInt8(ascii: "&")) ?? query.endIndex
+        let pair = query[start..<end]
+        if !pair.isEmpty, !isCursor(pair) {
+          append(pair, to: &bytes)
+          bytes.append(UInt8(ascii: "&"))
+        }
+        start = end + 1
       }
     }
     bytes.append(contentsOf: "cursor=".utf8)

@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""What scripts/bench-micro runs: how long the parts of an answer take, and how often each asks malloc for memory.
+
+`waymark-bench micro` measures the parts in its own process. Whole requests are counted in `waymark serve`, the program
+itself: one connection that is kept open, one request at a time, the same ones in every run. The counts are held against
+a file of thresholds; times are not, since they say more about the machine.
+"""
+
+import argparse
+import json
+import mmap
+import pathlib
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+from measure import Server, free_port, say
+
+DIRECTORY = pathlib.Path(__file__).parent
+PLACES = 100_000
+# How many requests a figure is the mean of, and how many go before.
+COUNTED, WARM_UP, ROUNDS = 2000, 500, 3
+
+
+class Counter:
+    """The number of allocations of a program that runs with the counting library."""
+
+    def __init__(self, path):
+        self.path = path
+        path.write_bytes(bytes(8))
+        with open(path, "r+b") as file:
+            self.bytes = mmap.mmap(file.fileno(), 8, access=mmap.ACCESS_READ)
+
+    def environment(self, library):
+        return {"ALLOCATION_COUNT": str(self.path), "LD_PRELOAD": str(library)}
+
+    def value(self):
+        return struct.unpack("=Q", self.bytes[:8])[0]
+
+
+class Connection:
+    """A connection that is kept open, with one request at a time."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.received = b""
+
+    def ask(self, request):
+        """The status, the fields and the body of the answer."""
+        self.socket.sendall(request)
+        while b"\r\n\r\n" not in self.received:
+            self.receive()
+        head, self.received = self.received.split(b"\r\n\r\n", 1)
+        lines = head.decode().split("\r\n")
+        fields = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])}
+        status = int(lines[0].split()[1])
+        length = 0 if status in (204, 304) else int(fields["content-length"])
+        while len(self.received) < length:
+            self.receive()
+        body, self.received = self.received[:length], self.received[length:]
+        return status, fields, body
+
+    def receive(self):
+        piece = self.socket.recv(1 << 20)
+        if not piece:
+            sys.exit("the server closed the connection")
+        self.received += piece
+
+
+def request(target, method="GET", body=None, **fields):
+    lines = [f"{method} {target} HTTP/1.1", "host: localhost", "user-agent: bench-micro", "accept: */*"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
+    if body is not None:
+        lines += ["content-type: application/json", f"content-length: {len(body)}"]
+    return ("\r\n".join(lines) + "\r\n\r\n" + (body or "")).encode()
+
+
+def requests(points, connection):
+    """What is asked: a name, the status of the answer, and the requests, which are sent in turn."""
+    found = json.loads(connection.ask(request("/locations?limit=100"))[2])
+    nearest = [f"/locations?lat={latitude}&long={longitude}" for latitude, longitude in points]
+    tag = connection.ask(request(nearest[0]))[1]["etag"]
+
+    def box(latitude, longitude):
+        south, west = min(max(float(latitude), -89), 89) - 0.02, min(max(float(longitude), -179), 179) - 0.02
+        return f"/locations?bbox={west:.5f},{south:.5f},{west + 0.04:.5f},{south + 0.04:.5f}"
+
+    def place(number):
+        latitude, longitude = points[number % len(points)]
+        return json.dumps({"name": f"Created {number}", "category": "cafe", "lat": float(latitude), "long": float(longitude)})
+
+    total = WARM_UP + COUNTED * ROUNDS
+    return [
+        ("nearest 20", 200, [request(target) for target in nearest]),
+        ("nearest 20 of a category", 200, [request(target + "&category=rare") for target in nearest]),
+        ("box of 4 km", 200, [request(box(*point)) for point in points]),
+        ("by id", 200, [request(f"/locations/{place['id']}") for place in found]),
+        ("no such place", 404, [request("/locations/00000000-0000-4000-8000-000000000000")]),
+        ("no such path", 404, [request("/nowhere")]),
+        ("nearest 20, not modified", 304, [request(nearest[0], if_none_match=tag)]),
+        ("liveness", 200, [request("/health/live")]),
+        # The last, since it changes the places and their version.
+        ("create", 201, [request("/locations", "POST", place(number)) for number in range(total)]),
+    ]
+
+
+def allocations_per_request(options, work):
+    """The mean number of allocations of each kind of request."""
+    data = work / "places.csv"
+    with open(data, "wb") as file:
+        subprocess.run([options.generator, "places", str(PLACES)], check=True, stdout=file)
+    text = subprocess.run([options.generator, "points", "100"], check=True, capture_output=True, text=True).stdout
+    points = [tuple(line.split()) for line in text.splitlines()]
+    counter, port = Counter(work / "count"), free_port()
+    server = Server(
+        [options.waymark, "serve", "--http-port", str(port), "--data-file", str(data)],
+        port,
+        "/health/ready",
+        counter.environment(options.counter) | {"HTTP_THREADS": "1"},
+        cwd=work,
+    )
+    try:
+        # Answers are named by the second of the last change only once it is over.
+        time.sleep(1.1)
+        connection, counts = Connection(port), {}
+        for name, status, asked in requests(points, connection):
+            say(f"{name}, {ROUNDS} × {COUNTED} requests")
+            turn = 0
+
+            def ask(times):
+                nonlocal turn
+                for _ in range(times):
+                    answer, _, body = connection.ask(asked[turn % len(asked)])
+                    if answer != status:
+                        sys.exit(f"{name} was answered with {answer}: {body[:300]!r}")
+                    turn += 1
+
+            ask(WARM_UP)
+            means = []
+            for _ in range(ROUNDS):
+                before = counter.value()
+                ask(COUNTED)
+                means.append((counter.value() - before) / COUNTED)
+            # What the process does beside the requests is in every mean, least in the smallest.
+            counts[name] = min(means)
+        return counts
+    finally:
+        server.stop()
+
+
+def operations(options, work):
+    """Rows of `waymark-bench micro`: name, nanoseconds at best and in the middle, allocations."""
+    environment = Counter(work / "operations").environment(options.counter)
+    command = ["env", *(f"{name}={value}" for name, value in environment.items()), options.generator, "micro"]
+    text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    rows = [line.split("\t") for line in text.splitlines()]
+    return [(name, float(best), float(middle), float(count)) for name, best, middle, count in rows]
+
+
+def duration(nanoseconds):
+    return f"{nanoseconds / 1000:,.2f} µs" if nanoseconds >= 1000 else f"{nanoseconds:,.1f} ns"
+
+
+def threshold(count):
+    """A measured count with its slack: less than one allocation, so that one more shows, and a hundredth."""
+    return round(count * 1.01 + 0.5, 1)
+
+
+def compare(counts, thresholds):
+    """What is above its threshold or has none, in words."""
+    wrong = [f"{name}: no threshold" for name in counts if name not in thresholds]
+    wrong += [f"{name}: has a threshold, but is measured no more" for name in thresholds if name not in counts]
+    return wrong + [
+        f"{name}: {count:.2f} allocations, at most {thresholds[name]}"
+        for name, count in counts.items()
+        if count > thresholds.get(name, count)
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/bench-micro", description=__doc__.splitlines()[0])
+    parser.add_argument("--waymark", required=True, help="the program that is measured")
+    parser.add_argument("--generator", required=True, help="waymark-bench")
+    parser.add_argument("--counter", required=True, help="the library that counts")
+    parser.add_argument("--thresholds", type=pathlib.Path, default=DIRECTORY / "allocations/thresholds.json")
+    parser.add_argument("--write", action="store_true", help="make what is measured now the thresholds, with some slack")
+    parser.add_argument("parts", nargs="*", metavar="part", help="operations or requests; both by default")
+    options = parser.parse_args()
+    parts = options.parts or ["operations", "requests"]
+    if not set(parts) <= {"operations", "requests"}:
+        parser.error("parts are operations and requests")
+
+    thresholds = json.loads(options.thresholds.read_text()) if options.thresholds.exists() else {}
+    measured = {}
+    with tempfile.TemporaryDirectory(prefix="waymark-micro.") as name:
+        work = pathlib.Path(name)
+        if "operations" in parts:
+            rows = operations(options, work)
+            measured["operations"] = {name: count for name, _, _, count in rows}
+            print("| operation | best | median | allocations | at most |\n| --- | ---: | ---: | ---: | ---: |")
+            for name, best, middle, count in rows:
+                most = thresholds.get("operations", {}).get(name, "")
+                print(f"| {name} | {duration(best)} | {duration(middle)} | {count:.2f} | {most} |")
+            print()
+        if "requests" in parts:
+            measured["requests"] = allocations_per_request(options, work)
+            print("| request | allocations | at most |\n| --- | ---: | ---: |")
+            for name, count in measured["requests"].items():
+                print(f"| {name} | {count:.2f} | {thresholds.get('requests', {}).get(name, '')} |")
+            print()
+
+    if options.write:
+        for part, counts in measured.items():
+            thresholds[part] = {name: threshold(count) for name, count in counts.items()}
+        options.thresholds.write_text(json.dumps(thresholds, indent=2) + "\n")
+        return
+    wrong = [line for part, counts in measured.items() for line in compare(counts, thresholds.get(part, {}))]
+    for line in wrong:
+        say(line)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
