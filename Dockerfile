@@ -19,7 +19,8 @@ FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates libpq5 libsqlite3-0 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --user-group --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin waymark \
+    && groupadd --system --gid 10001 waymark \
+    && useradd --system --uid 10001 --gid waymark --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin waymark \
     && install -d -o waymark -g waymark -m 0750 /var/lib/waymark
 COPY --from=build /out/waymark /usr/bin/waymark
 COPY Migrations /usr/share/waymark/Migrations

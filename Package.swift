@@ -117,8 +117,8 @@ let package = Package(
       .executableTarget(
         name: "waymark",
         dependencies: [
-          "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PlaceFormats", "Points", "PostgresStore",
-          "PrometheusMetrics", "SQLiteJournal",
+          "CMalloc", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PlaceFormats", "Points",
+          "PostgresStore", "PrometheusMetrics", "SQLiteJournal",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),

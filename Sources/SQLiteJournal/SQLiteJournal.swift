@@ -59,7 +59,8 @@ public final class SQLiteJournal: Sendable {
       try database.execute(sql: "PRAGMA fullfsync = ON")
       // A large import does not leave its log's size behind.
       try database.execute(sql: "PRAGMA journal_size_limit = 67108864")
-      try database.execute(sql: "PRAGMA cache_size = -32768")
+      // In KiB. What is read is in memory already; a larger cache fills up with the log of changes, and stays.
+      try database.execute(sql: "PRAGMA cache_size = -2048")
     }
     return configuration
   }
