@@ -30,8 +30,8 @@ public struct CORSPolicy: Sendable {
       "ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id",
     ],
     allowedHeaders: [String] = [
-      "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-Modified-Since", "If-None-Match", "X-API-Key",
-      "X-Request-Id",
+      "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-Modified-Since", "If-None-Match",
+      "Traceparent", "Tracestate", "X-Request-Id",
     ],
     maximumAgeSeconds: Int = 86_400
   ) {
