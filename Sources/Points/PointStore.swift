@@ -84,3 +84,14 @@ public enum PointStoreError: Error, Hashable, Sendable {
     }
   }
 }
+
+extension PointStoreError: CustomStringConvertible {
+  /// What happened, and why where that is known; for operators.
+  public var description: String {
+    switch self {
+    case .unavailable(let reason), .schemaMismatch(let reason), .unexpected(let reason):
+      "\(shortDescription): \(reason)"
+    case .overloaded, .timeout: shortDescription
+    }
+  }
+}
