@@ -100,7 +100,7 @@ private struct ServedStore {
 extension EmptyStore {
   /// Starts a server on it and waits until it answers.
   fileprivate func serving() async throws -> ServedStore {
-    let process = try serve()
+    let process = try await serve()
     let port = try await process.port()
     return ServedStore(process: process, port: port, driver: ServerDriver(port: port), store: self)
   }

@@ -10,7 +10,7 @@ import WaymarkClient
   private let sanJose: Coordinate
 
   init() async throws {
-    process = try WaymarkProcess(["serve", "--http-port", "0"])
+    process = try await WaymarkProcess(["serve", "--http-port", "0"])
     client = try ClientDriver(port: try await process.port())
     sanJose = try Coordinate(latitude: 37.3293, longitude: -121.8893)
   }
@@ -257,7 +257,7 @@ import WaymarkClient
     let made = try await WaymarkProcess.run(["keys", "create", "app", "--scope", "write"])
     let folder = try TemporaryFolder()
     let file = try folder.write(made.output, to: "keys.txt")
-    let server = try WaymarkProcess(
+    let server = try await WaymarkProcess(
       ["serve", "--http-port", "0"], environment: ["API_KEYS_FILE": file, "READ_REQUIRES_KEY": "true"])
     let port = try await server.port()
     let key = try #require(made.log.split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("wm_") })

@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test func healthTellsWhetherAServerAnswers() async throws {
-    let server = try WaymarkProcess(["serve", "--http-port", "0"])
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let port = try await server.port()
 
     let well = try await WaymarkProcess.run(["health", "--http-port", "\(port)"])

@@ -31,7 +31,7 @@ import Testing
       environment["TLS_CERTIFICATE_FILE"] = files.certificate
       environment["TLS_PRIVATE_KEY_FILE"] = files.privateKey
     }
-    let server = try WaymarkProcess(["serve"], environment: environment)
+    let server = try await WaymarkProcess(["serve"], environment: environment)
     let port = try await server.port()
     let lock = Task { try await database.run("LOCK TABLE points; SELECT pg_sleep(3600)") }
     try await wait(for: "wait_event = 'PgSleep'", count: 1, in: database)

@@ -31,7 +31,7 @@ struct EmptyStore: Sendable {
   }
 
   /// Starts a server on it; one at a time.
-  func serve(_ settings: [String: String] = [:]) throws -> WaymarkProcess {
-    try WaymarkProcess(["serve", "--http-port", "0"], environment: environment.merging(settings) { $1 })
+  func serve(_ settings: [String: String] = [:]) async throws -> WaymarkProcess {
+    try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment.merging(settings) { $1 })
   }
 }

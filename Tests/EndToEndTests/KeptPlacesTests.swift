@@ -6,13 +6,15 @@ import Testing
     let folder = try TemporaryFolder()
     let file = try folder.write("name,lat,long\nA,1,1\nB,2,2\n", to: "a.csv")
     let path = folder.path(of: "places.db")
-    let first = try WaymarkProcess(["serve", "--http-port", "0", "--data-file", file, "--memory-store-path", path])
+    let first = try await WaymarkProcess([
+      "serve", "--http-port", "0", "--data-file", file, "--memory-store-path", path,
+    ])
     let before = try await ServerDriver(port: try await first.port()).get("/locations?fields=*").places.map(\.id)
     first.send(SIGKILL)
     _ = try await first.outcome()
     try FileManager.default.removeItem(atPath: file)
 
-    let second = try WaymarkProcess(["serve", "--http-port", "0", "--memory-store-path", path])
+    let second = try await WaymarkProcess(["serve", "--http-port", "0", "--memory-store-path", path])
     let after = try await ServerDriver(port: try await second.port()).get("/locations?fields=*").places.map(\.id)
 
     #expect(before.count == 2)
@@ -23,7 +25,7 @@ import Testing
   @Test func twoServersDoNotShareAFile() async throws {
     let folder = try TemporaryFolder()
     let path = folder.path(of: "places.db")
-    let first = try WaymarkProcess(["serve", "--http-port", "0", "--memory-store-path", path])
+    let first = try await WaymarkProcess(["serve", "--http-port", "0", "--memory-store-path", path])
     _ = try await first.port()
 
     let second = try await WaymarkProcess.run(["serve", "--http-port", "0", "--memory-store-path", path])
@@ -34,7 +36,7 @@ import Testing
   }
 
   @Test func withoutAFileTheStartSaysThatNothingIsKept() async throws {
-    let server = try WaymarkProcess(["serve", "--http-port", "0"])
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"])
 
     _ = try await server.logLine(with: "places are in memory alone")
   }

@@ -8,7 +8,7 @@ import Testing
     let folder = try TemporaryFolder()
     let (first, second) = (try await makeKey("first"), try await makeKey("second"))
     let file = try folder.write(first.line, to: "keys.txt")
-    let server = try WaymarkProcess(["serve", "--http-port", "0", "--api-keys-file", file])
+    let server = try await WaymarkProcess(["serve", "--http-port", "0", "--api-keys-file", file])
     let driver = ServerDriver(port: try await server.port())
     func status(_ secret: String?) async throws -> Int {
       var headers = ["Content-Type": "application/json"]

@@ -10,7 +10,7 @@ import Testing
     let ledger = Ledger()
 
     for round in 1...3 {
-      let server = try store.serve()
+      let server = try await store.serve()
       let driver = ServerDriver(port: try await server.port())
       try await ledger.checkAll(driver)
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -24,7 +24,7 @@ import Testing
       _ = try await server.outcome()
     }
 
-    let server = try store.serve()
+    let server = try await store.serve()
     try await ledger.checkAll(ServerDriver(port: try await server.port()))
     #expect(ledger.acknowledged >= 360)
   }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct MemoryServerTests {
   @Test func theSampleIsServedWithNoSetUp() async throws {
-    let server = try WaymarkProcess(["serve", "--http-port", "0"])
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let driver = ServerDriver(port: try await server.port())
 
     let answer = try await driver.get("/locations?lat=37.3293&long=-121.8893&limit=5")
@@ -20,7 +20,7 @@ import Testing
     let folder = try TemporaryFolder()
     let csv = try folder.write("name,lat,long,colour\nA,1,1,red\n", to: "a.csv")
     let lines = try folder.write(#"{"name":"B","lat":2,"long":2}"# + "\n", to: "b.ndjson")
-    let server = try WaymarkProcess(["serve", "--http-port", "0", "--data-file", "\(csv),\(lines)"])
+    let server = try await WaymarkProcess(["serve", "--http-port", "0", "--data-file", "\(csv),\(lines)"])
     let driver = ServerDriver(port: try await server.port())
 
     let places = try await driver.get("/locations?lat=0&long=0").places
@@ -31,7 +31,7 @@ import Testing
 
   @Test func twoStartsGiveTheSamePlacesTheSameIDs() async throws {
     func ids() async throws -> [String] {
-      let server = try WaymarkProcess(["serve", "--http-port", "0"])
+      let server = try await WaymarkProcess(["serve", "--http-port", "0"])
       return try await ServerDriver(port: try await server.port()).get("/locations?limit=1000").places.map(\.id)
     }
 
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test func aRequestKeepsItsIDAndOthersGetOne() async throws {
-    let server = try WaymarkProcess(["serve", "--http-port", "0"])
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let driver = ServerDriver(port: try await server.port())
 
     let kept = try await driver.get("/", headers: ["X-Request-Id": "my-request.1"])
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func aStopUnderLoadLosesNoRequestThatWasAccepted() async throws {
-    let server = try WaymarkProcess(["serve", "--http-port", "0"])
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let driver = ServerDriver(port: try await server.port())
     let answered = Counter()
 

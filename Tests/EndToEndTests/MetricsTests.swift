@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func requestsStoreAndProcessAreTold() async throws {
-    let server = try WaymarkProcess(["serve", "--http-port", "0"])
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let driver = ServerDriver(port: try await server.port())
     for _ in 0..<3 { _ = try await driver.get("/locations?lat=37.3293&long=-121.8893&limit=1") }
     _ = try await driver.get("/locations?lat=north&long=0")
@@ -45,7 +45,7 @@ import Testing
     let database = try await TemporaryDatabase.make()
     let environment = ["DATABASE_URL": database.url, "DATABASE_POOL_SIZE": "3"]
     _ = try await WaymarkProcess.run(["migrate"], environment: environment)
-    let server = try WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
     let driver = ServerDriver(port: try await server.port())
     _ = try await driver.get("/locations?limit=1")
 
@@ -64,7 +64,7 @@ import Testing
     let created = try await WaymarkProcess.run(["keys", "create", "scraper", "--scope", "read"])
     let keys = try folder.write(created.output, to: "keys.txt")
     let key = try #require(created.log.firstMatch(of: /once: (\S+)/)).output.1
-    let server = try WaymarkProcess(
+    let server = try await WaymarkProcess(
       ["serve", "--http-port", "0"], environment: ["API_KEYS_FILE": keys, "READ_REQUIRES_KEY": "true"])
     let driver = ServerDriver(port: try await server.port())
 
@@ -79,10 +79,10 @@ import Testing
     let folder = try TemporaryFolder()
     let log = ["ACCESS_LOG": "true", "LOG_LEVEL": "trace", "SERVER_TIMING": "true"]
     let secret = "postgresql://waymark:Tr0ub4dor@127.0.0.1:1/places?connect_timeout=1"
-    let memory = try WaymarkProcess(
+    let memory = try await WaymarkProcess(
       ["serve", "--http-port", "0", "--data-file", try folder.write("name,lat,long\nA,1,1\n", to: "a.csv")],
       environment: log)
-    let away = try WaymarkProcess(
+    let away = try await WaymarkProcess(
       ["serve", "--http-port", "0", "--database-url", secret], environment: log)
 
     var output = ""

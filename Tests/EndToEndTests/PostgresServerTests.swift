@@ -15,11 +15,11 @@ import Testing
   @Test func placesAreImportedFromTheStandardInputAndServed() async throws {
     let environment = try await migrated()
     let folder = try TemporaryFolder()
-    let input = try FileHandle(forReadingFrom: URL(filePath: try folder.write(places, to: "places.ndjson")))
+    let input = try folder.write(places, to: "places.ndjson")
 
     let imported = try await WaymarkProcess.run(
       ["import", "--format", "ndjson", "-"], environment: environment, input: input)
-    let server = try WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
     let found = try await ServerDriver(port: try await server.port()).get("/locations?lat=0&long=0").places
 
     #expect(imported.status == 0)
@@ -38,7 +38,7 @@ import Testing
     let encoded = try #require(sql.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
 
     let imported = try await WaymarkProcess.run(["import", file], environment: environment)
-    let server = try WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
     let driver = ServerDriver(port: try await server.port())
 
     #expect(imported.output.contains("1 created"))
@@ -86,7 +86,7 @@ import Testing
 
   @Test func aServerStartedBeforeTheSchemaNamesTheCommandAndRecovers() async throws {
     let environment = ["DATABASE_URL": try await TemporaryDatabase.make().url]
-    let server = try WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
     let driver = ServerDriver(port: try await server.port())
 
     let before = try await driver.get("/health/ready")
@@ -106,7 +106,7 @@ import Testing
     let postgres = try await TemporaryServer.start()
     let environment = ["DATABASE_URL": try await postgres.makeDatabase().url]
     _ = try await WaymarkProcess.run(["migrate"], environment: environment)
-    let server = try WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
     let driver = ServerDriver(port: try await server.port())
     let statuses = Statuses()
 
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test func anOutageTellsClientsWhenToComeBack() async throws {
-    let server = try WaymarkProcess(
+    let server = try await WaymarkProcess(
       ["serve", "--http-port", "0"], environment: ["DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/none"])
     let driver = ServerDriver(port: try await server.port())
 

@@ -87,12 +87,12 @@ struct RealPlacesTests {
     switch kind {
     case .memory:
       let files = SharedData.files.joined(separator: ",")
-      return (try WaymarkProcess(["serve", "--http-port", "0", "--data-file", files]), expected)
+      return (try await WaymarkProcess(["serve", "--http-port", "0", "--data-file", files]), expected)
     case .postgres:
       let environment = ["DATABASE_URL": try await TemporaryDatabase.make().url]
       try #require(try await WaymarkProcess.run(["migrate"], environment: environment).status == 0)
       try #require(try await WaymarkProcess.run(["import"] + SharedData.files, environment: environment).status == 0)
-      return (try WaymarkProcess(["serve", "--http-port", "0"], environment: environment), expected)
+      return (try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment), expected)
     }
   }
 

@@ -9,7 +9,7 @@ import Testing
     _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
     let standby = try await primary.startStandby()
     let replica = database.onStandby(standby)
-    let server = try WaymarkProcess(
+    let server = try await WaymarkProcess(
       ["serve", "--http-port", "0"],
       environment: ["DATABASE_URL": database.url, "DATABASE_REPLICA_URL": replica.url])
     let driver = ServerDriver(port: try await server.port())

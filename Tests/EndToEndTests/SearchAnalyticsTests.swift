@@ -18,14 +18,14 @@ import Testing
     let database = try await TemporaryDatabase.make()
     let environment = ["DATABASE_URL": database.url, "ANALYTICS": "postgres"]
     _ = try await WaymarkProcess.run(["migrate"], environment: environment)
-    let first = try WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let first = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
     let driver = ServerDriver(port: try await first.port())
     for _ in 0..<7 { _ = try await driver.get("/locations?lat=48.123456&long=16.654321") }
     _ = try await driver.get("/locations?limit=3")
     first.send(SIGTERM)
     let outcome = try await first.outcome()
 
-    let second = try WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let second = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
     let answer = try await ServerDriver(port: try await second.port()).get("/analytics/searches?since=PT1H")
 
     let report = try JSONDecoder().decode(Report.self, from: answer.body)
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func whereTheyAreNotKeptTheReportSaysSo() async throws {
-    let server = try WaymarkProcess(["serve", "--http-port", "0"])
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"])
 
     let answer = try await ServerDriver(port: try await server.port()).get("/analytics/searches")
 

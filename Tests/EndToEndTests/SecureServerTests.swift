@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func placesAreExportedAndImportedOverHTTP2() async throws {
-    let server = try WaymarkProcess(["serve"], environment: variables)
+    let server = try await WaymarkProcess(["serve"], environment: variables)
     let context = try certificate.clientContext(protocols: ["h2"])
     let client = try await HTTP2Client.open(port: try await server.port(), context: context)
 
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test func signalBringsTheRenewedCertificateAndDropsNoConnection() async throws {
-    let server = try WaymarkProcess(["serve"], environment: variables)
+    let server = try await WaymarkProcess(["serve"], environment: variables)
     let port = try await server.port()
     let old = try await SecureConnection.open(port: port, context: certificate.clientContext())
     // A connection without any request is soon given up.
@@ -63,7 +63,7 @@ import Testing
     let folder = try TemporaryFolder()
     let keys = try folder.write("", to: "keys.txt")
     let environment = variables.merging(["API_KEYS_FILE": keys]) { $1 }
-    let server = try WaymarkProcess(["serve"], environment: environment)
+    let server = try await WaymarkProcess(["serve"], environment: environment)
     _ = try await server.port()
 
     server.send(SIGHUP)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func healthAsksOverTLS() async throws {
-    let server = try WaymarkProcess(["serve"], environment: variables)
+    let server = try await WaymarkProcess(["serve"], environment: variables)
     let port = try await server.port()
 
     let byVariable = try await WaymarkProcess.run(

@@ -28,7 +28,7 @@ import Testing
 
   @Test func theStandardInputIsSentAsItComes() async throws {
     let (server, url, store) = try await serving()
-    let input = try FileHandle(forReadingFrom: URL(filePath: try store.folder.write(lines, to: "a")))
+    let input = try store.folder.write(lines, to: "a")
 
     let outcome = try await WaymarkProcess.run(["import", "--url", url, "--format", "ndjson", "-"], input: input)
 
@@ -101,7 +101,7 @@ import Testing
   ) async throws -> (server: WaymarkProcess, url: String, store: EmptyStore) {
     let store: EmptyStore
     if let given { store = given } else { store = try await EmptyStore(.memory) }
-    let server = try store.serve(settings)
+    let server = try await store.serve(settings)
     return (server, "http://127.0.0.1:\(try await server.port())", store)
   }
 }

@@ -31,7 +31,7 @@ import Testing
     let folder = try TemporaryFolder()
     let (first, second) = (Issuer(), Issuer())
     let file = try folder.write(first.keySet, to: "jwks.json")
-    let server = try WaymarkProcess([
+    let server = try await WaymarkProcess([
       "serve", "--http-port", "0", "--jwt-jwks-file", file, "--jwt-issuer", "i", "--jwt-audience", "a",
     ])
     let driver = ServerDriver(port: try await server.port())

@@ -1,10 +1,13 @@
 import Foundation
-import Synchronization
+import Subprocess
+import SystemPackage
+import TestSupport
 
 /// The built program, run as a process of its own.
 final class WaymarkProcess: Sendable {
   /// How a run ended.
   struct Outcome: Sendable {
+    /// The exit status, or the number of the signal that ended it.
     let status: Int32
     let output: String
     let log: String
@@ -19,66 +22,70 @@ final class WaymarkProcess: Sendable {
   static let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     .appending(path: "waymark")
 
-  private let process: Mutex<Process>
-  private let folder: TemporaryFolder
-  private let outputFile: URL
-  private let logFile: URL
+  /// So long anything may take; it only bounds how long a failure does, however busy the machine.
+  private static let patience = Duration.seconds(120)
 
-  /// Starts the program with just these arguments and variables, and `PATH`.
-  init(_ arguments: [String], environment: [String: String] = [:], input: FileHandle? = nil) throws {
+  private let program: RunningProgram
+  private let folder: TemporaryFolder
+  private let outputFile: String
+  private let logFile: String
+
+  /// Starts the program with just these arguments and variables, and `PATH`; the file at the path is its standard input.
+  init(_ arguments: [String], environment: [String: String] = [:], input: String? = nil) async throws {
     folder = try TemporaryFolder()
-    // Files, not pipes: a pipe's end would be inherited by whatever another test starts at the same time.
-    outputFile = URL(filePath: try folder.write("", to: "output"))
-    logFile = URL(filePath: try folder.write("", to: "log"))
-    let process = Process()
-    process.executableURL = Self.executable
-    process.arguments = arguments
-    process.environment = environment.merging(["PATH": "/usr/bin:/bin", "LOG_FORMAT": "json"]) { given, _ in given }
-    process.standardInput = input ?? FileHandle.nullDevice
-    process.standardOutput = try FileHandle(forWritingTo: outputFile)
-    process.standardError = try FileHandle(forWritingTo: logFile)
-    try process.run()
-    self.process = Mutex(process)
+    outputFile = try folder.write("", to: "output")
+    logFile = try folder.write("", to: "log")
+    let variables = environment.merging(["PATH": "/usr/bin:/bin", "LOG_FORMAT": "json"]) { given, _ in given }
+    program = try await RunningProgram.start(
+      Configuration(
+        executable: .path(FilePath(Self.executable.path)),
+        arguments: Arguments(arguments),
+        environment: .custom(variables.map { Array("\($0)=\($1)".utf8) + [0] })
+      ),
+      input: .open(FilePath(input ?? "/dev/null"), .readOnly),
+      output: .open(FilePath(outputFile), .writeOnly),
+      error: .open(FilePath(logFile), .writeOnly)
+    )
   }
 
   deinit {
-    process.withLock { if $0.isRunning { kill($0.processIdentifier, SIGKILL) } }
+    program.ending.cancel()
   }
-
-  private var output: String { (try? String(contentsOf: outputFile, encoding: .utf8)) ?? "" }
-
-  private var log: String { (try? String(contentsOf: logFile, encoding: .utf8)) ?? "" }
 
   /// Runs the program to its end.
   static func run(
-    _ arguments: [String], environment: [String: String] = [:], input: FileHandle? = nil
+    _ arguments: [String], environment: [String: String] = [:], input: String? = nil
   ) async throws -> Outcome {
     try await WaymarkProcess(arguments, environment: environment, input: input).outcome()
   }
 
-  var processIdentifier: pid_t { process.withLock { $0.processIdentifier } }
-
   /// Sends a signal.
-  func send(_ signal: Int32) { kill(processIdentifier, signal) }
+  func send(_ signal: Int32) { kill(program.processIdentifier, signal) }
+
+  private var isRunning: Bool { kill(program.processIdentifier, 0) == 0 }
 
   /// Waits for the end.
   func outcome() async throws -> Outcome {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while process.withLock({ $0.isRunning }) {
-      guard ContinuousClock.now < deadline else {
-        throw Failure(description: "the program did not end; its log: \(log)")
-      }
-      try await Task.sleep(for: .milliseconds(10))
+    let watchdog = Task {
+      try await Task.sleep(for: Self.patience)
+      send(SIGABRT)
     }
-    return Outcome(status: process.withLock { $0.terminationStatus }, output: output, log: log)
+    defer { watchdog.cancel() }
+    let status: Int32
+    switch try await program.ending.value {
+    case .signaled(SIGABRT): throw Failure(description: "the program did not end, or aborted; its log: \(log)")
+    case .signaled(let signal): status = signal
+    case .exited(let code): status = code
+    }
+    return Outcome(status: status, output: text(of: outputFile), log: log)
   }
 
   /// Waits for a line of the log that has the text in it, and answers it.
   func logLine(with text: String) async throws -> String {
-    let deadline = ContinuousClock.now + .seconds(60)
+    let deadline = ContinuousClock.now + Self.patience
     while true {
       if let line = log.split(separator: "\n").first(where: { $0.contains(text) }) { return String(line) }
-      guard process.withLock({ $0.isRunning }), ContinuousClock.now < deadline else {
+      guard isRunning, ContinuousClock.now < deadline else {
         throw Failure(description: "no line with '\(text)' in the log: \(log)")
       }
       try await Task.sleep(for: .milliseconds(10))
@@ -95,5 +102,11 @@ final class WaymarkProcess: Sendable {
       throw Failure(description: "no port in \(line)")
     }
     return port
+  }
+
+  private var log: String { text(of: logFile) }
+
+  private func text(of file: String) -> String {
+    (try? String(contentsOf: URL(filePath: file), encoding: .utf8)) ?? ""
   }
 }

@@ -233,15 +233,18 @@ import Testing
       VALUES (gen_random_uuid(), 1, 1, 'written', 'test', '25')
       """
 
-    // The writer holds the origin while the import merges, and then commits.
-    async let writing = database.run("BEGIN; \(insert); SELECT pg_sleep(1); COMMIT")
+    // The writer holds the origin until the import waits for it, and then commits.
+    let writer = try await database.session()
+    try await writer.run(script: "BEGIN; \(insert)")
+    async let importing = store.importRows(rows)
     while try await database.run(
-      "SELECT count(*) FROM pg_locks WHERE relation = 'points'::regclass AND mode = 'RowExclusiveLock'"
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
       == "0"
     {}
-    let report = try await store.importRows(rows)
-    _ = try await writing
+    try await writer.run(script: "COMMIT")
+    await writer.close()
+    let report = try await importing
 
     #expect(counts(report) == [49, 1, 0, 0])
     #expect(try await store.allPoints().count == 50)

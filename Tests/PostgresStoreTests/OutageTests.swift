@@ -83,18 +83,20 @@ import Testing
 
   @Test(.timeLimit(.minutes(5))) func aReadIsRepeatedWhenItsBackendIsTerminated() async throws {
     let database = try await TemporaryDatabase.make()
-    let store = try await database.migratedStore(poolSize: 1)
-    let slow = Statement("slow", "SELECT 1::int8 FROM pg_sleep(1)")
+    let store = try await database.migratedStore(poolSize: 1, statementTimeoutMilliseconds: 300_000)
+    // Sequences are not rolled back: the first try waits for its end, the second finds that there was one.
+    try await database.run("CREATE SEQUENCE tries")
+    let slow = Statement("slow", "SELECT nextval('tries'), pg_sleep(CASE currval('tries') WHEN 1 THEN 300 ELSE 0 END)")
     let terminate = """
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND query LIKE '%pg_sleep(1)%' AND pid <> pg_backend_pid() AND state = 'active'
+      WHERE datname = current_database() AND query LIKE '%nextval%' AND pid <> pg_backend_pid() AND state = 'active'
       """
 
     async let answer = store.read(slow, Parameters())
     while try await database.run(terminate) != "t" {}
     let result = try await answer
 
-    #expect(try result.rows.first?.integer(0) == 1)
+    #expect(try result.rows.first?.integer(0) == 2)
   }
 
   @Test(.timeLimit(.minutes(5))) func aCrashOfTheServerIsSurvived() async throws {

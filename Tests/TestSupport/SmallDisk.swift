@@ -8,10 +8,7 @@ public final class SmallDisk: Sendable {
   public let path: String
 
   /// Whether this process may mount file systems; as root on most machines, and in few containers.
-  public static let isAllowed: Bool = {
-    guard geteuid() == 0 else { return false }
-    return (try? SmallDisk(megabytes: 1)) != nil
-  }()
+  public static let isAllowed: Bool = (try? SmallDisk(megabytes: 1)) != nil
 
   /// Mounts one of so many megabytes.
   ///
@@ -20,17 +17,18 @@ public final class SmallDisk: Sendable {
     path = "/tmp/waymark-disk-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     do {
-      try Self.run("/bin/mount", ["-t", "tmpfs", "-o", "size=\(megabytes)m,mode=0777", "tmpfs", path])
+      try Self.mount(path, megabytes: megabytes, flags: 0)
     } catch {
       try? FileManager.default.removeItem(atPath: path)
       throw error
     }
-    try Self.run("/bin/chown", ["postgres", path])
   }
 
   deinit {
-    // Also where a server still has files open there.
-    try? Self.run("/bin/umount", ["-l", path])
+    #if canImport(Glibc)
+      // Also where a server still has files open there.
+      umount2(path, Int32(MNT_DETACH))
+    #endif
     try? FileManager.default.removeItem(atPath: path)
   }
 
@@ -38,18 +36,21 @@ public final class SmallDisk: Sendable {
   ///
   /// - Throws: ``TemporaryServerError``.
   public func resize(megabytes: Int) throws {
-    try Self.run("/bin/mount", ["-o", "remount,size=\(megabytes)m", path])
+    #if canImport(Glibc)
+      try Self.mount(path, megabytes: megabytes, flags: UInt(MS_REMOUNT))
+    #endif
   }
 
-  private static func run(_ program: String, _ arguments: [String]) throws {
-    let process = Process()
-    process.executableURL = URL(filePath: program)
-    process.arguments = arguments
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-      throw TemporaryServerError(description: "\(program) failed with \(process.terminationStatus)")
-    }
+  private static func mount(_ path: String, megabytes: Int, flags: UInt) throws {
+    #if canImport(Glibc)
+      guard let user = getpwnam("postgres")?.pointee.pw_uid else {
+        throw TemporaryServerError(description: "there is no user postgres")
+      }
+      guard Glibc.mount("tmpfs", path, "tmpfs", flags, "size=\(megabytes)m,uid=\(user)") == 0 else {
+        throw TemporaryServerError(description: "\(path) can't be mounted: \(String(cString: strerror(errno)))")
+      }
+    #else
+      throw TemporaryServerError(description: "file systems in memory are mounted on Linux only")
+    #endif
   }
 }

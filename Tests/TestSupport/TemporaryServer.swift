@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import SystemPackage
 
 /// A PostgreSQL server of the tests' own, in a directory that is gone when the test process is, however that ends.
 public final class TemporaryServer: Sendable {
@@ -25,7 +26,7 @@ public final class TemporaryServer: Sendable {
   private let tools: PostgresTools
   private let databasesMade = Mutex(0)
   /// The directory goes, and the server with it, when this is closed; the kernel does that when the process ends.
-  private let lifeline: FileHandle
+  private let lifeline: FileDescriptor
 
   /// The server that the tests of this process share. Its databases are their own.
   public static var shared: TemporaryServer {
@@ -92,7 +93,7 @@ public final class TemporaryServer: Sendable {
     try await tools.run(tools.path("pg_ctl"), ["-D", data, "-w", "-s", "promote"])
   }
 
-  private init(tools: PostgresTools, directory: String, port: Int, lifeline: FileHandle) {
+  private init(tools: PostgresTools, directory: String, port: Int, lifeline: FileDescriptor) {
     self.tools = tools
     self.directory = directory
     self.port = port
@@ -129,7 +130,7 @@ public final class TemporaryServer: Sendable {
       "fsync=off", "full_page_writes=off", "shared_buffers=128MB", "max_wal_size=2GB", "autovacuum=off",
     ]
     let options = settings.map { "-c \($0)" }.joined(separator: " ")
-    try await tools.runWithoutInheritance(
+    try await tools.run(
       tools.path("pg_ctl"),
       ["-D", data, "-l", directory + "/log", "-o", options, "-w", "-s", "start"]
     )
