@@ -56,6 +56,7 @@ public final class HTTPServer: Sendable {
     let channel = try await ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: Int32(context.configuration.backlog))
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelOption(.maxMessagesPerRead, value: Self.acceptedAtOnce)
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(quiescing.makeServerChannelHandler(channel: channel))
@@ -72,6 +73,10 @@ public final class HTTPServer: Sendable {
     self.localAddress = address
     self.lifecycle = Mutex(Lifecycle(phase: .serving(quiescing)))
   }
+
+  /// How many connections are accepted in a turn of the event loop. Under load a turn serves as many requests as there are
+  /// busy connections, so that with NIO's four a new one would wait for seconds.
+  private static let acceptedAtOnce: UInt = 256
 
   private static func configure(_ channel: any Channel, context: ServerContext) -> EventLoopFuture<Void> {
     let admission = context.admitConnection()
