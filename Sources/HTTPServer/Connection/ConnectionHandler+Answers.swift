@@ -25,6 +25,7 @@ extension ConnectionHandler: AnswerSink {
     let persistence: ResponseEncoder.Persistence =
       !persists ? .close : current.isHTTP10 ? .keepAlive : .implied
     observed?.answered(by: response)
+    if output.capacity == 0 { output = outputMemory.take() }
     let isHead = current.isHead
     let isSendable =
       response.status.code >= 200
@@ -175,10 +176,7 @@ extension ConnectionHandler: AnswerSink {
     }
     needsFlush = false
     context.flush()
-    if output.capacity == 0, sent.capacity <= Self.keptCapacity {
-      sent.clear()
-      output = sent
-    }
+    outputMemory.giveBack(&sent)
     if deadline.kind != .write, !state.isClosed, !context.channel.isWritable { watch(.write) }
   }
 }

@@ -21,13 +21,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// From how many bytes on an answer is handed to the socket without waiting for more.
   static let flushThreshold = 64 * 1024
 
-  /// How much memory an idle connection keeps for its next answer.
-  static let keptCapacity = 8 * 1024
-
   let server: ServerContext
   let eventLoop: any EventLoop
   let executor: EventLoopExecutor
   let date = DateField.current
+  let outputMemory = OutputMemory.current
 
   var state = ConnectionState()
   let deadline = Deadline()
