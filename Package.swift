@@ -64,6 +64,7 @@ let package = Package(
     [
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
       .systemLibrary(name: "CMalloc"),
+      .systemLibrary(name: "CPrefetch"),
       .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
       .target(
         name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData", swiftSettings: strict),
@@ -91,7 +92,7 @@ let package = Package(
     module("Gzip", ["CZlib"]),
     module("JSONText"),
     module("Points", ["Geo", "JSONText", logging]),
-    module("MemoryStore", ["CMalloc", "Geo", "Points"]),
+    module("MemoryStore", ["CMalloc", "CPrefetch", "Geo", "Points"]),
     module("SQLiteJournal", ["Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift")]),
     module("PostgresStore", ["CLibPQ", "Geo", "Points", logging]),
     module("PrometheusMetrics", [metrics]),

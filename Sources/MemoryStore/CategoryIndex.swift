@@ -7,7 +7,7 @@ struct CategoryIndex: Sendable {
   let names: [String]
 
   private let numbers: TextNumbers
-  private let nameStarts: ContiguousArray<Int>
+  private let nameStarts: Memory<Int>
   private let nameBytes: Memory<UInt8>
   private let placeStarts: ContiguousArray<Int>
   private let nodeStarts: ContiguousArray<Int>
@@ -26,9 +26,8 @@ struct CategoryIndex: Sendable {
     names = numbers.texts
     self.numbers = numbers
     nameBytes = Memory(numbers.texts.flatMap(\.utf8))
-    nameStarts = numbers.texts.reduce(into: [0]) { starts, name in
-      starts.append(starts[starts.count - 1] + name.utf8.count)
-    }
+    nameStarts = Memory(
+      numbers.texts.reduce(into: [0]) { starts, name in starts.append(starts[starts.count - 1] + name.utf8.count) })
     var starts = ContiguousArray(repeating: 0, count: numbers.texts.count + 1)
     for slot in 0..<records.count {
       let category = records.category(at: slot)
@@ -64,10 +63,9 @@ struct CategoryIndex: Sendable {
     numbers.existingNumber(of: category).map { Int($0) }
   }
 
-  /// The category's name in UTF-8; it lives as long as the segment.
-  func nameBytes(of category: Int) -> UnsafeBufferPointer<UInt8> {
-    let start = nameStarts[category]
-    return .init(start: nameBytes.pointer + start, count: nameStarts[category + 1] - start)
+  /// The categories' names in UTF-8, one behind another, and where each starts; they live as long as the segment.
+  var namePointers: (starts: UnsafePointer<Int>, names: UnsafePointer<UInt8>) {
+    (nameStarts.pointer, nameBytes.pointer)
   }
 
   /// How many places have the category.

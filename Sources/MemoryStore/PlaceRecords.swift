@@ -86,17 +86,8 @@ struct PlaceRecords: Sendable {
   /// The number of the category that the place in a slot has, or ``PlaceRecord/none``.
   func category(at slot: Int) -> UInt32 { records.pointer[slot].category }
 
-  /// The name of the place in a slot; it lives as long as the segment.
-  func name(at slot: Int) -> UnsafeBufferPointer<UInt8> {
-    let record = records.pointer[slot]
-    return text(record.start, record.nameLength)
-  }
-
-  /// The tags of the place in a slot; they live as long as the segment.
-  func tags(at slot: Int) -> UnsafeBufferPointer<UInt8> {
-    let record = records.pointer[slot]
-    return text(record.start + Int(record.nameLength), record.tagsLength)
-  }
+  /// The records by slot, and what their texts' starts count from; they live as long as the segment.
+  var pointers: (records: UnsafePointer<PlaceRecord>, texts: UnsafePointer<UInt8>) { (records.pointer, bytes.pointer) }
 
   /// The place in a slot.
   ///
@@ -107,10 +98,10 @@ struct PlaceRecords: Sendable {
     return PointOfInterest(
       id: id,
       place: Place(
-        storedName: String(decoding: name(at: slot), as: UTF8.self),
+        storedName: String(decoding: text(record.start, record.nameLength), as: UTF8.self),
         category: hasCategory ? categories[Int(record.category)] : nil,
         coordinate: coordinate,
-        tags: Tags(storedJSON: String(decoding: tags(at: slot), as: UTF8.self)),
+        tags: Tags(storedJSON: String(decoding: tags(of: record), as: UTF8.self)),
         origin: origin(of: record)
       ),
       version: record.version,
@@ -134,6 +125,10 @@ struct PlaceRecords: Sendable {
       source: sources[Int(record.source)],
       sourceID: String(decoding: sourceID(of: record), as: UTF8.self)
     )
+  }
+
+  private func tags(of record: PlaceRecord) -> UnsafeBufferPointer<UInt8> {
+    text(record.start + Int(record.nameLength), record.tagsLength)
   }
 
   private func sourceID(of record: PlaceRecord) -> UnsafeBufferPointer<UInt8> {

@@ -95,6 +95,18 @@ final class Segment: Sendable {
     SegmentColumns(ids: ids.pointer, x: x.pointer, y: y.pointer, z: z.pointer, coordinates: coordinates.pointer)
   }
 
+  /// What summaries are made of, which lives as long as the segment.
+  var summaryColumns: SummaryColumns {
+    SummaryColumns(
+      ids: ids.pointer,
+      coordinates: coordinates.pointer,
+      records: records.pointers.records,
+      texts: records.pointers.texts,
+      categoryStarts: categories.namePointers.starts,
+      categoryNames: categories.namePointers.names
+    )
+  }
+
   /// The tree over all places, which lives as long as the segment.
   var tree: PackedTree {
     PackedTree(count: count, slots: nil, space: spaceBounds.pointer, geographic: geographicBounds.pointer)
@@ -114,22 +126,6 @@ final class Segment: Sendable {
       coordinate: coordinates.pointer[slot],
       categories: categories.names
     )
-  }
-
-  /// Hands over the summary of the place in a slot.
-  func withSummary(at slot: Int, distanceMetres: Double?, _ body: (PointSummary) -> Void) {
-    func summary(_ category: UnsafeBufferPointer<UInt8>?) -> PointSummary {
-      PointSummary(
-        id: ids.pointer[slot],
-        coordinate: coordinates.pointer[slot],
-        distanceMetres: distanceMetres,
-        name: records.name(at: slot),
-        category: category,
-        tags: records.tags(at: slot)
-      )
-    }
-    let category = records.category(at: slot)
-    body(summary(category == PlaceRecord.none ? nil : categories.nameBytes(of: Int(category))))
   }
 
   /// The slot of the place with that id, or `nil`. In the order of log n.

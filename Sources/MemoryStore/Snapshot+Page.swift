@@ -42,7 +42,16 @@ extension Snapshot {
     }
     var search = IDSearch(box: box, after: query.after?.id, capacity: wanted)
     forEachTree(of: query.categories) { source, slots in search.search(source, byID: slots) }
-    return search.removeAllSorted()
+    let found = search.removeAllSorted()
+    prefetch(found)
+    return found
+  }
+
+  /// Has the processor fetch what an answer says of the places.
+  private func prefetch(_ candidates: [Candidate]) {
+    summaryColumns.withUnsafeBufferPointer { columns in
+      for candidate in candidates { columns[Int(candidate.part)].prefetchPlace(at: Int(candidate.slot)) }
+    }
   }
 
   // MARK: By distance
@@ -85,6 +94,7 @@ extension Snapshot {
 
   /// Puts their geodesic distances into candidates.
   private func measure(_ candidates: inout [Candidate], from proximity: ProximityFilter) {
+    prefetch(candidates)
     for index in candidates.indices {
       let columns = parts[Int(candidates[index].part)].segment.columns
       let slot = Int(candidates[index].slot)
@@ -137,12 +147,24 @@ private struct SnapshotSummaries: PointSummaries {
   let count: Int
   let hasDistance: Bool
 
-  func withSummary(at index: Int, _ body: (PointSummary) -> Void) {
-    let candidate = candidates[index]
-    snapshot.parts[Int(candidate.part)].segment.withSummary(
-      at: Int(candidate.slot),
-      distanceMetres: hasDistance ? candidate.distance : nil,
-      body
-    )
+  /// So many places' texts are on their way from memory while one's are written.
+  private static let prefetched = 32
+
+  func forEach(_ body: (PointSummary) -> Void) {
+    snapshot.summaryColumns.withUnsafeBufferPointer { columns in
+      for candidate in candidates.prefix(min(count, Self.prefetched)) {
+        columns[Int(candidate.part)].prefetchTexts(at: Int(candidate.slot))
+      }
+      for index in 0..<count {
+        if index + Self.prefetched < count {
+          let ahead = candidates[index + Self.prefetched]
+          columns[Int(ahead.part)].prefetchTexts(at: Int(ahead.slot))
+        }
+        let candidate = candidates[index]
+        body(
+          columns[Int(candidate.part)].summary(
+            at: Int(candidate.slot), distanceMetres: hasDistance ? candidate.distance : nil))
+      }
+    }
   }
 }

@@ -29,6 +29,9 @@ final class Snapshot: Sendable {
   /// The parts, the largest first; none is empty.
   let parts: [Part]
 
+  /// What summaries of each part's places are made of.
+  let summaryColumns: [SummaryColumns]
+
   /// How many places there are.
   let count: Int
 
@@ -37,6 +40,7 @@ final class Snapshot: Sendable {
   /// A snapshot of these parts, of which none is empty.
   init(parts: [Part] = []) {
     self.parts = parts.sorted { $0.count > $1.count }
+    summaryColumns = self.parts.map(\.segment.summaryColumns)
     count = parts.reduce(0) { $0 + $1.count }
   }
 

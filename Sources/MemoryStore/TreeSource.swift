@@ -85,6 +85,7 @@ extension TreeSource {
             let first = starts[level - 1] + index * PackedTree.fanOut
             let children = first..<min(first + PackedTree.fanOut, starts[level])
             push(children, level: level - 1, start: starts[level - 1], stack, &depth, &visitor)
+            prefetchTop(of: stack, depth: depth, starts: starts)
           }
         }
       }
@@ -116,6 +117,31 @@ extension TreeSource {
       }
       stack[position] = Entry(key: key, node: UInt32(truncatingIfNeeded: node), level: Int32(truncatingIfNeeded: level))
       depth += 1
+    }
+  }
+
+  /// So many nodes' contents are on their way from memory while a node is looked at.
+  private static let prefetched = 2
+
+  /// Has the processor fetch what is beneath the nodes whose turn comes next.
+  @inline(__always)
+  private func prefetchTop(
+    of stack: UnsafeMutableBufferPointer<Entry>,
+    depth: Int,
+    starts: UnsafeMutableBufferPointer<Int>
+  ) {
+    for entry in stack[max(depth - Self.prefetched, 0)..<depth] {
+      let level = Int(entry.level)
+      let index = Int(entry.node) - starts[level]
+      if level > 0 {
+        prefetch(tree.space + starts[level - 1] + index * PackedTree.fanOut, count: PackedTree.fanOut)
+      } else if tree.slots == nil {
+        let first = index * PackedTree.leafCapacity
+        prefetch(columns.x + first, count: PackedTree.leafCapacity)
+        prefetch(columns.y + first, count: PackedTree.leafCapacity)
+        prefetch(columns.z + first, count: PackedTree.leafCapacity)
+        prefetch(columns.ids + first, count: PackedTree.leafCapacity)
+      }
     }
   }
 

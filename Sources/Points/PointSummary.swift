@@ -45,8 +45,8 @@ public protocol PointSummaries: Sendable {
   /// How many there are.
   var count: Int { get }
 
-  /// Hands over one of them; the bytes in it are not there for longer.
-  func withSummary(at index: Int, _ body: (PointSummary) -> Void)
+  /// Hands over each, in order; the bytes in it are there until the body returns.
+  func forEach(_ body: (PointSummary) -> Void)
 }
 
 /// One page of an answer, as summaries.
@@ -74,8 +74,8 @@ private struct FoundPointSummaries: PointSummaries {
 
   var count: Int { points.count }
 
-  func withSummary(at index: Int, _ body: (PointSummary) -> Void) {
-    points[index].withSummary(body)
+  func forEach(_ body: (PointSummary) -> Void) {
+    for point in points { point.withSummary(body) }
   }
 }
 

@@ -5,19 +5,17 @@ extension SummaryPage {
   /// What the page says, to be compared.
   public var contents: SummaryPageContents {
     var entries: [SummaryPageContents.Entry] = []
-    for index in 0..<summaries.count {
-      summaries.withSummary(at: index) { summary in
-        entries.append(
-          .init(
-            id: summary.id,
-            coordinate: summary.coordinate,
-            distanceMetres: summary.distanceMetres,
-            name: Array(summary.name),
-            category: summary.category.map(Array.init),
-            tags: Array(summary.tags)
-          )
+    summaries.forEach { summary in
+      entries.append(
+        .init(
+          id: summary.id,
+          coordinate: summary.coordinate,
+          distanceMetres: summary.distanceMetres,
+          name: Array(summary.name),
+          category: summary.category.map(Array.init),
+          tags: Array(summary.tags)
         )
-      }
+      )
     }
     return SummaryPageContents(entries: entries, next: next)
   }

@@ -21,15 +21,15 @@ package enum PlaceJSON {
   /// Appends a JSON array of the places, none of whose fields is an administrative one.
   package static func writeArray(of summaries: any PointSummaries, fields: FieldSet, to buffer: inout ByteBuffer) {
     buffer.reserveCapacity(minimumWritableBytes: fixedLength * (summaries.count + 1))
-    for index in 0..<summaries.count {
-      summaries.withSummary(at: index) { summary in
-        write(to: &buffer, atMost: 2 + maximumLength(of: summary)) { writer in
-          writer.write(index == 0 ? "[{" : ",{")
-          var isFirst = true
-          write(summary, fields: fields, isFirst: &isFirst, to: &writer)
-          writer.write("}")
-        }
+    var separator: StaticString = "[{"
+    summaries.forEach { summary in
+      write(to: &buffer, atMost: 2 + maximumLength(of: summary)) { writer in
+        writer.write(separator)
+        var isFirst = true
+        write(summary, fields: fields, isFirst: &isFirst, to: &writer)
+        writer.write("}")
       }
+      separator = ",{"
     }
     buffer.writeStaticString(summaries.count == 0 ? "[]" : "]")
   }

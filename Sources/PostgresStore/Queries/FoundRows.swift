@@ -44,13 +44,14 @@ struct FoundRows: Sendable {
 extension FoundRows: PointSummaries {
   var count: Int { min(candidates.count, limit) }
 
-  func withSummary(at index: Int, _ body: (PointSummary) -> Void) {
-    let candidate = candidates[index]
-    row(of: candidate).withSummary(
-      id: candidate.id,
-      at: candidate.coordinate,
-      distanceMetres: candidate.distanceMetres,
-      body
-    )
+  func forEach(_ body: (PointSummary) -> Void) {
+    for candidate in candidates.prefix(limit) {
+      row(of: candidate).withSummary(
+        id: candidate.id,
+        at: candidate.coordinate,
+        distanceMetres: candidate.distanceMetres,
+        body
+      )
+    }
   }
 }

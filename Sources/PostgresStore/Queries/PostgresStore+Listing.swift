@@ -102,8 +102,9 @@ private struct ListedRows: PointSummaries {
 
   var count: Int { rows.count }
 
-  func withSummary(at index: Int, _ body: (PointSummary) -> Void) {
-    let entry = rows[index]
-    result.row(entry.row).withSummary(id: entry.id, at: entry.coordinate, distanceMetres: nil, body)
+  func forEach(_ body: (PointSummary) -> Void) {
+    for entry in rows {
+      result.row(entry.row).withSummary(id: entry.id, at: entry.coordinate, distanceMetres: nil, body)
+    }
   }
 }
