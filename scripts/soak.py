@@ -224,13 +224,10 @@ class Table:
 
     def complaints(self):
         warm = [megabytes for seconds, megabytes in self.memory if seconds >= WARM_UP_SECONDS]
-        # What a sample has more than those beside it was in use for a moment, by answers that nobody reads any more say.
-        kept = [min(samples) for samples in zip(warm, warm[1:], warm[2:])]
-        if len(kept) < 2:
+        if len(warm) < 2:
             return ["it was too short to say anything about memory"]
-        print(f"  memory: {kept[0]:.1f} MB at first, {max(kept):.1f} kept at most later, {max(warm):.1f} in any sample")
-        if max(kept) > GROWTH_ALLOWED * kept[0]:
-            return [f"memory grew from {kept[0]:.1f} to {max(kept):.1f} MB"]
+        if max(warm) > GROWTH_ALLOWED * warm[0]:
+            return [f"memory grew from {warm[0]:.1f} to {max(warm):.1f} MB"]
         return []
 
 
