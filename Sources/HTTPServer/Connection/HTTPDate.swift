@@ -1,6 +1,3 @@
-import NIOCore
-import NIOPosix
-
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -66,14 +63,8 @@ final class DateField {
     line = Array("date: \(text)\r\n".utf8)
   }
 
-  // Safe: the variable itself is made for many threads, and each finds only the field that it put in.
-  nonisolated(unsafe) private static let onThisThread = ThreadSpecificVariable<DateField>()
+  private static let perThread = PerThread { DateField() }
 
   /// The calling thread's field; it must not leave the thread.
-  static var current: DateField {
-    if let field = onThisThread.currentValue { return field }
-    let field = DateField()
-    onThisThread.currentValue = field
-    return field
-  }
+  static var current: DateField { perThread.current }
 }

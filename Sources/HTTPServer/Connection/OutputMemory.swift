@@ -1,5 +1,4 @@
 import NIOCore
-import NIOPosix
 
 /// The memory that an event loop's connections gather answers in, one after the other.
 ///
@@ -25,14 +24,8 @@ final class OutputMemory {
     swap(&buffer, &spare)
   }
 
-  // Safe: the variable itself is made for many threads, and each finds only the memory that it put in.
-  nonisolated(unsafe) private static let onThisThread = ThreadSpecificVariable<OutputMemory>()
+  private static let perThread = PerThread { OutputMemory() }
 
   /// The calling thread's; it must not leave the thread.
-  static var current: OutputMemory {
-    if let memory = onThisThread.currentValue { return memory }
-    let memory = OutputMemory()
-    onThisThread.currentValue = memory
-    return memory
-  }
+  static var current: OutputMemory { perThread.current }
 }
