@@ -64,7 +64,7 @@ public struct EndedRequest: Sendable {
   mutating func answered(by response: HTTPResponse) {
     status = response.status
     route = response.route
-    trace = response.trace
+    trace = response.step?.parent
   }
 
   /// Ends it.

@@ -27,7 +27,13 @@ public struct HTTPRequest: Sendable {
   public var body: HTTPRequestBody
 
   /// Which step of which trace it is, where its client told of one and a ``TracingResponder`` took it up.
-  public internal(set) var trace: TraceParent?
+  public internal(set) var trace: TraceParent? {
+    get { step?.parent }
+    set { step = newValue.map(TraceStep.init) }
+  }
+
+  /// The same, of one word's length: a request is passed on through many functions, and few are in a trace.
+  var step: TraceStep?
 
   /// What never changes stands apart, so that a request is passed on by counting two references and not ten.
   private let head: Head
@@ -57,7 +63,8 @@ public struct HTTPRequest: Sendable {
     }
   }
 
-  /// The server's logger with `request-id` set, and in a trace `trace-id` and `span-id`. Made at each call, so that a request which logs nothing pays nothing.
+  /// The server's logger with `request-id` set, and in a trace `trace-id` and `span-id`. Made at each call, so that a
+  /// request which logs nothing pays nothing.
   public var logger: Logger {
     guard var logger = head.logger else { return Logger(label: "http") { _ in SwiftLogNoOpLogHandler() } }
     logger[metadataKey: "request-id"] = .string(id)

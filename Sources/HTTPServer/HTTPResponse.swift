@@ -19,7 +19,7 @@ public struct HTTPResponse: Sendable {
   public var route: String?
 
   /// Which step of which trace it answers, for logs; it is not sent.
-  var trace: TraceParent?
+  var step: TraceStep?
 
   /// Makes an answer.
   public init(status: HTTPResponseStatus = .ok, headers: HTTPHeaders = [:], body: HTTPResponseBody = .empty) {

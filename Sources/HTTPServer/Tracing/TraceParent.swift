@@ -74,6 +74,13 @@ extension TraceParent: CustomStringConvertible {
   }
 }
 
+/// A ``TraceParent`` behind a reference.
+final class TraceStep: Sendable {
+  let parent: TraceParent
+
+  init(_ parent: TraceParent) { self.parent = parent }
+}
+
 /// Numbers in base 16, in lower case alone.
 private enum Base16 {
   static func text(_ number: some FixedWidthInteger & UnsignedInteger) -> String {

@@ -63,7 +63,7 @@ public struct TracingResponder: HTTPResponder {
     to request: HTTPRequest, as context: ServiceContext
   ) async -> HTTPResponse {
     var response = await ServiceContext.$current.withValue(context) { await responder.respond(to: request) }
-    response.trace = request.trace
+    response.step = request.step
     return response
   }
 

@@ -36,7 +36,7 @@ import Tracing
     #expect(inside.traceID.description == Self.traceID)
     #expect(inside.spanText != "00f067aa0ba902b7")
     #expect(words.last == "a=1,b=2")
-    #expect(response.trace == inside)
+    #expect(response.step?.parent == inside)
   }
 
   @Test(
@@ -47,7 +47,7 @@ import Tracing
     let (response, words) = await answer(HTTPHeaders(headers + [("tracestate", "a=1")]))
 
     #expect(words == ["none", "none"])
-    #expect(response.trace == nil)
+    #expect(response.step?.parent == nil)
   }
 
   @Test func moreStateThanMustBePassedOnIsLeftOut() async {
