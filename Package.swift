@@ -92,7 +92,7 @@ let package = Package(
     module("Gzip", ["CZlib"]),
     module("JSONText"),
     module("Points", ["Geo", "JSONText", logging]),
-    module("MemoryStore", ["CMalloc", "CPrefetch", "Geo", "Points"]),
+    module("MemoryStore", ["CPrefetch", "Geo", "Points"]),
     module("SQLiteJournal", ["Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift")]),
     module("PostgresStore", ["CLibPQ", "Geo", "Points", logging]),
     module("PrometheusMetrics", [metrics]),

@@ -32,20 +32,6 @@ extension MemoryStore: PointImporter {
     mode: ImportMode,
     ids: @escaping @Sendable (_ now: Timestamp) -> any ImportIDSource
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    let report = try await takeRows(batches, mode: mode, ids: ids)
-    if report.created + report.updated >= Self.largeImport { UnusedMemory.giveBack() }
-    return report
-  }
-
-  /// After so many new rows there is memory to give back.
-  private static let largeImport = 50_000
-
-  /// Imports; what is held meanwhile is gone when it returns.
-  private func takeRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches,
-    mode: ImportMode,
-    ids: @escaping @Sendable (_ now: Timestamp) -> any ImportIDSource
-  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     let stage: ImportStage<StagedPlace> = try await staged(batches)
     return try await writer.run(alone: true) { draft in
       let plan = ImportPlan(stage, mode: mode, into: draft.snapshot, ids: ids(draft.now), at: draft.now)

@@ -96,7 +96,7 @@ struct Application {
     // recovers by itself.
     try? await store.store.checkReadiness()
     // They stop in the opposite order: the server first, what it needs after it.
-    var services: [any Service] = [store]
+    var services: [any Service] = [UnusedMemory(), store]
     if let pruning = store.pruning { services.append(pruning) }
     if let searchPruning { services.append(searchPruning) }
     if let analytics { services.append(AnalyticsService(analytics: analytics)) }

@@ -21,7 +21,7 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup var options: ServeOptions
 
   func run() async throws {
-    LargeAllocations.useTheirOwnPages()
+    UnusedMemory.prepare()
     let settings = Settings(flags: options.flags)
     let configuration: ServeConfiguration
     let logger: Logger

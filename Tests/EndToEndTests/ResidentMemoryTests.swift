@@ -1,0 +1,56 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What becomes of the memory that the built program took when many asked for much.
+@Suite(.timeLimit(.minutes(5))) struct ResidentMemoryTests {
+  @Test func whatACrowdOfSlowReadersTookIsGivenBack() async throws {
+    let database = try await TemporaryDatabase.make()
+    let environment = ["DATABASE_URL": database.url]
+    _ = try await WaymarkProcess.run(["migrate"], environment: environment)
+    let folder = try TemporaryFolder()
+    let rows = (0..<1000).map { "Place \($0) of a thousand with a name that is not short,\($0 % 90),\($0 % 180)\n" }
+    let file = try folder.write("name,lat,long\n" + rows.joined(), to: "places.csv")
+    _ = try await WaymarkProcess.run(["import", file], environment: environment)
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let port = try await server.port()
+    let driver = ServerDriver(port: port)
+    _ = try await driver.get("/locations?limit=1000&fields=*")
+
+    // Less than a crowd takes, and than is kept of it where nothing is done about that.
+    let bound = try await residentBytes(driver) + 10e6
+    let crowd = try await makeCrowd(port: port)
+    try await waitUntil(driver) { now, before in now > bound && now == before }
+    for client in crowd { client.reset() }
+    try await waitUntil(driver) { now, _ in now < bound }
+  }
+
+  /// Many clients that ask for a thousand places twenty times and read none of them.
+  private func makeCrowd(port: Int) async throws -> [RawHTTPConnection] {
+    let request = "GET /locations?limit=1000&fields=* HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    var clients: [RawHTTPConnection] = []
+    for _ in 0..<50 {
+      let client = try await RawHTTPConnection.open(port: port)
+      try await client.send(String(repeating: request, count: 20))
+      clients.append(client)
+    }
+    return clients
+  }
+
+  /// Waits until that holds for the bytes that are resident now and were a moment before.
+  private func waitUntil(_ driver: ServerDriver, _ holds: (_ now: Double, _ before: Double) -> Bool) async throws {
+    var before = 0.0
+    while true {
+      let now = try await residentBytes(driver)
+      if holds(now, before) { return }
+      before = now
+      try await Task.sleep(for: .milliseconds(200))
+    }
+  }
+
+  private func residentBytes(_ driver: ServerDriver) async throws -> Double {
+    let figures = String(decoding: try await driver.get("/metrics").body, as: UTF8.self)
+    return try #require(
+      figures.firstMatch(of: /\nprocess_resident_memory_bytes (\S+)/).flatMap { Double($0.output.1) })
+  }
+}
