@@ -69,6 +69,8 @@ class Postgres:
                 pass
         while any(os.path.exists(f"/proc/{process}") for process in processes):
             time.sleep(0.02)
+        # pg_ctl would take it for one that runs, and say so.
+        (self.data / "postmaster.pid").unlink()
 
     def stop(self, mode="immediate"):
         self.run("pg_ctl", "-m", mode, "-w", "-s", "stop")
