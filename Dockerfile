@@ -1,4 +1,3 @@
-# syntax=docker/dockerfile:1
 # Built by scripts/image, or: docker build -t waymark .
 
 FROM swift:6.3-bookworm AS build
