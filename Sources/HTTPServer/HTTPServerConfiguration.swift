@@ -109,7 +109,7 @@ public struct HTTPServerConfiguration: Sendable {
     public var lastCall: Duration = .milliseconds(100)
 
     /// How long a connection that is done for is kept to throw away what the client still sends, so that it can read
-    /// the last answer (RFC 9112, section 9.6).
+    /// the last answer (RFC 9112, section 9.6). Longer, as long as ``write`` allows, where it still takes that answer.
     public var linger: Duration = .seconds(2)
 
     /// Makes the defaults.

@@ -53,6 +53,35 @@ import Testing
     }
   }
 
+  @Test func whatTheSystemStillSendsIsWaitedFor() async throws {
+    let text = String(repeating: "0123456789", count: 6_000)
+    let configure = { (configuration: inout HTTPServerConfiguration) in
+      configuration.timeouts.linger = .milliseconds(100)
+    }
+    try await withServer(ClosureResponder { _ in .text(text) }, configure: configure) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port, receiveBufferBytes: 4096)
+      let endsStreamAndHeaders: UInt8 = 5
+      try await connection.send(
+        bytes: RawHTTP2Frames.preface
+          + RawHTTP2Frames.frame(
+            type: RawHTTP2Frames.headers, flags: endsStreamAndHeaders, stream: 1, RawHTTP2Frames.get))
+      let beginning = try await connection.some(atMost: 1)
+      let ends = Counter()
+      async let ended: Void = {
+        await server.shutdown(gracePeriod: .seconds(60))
+        ends.add()
+      }()
+      // Time enough to give the client up in, which reads late: a second for its answer to the server's PING comes first.
+      try await Task.sleep(for: .seconds(3))
+      #expect(ends.value == 0)
+      let rest = try await connection.rest()
+      await ended
+
+      let frames = RawHTTP2Frames.parse(beginning + rest)
+      #expect(frames.filter { $0.type == RawHTTP2Frames.data }.flatMap(\.payload).elementsEqual(text.utf8))
+    }
+  }
+
   @Test func drainUnderLoadLosesNoRequestThatWasTaken() async throws {
     let responder = ClosureResponder { request in
       await Task.yield()

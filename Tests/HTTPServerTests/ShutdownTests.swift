@@ -85,6 +85,32 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func whatTheSystemStillSendsIsWaitedFor(asksForClose: Bool) async throws {
+    let text = String(repeating: "0123456789", count: 20_000)
+    let configure = { (configuration: inout HTTPServerConfiguration) in
+      configuration.timeouts.linger = .milliseconds(100)
+    }
+    try await withServer(ClosureResponder { _ in .text(text) }, configure: configure) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port, receiveBufferBytes: 4096)
+      try await connection.send(
+        "GET / HTTP/1.1\r\nHost: test\r\n\(asksForClose ? "Connection: close\r\n" : "")\r\n")
+      let beginning = try await connection.some(atMost: 1)
+      let ends = Counter()
+      async let ended: Void = {
+        await server.shutdown(gracePeriod: .seconds(60))
+        ends.add()
+      }()
+      // Time enough to give the client up in, which reads late.
+      try await Task.sleep(for: .seconds(1))
+      #expect(ends.value == 0)
+      let rest = try await connection.rest()
+      await ended
+
+      #expect((beginning + rest).suffix(text.utf8.count).elementsEqual(text.utf8))
+    }
+  }
+
   @Test func whatOutlivesTheGraceIsCut() async throws {
     let responder = ClosureResponder { _ in
       try? await Task.sleep(for: .seconds(600))

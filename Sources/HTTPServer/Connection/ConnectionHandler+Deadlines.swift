@@ -37,7 +37,9 @@ extension ConnectionHandler: DeadlineKeeper {
       failInput(Problem(.requestTimeout, code: "request-timeout", detail: "the body did not arrive in time"))
     case .header, .idle, .lastCall:
       closeIdle()
-    case .linger, .write:
+    case .linger:
+      endLinger()
+    case .write:
       close()
     case .hangUp:
       task?.cancel()

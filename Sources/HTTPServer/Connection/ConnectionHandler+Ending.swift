@@ -85,13 +85,22 @@ extension ConnectionHandler {
 
   private func endOutput() {
     guard !state.isInputClosed else { return close() }
+    // Who is one too many must not be able to stay.
+    if !isRefused { delivery = Delivery(server.configuration.timeouts) }
     watch(.linger)
     context?.close(mode: .output, promise: nil)
   }
 
   /// Ends a connection that waits for a request.
   func closeIdle() {
-    if unsentBytes == 0 { close() } else { closeGracefully() }
+    guard let context else { return }
+    let isDelivered = unsentBytes == 0 && SendProgress(of: context.channel)?.isOutstanding != true
+    if isDelivered { close() } else { closeGracefully() }
+  }
+
+  /// The client has had time to say that it has read the last answer.
+  func endLinger() {
+    if let context, delivery?.isUnderWay(on: context.channel) == true { watch(.linger) } else { close() }
   }
 
   /// Ends the connection so that the client can tell that the answer is not whole, however it is framed.

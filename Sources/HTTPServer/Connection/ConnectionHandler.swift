@@ -66,6 +66,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// How many bytes of bodies came in all.
   private(set) var receivedBodyBytes = 0
   var waitingWriters: [CheckedContinuation<Void, any Error>] = []
+  /// What becomes of the last bytes, once they are written.
+  var delivery: Delivery?
   /// How a streamed body is framed, while one is sent, and how many bytes of it are to come where that is known.
   var streamFraming: ResponseEncoder.Framing?
   var streamRemaining: Int?
@@ -79,7 +81,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   private let start: NIODeadline
-  private let isRefused: Bool
+  let isRefused: Bool
 
   /// Makes the handler of a connection.
   ///

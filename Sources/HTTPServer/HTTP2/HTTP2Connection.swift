@@ -39,6 +39,8 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
   /// Whether the client knows which request was the last.
   private var hasSaidFarewell = false
   private var hasFailed = false
+  /// What becomes of the last bytes, once they are written.
+  private var delivery: Delivery?
   private(set) var isOver = false
 
   private var openStreams = 0
@@ -173,6 +175,8 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
     case .header, .idle, .lastCall:
       sayFarewell()
       endOutput()
+    case .linger where delivery?.isUnderWay(on: channel) == true:
+      watch(.linger)
     case .linger, .write, .hangUp:
       close()
     }
@@ -283,6 +287,8 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
   private func endOutput() {
     guard let context, !isOver, deadline.kind != .linger else { return }
     guard !isInputClosed else { return close() }
+    // Who breaks the rules must not be able to stay.
+    if !hasFailed { delivery = Delivery(server.configuration.timeouts) }
     watch(.linger)
     context.close(mode: .output, promise: nil)
   }
