@@ -25,7 +25,7 @@ public final class StoredAnalytics: BackgroundAnalytics {
   ///
   /// - Parameters:
   ///   - capacity: how many searches may wait to be handed over, twice: in the queue, and taken out of it.
-  ///   - farewellTime: how long the end of ``run()`` may take to hand over what is left.
+  ///   - farewellTime: how long what is being handed over at the end of ``run()`` may take, and then what is left.
   ///   - logger: where it is said when the log stops answering, and when it answers again.
   ///   - wallClock: what searches' times are read from.
   ///   - clock: what ``run()`` waits by.
@@ -58,16 +58,21 @@ public final class StoredAnalytics: BackgroundAnalytics {
   /// Hands searches over until the task is cancelled, and what is left then.
   public func run() async {
     var backlog = Backlog()
-    while (try? await clock.sleep(for: Self.drainInterval)) != nil {
-      backlog = await handOver(backlog)
+    var isLast = false
+    while !isLast {
+      isLast = (try? await clock.sleep(for: Self.drainInterval)) == nil
+      // Not cancelled with the task: whoever stops waiting for the log does not know whether it has the searches, and would
+      // hand them over twice.
+      let handingOver = Task { [backlog] in await handOver(backlog) }
+      backlog = await withTaskCancellationHandler {
+        await handingOver.value
+      } onCancel: {
+        Task { [clock, farewellTime] in
+          if (try? await clock.sleep(for: farewellTime)) != nil { handingOver.cancel() }
+        }
+      }
     }
-    // The task is cancelled, and with it all that it would wait for.
-    let rest = Task { [backlog] in await handOver(backlog) }
-    let limit = Task { [clock, farewellTime] in
-      if (try? await clock.sleep(for: farewellTime)) != nil { rest.cancel() }
-    }
-    let left = await rest.value.searches.count
-    limit.cancel()
+    let left = backlog.searches.count
     if left > 0 {
       note(dropped: left)
       logger.warning("searches could not be kept", metadata: ["searches": "\(left)"])

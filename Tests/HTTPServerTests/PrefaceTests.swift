@@ -50,6 +50,7 @@ import Testing
   @Test func connectionWithoutABytesIsClosedWhenTheServerDrains() async throws {
     try await withServer(ClosureResponder.path) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
+      while server.openConnections < 1 { await Task.yield() }
       await server.shutdown(gracePeriod: .seconds(30))
       let rest = try await connection.rest()
 

@@ -37,6 +37,7 @@ import Testing
         RawHTTPConnection.open(port: server.port), RawHTTPConnection.open(port: server.port),
       ]
       _ = try await connections[0].get("/")
+      while server.openConnections < 2 { await Task.yield() }
       await server.shutdown(gracePeriod: .seconds(30))
 
       for connection in connections {

@@ -86,6 +86,22 @@ import Testing
     #expect(log.kept.count == 5)
   }
 
+  @Test func whatIsBeingHandedOverAtTheEndIsNotHandedOverAgain() async {
+    let log = SlowLog()
+    let analytics = StoredAnalytics(log: log, farewellTime: .seconds(60), logger: recorder.logger)
+    record(0..<5, in: analytics)
+
+    let running = Task { await analytics.run() }
+    await log.hasBegun.pass()
+    record(5..<8, in: analytics)
+    running.cancel()
+    log.mayEnd.open()
+    await running.value
+
+    #expect(log.batches == [5, 3])
+    #expect(analytics.dropped == 0)
+  }
+
   @Test func whatCanNotBeHandedOverAtTheEndIsCountedAndSaid() async {
     let analytics = analytics()
     log.fail(with: .unavailable(reason: "gone"))
@@ -141,6 +157,24 @@ private final class RecordingLog: SearchLog {
       return state.error
     }
     if let error { throw error }
+  }
+
+  func pruneSearches(before time: Timestamp) async throws(PointStoreError) -> Int { 0 }
+}
+
+/// A log that takes its time over what it is given, and keeps it though its caller has stopped waiting.
+private final class SlowLog: SearchLog {
+  let hasBegun = Gate()
+  let mayEnd = Gate()
+  private let counts = Mutex<[Int]>([])
+
+  var batches: [Int] { counts.withLock { $0 } }
+
+  func append(_ searches: [TimedSearch]) async throws(PointStoreError) {
+    counts.withLock { $0.append(searches.count) }
+    hasBegun.open()
+    await mayEnd.pass()
+    guard !Task.isCancelled else { throw .timeout }
   }
 
   func pruneSearches(before time: Timestamp) async throws(PointStoreError) -> Int { 0 }
