@@ -25,7 +25,7 @@ public final class StoredAnalytics: BackgroundAnalytics {
   ///
   /// - Parameters:
   ///   - capacity: how many searches may wait to be handed over, twice: in the queue, and taken out of it.
-  ///   - farewellTime: how long what is being handed over at the end of ``run()`` may take, and then what is left.
+  ///   - farewellTime: how long the end of ``run()`` may take to hand over what is left.
   ///   - logger: where it is said when the log stops answering, and when it answers again.
   ///   - wallClock: what searches' times are read from.
   ///   - clock: what ``run()`` waits by.
@@ -57,22 +57,24 @@ public final class StoredAnalytics: BackgroundAnalytics {
 
   /// Hands searches over until the task is cancelled, and what is left then.
   public func run() async {
-    var backlog = Backlog()
-    var isLast = false
-    while !isLast {
-      isLast = (try? await clock.sleep(for: Self.drainInterval)) == nil
-      // Not cancelled with the task: whoever stops waiting for the log does not know whether it has the searches, and would
-      // hand them over twice.
-      let handingOver = Task { [backlog] in await handOver(backlog) }
-      backlog = await withTaskCancellationHandler {
-        await handingOver.value
-      } onCancel: {
-        Task { [clock, farewellTime] in
-          if (try? await clock.sleep(for: farewellTime)) != nil { handingOver.cancel() }
-        }
+    let farewell = Farewell()
+    let left = await withTaskCancellationHandler {
+      var backlog = Backlog()
+      var isLast = false
+      while !isLast {
+        isLast = (try? await clock.sleep(for: Self.drainInterval)) == nil
+        // Not cancelled with the task: whoever stops waiting for the log does not know whether it has the searches, and
+        // would hand them over twice.
+        let handingOver = Task { [backlog] in await handOver(backlog) }
+        farewell.limit(handingOver)
+        backlog = await handingOver.value
+      }
+      return backlog.searches.count
+    } onCancel: {
+      Task { [clock, farewellTime] in
+        if (try? await clock.sleep(for: farewellTime)) != nil { farewell.end() }
       }
     }
-    let left = backlog.searches.count
     if left > 0 {
       note(dropped: left)
       logger.warning("searches could not be kept", metadata: ["searches": "\(left)"])
@@ -83,6 +85,25 @@ public final class StoredAnalytics: BackgroundAnalytics {
   private struct Backlog {
     var searches: [TimedSearch] = []
     var isLogAway = false
+  }
+
+  /// Cancels what is under way when its time is over, and what is begun after that.
+  private final class Farewell: Sendable {
+    private let state = Mutex((current: Task<Backlog, Never>?.none, isOver: false))
+
+    func limit(_ task: Task<Backlog, Never>) {
+      state.withLock { state in
+        state.current = task
+        if state.isOver { task.cancel() }
+      }
+    }
+
+    func end() {
+      state.withLock { state in
+        state.isOver = true
+        state.current?.cancel()
+      }
+    }
   }
 
   private func handOver(_ earlier: Backlog) async -> Backlog {

@@ -65,19 +65,10 @@ import Testing
         bytes: RawHTTP2Frames.preface
           + RawHTTP2Frames.frame(
             type: RawHTTP2Frames.headers, flags: endsStreamAndHeaders, stream: 1, RawHTTP2Frames.get))
-      let beginning = try await connection.some(atMost: 1)
-      let ends = Counter()
-      async let ended: Void = {
-        await server.shutdown(gracePeriod: .seconds(60))
-        ends.add()
-      }()
-      // Time enough to give the client up in, which reads late: a second for its answer to the server's PING comes first.
-      try await Task.sleep(for: .seconds(3))
-      #expect(ends.value == 0)
-      let rest = try await connection.rest()
-      await ended
+      // Longer than a client is waited for that takes nothing more, a second for its answer to the server's PING included.
+      let received = try await bytes(readLateFrom: connection, after: .seconds(3), asItShutsDown: server)
 
-      let frames = RawHTTP2Frames.parse(beginning + rest)
+      let frames = RawHTTP2Frames.parse(received)
       #expect(frames.filter { $0.type == RawHTTP2Frames.data }.flatMap(\.payload).elementsEqual(text.utf8))
     }
   }

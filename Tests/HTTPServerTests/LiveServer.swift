@@ -3,6 +3,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import TestSupport
+import Testing
 
 /// Runs the body against a server on a free port of this machine, and shuts the server down after it.
 func withServer(
@@ -42,6 +43,26 @@ func withConnection(
   try await withServer(responder, configure: configure) { server in
     try await body(try await RawHTTPConnection.open(port: server.port))
   }
+}
+
+/// Shuts the server down while a client takes nothing for so long, which must hold the end up, and then everything.
+///
+/// - Returns: what came to the client.
+func bytes(
+  readLateFrom connection: RawHTTPConnection, after pause: Duration, asItShutsDown server: HTTPServer
+) async throws -> [UInt8] {
+  // It is under way.
+  let beginning = try await connection.some(atMost: 1)
+  let ends = Counter()
+  async let ended: Void = {
+    await server.shutdown(gracePeriod: .seconds(60))
+    ends.add()
+  }()
+  try await Task.sleep(for: pause)
+  #expect(ends.value == 0)
+  let rest = try await connection.rest()
+  await ended
+  return beginning + rest
 }
 
 /// Answers every request with what a closure makes of it.

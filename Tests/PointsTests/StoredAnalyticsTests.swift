@@ -102,6 +102,22 @@ import Testing
     #expect(analytics.dropped == 0)
   }
 
+  @Test func aLogThatHangsHoldsUpTheEndForItsTimeOnly() async {
+    let log = SlowLog()
+    let analytics = StoredAnalytics(
+      log: log, farewellTime: .seconds(60), logger: recorder.logger, clock: ImpatientClock())
+    record(0..<5, in: analytics)
+
+    let running = Task { await analytics.run() }
+    await log.hasBegun.pass()
+    record(5..<8, in: analytics)
+    running.cancel()
+    await running.value
+
+    #expect(analytics.dropped == 8)
+    #expect(recorder.lines.last?.hasPrefix("warning searches could not be kept") == true)
+  }
+
   @Test func whatCanNotBeHandedOverAtTheEndIsCountedAndSaid() async {
     let analytics = analytics()
     log.fail(with: .unavailable(reason: "gone"))
@@ -162,7 +178,7 @@ private final class RecordingLog: SearchLog {
   func pruneSearches(before time: Timestamp) async throws(PointStoreError) -> Int { 0 }
 }
 
-/// A log that takes its time over what it is given, and keeps it though its caller has stopped waiting.
+/// A log that takes its time over what it is given, and keeps it though its caller stops waiting.
 private final class SlowLog: SearchLog {
   let hasBegun = Gate()
   let mayEnd = Gate()
@@ -173,7 +189,11 @@ private final class SlowLog: SearchLog {
   func append(_ searches: [TimedSearch]) async throws(PointStoreError) {
     counts.withLock { $0.append(searches.count) }
     hasBegun.open()
-    await mayEnd.pass()
+    await withTaskCancellationHandler {
+      await mayEnd.pass()
+    } onCancel: {
+      mayEnd.open()
+    }
     guard !Task.isCancelled else { throw .timeout }
   }
 
