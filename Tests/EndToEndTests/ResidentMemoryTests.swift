@@ -30,7 +30,7 @@ import Testing
   private func makeCrowd(port: Int) async throws -> [RawHTTPConnection] {
     let request = "GET /locations?limit=1000&fields=* HTTP/1.1\r\nHost: localhost\r\n\r\n"
     var clients: [RawHTTPConnection] = []
-    for _ in 0..<80 {
+    for _ in 0..<50 {
       let client = try await RawHTTPConnection.open(port: port, receiveBufferBytes: 4096)
       try await client.send(String(repeating: request, count: 20))
       clients.append(client)
@@ -42,9 +42,11 @@ import Testing
   private func waitUntil(_ driver: ServerDriver, _ holds: (_ now: Double, _ before: Double) -> Bool) async throws {
     var before = 0.0
     while true {
-      let now = try await residentBytes(driver)
-      if holds(now, before) { return }
-      before = now
+      // Behind the crowd's requests this one may wait longer than its client does; the suite's time is the limit.
+      if let now = try? await residentBytes(driver) {
+        if holds(now, before) { return }
+        before = now
+      }
       try await Task.sleep(for: .milliseconds(200))
     }
   }
