@@ -60,10 +60,10 @@ def agreement_complaints(objects, compose):
     if server["terminationGracePeriodSeconds"] < pause + drain + 2:
         complaints.append(f"terminationGracePeriodSeconds is less than a pause of {pause} s and a drain of {drain} s take")
 
-    known = set(re.findall(r"`([A-Z][A-Z_]+)`", pathlib.Path("README.md").read_text()))
+    known = set(re.findall(r"`([A-Z][A-Z_]+)`", pathlib.Path("docs/configuration.md").read_text()))
     used = set(settings) | {entry["name"] for entry in container["env"]}
     used |= set(compose["services"]["waymark"]["environment"]) | set(compose["services"]["migrate"]["environment"])
-    complaints += [f"README.md does not know {name}" for name in sorted(used - known)]
+    complaints += [f"docs/configuration.md does not know {name}" for name in sorted(used - known)]
 
     secret = set(objects["Secret"]["stringData"])
     keys = {entry["valueFrom"]["secretKeyRef"]["key"] for entry in container["env"] if "valueFrom" in entry}

@@ -8,7 +8,7 @@ import Testing
   private static let root = folder.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
   private static let catalogue = "Sources/WaymarkClient/WaymarkClient.docc/"
   private static let documents = [
-    catalogue + "TestingAnAppThatTalksToWaymark.md", catalogue + "WaymarkClient.md", "README.md",
+    catalogue + "TestingAnAppThatTalksToWaymark.md", catalogue + "WaymarkClient.md", "docs/client.md",
   ]
 
   /// The regions of the files, by name, without what their first line is indented by.
