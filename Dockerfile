@@ -7,6 +7,7 @@ RUN apt-get update \
 WORKDIR /src
 # The manifest alone first, so that the dependencies are fetched anew only when it changes.
 COPY Package.swift ./
+COPY Clients Clients
 RUN swift package resolve
 COPY Sources Sources
 COPY Tests Tests

@@ -34,15 +34,16 @@ let nio: [Target.Dependency] = [
 
 let package = Package(
   name: "waymark",
-  platforms: [.macOS(.v26), .iOS(.v17)],
+  platforms: [.macOS(.v26)],
   products: [
     .executable(name: "waymark", targets: ["waymark"]),
-    .library(name: "WaymarkClient", targets: ["WaymarkClient"]),
     // What the fuzzers in Fuzz/ feed; nothing else is meant to use it.
     .library(
       name: "WaymarkParts", targets: ["Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "Points"]),
   ],
   dependencies: [
+    // The end-to-end tests drive the server with it.
+    .package(name: "waymark-client", path: "Clients/Swift"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -88,7 +89,6 @@ let package = Package(
       ),
     ],
     module("Geo"),
-    module("WaymarkClient", ["Geo"]),
     module("Gzip", ["CZlib"]),
     module("JSONText"),
     module("Points", ["Geo", "JSONText", logging]),
@@ -157,7 +157,8 @@ let package = Package(
       .testTarget(
         name: "EndToEndTests",
         dependencies: [
-          "waymark", "Geo", "PlaceFormats", "Points", "SyntheticData", "TestSupport", "WaymarkClient",
+          "waymark", "Geo", "PlaceFormats", "Points", "SyntheticData", "TestSupport",
+          .product(name: "WaymarkClient", package: "waymark-client"),
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
           .product(name: "Subprocess", package: "swift-subprocess"),

@@ -3,10 +3,10 @@ import PackageDescription
 
 let package = Package(
   name: "nearby",
-  platforms: [.macOS(.v26)],
-  dependencies: [.package(name: "waymark", path: "../..")],
+  platforms: [.macOS(.v14)],
+  dependencies: [.package(name: "waymark-client", path: "../../Clients/Swift")],
   targets: [
-    .executableTarget(name: "nearby", dependencies: [.product(name: "WaymarkClient", package: "waymark")])
+    .executableTarget(name: "nearby", dependencies: [.product(name: "WaymarkClient", package: "waymark-client")])
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,3 @@
-import SyntheticData
-import TestSupport
 import Testing
 import WaymarkClient
 

@@ -5,8 +5,8 @@ import Testing
 /// this one, between `// snippet: name` and `// end`.
 @Suite struct ArticleTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-  private static let root = folder.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-  private static let catalogue = "Sources/WaymarkClient/WaymarkClient.docc/"
+  private static let root = folder.appending(path: "../../../../..").standardized
+  private static let catalogue = "Clients/Swift/Sources/WaymarkClient/WaymarkClient.docc/"
   private static let documents = [
     catalogue + "TestingAnAppThatTalksToWaymark.md", catalogue + "WaymarkClient.md", "docs/client.md",
   ]

@@ -1,5 +1,3 @@
-import TestSupport
-
 /// A clock that never moves: who waits for it waits until cancelled.
 struct EndlessClock: Clock {
   typealias Instant = RecordingClock.Instant

@@ -1,0 +1,18 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+/// Warnings are errors in CI only, so that a newer compiler's warnings do not stop an app from building.
+let strict: [SwiftSetting] =
+  [.enableUpcomingFeature("ExistentialAny")]
+  + (Context.environment["CI"] == "true" ? [.unsafeFlags(["-warnings-as-errors"])] : [])
+
+let package = Package(
+  name: "waymark-client",
+  platforms: [.iOS(.v17), .macOS(.v14), .tvOS(.v17), .visionOS(.v1), .watchOS(.v10)],
+  products: [.library(name: "WaymarkClient", targets: ["WaymarkClient"])],
+  targets: [
+    .target(name: "WaymarkClient", swiftSettings: strict),
+    .testTarget(name: "WaymarkClientTests", dependencies: ["WaymarkClient"], swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,65 @@
+/// A box between two parallels and two meridians, edges included, in decimal degrees.
+///
+/// A box whose west is greater than its east crosses the antimeridian (RFC 7946, section 5).
+public struct BoundingBox: Hashable, Sendable {
+  /// The western edge, degrees, -180…180.
+  public let west: Double
+
+  /// The southern edge, degrees, -90…90.
+  public let south: Double
+
+  /// The eastern edge, degrees, -180…180.
+  public let east: Double
+
+  /// The northern edge, degrees, -90…90, never less than ``south``.
+  public let north: Double
+
+  /// Creates a box from its edges, in the order of RFC 7946.
+  ///
+  /// - Throws: ``BoundingBoxError`` when an edge is not a finite number in its range, or south is north of north.
+  public init(west: Double, south: Double, east: Double, north: Double) throws(BoundingBoxError) {
+    guard Coordinate.longitudes.contains(west) else { throw .longitude(west) }
+    guard Coordinate.latitudes.contains(south) else { throw .latitude(south) }
+    guard Coordinate.longitudes.contains(east) else { throw .longitude(east) }
+    guard Coordinate.latitudes.contains(north) else { throw .latitude(north) }
+    guard south <= north else { throw .upsideDown(south: south, north: north) }
+    self.west = west
+    self.south = south
+    self.east = east
+    self.north = north
+  }
+
+  /// Returns a Boolean value that indicates whether a coordinate is in the box or on its edge.
+  ///
+  /// Longitudes -180 and 180 count as the same meridian.
+  public func contains(_ coordinate: Coordinate) -> Bool {
+    guard (south...north).contains(coordinate.latitude) else { return false }
+    let longitude = coordinate.longitude
+    if west > east { return longitude >= west || longitude <= east }
+    if (west...east).contains(longitude) { return true }
+    return abs(longitude) == 180 && (abs(west) == 180 || abs(east) == 180)
+  }
+}
+
+/// The reason that four numbers are not a ``BoundingBox``.
+public enum BoundingBoxError: Error, Hashable, Sendable {
+  /// The western or eastern edge is not a finite number from -180 to 180.
+  case longitude(Double)
+
+  /// The southern or northern edge is not a finite number from -90 to 90.
+  case latitude(Double)
+
+  /// The southern edge is north of the northern one.
+  case upsideDown(south: Double, north: Double)
+}
+
+extension BoundingBoxError: CustomStringConvertible {
+  /// The message shown to a user.
+  public var description: String {
+    switch self {
+    case .longitude(let value): "west and east must be numbers from -180 to 180 degrees, got \(value)"
+    case .latitude(let value): "south and north must be numbers from -90 to 90 degrees, got \(value)"
+    case .upsideDown(let south, let north): "south must not be north of north, got \(south) and \(north)"
+    }
+  }
+}
