@@ -95,13 +95,14 @@ extension PostgresStore: PointStore {
     }
   }
 
-  /// Returns when the database answers and has run just the migrations that this store was made with.
+  /// Returns when the database answers and its schema works with the migrations that this store was made with: it has run
+  /// just those, or besides them newer ones that allow a program as old as this one.
   ///
   /// - Throws: ``PointStoreError``, where the schema is another one naming the command that mends it.
   public func checkReadiness() async throws(PointStoreError) {
     // Whether the store is well is not to depend on how many others ask.
     let result = try await pool.run(
       SchemaState.comparison, SchemaState.parameters(for: migrations), isRead: true, isUrgent: true)
-    if let complaint = try SchemaState(result).complaint { throw .schemaMismatch(reason: complaint) }
+    if let complaint = try SchemaState(result, of: migrations).complaint { throw .schemaMismatch(reason: complaint) }
   }
 }

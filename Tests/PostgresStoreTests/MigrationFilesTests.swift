@@ -43,6 +43,21 @@ import Testing
     #expect(throws: MigrationError.noMigrations(directory: folder)) { try Migration.all(inDirectory: folder) }
   }
 
+  @Test(arguments: ["-- oldest-program: 0003", "-- oldest-program: 2", "-- oldest-program:", "-- oldest-program: one"])
+  func anImpossibleOldestProgramIsRejected(declaration: String) throws {
+    let folder = try folder(["0001_a.sql": "", "0002_b.sql": "-- About b.\n\(declaration)\nSELECT 1\n"])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+
+    #expect(throws: MigrationError.misdeclared(file: "0002_b.sql")) { try Migration.all(inDirectory: folder) }
+  }
+
+  @Test func onlyTheFirstCommentLinesDeclareTheOldestProgram() throws {
+    let folder = try folder(["0001_a.sql": "-- About a.\n\nSELECT 1;\n-- oldest-program: nonsense\n"])
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+
+    #expect(throws: Never.self) { try Migration.all(inDirectory: folder) }
+  }
+
   @Test func aFolderThatIsNotThereIsNamed() {
     #expect(throws: MigrationError.unreadable(path: "/no/such/folder")) {
       try Migration.all(inDirectory: "/no/such/folder")

@@ -86,6 +86,75 @@ import Testing
     }
   }
 
+  private static let additive = Migration(
+    name: "0002_additive", sql: "-- Adds a table.\n-- oldest-program: 0001\nCREATE TABLE two (number bigint)")
+  private static let contracting = Migration(
+    name: "0003_contracting", sql: "-- oldest-program: 0002\nDROP TABLE one")
+
+  private func store(_ database: TemporaryDatabase, _ migrations: [Migration]) throws -> PostgresStore {
+    try PostgresStore(configuration: try PostgresConfiguration(url: database.url), migrations: migrations)
+  }
+
+  @Test func aNewerSchemaThatAllowsThisProgramLeavesItReadyAndIsLeftAlone() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await migrator(database, [Self.first]).migrate()
+    _ = try await migrator(database, [Self.first, Self.additive]).migrate()
+    let older = try migrator(database, [Self.first])
+
+    try await store(database, [Self.first]).checkReadiness()
+
+    #expect(try await older.plan() == [])
+    #expect(try await older.migrate() == [])
+    #expect(try await older.newer() == ["0002_additive"])
+    #expect(try await tables(database) == "one two")
+  }
+
+  @Test func aProgramOlderThanTheOldestDeclaredOneIsNotReady() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await migrator(database, [Self.first, Self.additive, Self.contracting]).migrate()
+
+    let error = await #expect(throws: PointStoreError.self) {
+      try await store(database, [Self.first]).checkReadiness()
+    }
+    try await store(database, [Self.first, Self.additive]).checkReadiness()
+
+    #expect("\(String(describing: error))".contains("0003_contracting.sql"))
+    await #expect(throws: MigrationError.unknown(name: "0003_contracting")) {
+      try await migrator(database, [Self.first]).migrate()
+    }
+  }
+
+  @Test func aMigrationBeforeANewerOneThatWasRunIsOutOfOrder() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await migrator(database, [Self.first, Self.contracting]).migrate()
+
+    await #expect(throws: MigrationError.outOfOrder(name: "0002_additive")) {
+      try await migrator(database, [Self.first, Self.additive]).migrate()
+    }
+  }
+
+  @Test func aTableThatAnEarlierProgramCreatedIsReadAndExtended() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await migrator(database, [Self.first]).migrate()
+    try await database.run("ALTER TABLE waymark_migrations DROP COLUMN oldest_program")
+
+    try await store(database, [Self.first]).checkReadiness()
+    let ran = try await migrator(database, [Self.first, Self.additive]).migrate()
+
+    #expect(ran == ["0002_additive"])
+    #expect(
+      try await database.run("SELECT name, oldest_program FROM waymark_migrations ORDER BY name")
+        == "0001_first|\n0002_additive|1")
+  }
+
+  @Test func anUndeclaredMigrationOfAnEarlierProgramAllowsNoOlderOne() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await migrator(database, [Self.first, Self.additive]).migrate()
+    try await database.run("ALTER TABLE waymark_migrations DROP COLUMN oldest_program")
+
+    await #expect(throws: PointStoreError.self) { try await store(database, [Self.first]).checkReadiness() }
+  }
+
   @Test func aFileBeforeOneThatWasRunIsRefused() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await migrator(database, [Self.second]).migrate()

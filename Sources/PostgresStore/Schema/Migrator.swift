@@ -18,8 +18,12 @@ public struct Migrator: Sendable {
     )
     """
 
+  /// A row that an earlier program wrote has null there: it allows no older program.
+  private static let addOldestProgram = "ALTER TABLE waymark_migrations ADD COLUMN IF NOT EXISTS oldest_program bigint"
+
   private static let note = """
-    INSERT INTO waymark_migrations (name, checksum) VALUES ($1::text, sha256(convert_to($2::text, 'UTF8')))
+    INSERT INTO waymark_migrations (name, checksum, oldest_program)
+    VALUES ($1::text, sha256(convert_to($2::text, 'UTF8')), $3::int8)
     """
 
   private let configuration: PostgresConfiguration
@@ -36,8 +40,15 @@ public struct Migrator: Sendable {
   /// - Throws: ``MigrationError``.
   public func plan() async throws(MigrationError) -> [String] {
     try await withSession { session throws(MigrationError) in
-      try await pending(session).map(\.name)
+      try await state(session).pending(of: migrations).map(\.name)
     }
+  }
+
+  /// Returns the names of the migrations that a newer program ran and that this one works with.
+  ///
+  /// - Throws: ``MigrationError``.
+  public func newer() async throws(MigrationError) -> [String] {
+    try await withSession { session throws(MigrationError) in try await state(session).newer }
   }
 
   /// Runs what is left to be run.
@@ -50,10 +61,11 @@ public struct Migrator: Sendable {
       try await asking { () async throws(DatabaseError) in
         try await session.run("SELECT pg_advisory_lock($1::int8)", Parameters { $0.add(Self.lock) })
       }
-      let pending = try await pending(session)
+      let pending = try await state(session).pending(of: migrations)
       if !pending.isEmpty {
         try await asking { () async throws(DatabaseError) in
           if try await !tableExists(session) { try await session.run(script: Self.createTable) }
+          try await session.run(script: Self.addOldestProgram)
         }
       }
       for migration in pending { try await run(migration, session) }
@@ -70,6 +82,7 @@ public struct Migrator: Sendable {
         Parameters {
           $0.add(migration.name)
           $0.add(migration.sql)
+          $0.add(Int64(migration.oldestProgram))
         }
       )
       try await session.run(script: "COMMIT")
@@ -83,19 +96,16 @@ public struct Migrator: Sendable {
     return "; PostGIS must be installed on the server, and someone who may must run CREATE EXTENSION postgis"
   }
 
-  private func pending(_ session: Session) async throws(MigrationError) -> [Migration] {
-    let state: SchemaState
+  private func state(_ session: Session) async throws(MigrationError) -> SchemaState {
     do {
-      guard try await tableExists(session) else { return migrations }
-      state = try SchemaState(
-        try await session.run(SchemaState.comparison.sql, SchemaState.parameters(for: migrations))
-      )
+      guard try await tableExists(session) else { return SchemaState(nothingRunOf: migrations) }
+      return try SchemaState(
+        try await session.run(SchemaState.comparison.sql, SchemaState.parameters(for: migrations)), of: migrations)
     } catch let error as DatabaseError {
       throw .unavailable(reason: Self.reason(error))
     } catch {
       throw .unavailable(reason: "\(error)")
     }
-    return try state.pending(of: migrations)
   }
 
   private func tableExists(_ session: Session) async throws(DatabaseError) -> Bool {

@@ -8,15 +8,20 @@ struct SchemaState: Sendable {
     case pending(name: String)
     /// It was run when it read otherwise.
     case changed(name: String)
-    /// It was run, but is not known here.
+    /// It was run, but is not known here, and does not allow a program as old as this one.
     case unknown(name: String)
+    /// It was run and is not known here, but is newer than all that are and allows a program as old as this one.
+    case newer(name: String)
   }
 
   /// Compares the two, by name and checksum. PostgreSQL does the hashing, of these files now and of what it ran then.
+  ///
+  /// A table that an earlier program created has no column `oldest_program`, and null is read from it then.
   static let comparison = Statement(
     "schema",
     """
-    SELECT coalesce(known.name, run.name), known.name IS NOT NULL, run.name IS NOT NULL
+    SELECT coalesce(known.name, run.name), known.name IS NOT NULL, run.name IS NOT NULL,
+      (to_jsonb(run) ->> 'oldest_program')::bigint
     FROM (
       SELECT name, sha256(convert_to(sql, 'UTF8')) AS checksum FROM unnest($1::text[], $2::text[]) AS files (name, sql)
     ) AS known
@@ -37,14 +42,18 @@ struct SchemaState: Sendable {
     }
   }
 
-  /// Reads the answer to ``comparison``.
-  init(_ result: QueryResult) throws(PointStoreError) {
+  /// Reads the rows of ``comparison``, which was asked with these migrations.
+  init(_ result: QueryResult, of migrations: [Migration]) throws(PointStoreError) {
+    let newest = migrations.last?.number ?? 0
     var differences: [Difference] = []
     for row in result.rows {
       let name = try row.text(0)
       switch (try row.boolean(1), try row.boolean(2)) {
       case (true, false): differences.append(.pending(name: name))
-      case (false, true): differences.append(.unknown(name: name))
+      case (false, true):
+        let oldestProgram = try row.isNull(3) ? nil : row.integer(3)
+        let isCompatible = Migration(name: name, sql: "").number > newest && oldestProgram.map { $0 <= newest } == true
+        differences.append(isCompatible ? .newer(name: name) : .unknown(name: name))
       default: differences.append(.changed(name: name))
       }
     }
@@ -56,14 +65,23 @@ struct SchemaState: Sendable {
     differences = migrations.map { .pending(name: $0.name) }
   }
 
-  /// Why the schema is not current, or `nil`.
+  /// The reason for which a program with these migrations can't work with the schema, or `nil`.
   var complaint: String? {
-    switch differences.first {
-    case nil: nil
+    let first = differences.first { difference in
+      if case .newer = difference { false } else { true }
+    }
+    return switch first {
+    case nil, .newer: nil
     case .pending(let name): "the database has not run \(name).sql: run `waymark migrate`"
     case .changed(let name): "\(name).sql was changed after the database ran it: `waymark migrate` says more"
-    case .unknown(let name):
-      "the database has run \(name).sql, which this version doesn't know: `waymark migrate` of a newer version ran it"
+    case .unknown(let name): "the database has run \(name).sql, which needs a newer program than this one"
+    }
+  }
+
+  /// The names of the migrations that a newer program ran and that this one works with.
+  var newer: [String] {
+    differences.compactMap { difference in
+      if case .newer(let name) = difference { name } else { nil }
     }
   }
 
@@ -75,12 +93,13 @@ struct SchemaState: Sendable {
       switch difference {
       case .changed(let name): throw .changed(name: name)
       case .unknown(let name): throw .unknown(name: name)
-      case .pending: break
+      case .pending, .newer: break
       }
     }
     let pending = migrations.filter { differences.contains(.pending(name: $0.name)) }
     guard let first = pending.first else { return [] }
-    if migrations.drop(while: { $0 != first }).count != pending.count { throw .outOfOrder(name: first.name) }
+    let areLast = newer.isEmpty && migrations.drop(while: { $0 != first }).count == pending.count
+    if !areLast { throw .outOfOrder(name: first.name) }
     return pending
   }
 }

@@ -8,7 +8,8 @@ struct MigrateCommand: AsyncParsableCommand {
     abstract: "Makes the database's tables, or brings them up to date.",
     discussion: """
       Each migration runs in a transaction of its own and is noted with its checksum; those that were run before are \
-      left alone. Two migrations at the same time take turns.
+      left alone. Two migrations at the same time take turns. A schema that a newer program made is left alone where it \
+      allows this one.
 
       Examples:
         DATABASE_URL=postgresql://localhost/places waymark migrate --dry-run
@@ -28,7 +29,13 @@ struct MigrateCommand: AsyncParsableCommand {
         configuration: try PostgresConfiguration(configuration),
         migrations: try Migration.all(inDirectory: configuration.migrationsPath))
       let names = dryRun ? try await migrator.plan() : try await migrator.migrate()
-      if names.isEmpty { print("The schema is current.") }
+      if names.isEmpty {
+        let newer = try await migrator.newer()
+        print(
+          newer.isEmpty
+            ? "The schema is current."
+            : "The schema is newer than this program, which works with it: \(newer.joined(separator: ", ")).")
+      }
       for name in names { print(dryRun ? "would run \(name)" : "ran \(name)") }
     } catch let error as ConfigurationError {
       throw Exit.because(error, Exit.usage)
