@@ -32,6 +32,21 @@ def free_port():
         return listener.getsockname()[1]
 
 
+def children(parent):
+    """Returns the identifiers of a process's children, from /proc: `ps` is in no base system."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path) as file:
+                line = file.read()
+        except OSError:
+            continue
+        # The name before the last parenthesis may contain anything; after it come the state and the parent.
+        if int(line.rpartition(")")[2].split()[1]) == parent:
+            found.append(int(line.split(" ", 1)[0]))
+    return found
+
+
 class Postgres:
     """A PostgreSQL of our own, with the schema in it."""
 
@@ -60,8 +75,7 @@ class Postgres:
 
     def kill(self):
         postmaster = int((self.data / "postmaster.pid").read_text().split()[0])
-        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(postmaster)], capture_output=True, text=True)
-        processes = [postmaster, *map(int, children.stdout.split())]
+        processes = [postmaster, *children(postmaster)]
         for process in processes:
             try:
                 os.kill(process, signal.SIGKILL)

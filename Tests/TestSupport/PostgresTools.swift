@@ -46,21 +46,38 @@ struct PostgresTools: Sendable {
 
   private static let maximumOutput = 16 << 20
 
+  /// A shell function that prints the identifiers of a process's children, from `/proc`: `ps` is in no base system.
+  ///
+  /// A process's line there is its identifier, its name in parentheses, its state and its parent; a name may itself contain
+  /// spaces and parentheses.
+  static let childrenFunction = #"""
+    children() {
+      for stat in /proc/[0-9]*/stat; do
+        { read -r line < "$stat"; } 2> /dev/null || continue
+        fields=${line##*) }
+        parent=${fields#* }
+        [ "${parent%% *}" != "$1" ] || echo "${line%% *}"
+      done
+    }
+
+    """#
+
   /// Starts what stops the server in a directory, and removes that, once this process has ended or closed the file.
   func guardServer(in directory: String) async throws -> FileDescriptor {
-    let script = """
-      read -r nothing
-      if [ -f "$1/data/postmaster.pid" ]; then
-        pid=$(head -1 "$1/data/postmaster.pid")
-        children=$(ps -o pid= --ppid "$pid")
-        kill -QUIT "$pid" $children
-        kill -CONT "$pid" $children
-        tries=0
-        while kill -0 "$pid" && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
-        kill -KILL "$pid"
-      fi 2> /dev/null
-      rm -rf "$1"
-      """
+    let script =
+      Self.childrenFunction + """
+        read -r nothing
+        if [ -f "$1/data/postmaster.pid" ]; then
+          pid=$(head -1 "$1/data/postmaster.pid")
+          children=$(children "$pid")
+          kill -QUIT "$pid" $children
+          kill -CONT "$pid" $children
+          tries=0
+          while kill -0 "$pid" && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+          kill -KILL "$pid"
+        fi 2> /dev/null
+        rm -rf "$1"
+        """
     let (readEnd, writeEnd) = try FileDescriptor.pipe()
     // In a session of its own, so that what interrupts the tests from a terminal doesn't reach it.
     _ = try await RunningProgram.start(

@@ -147,12 +147,13 @@ public final class TemporaryServer: Sendable {
   ///
   /// - Throws: ``TemporaryServerError``.
   public func kill() async throws {
-    let script = #"""
-      pid=$(head -1 "$1/postmaster.pid")
-      all="$pid $(ps -o pid= --ppid "$pid")"
-      kill -KILL $all
-      for pid in $all; do while kill -0 "$pid" 2> /dev/null; do sleep 0.05; done; done
-      """#
+    let script =
+      PostgresTools.childrenFunction + #"""
+        pid=$(head -1 "$1/postmaster.pid")
+        all="$pid $(children "$pid")"
+        kill -KILL $all
+        for pid in $all; do while kill -0 "$pid" 2> /dev/null; do sleep 0.05; done; done
+        """#
     try await tools.run("/bin/sh", ["-c", script, "sh", data])
   }
 
@@ -173,7 +174,11 @@ public final class TemporaryServer: Sendable {
   ///
   /// - Throws: ``TemporaryServerError``.
   public func signal(_ name: String) async throws {
-    let script = #"pid=$(head -1 "$1/postmaster.pid"); kill -"$2" "$pid" $(ps -o pid= --ppid "$pid")"#
+    let script =
+      PostgresTools.childrenFunction + #"""
+        pid=$(head -1 "$1/postmaster.pid")
+        kill -"$2" "$pid" $(children "$pid")
+        """#
     try await tools.run("/bin/sh", ["-c", script, "sh", data, name])
   }
 
