@@ -63,6 +63,7 @@ let package = Package(
   ],
   targets: [
     [
+      .target(name: "CBundledSample", exclude: ["landmarks.geojson"]),
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
       .systemLibrary(name: "CMalloc"),
       .systemLibrary(name: "CPrefetch"),
@@ -122,8 +123,8 @@ let package = Package(
       .executableTarget(
         name: "waymark",
         dependencies: [
-          "CMalloc", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PlaceFormats", "Points",
-          "PostgresStore", "PrometheusMetrics", "SQLiteJournal",
+          "CBundledSample", "CMalloc", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PlaceFormats",
+          "Points", "PostgresStore", "PrometheusMetrics", "SQLiteJournal",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -131,7 +132,6 @@ let package = Package(
           .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
           .product(name: "UnixSignals", package: "swift-service-lifecycle"),
         ] + nio,
-        resources: [.embedInCode("Resources/landmarks.geojson")],
         swiftSettings: strict
       ),
       .testTarget(
@@ -168,5 +168,7 @@ let package = Package(
       ),
     ],
   ].flatMap { $0 },
-  swiftLanguageModes: [.v6]
+  swiftLanguageModes: [.v6],
+  // For `#embed`.
+  cLanguageStandard: .gnu2x
 )
