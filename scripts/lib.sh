@@ -39,13 +39,17 @@ require_packages() {
   rm -f "$log"
 }
 
-# What building needs besides Swift.
+# The packages with programs that the Swift toolchain itself asks for; they come with its installation.
+toolchain_packages=(binutils git pkg-config)
+
+# The packages that building needs besides Swift.
+build_packages=(libpq-dev libsqlite3-dev pkg-config zlib1g-dev)
+
 require_build_packages() {
-  require_packages "to build against the client library of PostgreSQL, SQLite and zlib" \
-    libpq-dev libsqlite3-dev pkg-config zlib1g-dev
+  require_packages "to build against the client library of PostgreSQL, SQLite and zlib" "${build_packages[@]}"
 }
 
-# What the integration tests start and throw away: the newest PostgreSQL that Debian has with PostGIS.
+# Installs what the integration tests start and throw away: the newest PostgreSQL that Debian has with PostGIS.
 require_test_packages() {
   local version
   if ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 && ls /usr/share/postgresql/*/extension/postgis.control >/dev/null 2>&1; then
@@ -53,6 +57,32 @@ require_test_packages() {
   fi
   version=$(. /etc/os-release 2>/dev/null; case "${VERSION_ID:-}" in 12) echo 15 ;; 13) echo 17 ;; 24.04) echo 16 ;; *) echo 15 ;; esac)
   require_packages "to test against a real database" "postgresql-$version" "postgresql-$version-postgis-3"
+}
+
+# Fills a folder with links to the programs that scripts and tests may use: those of the Swift toolchain, of Debian's base
+# system, and of the packages that are declared above. Nothing else that happens to be installed is found by a PATH of this
+# folder alone. The programs of the test packages stand in /usr/lib/postgresql and are found there.
+link_declared_programs() {
+  local folder=$1 toolchain program
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  toolchain=$(dirname "$(readlink -f "$(command -v swift)")")
+  for program in "$toolchain"/*; do
+    # Where the toolchain was unpacked over the system, its programs are those that no package has.
+    case $toolchain in /usr/bin | /usr/local/bin) ! dpkg-query -S "$program" >/dev/null 2>&1 || continue ;; esac
+    [ ! -x "$program" ] || ln -s "$program" "$folder/"
+  done
+  local packages=()
+  # Required packages make up the base system; apt is in it as well.
+  mapfile -t packages < <(dpkg-query -W -f='${Priority} ${db:Status-Abbrev} ${Package}\n' | sed -n 's/^required ii *//p')
+  packages+=(apt "${toolchain_packages[@]}" "${build_packages[@]}")
+  # Names such as pkg-config belong to a package that the declared one only depends on.
+  while read -r program; do
+    [ ! -x "$program" ] || [ -d "$program" ] || ln -sf "$program" "$folder/"
+  done < <(for program in "${packages[@]}" pkgconf pkgconf-bin; do dpkg-query -L "$program" 2>/dev/null || true; done |
+    grep -E '^(/usr)?/s?bin/[^/]+$')
+  # What the alternatives system links.
+  [ -e "$folder/awk" ] || ln -s "$(command -v mawk)" "$folder/awk"
 }
 
 # Sets WAYMARK to the program that is to be tried with Python, built for release, and has what it takes to do so.
