@@ -43,8 +43,9 @@ extension Problem {
       case .pointer(let pointer):
         json.append(contentsOf: #"{"pointer":"#.utf8)
         JSONString.append(pointer, to: &json)
-      case .row(let number):
+      case .row(let number, let line):
         json.append(contentsOf: #"{"row":\#(number)"#.utf8)
+        if let line { json.append(contentsOf: #","line":\#(line)"#.utf8) }
       }
       json.append(contentsOf: #","detail":"#.utf8)
       JSONString.append(error.detail, to: &json)

@@ -72,8 +72,8 @@ public struct ProblemError: Hashable, Sendable {
     case parameter(String)
     /// A place in the body, as a JSON pointer (RFC 6901).
     case pointer(String)
-    /// One of the rows that the body is made of, by its number, counted from 1.
-    case row(Int)
+    /// One of the rows that the body is made of, by its number and the line on which it starts, both counted from 1.
+    case row(Int, line: Int? = nil)
   }
 
   /// Which part it is.

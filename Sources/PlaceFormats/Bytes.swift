@@ -27,6 +27,17 @@ extension UnsafeBufferPointer<UInt8> {
     return true
   }
 
+  /// Returns whether the bytes are this lower-case ASCII text, or the same with capitals.
+  func isEqual(toLowercase ascii: StaticString) -> Bool {
+    guard count == ascii.utf8CodeUnitCount else { return false }
+    for index in 0..<count {
+      let byte = self[index]
+      let lowercase = byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
+      if lowercase != ascii.utf8Start[index] { return false }
+    }
+    return true
+  }
+
   /// The bytes without white space at both ends.
   var trimmed: UnsafeBufferPointer<UInt8> {
     var range = 0..<count

@@ -4,6 +4,8 @@ struct CSVHeader {
   enum Column {
     case field(PlaceField)
     case tag(key: String)
+    /// The column that the options name for the `sourceId`.
+    case key
   }
 
   /// The columns, from the left.
@@ -12,12 +14,19 @@ struct CSVHeader {
   /// Reads the columns' names.
   ///
   /// - Throws: ``FormatError`` that names the column that has no name, stands twice or is missing.
-  init(_ names: [String]) throws(FormatError) {
+  init(_ names: [String], options: RowOptions) throws(FormatError) {
     var columns: [Column] = []
     var seen: [String: String] = [:]
     var fields: Set<PlaceField> = []
     for (index, name) in names.enumerated() {
       guard !name.isEmpty else { throw FormatError(reason: "column \(index + 1) of the header has no name") }
+      if name == options.idField {
+        guard seen.updateValue(name, forKey: "column \(name)") == nil else {
+          throw FormatError(reason: "the header has the column '\(name.prefix(40))' twice")
+        }
+        columns.append(.key)
+        continue
+      }
       let field = PlaceField(column: name)
       let meaning = field.flatMap { $0 == .serviceMade ? nil : "field \($0)" } ?? "column \(name)"
       if let other = seen.updateValue(name, forKey: meaning) {
@@ -28,6 +37,9 @@ struct CSVHeader {
       if let field {
         columns.append(.field(field))
         fields.insert(field)
+      } else if options.unknownFields == .reject {
+        throw FormatError(
+          reason: "the header has the column '\(name.prefix(40))', which is not a field of a place")
       } else {
         columns.append(.tag(key: name))
       }
@@ -35,6 +47,14 @@ struct CSVHeader {
     for (field, name) in [(PlaceField.name, "name"), (.latitude, "lat"), (.longitude, "long")]
     where !fields.contains(field) {
       throw FormatError(reason: "the header has no column '\(name)'; it has \(Self.list(names))")
+    }
+    if let idField = options.idField, !names.contains(idField) {
+      throw FormatError(reason: "the header has no column '\(idField.prefix(40))'; it has \(Self.list(names))")
+    }
+    if options.source != nil, options.idField == nil, fields.isDisjoint(with: [.id, .sourceID]) {
+      throw FormatError(
+        reason: "the header has no column 'id' or 'sourceId' whose values could be the sourceId; it has "
+          + Self.list(names))
     }
     self.columns = columns
   }

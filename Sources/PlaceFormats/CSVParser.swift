@@ -5,6 +5,7 @@ import Points
 /// A quotation mark that is left open would swallow the rows after it. Where one turns out to be, the row it stands in
 /// is rejected and reading goes on with the next line.
 struct CSVParser: RecordParser {
+  private let options: RowOptions
   private var decoder: CSVRowDecoder?
   private var record = CSVRecord()
 
@@ -14,6 +15,12 @@ struct CSVParser: RecordParser {
   /// How many bytes may yet be read a second time. It grows with what is read well, so that the whole stays linear in
   /// the text's length however often a quotation mark is left open.
   private var rereadingCredit = 8 << 20
+
+  var hasForeignIDs: Bool { false }
+
+  init(options: RowOptions) {
+    self.options = options
+  }
 
   mutating func parse(
     _ bytes: UnsafeBufferPointer<UInt8>,
@@ -68,11 +75,16 @@ struct CSVParser: RecordParser {
       return
     }
     if decoder == nil {
-      decoder = try CSVRowDecoder(header: text, fields: record.fields)
-    } else if let row = decoder?.row(progress.nextRow, of: text, fields: record.fields) {
-      progress.nextRow += 1
-      rows.append(row)
+      decoder = try CSVRowDecoder(header: text, fields: record.fields, options: options)
+    } else {
+      let fields = record.fields
+      progress.append(in: bytes, to: &rows) { decoder?.row($0, of: text, fields: fields) ?? Self.noHeader($0) }
     }
+  }
+
+  /// The row of a text without a header, which ``takeRecord(endingAt:of:_:_:)`` does not let happen.
+  private static func noHeader(_ number: Int) -> PlaceParser.Row {
+    .failure(RejectedRow(number: number, detail: "stands before the header"))
   }
 
   private mutating func startRecord(_ progress: inout ParseProgress) {
@@ -89,7 +101,7 @@ struct CSVParser: RecordParser {
   ) throws(FormatError) {
     let detail = "has a quotation mark that neither ends its field nor is doubled, or a quoted field that does not end"
     guard decoder != nil else { throw FormatError(reason: "the header " + detail) }
-    progress.reject(detail, into: &rows)
+    progress.reject(detail, in: bytes, into: &rows)
     goOnWithNextLine(bytes, &progress)
   }
 
@@ -102,7 +114,7 @@ struct CSVParser: RecordParser {
     guard decoder != nil else {
       throw FormatError(reason: "the header is longer than \(progress.maximumRecordBytes) bytes")
     }
-    progress.rejectAsTooLong(into: &rows)
+    progress.rejectAsTooLong(in: bytes, into: &rows)
     isSkippingLine = true
     startRecord(&progress)
   }

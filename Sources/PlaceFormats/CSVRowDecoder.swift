@@ -4,12 +4,13 @@ import Points
 /// Reads one place from the fields of a CSV record, as the header says what they are.
 struct CSVRowDecoder: Sendable {
   private let header: CSVHeader
+  private let options: RowOptions
   private var tags = TagsBuilder()
 
   /// Reads the header.
   ///
   /// - Throws: ``FormatError`` when it is not one.
-  init(header text: UnsafeBufferPointer<UInt8>, fields: [CSVRecord.Field]) throws(FormatError) {
+  init(header text: UnsafeBufferPointer<UInt8>, fields: [CSVRecord.Field], options: RowOptions) throws(FormatError) {
     var names: [String] = []
     for field in fields {
       guard let name = field.withBytes(in: text, { UTF8Bytes.string(of: $0.trimmed) }) else {
@@ -17,7 +18,8 @@ struct CSVRowDecoder: Sendable {
       }
       names.append(name)
     }
-    header = try CSVHeader(names)
+    header = try CSVHeader(names, options: options)
+    self.options = options
   }
 
   /// The row that the record is, or why it is none.
@@ -37,12 +39,14 @@ struct CSVRowDecoder: Sendable {
       switch column {
       case .field(.tags): tagsObject = index
       case .field(let field): fields[index].withBytes(in: text) { read(field, from: $0, into: &draft) }
+      case .key: draft.key = fields[index].withBytes(in: text) { string(.sourceID, "/sourceId", $0.trimmed, &draft) }
       case .tag(let key):
         fields[index].withBytes(in: text) { bytes in
           if !bytes.isEmpty { tags.append(key: key, value: bytes) }
         }
       }
     }
+    draft.settleOrigin(options, pointerPrefix: "", loneSourceIsTag: false, tags: &tags)
     // The object goes before a column of the same name, and of a key that is given twice the last value counts.
     if let tagsObject { fields[tagsObject].withBytes(in: text) { readTags(from: $0, into: &draft) } }
     draft.finishTags(&tags)
@@ -64,7 +68,11 @@ struct CSVRowDecoder: Sendable {
     case .id:
       let text = bytes.trimmed
       draft.id = PointID(utf8: text)
-      if draft.id == nil, !text.isEmpty { draft.reject(.id, "/id", "must be a UUID, got \(RowDraft.quote(text))") }
+      if options.source != nil, options.idField == nil {
+        draft.ownID = string(.id, "/id", text, &draft)
+      } else if draft.id == nil, !text.isEmpty {
+        draft.reject(.id, "/id", "must be a UUID, got \(RowDraft.quote(text))")
+      }
     case .tags, .serviceMade: return
     }
   }
@@ -84,7 +92,7 @@ struct CSVRowDecoder: Sendable {
     let text = bytes.trimmed
     guard !text.isEmpty else { return }
     var reader = JSONReader(text)
-    var decoder = JSONRowDecoder(accepts: .placesAndFeatures)
+    var decoder = JSONRowDecoder(accepts: .placesAndFeatures, options: options)
     swap(&decoder.tags, &tags)
     defer { swap(&decoder.tags, &tags) }
     do {

@@ -28,6 +28,8 @@ struct CollectionParser: RecordParser {
     case end
   }
 
+  var hasForeignIDs: Bool { decoder.hasForeignIDs }
+
   init(decoder: JSONRowDecoder) {
     self.decoder = decoder
     acceptsArray = decoder.acceptsPlaces
@@ -78,11 +80,12 @@ struct CollectionParser: RecordParser {
     case .features:
       hasFeatures = true
       isTooLong = false
+      progress.forgetSkippedRow()
       state = .beforeElement(isFirst: true)
     case .end:
       state = .end
       guard !hasFeatures else { return }
-      try takeOnlyFeature(UnsafeBufferPointer(rebasing: bytes[progress.start..<progress.position]), &progress, &rows)
+      try takeOnlyFeature(bytes, &progress, &rows)
     }
   }
 
@@ -95,6 +98,7 @@ struct CollectionParser: RecordParser {
     } catch {
       switch error {
       case .syntax(let reason): throw self.error(reason, progress)
+      case .coordinates(let name): throw FormatError(reason: CoordinateSystem.complaint(about: name))
       case .type(let type):
         let got = type.map { "'\($0)'" } ?? "not a string"
         throw FormatError(reason: "the text is not a GeoJSON FeatureCollection: its type is \(got)")
@@ -103,18 +107,14 @@ struct CollectionParser: RecordParser {
   }
 
   private mutating func takeOnlyFeature(
-    _ text: UnsafeBufferPointer<UInt8>,
+    _ bytes: UnsafeBufferPointer<UInt8>,
     _ progress: inout ParseProgress,
     _ rows: inout [PlaceParser.Row]
   ) throws(FormatError) {
     guard members.isFeature else {
       throw FormatError(reason: "the text is not a GeoJSON FeatureCollection: it has no array named 'features'")
     }
-    if isTooLong || text.count > progress.maximumRecordBytes {
-      progress.rejectAsTooLong(into: &rows)
-    } else {
-      rows.append(decoder.row(progress.takeRow(), of: text))
-    }
+    takeElement(bytes, &progress, &rows)
   }
 
   // MARK: Elements
@@ -146,15 +146,24 @@ struct CollectionParser: RecordParser {
     case .mismatch:
       throw error("the brackets do not match, so that its end cannot be found", progress, row: progress.nextRow)
     case .end:
-      let text = UnsafeBufferPointer(rebasing: bytes[progress.start..<progress.position])
-      if isTooLong || text.count > progress.maximumRecordBytes {
-        progress.rejectAsTooLong(into: &rows)
-      } else {
-        rows.append(decoder.row(progress.takeRow(), of: text))
-      }
+      takeElement(bytes, &progress, &rows)
       isTooLong = false
       progress.start = progress.position
       state = .afterElement
+    }
+  }
+
+  /// Takes the element that ends at the position.
+  private mutating func takeElement(
+    _ bytes: UnsafeBufferPointer<UInt8>,
+    _ progress: inout ParseProgress,
+    _ rows: inout [PlaceParser.Row]
+  ) {
+    if isTooLong || progress.position - progress.start > progress.maximumRecordBytes {
+      progress.rejectAsTooLong(in: bytes, into: &rows)
+    } else {
+      let text = UnsafeBufferPointer(rebasing: bytes[progress.start..<progress.position])
+      progress.append(in: bytes, to: &rows) { decoder.row($0, of: text) }
     }
   }
 
@@ -206,6 +215,7 @@ struct CollectionParser: RecordParser {
       }
     if isKept, !isTooLong {
       isTooLong = progress.position - progress.start > progress.maximumRecordBytes
+      if isTooLong { progress.noteSkippedRow(in: bytes) }
     }
     if !isKept || isTooLong { progress.start = progress.position }
   }

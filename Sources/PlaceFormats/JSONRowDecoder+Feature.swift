@@ -3,8 +3,14 @@ import Points
 
 /// What is read of a Feature's properties before it is known what becomes of it.
 private struct FeatureParts {
-  /// The `id` of the Feature.
-  var id: PointID?
+  /// The `id` of the Feature, which may be a number.
+  var id: String?
+
+  /// The `id` of the properties where it is no UUID.
+  var propertyID: JSONReader?
+
+  /// The name of that member as it is spelled.
+  var propertyIDName: JSONReader.Text?
 
   /// Whether the Feature has a geometry.
   var hasGeometry = false
@@ -31,8 +37,13 @@ extension JSONRowDecoder {
         try readGeometry(from: &reader, into: &draft)
       } else if name.isEqual(to: "type"), try reader.nextKind() == .string {
         parts.type = try reader.string(of: try reader.readString())
-      } else if name.isEqual(to: "id"), try reader.nextKind() == .string {
-        parts.id = PointID(utf8: try reader.readString().bytes)
+      } else if name.isEqual(to: "id") {
+        parts.id = try text(from: &reader)
+      } else if name.isEqual(to: "crs") {
+        let value = try? JSONReader.value(of: try reader.skipValue())
+        if let system = CoordinateSystem.unsupportedName(in: value) {
+          draft.reject(nil, "/crs", CoordinateSystem.complaint(about: system))
+        }
       } else {
         try reader.skipValue()
       }
@@ -41,15 +52,30 @@ extension JSONRowDecoder {
       draft.reject(nil, "/type", "must be 'Feature'" + (parts.type.map { ", got '\($0.prefix(40))'" } ?? ""))
     }
     if !parts.hasGeometry { draft.rejectGeometry("/geometry", "is missing") }
-    if draft.id == nil { draft.id = parts.id }
+    try settleID(parts, of: &draft)
     // A source without an id in it is a mere remark, as OpenStreetMap has it.
-    if let source = draft.source, draft.sourceID == nil {
-      draft.source = nil
-      tags.append(key: "source", value: source)
-    }
+    draft.settleOrigin(
+      options, pointerPrefix: "/properties", loneSourceIsTag: options.unknownFields == .tags, tags: &tags)
     if var reader = parts.tags { try readTags("/properties/tags", from: &reader, into: &draft) }
     draft.finishTags(&tags)
     return draft
+  }
+
+  /// Takes the ids of the Feature and of its properties: as the place's where one is a UUID, as the key under a source
+  /// where there is one, and that of the properties else as a tag.
+  private mutating func settleID(_ parts: FeatureParts, of draft: inout RowDraft) throws(JSONError) {
+    if let id = parts.id {
+      if draft.id == nil { draft.id = PointID(id) }
+      if draft.id == nil { hasForeignIDs = true }
+    }
+    draft.ownID = parts.id ?? draft.id?.description
+    guard var reader = parts.propertyID, let name = parts.propertyIDName else { return }
+    var copy = reader
+    if draft.ownID == nil, options.source != nil, options.idField == nil, let id = try text(from: &copy) {
+      draft.ownID = id
+    } else {
+      try readUnknown(name, pointerPrefix: "/properties", from: &reader, into: &draft)
+    }
   }
 
   // MARK: Properties
@@ -67,6 +93,10 @@ extension JSONRowDecoder {
     }
     try reader.enterObject()
     while let name = try reader.nextMember() {
+      if isIDField(name) {
+        try readKey(named: name, pointerPrefix: "/properties", from: &reader, into: &draft)
+        continue
+      }
       switch name.field {
       case .name: draft.name = try string(.name, "/properties/name", from: &reader, into: &draft)
       case .category: draft.category = try string(.category, "/properties/category", from: &reader, into: &draft)
@@ -78,23 +108,16 @@ extension JSONRowDecoder {
           draft.id = id
           reader = copy
         } else {
-          try readTag(name, from: &reader)
+          parts.propertyID = reader
+          parts.propertyIDName = name
+          try reader.skipValue()
         }
       case .tags:
         parts.tags = reader
         try reader.skipValue()
       case .latitude, .longitude, .serviceMade: try reader.skipValue()
-      case nil: try readTag(name, from: &reader)
+      case nil: try readUnknown(name, pointerPrefix: "/properties", from: &reader, into: &draft)
       }
-    }
-  }
-
-  /// Reads a property that is no field of a place: a tag, unless it is null.
-  private mutating func readTag(_ key: JSONReader.Text, from reader: inout JSONReader) throws(JSONError) {
-    switch try reader.nextKind() {
-    case .null: try reader.readNull()
-    case .string: tags.append(key: key, value: try reader.readString())
-    case .boolean, .number, .array, .object: tags.append(key: key, value: try reader.skipValue())
     }
   }
 

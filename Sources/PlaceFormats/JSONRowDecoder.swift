@@ -12,14 +12,24 @@ struct JSONRowDecoder: Sendable {
 
   private let accepts: Acceptance
 
+  /// The options of the import.
+  let options: RowOptions
+
+  private let idField: [UInt8]?
+
+  /// Whether a Feature had an `id` that is no UUID, which is dropped where there is no source.
+  var hasForeignIDs = false
+
   /// Whether a row may be an object of fields.
   var acceptsPlaces: Bool { accepts != .features }
 
   /// Gathers the tags of one row after another.
   var tags = TagsBuilder()
 
-  init(accepts: Acceptance) {
+  init(accepts: Acceptance, options: RowOptions) {
     self.accepts = accepts
+    self.options = options
+    idField = options.idField.map { Array($0.utf8) }
   }
 
   /// The row that the text is, or why it is none.
@@ -45,9 +55,16 @@ struct JSONRowDecoder: Sendable {
       draft.skipMissing()
       return draft
     }
-    if acceptsPlaces, let draft = try placeDraft(from: &reader) {
-      try reader.finish()
-      return draft
+    if acceptsPlaces {
+      var outcome = try placeDraft(from: &reader, readsTagsLast: false)
+      if case .tagsMustBeReadLast = outcome {
+        reader = JSONReader(text)
+        outcome = try placeDraft(from: &reader, readsTagsLast: true)
+      }
+      if case .place(let draft) = outcome {
+        try reader.finish()
+        return draft
+      }
     }
     reader = JSONReader(text)
     let draft = try featureDraft(from: &reader)
@@ -55,22 +72,80 @@ struct JSONRowDecoder: Sendable {
     return draft
   }
 
-  /// The place whose fields are an object's members; `nil` as soon as the object turns out to be a Feature.
-  private mutating func placeDraft(from reader: inout JSONReader) throws(JSONError) -> RowDraft? {
+  /// The outcome of reading an object's members as the fields of a place.
+  private enum PlaceOutcome {
+    case place(RowDraft)
+    /// The object is a Feature.
+    case feature
+    /// A member that is a tag follows `tags`, or `tags` stands twice: as `tags` takes precedence, it must be read last.
+    case tagsMustBeReadLast
+  }
+
+  /// Reads an object's members as the fields of a place.
+  ///
+  /// - Parameter readsTagsLast: whether `tags` is read after the other members, for which it is gone through twice.
+  private mutating func placeDraft(
+    from reader: inout JSONReader, readsTagsLast: Bool
+  ) throws(JSONError) -> PlaceOutcome {
     var draft = RowDraft()
+    var tagsObject: JSONReader?
+    tags.removeAll()
     try reader.enterObject()
     while let name = try reader.nextMember() {
-      if let field = name.field {
-        try read(field, named: name, from: &reader, into: &draft)
-      } else if name.isEqual(to: "type"), try reader.nextKind() == .string {
-        if try reader.readString().isEqual(to: "Feature"), accepts == .placesAndFeatures { return nil }
-        draft.reject(nil, "/type", "is not a field of a place")
+      if isIDField(name) {
+        try readKey(named: name, pointerPrefix: "", from: &reader, into: &draft)
+      } else if let field = name.field {
+        guard field == .tags else {
+          try read(field, named: name, from: &reader, into: &draft)
+          continue
+        }
+        if tagsObject != nil, !readsTagsLast { return .tagsMustBeReadLast }
+        tagsObject = reader
+        if readsTagsLast { try reader.skipValue() } else { try readTags("/tags", from: &reader, into: &draft) }
       } else {
-        try reader.skipValue()
-        draft.reject(nil, "/" + token(try reader.string(of: name)), "is not a field of a place")
+        if accepts == .placesAndFeatures, name.isEqual(to: "type"), try reader.nextKind() == .string {
+          var copy = reader
+          if try copy.readString().isEqual(to: "Feature") { return .feature }
+        }
+        if tagsObject != nil, !readsTagsLast { return .tagsMustBeReadLast }
+        try readUnknown(name, pointerPrefix: "", from: &reader, into: &draft)
       }
     }
-    return draft
+    draft.settleOrigin(options, pointerPrefix: "", loneSourceIsTag: false, tags: &tags)
+    if readsTagsLast, var tagsObject { try readTags("/tags", from: &tagsObject, into: &draft) }
+    draft.finishTags(&tags)
+    return .place(draft)
+  }
+
+  /// Returns whether the member is the one that the options name for the `sourceId`.
+  func isIDField(_ name: JSONReader.Text) -> Bool {
+    guard let idField else { return false }
+    guard name.hasEscapes else { return name.bytes.elementsEqual(idField) }
+    var unescaped: [UInt8] = []
+    name.append(to: &unescaped)
+    return unescaped == idField
+  }
+
+  /// Reads the value of the member that is the `sourceId`.
+  func readKey(
+    named name: JSONReader.Text, pointerPrefix: String, from reader: inout JSONReader, into draft: inout RowDraft
+  ) throws(JSONError) {
+    let kind = try reader.nextKind()
+    if let key = try text(from: &reader) {
+      draft.key = key
+    } else if kind != .null {
+      let pointer = "\(pointerPrefix)/\(token(try reader.string(of: name)))"
+      draft.reject(.sourceID, pointer, "must be a string or a number, got \(kind.description)")
+    }
+  }
+
+  /// Reads a member that is no field of a place.
+  mutating func readUnknown(
+    _ name: JSONReader.Text, pointerPrefix: String, from reader: inout JSONReader, into draft: inout RowDraft
+  ) throws(JSONError) {
+    guard options.unknownFields == .reject else { return try readTag(name, from: &reader) }
+    try reader.skipValue()
+    draft.reject(nil, "\(pointerPrefix)/\(token(try reader.string(of: name)))", "is not a field of a place")
   }
 
   private mutating func read(
@@ -84,23 +159,24 @@ struct JSONRowDecoder: Sendable {
     case .category: draft.category = try string(.category, "/category", from: &reader, into: &draft)
     case .source: draft.source = try string(.source, "/source", from: &reader, into: &draft)
     case .sourceID: draft.sourceID = try string(.sourceID, "/sourceId", from: &reader, into: &draft)
+    case .id where options.source != nil && options.idField == nil:
+      draft.ownID = try text(from: &reader)
+      draft.id = draft.ownID.flatMap { PointID($0) }
     case .id:
       guard let text = try string(.id, "/id", from: &reader, into: &draft) else { return draft.id = nil }
       draft.id = PointID(text)
       if draft.id == nil { draft.reject(.id, "/id", "must be a UUID, got '\(text.prefix(40))'") }
     case .latitude:
-      guard let text = try number(.latitude, "/lat", from: &reader, into: &draft) else { return }
-      draft.setLatitude(text, pointer: "/lat")
+      let pointer = "/" + (try reader.string(of: name))
+      guard let text = try number(.latitude, pointer, from: &reader, into: &draft) else { return }
+      if draft.latitude != nil { draft.reject(.latitude, pointer, "gives the latitude a second time") }
+      draft.setLatitude(text, pointer: pointer)
     case .longitude:
       let pointer = "/" + (try reader.string(of: name))
       guard let text = try number(.longitude, pointer, from: &reader, into: &draft) else { return }
       if draft.longitude != nil { draft.reject(.longitude, pointer, "gives the longitude a second time") }
       draft.setLongitude(text, pointer: pointer)
-    case .tags:
-      tags.removeAll()
-      try readTags("/tags", from: &reader, into: &draft)
-      draft.finishTags(&tags)
-    case .serviceMade: try reader.skipValue()
+    case .tags, .serviceMade: try reader.skipValue()
     }
   }
 }
@@ -109,7 +185,7 @@ struct JSONRowDecoder: Sendable {
 
 extension JSONRowDecoder {
   /// A member's name as a reference token, cut where it is long.
-  private func token(_ name: String) -> String {
+  func token(_ name: String) -> String {
     JSONPointer.escape(name.utf8.count > 40 ? "\(name.prefix(40))…" : name)
   }
 
@@ -125,6 +201,26 @@ extension JSONRowDecoder {
     try reader.skipValue()
     if kind != .null { draft.reject(field, pointer, "must be a string, got \(kind.description)") }
     return nil
+  }
+
+  /// Returns the string or the text of the number that stands next; `nil` for anything else, which is skipped.
+  func text(from reader: inout JSONReader) throws(JSONError) -> String? {
+    switch try reader.nextKind() {
+    case .string: return try reader.string(of: try reader.readString())
+    case .number: return String(decoding: try reader.readNumber(), as: UTF8.self)
+    default:
+      try reader.skipValue()
+      return nil
+    }
+  }
+
+  /// Reads the value of a tag: a string as it is, anything else as its JSON text; null is no tag.
+  mutating func readTag(_ key: JSONReader.Text, from reader: inout JSONReader) throws(JSONError) {
+    switch try reader.nextKind() {
+    case .null: try reader.readNull()
+    case .string: tags.append(key: key, value: try reader.readString())
+    case .boolean, .number, .array, .object: tags.append(key: key, value: try reader.skipValue())
+    }
   }
 
   /// The number that stands next, as text; `nil` for anything else, which is rejected.
@@ -155,16 +251,13 @@ extension JSONRowDecoder {
     }
     try reader.enterObject()
     while let key = try reader.nextMember() {
-      let kind = try reader.nextKind()
-      if kind == .string {
-        tags.append(key: key, value: try reader.readString())
-      } else {
+      switch try reader.nextKind() {
+      case .array, .object:
+        let kind = try reader.nextKind()
         try reader.skipValue()
-        draft.reject(
-          .tags,
-          "\(pointer)/\(token(try reader.string(of: key)))",
-          "must be a string, got \(kind.description)"
-        )
+        let pointer = "\(pointer)/\(token(try reader.string(of: key)))"
+        draft.reject(.tags, pointer, "must be a string, a number or a boolean, got \(kind.description)")
+      default: try readTag(key, from: &reader)
       }
     }
   }
@@ -184,10 +277,10 @@ extension RowDraft {
 extension JSONReader.Text {
   /// The field of a place that a member of this name is.
   var field: PlaceField? {
-    guard hasEscapes else { return PlaceField(member: bytes) }
+    guard hasEscapes else { return PlaceField(name: bytes) }
     var unescaped: [UInt8] = []
     append(to: &unescaped)
-    return unescaped.withUnsafeBufferPointer { PlaceField(member: $0) }
+    return unescaped.withUnsafeBufferPointer { PlaceField(name: $0) }
   }
 }
 

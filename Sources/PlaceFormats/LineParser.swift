@@ -11,6 +11,8 @@ struct LineParser: RecordParser {
   private static let lineFeed = UInt8(ascii: "\n")
   private static let recordSeparator: UInt8 = 0x1E
 
+  var hasForeignIDs: Bool { decoder.hasForeignIDs }
+
   init(decoder: JSONRowDecoder) {
     self.decoder = decoder
   }
@@ -32,6 +34,7 @@ struct LineParser: RecordParser {
       progress.start = bytes.count
     } else if bytes.count - progress.start > progress.maximumRecordBytes {
       isTooLong = true
+      progress.noteSkippedRow(in: bytes)
       progress.start = bytes.count
     }
     progress.position = bytes.count
@@ -57,11 +60,11 @@ struct LineParser: RecordParser {
   ) {
     if isTooLong || range.count > progress.maximumRecordBytes {
       isTooLong = false
-      progress.rejectAsTooLong(into: &rows)
+      progress.rejectAsTooLong(in: bytes, into: &rows)
       return
     }
     let record = UnsafeBufferPointer(rebasing: bytes[range])
     guard !record.allSatisfy(\.isWhiteSpace) else { return }
-    rows.append(decoder.row(progress.takeRow(), of: record))
+    progress.append(in: bytes, to: &rows) { decoder.row($0, of: record) }
   }
 }

@@ -6,6 +6,8 @@ enum MemberError: Error {
   case syntax(String)
   /// Its `type` is this one, or none, and has no features.
   case type(String?)
+  /// Its coordinates are in this reference system, which is not WGS 84.
+  case coordinates(String)
 }
 
 /// Goes through the members of the outermost object of a text that comes in pieces, looking for `features` and `type`.
@@ -27,17 +29,25 @@ struct MemberScanner {
     case afterValue
   }
 
+  /// The member whose value is kept.
+  private enum Kept {
+    case nothing, type, coordinateSystem
+  }
+
   private var state = State.beforeName(isFirst: true)
   private var value = BracketScanner()
 
   /// The name being read, or the value of `type`, quotation marks included, as far as they are worth keeping.
   private var text: [UInt8] = []
   private var isEscaped = false
-  private var keepsValue = false
+  private var kept = Kept.nothing
   private var type: String?
 
   /// No name of interest is longer, even where each letter is an escape.
   private static let maximumTextLength = 128
+
+  /// The limit of what is kept of a value: the description of a reference system takes several lines.
+  private static let maximumValueLength = 4096
 
   /// Whether the object said to be a Feature.
   var isFeature: Bool { type == "Feature" }
@@ -109,7 +119,7 @@ struct MemberScanner {
     if [UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ":")].contains(byte) {
       throw .syntax("a value cannot start here")
     }
-    keepsValue = name == "type"
+    kept = name == "type" ? .type : name == "crs" ? .coordinateSystem : .nothing
     text = []
     value = BracketScanner()
     state = .value
@@ -119,18 +129,23 @@ struct MemberScanner {
   private mutating func scanValue(_ bytes: UnsafeBufferPointer<UInt8>, position: inout Int) throws(MemberError) {
     let start = position
     let outcome = value.scan(bytes, position: &position)
-    if keepsValue, text.count < Self.maximumTextLength {
-      text.append(contentsOf: bytes[start..<position].prefix(Self.maximumTextLength))
-    }
+    let limit = kept == .type ? Self.maximumTextLength : Self.maximumValueLength
+    if kept != .nothing, text.count < limit { text.append(contentsOf: bytes[start..<position].prefix(limit)) }
     switch outcome {
     case .more: return
     case .mismatch: throw .syntax("the brackets do not match")
     case .end:
       state = .afterValue
-      guard keepsValue else { return }
-      type = string
-      guard let type, type == "FeatureCollection" || type == "Feature" else {
-        throw .type(type)
+      switch kept {
+      case .nothing: return
+      case .coordinateSystem:
+        let value = try? JSONReader.value(of: text)
+        if let name = CoordinateSystem.unsupportedName(in: value) { throw .coordinates(name) }
+      case .type:
+        type = string
+        guard let type, type == "FeatureCollection" || type == "Feature" else {
+          throw .type(type)
+        }
       }
     }
   }

@@ -32,7 +32,7 @@ public struct PlaceDocument: Hashable, Sendable {
   ///
   /// - Throws: ``Failure``, with every rule that is broken.
   public init(_ text: UnsafeBufferPointer<UInt8>, form: Form = .object) throws(Failure) {
-    var decoder = JSONRowDecoder(accepts: form == .object ? .places : .features)
+    var decoder = JSONRowDecoder(accepts: form == .object ? .places : .features, options: .strict)
     let draft: RowDraft
     do {
       draft = try decoder.draft(of: text)

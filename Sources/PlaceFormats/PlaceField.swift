@@ -5,38 +5,39 @@ enum PlaceField: Int, Hashable, Sendable {
   /// What the service makes: `version`, `createdAt`, `updatedAt` and `distance`.
   case serviceMade
 
-  /// The field that a member of a JSON object means.
-  init?(member name: UnsafeBufferPointer<UInt8>) {
+  /// Creates the field that a member of a JSON object or a column of a CSV file stands for; `nil` where it is none.
+  ///
+  /// The spellings are the same in every format, in any case: `id`, `name`, `category`, `tags`, `source`, `sourceId` or
+  /// `source_id`; `lat`, `latitude` or `y`; `long`, `lon`, `lng`, `longitude` or `x`.
+  init?(name: UnsafeBufferPointer<UInt8>) {
     switch name.count {
-    case 2 where name.isEqual(to: "id"): self = .id
-    case 3 where name.isEqual(to: "lat"): self = .latitude
-    case 3 where name.isEqual(to: "lon") || name.isEqual(to: "lng"): self = .longitude
-    case 4 where name.isEqual(to: "name"): self = .name
-    case 4 where name.isEqual(to: "long"): self = .longitude
-    case 4 where name.isEqual(to: "tags"): self = .tags
-    case 6 where name.isEqual(to: "source"): self = .source
-    case 7 where name.isEqual(to: "version"): self = .serviceMade
-    case 8 where name.isEqual(to: "category"): self = .category
-    case 8 where name.isEqual(to: "sourceId"): self = .sourceID
-    case 8 where name.isEqual(to: "distance"): self = .serviceMade
-    case 9 where name.isEqual(to: "createdAt") || name.isEqual(to: "updatedAt"): self = .serviceMade
+    case 1 where name.isEqual(toLowercase: "y"): self = .latitude
+    case 1 where name.isEqual(toLowercase: "x"): self = .longitude
+    case 2 where name.isEqual(toLowercase: "id"): self = .id
+    case 3 where name.isEqual(toLowercase: "lat"): self = .latitude
+    case 3 where name.isEqual(toLowercase: "lon") || name.isEqual(toLowercase: "lng"): self = .longitude
+    case 4 where name.isEqual(toLowercase: "name"): self = .name
+    case 4 where name.isEqual(toLowercase: "long"): self = .longitude
+    case 4 where name.isEqual(toLowercase: "tags"): self = .tags
+    case 6 where name.isEqual(toLowercase: "source"): self = .source
+    case 7 where name.isEqual(toLowercase: "version"): self = .serviceMade
+    case 8 where name.isEqual(toLowercase: "category"): self = .category
+    case 8 where name.isEqual(toLowercase: "sourceid"): self = .sourceID
+    case 8 where name.isEqual(toLowercase: "distance"): self = .serviceMade
+    case 8 where name.isEqual(toLowercase: "latitude"): self = .latitude
+    case 9 where name.isEqual(toLowercase: "longitude"): self = .longitude
+    case 9 where name.isEqual(toLowercase: "source_id"): self = .sourceID
+    case 9 where name.isEqual(toLowercase: "createdat") || name.isEqual(toLowercase: "updatedat"): self = .serviceMade
+    case 10 where name.isEqual(toLowercase: "created_at") || name.isEqual(toLowercase: "updated_at"):
+      self = .serviceMade
     default: return nil
     }
   }
 
-  /// The field that a column of a CSV file means.
+  /// Creates the field that a column of a CSV file stands for; `nil` where it is none.
   init?(column name: String) {
-    switch name.lowercased() {
-    case "id": self = .id
-    case "name": self = .name
-    case "category": self = .category
-    case "lat", "latitude": self = .latitude
-    case "long", "lon", "lng", "longitude": self = .longitude
-    case "tags": self = .tags
-    case "source": self = .source
-    case "sourceid", "source_id": self = .sourceID
-    case "version", "createdat", "updatedat", "distance", "created_at", "updated_at": self = .serviceMade
-    default: return nil
-    }
+    let field = Array(name.utf8).withUnsafeBufferPointer { PlaceField(name: $0) }
+    guard let field else { return nil }
+    self = field
   }
 }

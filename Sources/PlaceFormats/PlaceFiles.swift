@@ -46,7 +46,10 @@ public struct PlaceFiles: AsyncSequence, Sendable {
   }
 
   private let files: [File]
+  private let options: RowOptions
   private let batchSize: Int
+  private let requiresUsableRow: Bool
+  private let notes: ImportNotes?
   private let onRejection: @Sendable (RejectedRow) -> Void
   private let onProgress: @Sendable (Progress) -> Void
 
@@ -54,17 +57,26 @@ public struct PlaceFiles: AsyncSequence, Sendable {
   ///
   /// - Parameters:
   ///   - files: what to read, in order.
+  ///   - options: how rows are read.
   ///   - batchSize: how many rows a batch has at least, but for the last.
+  ///   - requiresUsableRow: whether a file is an error all of whose rows are rejected. One without rows is none.
+  ///   - notes: where it is noted what was read.
   ///   - onRejection: is told of each row that is rejected, in order.
   ///   - onProgress: is told how far it has come, after each chunk of a few hundred kilobytes.
   public init(
     _ files: [File],
+    options: RowOptions = .standard,
     batchSize: Int = 1000,
+    requiresUsableRow: Bool = false,
+    notes: ImportNotes? = nil,
     onRejection: @escaping @Sendable (RejectedRow) -> Void,
     onProgress: @escaping @Sendable (Progress) -> Void = { _ in }
   ) {
     self.files = files
+    self.options = options
     self.batchSize = batchSize
+    self.requiresUsableRow = requiresUsableRow
+    self.notes = notes
     self.onRejection = onRejection
     self.onProgress = onProgress
   }
@@ -72,34 +84,35 @@ public struct PlaceFiles: AsyncSequence, Sendable {
   /// Starts with the first file.
   public func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(
-      files: files[...],
-      batchSize: batchSize,
-      onRejection: onRejection,
-      onProgress: onProgress
-    )
+      files: files[...], options: options, requiresUsableRow: requiresUsableRow,
+      batcher: RowBatcher(
+        parser: PlaceParser(format: files.first?.format ?? .ndjson, options: options), path: files.first?.path,
+        notes: notes, batchSize: batchSize, onRejection: onRejection),
+      onProgress: onProgress)
   }
 
   /// Reads batch after batch.
   public struct AsyncIterator: AsyncIteratorProtocol {
     private var files: ArraySlice<File>
     private let onProgress: @Sendable (Progress) -> Void
+    private let options: RowOptions
+    private let requiresUsableRow: Bool
     private var batcher: RowBatcher
     private var chunks: FileChunks.AsyncIterator?
     private var bytesRead = 0
 
     fileprivate init(
       files: ArraySlice<File>,
-      batchSize: Int,
-      onRejection: @escaping @Sendable (RejectedRow) -> Void,
+      options: RowOptions,
+      requiresUsableRow: Bool,
+      batcher: RowBatcher,
       onProgress: @escaping @Sendable (Progress) -> Void
     ) {
       self.files = files
+      self.options = options
+      self.requiresUsableRow = requiresUsableRow
+      self.batcher = batcher
       self.onProgress = onProgress
-      batcher = RowBatcher(
-        parser: PlaceParser(format: files.first?.format ?? .ndjson),
-        batchSize: batchSize,
-        onRejection: onRejection
-      )
     }
 
     /// The next batch; `nil` at the end of the last file.
@@ -134,13 +147,25 @@ public struct PlaceFiles: AsyncSequence, Sendable {
         )
       } else {
         try batcher.finish()
+        try checkUsableRows(of: file)
         files.removeFirst()
         self.chunks = nil
         bytesRead = 0
         if let next = files.first {
-          batcher.go(onWith: PlaceParser(format: next.format, firstRow: batcher.parser.nextRow))
+          let parser = PlaceParser(format: next.format, firstRow: batcher.parser.nextRow, options: options)
+          batcher.go(onWith: parser, path: next.path)
         }
       }
+    }
+
+    private func checkUsableRows(of file: File) throws(FileError) {
+      guard requiresUsableRow, let first = batcher.firstRejection,
+        batcher.rejectedRows == batcher.parser.nextRow - batcher.parser.firstRow
+      else { return }
+      let rows =
+        batcher.rejectedRows == 1 ? "its only row is invalid" : "all of its \(batcher.rejectedRows) rows are invalid"
+      let line = first.location.line.map { " in line \($0)" } ?? ""
+      throw FileError(path: file.path, reason: "\(rows); the first\(line): \(first.detail)")
     }
   }
 }

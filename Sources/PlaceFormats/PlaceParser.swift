@@ -8,20 +8,24 @@ public import Points
 ///
 /// Memory is bounded by ``maximumRecordBytes`` and the piece given, whatever the length of the whole.
 ///
-/// What a row holds:
-/// - JSON: the members `name`, `lat` and `long` (or `lon`, `lng`), and `category`, `tags`, `id`, `source` and `sourceId`
-///   where there are any. `version`, `createdAt`, `updatedAt` and `distance`, which the service makes, are left out, so
-///   that an export can be read again; any other member is an error, which finds a misspelt one. A GeoJSON Feature may
-///   stand in place of such an object.
-/// - GeoJSON: a Feature of a Point; an altitude is left out. The properties are the fields above, without the
-///   coordinates; any other property becomes a tag unless it is null: a string as it is, a number, a boolean, an array
-///   or an object as its JSON text. `tags` goes before a property of the same name. An `id` of the properties, or else
-///   of the Feature, is the place's when it is a UUID; in the properties any other is a tag, as is a `source` without a
-///   `sourceId`. Other members of the Feature are left out.
-/// - CSV: the columns `name`, `lat` (or `latitude`) and `long` (or `lon`, `lng`, `longitude`), and `category`, `tags` (a
-///   JSON object), `id`, `source` and `sourceId` (or `source_id`), in any case and order. The columns that the service
-///   makes are left out, any other is a tag, an empty cell is none. An apostrophe before `=`, `+`, `-` or `@` that keeps
-///   spreadsheets from calculating a text is taken away (see ``PlaceWriter``).
+/// A field is recognised by the same spellings in every format, in any case: `name`; `lat`, `latitude` or `y`; `long`,
+/// `lon`, `lng`, `longitude` or `x`; `category`, `tags`, `id`, `source`, and `sourceId` or `source_id`. `version`,
+/// `createdAt`, `updatedAt` and `distance`, which the service sets, are left out, so that an export can be imported. Any
+/// other member or column is a tag, or an error where ``RowOptions/unknownFields`` says so.
+///
+/// A tag's value that is a number or a boolean becomes its text; null, and an empty cell of CSV, is no tag. An array or an
+/// object becomes its JSON text as a member of its own, and is an error in `tags`. `tags` goes before a member or column
+/// of the same name.
+///
+/// - JSON: an object of these members, or a GeoJSON Feature. Coordinates are numbers.
+/// - GeoJSON: a Feature of a Point; an altitude is left out, and so are coordinates among the properties. An `id` of the
+///   properties, or else of the Feature, is the place's when it is a UUID; in the properties any other is a tag, as is a
+///   `source` without a `sourceId`. Other members of the Feature are left out. A `crs` must be WGS 84.
+/// - CSV: a header row with the columns in any order; `tags` is a JSON object. An apostrophe before `=`, `+`, `-` or `@`
+///   that keeps spreadsheets from calculating a text is taken away (see ``PlaceWriter``).
+///
+/// Where ``RowOptions/source`` is given, a row without a source and `sourceId` of its own takes it, with the row's id as
+/// the `sourceId`.
 public struct PlaceParser: Sendable {
   /// How long a row may be where nothing is said, in bytes: 1 MiB.
   public static let defaultMaximumRecordBytes = 1 << 20
@@ -31,6 +35,12 @@ public struct PlaceParser: Sendable {
 
   /// How long a row may be, in bytes; a longer one is skipped and rejected.
   public let maximumRecordBytes: Int
+
+  /// The format of the text.
+  let format: PlaceFormat
+
+  /// The number of the first row.
+  let firstRow: Int
 
   private var parser: any RecordParser
   private var window: [UInt8] = []
@@ -43,25 +53,35 @@ public struct PlaceParser: Sendable {
   ///   - format: the format of the text.
   ///   - firstRow: the number of the first row.
   ///   - maximumRecordBytes: how long a row may be, in bytes.
+  ///   - options: how rows are read.
   public init(
     format: PlaceFormat,
     firstRow: Int = 1,
-    maximumRecordBytes: Int = PlaceParser.defaultMaximumRecordBytes
+    maximumRecordBytes: Int = PlaceParser.defaultMaximumRecordBytes,
+    options: RowOptions = .standard
   ) {
+    self.format = format
+    self.firstRow = firstRow
     self.maximumRecordBytes = maximumRecordBytes
     progress = ParseProgress(nextRow: firstRow, maximumRecordBytes: maximumRecordBytes)
     parser =
       switch format {
-      case .json: CollectionParser(decoder: .init(accepts: .placesAndFeatures))
-      case .geoJSON: CollectionParser(decoder: .init(accepts: .features))
-      case .geoJSONSequence: LineParser(decoder: .init(accepts: .features))
-      case .ndjson: LineParser(decoder: .init(accepts: .placesAndFeatures))
-      case .csv: CSVParser()
+      case .json: CollectionParser(decoder: .init(accepts: .placesAndFeatures, options: options))
+      case .geoJSON: CollectionParser(decoder: .init(accepts: .features, options: options))
+      case .geoJSONSequence: LineParser(decoder: .init(accepts: .features, options: options))
+      case .ndjson: LineParser(decoder: .init(accepts: .placesAndFeatures, options: options))
+      case .csv: CSVParser(options: options)
       }
   }
 
   /// The number of the next row.
   public var nextRow: Int { progress.nextRow }
+
+  /// The lines on which the rows so far start.
+  var lines: RowLines { progress.lines }
+
+  /// A Boolean value that indicates whether a Feature had an `id` that is no UUID.
+  var hasForeignIDs: Bool { parser.hasForeignIDs }
 
   /// Reads the next piece of the text and appends the rows that it ends.
   ///
@@ -112,11 +132,10 @@ public struct PlaceParser: Sendable {
         try parser.parse(bytes, isLast: isLast, progress: &progress, into: &rows)
       }
     }
+    let end = progress.start
+    window.withUnsafeBufferPointer { progress.dropStart(of: $0) }
     swap(&window, &self.window)
     try result.get()
-    self.window.removeFirst(progress.start)
-    progress.bytesDropped += progress.start
-    progress.position -= progress.start
-    progress.start = 0
+    self.window.removeFirst(end)
   }
 }

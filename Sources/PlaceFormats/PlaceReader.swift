@@ -11,6 +11,7 @@ where Chunks.Element: Sequence<UInt8> {
 
   private let chunks: Chunks
   private let parser: PlaceParser
+  private let notes: ImportNotes?
   private let batchSize: Int
   private let onRejection: @Sendable (RejectedRow) -> Void
 
@@ -20,16 +21,19 @@ where Chunks.Element: Sequence<UInt8> {
   ///   - chunks: the text, in pieces of any size.
   ///   - parser: what reads it, with the format and the number of the first row.
   ///   - batchSize: how many rows a batch has at least, but for the last; it has at most those of one chunk more.
+  ///   - notes: where it is noted what was read.
   ///   - onRejection: is told of each row that is rejected, in order.
   public init(
     _ chunks: Chunks,
     parser: PlaceParser,
     batchSize: Int = 1000,
+    notes: ImportNotes? = nil,
     onRejection: @escaping @Sendable (RejectedRow) -> Void
   ) {
     self.chunks = chunks
     self.parser = parser
     self.batchSize = batchSize
+    self.notes = notes
     self.onRejection = onRejection
   }
 
@@ -37,7 +41,7 @@ where Chunks.Element: Sequence<UInt8> {
   public func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(
       chunks: chunks.makeAsyncIterator(),
-      batcher: RowBatcher(parser: parser, batchSize: batchSize, onRejection: onRejection)
+      batcher: RowBatcher(parser: parser, notes: notes, batchSize: batchSize, onRejection: onRejection)
     )
   }
 

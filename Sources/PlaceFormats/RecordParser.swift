@@ -2,6 +2,9 @@ import Points
 
 /// What finds the rows of one format and reads them.
 protocol RecordParser: Sendable {
+  /// A Boolean value that indicates whether a Feature had an `id` that is no UUID.
+  var hasForeignIDs: Bool { get }
+
   /// Reads the rows that end within the bytes, as far as these go.
   ///
   /// - Parameters:
@@ -34,24 +37,60 @@ struct ParseProgress {
   /// How long a row may be.
   let maximumRecordBytes: Int
 
+  /// The lines on which the rows so far start.
+  private(set) var lines = RowLines()
+
+  private var counter = LineCounter()
+
+  /// The line of a row that was skipped before its number was taken.
+  private var skippedLine: Int?
+
   init(nextRow: Int, maximumRecordBytes: Int) {
     self.nextRow = nextRow
     self.maximumRecordBytes = maximumRecordBytes
   }
 
-  /// The number of the row that is being read now, which counts it.
-  mutating func takeRow() -> Int {
-    defer { nextRow += 1 }
-    return nextRow
+  /// Notes the line of the row at ``start``, of which the bytes are about to be dropped.
+  mutating func noteSkippedRow(in bytes: UnsafeBufferPointer<UInt8>) {
+    if skippedLine == nil { skippedLine = counter.line(at: start, in: bytes) }
   }
 
-  /// Counts the row that is being read now as rejected.
-  mutating func reject(_ detail: String, into rows: inout [PlaceParser.Row]) {
-    rows.append(.failure(RejectedRow(number: takeRow(), detail: detail)))
+  /// Removes the note of ``noteSkippedRow(in:)``: it was no row.
+  mutating func forgetSkippedRow() { skippedLine = nil }
+
+  /// Appends the row that starts at ``start`` and counts it.
+  mutating func append(
+    in bytes: UnsafeBufferPointer<UInt8>, to rows: inout [PlaceParser.Row], _ row: (Int) -> PlaceParser.Row
+  ) {
+    let line = skippedLine ?? counter.line(at: start, in: bytes)
+    skippedLine = nil
+    lines.append(line, ofRow: nextRow)
+    switch row(nextRow) {
+    case .success(let row): rows.append(.success(row))
+    case .failure(var rejection):
+      rejection.location.line = line
+      rows.append(.failure(rejection))
+    }
+    nextRow += 1
   }
 
-  /// Counts the row that is being read now as too long.
-  mutating func rejectAsTooLong(into rows: inout [PlaceParser.Row]) {
-    reject("is longer than \(maximumRecordBytes) bytes", into: &rows)
+  /// Appends the row that starts at ``start`` as rejected.
+  mutating func reject(
+    _ detail: String, in bytes: UnsafeBufferPointer<UInt8>, into rows: inout [PlaceParser.Row]
+  ) {
+    append(in: bytes, to: &rows) { .failure(RejectedRow(number: $0, detail: detail)) }
+  }
+
+  /// Appends the row that starts at ``start`` as too long.
+  mutating func rejectAsTooLong(in bytes: UnsafeBufferPointer<UInt8>, into rows: inout [PlaceParser.Row]) {
+    reject("is longer than \(maximumRecordBytes) bytes", in: bytes, into: &rows)
+  }
+
+  /// Prepares for the bytes before ``start`` to be dropped.
+  mutating func dropStart(of bytes: UnsafeBufferPointer<UInt8>) {
+    counter.drop(start, of: bytes)
+    bytesDropped += start
+    position -= start
+    start = 0
   }
 }

@@ -3,13 +3,31 @@ import Points
 /// Parts the rows that a parser finds into those that go on, in batches, and the rejected ones.
 struct RowBatcher {
   private(set) var parser: PlaceParser
+  private var path: String?
+  private let notes: ImportNotes?
   private let batchSize: Int
   private let onRejection: @Sendable (RejectedRow) -> Void
   private var rows: [PlaceParser.Row] = []
   private var batch: [ImportRow] = []
 
-  init(parser: PlaceParser, batchSize: Int, onRejection: @escaping @Sendable (RejectedRow) -> Void) {
+  /// The number of rejected rows of the present text.
+  private(set) var rejectedRows = 0
+
+  /// The first of them.
+  private(set) var firstRejection: RejectedRow?
+
+  /// Creates a batcher.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the file that the text is, if any.
+  ///   - notes: where it is noted what was read.
+  init(
+    parser: PlaceParser, path: String? = nil, notes: ImportNotes?, batchSize: Int,
+    onRejection: @escaping @Sendable (RejectedRow) -> Void
+  ) {
     self.parser = parser
+    self.path = path
+    self.notes = notes
     self.batchSize = batchSize
     self.onRejection = onRejection
   }
@@ -25,13 +43,19 @@ struct RowBatcher {
 
   /// Takes note that a text has ended; see ``PlaceParser/finish(into:)``.
   mutating func finish() throws(FormatError) {
-    defer { sort() }
+    defer {
+      sort()
+      notes?.end(parser, path: path)
+    }
     try parser.finish(into: &rows)
   }
 
   /// Goes on with another text.
-  mutating func go(onWith parser: PlaceParser) {
+  mutating func go(onWith parser: PlaceParser, path: String) {
     self.parser = parser
+    self.path = path
+    rejectedRows = 0
+    firstRejection = nil
   }
 
   /// The rows read since the last batch; `nil` when there are none.
@@ -45,12 +69,20 @@ struct RowBatcher {
   }
 
   private mutating func sort() {
+    let start = batch.count
     for row in rows {
       switch row {
       case .success(let row): batch.append(row)
-      case .failure(let rejection): onRejection(rejection)
+      case .failure(var rejection):
+        rejectedRows += 1
+        rejection.location = ImportNotes.location(
+          ofRow: rejection.number, line: rejection.location.line, path: path, format: parser.format,
+          firstRow: parser.firstRow)
+        if firstRejection == nil { firstRejection = rejection }
+        onRejection(rejection)
       }
     }
+    notes?.note(batch[start...])
     rows.removeAll(keepingCapacity: true)
   }
 }

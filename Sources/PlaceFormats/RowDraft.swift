@@ -13,6 +13,12 @@ struct RowDraft {
   var source: String?
   var sourceID: String?
 
+  /// The value of the member that the options name for the `sourceId`.
+  var key: String?
+
+  /// The id that the row gives itself, a UUID or not.
+  var ownID: String?
+
   /// What was found wrong so far.
   private(set) var violations: [PlaceViolation] = []
 
@@ -54,6 +60,33 @@ struct RowDraft {
     if longitude.map(Coordinate.longitudes.contains) != true {
       reject(.longitude, pointer, "must be a number from -180 to 180, got \(Self.quote(text))")
     }
+  }
+
+  /// Settles where the place comes from, once all but the tags has been read: the row's own source and `sourceId` where
+  /// it has both, otherwise the source of the options, if any, with the row's key.
+  ///
+  /// - Parameter loneSourceIsTag: whether a source without a `sourceId` is a tag rather than an error. It is one in any
+  ///   case where the options give a source.
+  mutating func settleOrigin(
+    _ options: RowOptions, pointerPrefix: String, loneSourceIsTag: Bool, tags: inout TagsBuilder
+  ) {
+    if source?.isEmpty == true { source = nil }
+    if sourceID?.isEmpty == true { sourceID = nil }
+    if source != nil, sourceID != nil || violatedFields.contains(.sourceID) { return }
+    if let source, options.source != nil || loneSourceIsTag {
+      tags.append(key: "source", value: source)
+      self.source = nil
+    }
+    guard let source = options.source else { return }
+    guard !violatedFields.contains(.sourceID) else { return skipMissing([.source]) }
+    guard let key = options.idField == nil ? sourceID ?? ownID : key, !key.isEmpty else {
+      let field = options.idField ?? "id"
+      reject(.sourceID, "\(pointerPrefix)/\(JSONPointer.escape(field))", "is missing, which is to be the sourceId")
+      skipMissing([.source])
+      return
+    }
+    self.source = source
+    sourceID = key
   }
 
   /// The row, or its rejection with every rule that it breaks.

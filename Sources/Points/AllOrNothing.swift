@@ -1,47 +1,54 @@
-/// Batches of rows that end with an error once a row has been rejected, so that whoever takes them keeps none.
+/// Batches of rows that end with an error once a row has been rejected, so that no store keeps any of them.
+///
+/// After the first rejection the rest is read, but not passed on, until ``ImportReport/maximumRejections`` rows have been
+/// rejected: an operator sees more than one error at a time.
 public struct AllOrNothing<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element == [ImportRow] {
   private let base: Base
-  private let firstRejection: @Sendable () -> RejectedRow?
+  private let rejections: @Sendable () -> ImportReport
 
-  /// Makes the sequence.
+  /// Creates the sequence.
   ///
-  /// - Parameter firstRejection: the first row that was rejected so far.
-  public init(_ base: Base, firstRejection: @escaping @Sendable () -> RejectedRow?) {
+  /// - Parameter rejections: the rows that have been rejected so far.
+  public init(_ base: Base, rejections: @escaping @Sendable () -> ImportReport) {
     self.base = base
-    self.firstRejection = firstRejection
+    self.rejections = rejections
   }
 
-  /// Starts to read.
+  /// Returns an iterator that starts at the first batch.
   public func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(base: base.makeAsyncIterator(), firstRejection: firstRejection)
+    AsyncIterator(base: base.makeAsyncIterator(), rejections: rejections)
   }
 
   /// Reads batch after batch.
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate var base: Base.AsyncIterator
-    fileprivate let firstRejection: @Sendable () -> RejectedRow?
+    fileprivate let rejections: @Sendable () -> ImportReport
 
     /// The next batch; `nil` at the end.
     ///
-    /// - Throws: ``RejectedImport``, or what the batches throw.
+    /// - Throws: ``RejectedImport``, or the error of the batches.
     public mutating func next() async throws -> [ImportRow]? {
       let batch = try await base.next()
-      if let row = firstRejection() { throw RejectedImport(row: row) }
-      return batch
+      guard rejections().rejected > 0 else { return batch }
+      var isAtEnd = batch == nil
+      while !isAtEnd, rejections().rejected < ImportReport.maximumRejections { isAtEnd = try await base.next() == nil }
+      throw RejectedImport(report: rejections())
     }
   }
 }
 
-/// Why an import that takes all rows or none took none.
+/// The error of an import that takes all rows or none, and took none.
 public struct RejectedImport: Error, CustomStringConvertible {
-  /// The first row that was rejected.
-  public let row: RejectedRow
+  /// The rows that were rejected: not all of them where there are many.
+  public let report: ImportReport
 
-  /// Makes the error.
-  public init(row: RejectedRow) {
-    self.row = row
+  /// Creates the error from a report with at least one rejection.
+  public init(report: ImportReport) {
+    self.report = report
   }
 
-  /// What a user is told.
-  public var description: String { "row \(row.number): \(row.detail)" }
+  /// The first rejection, for a user.
+  public var description: String {
+    report.rejections.first.map { "row \($0.number): \($0.detail)" } ?? "a row was rejected"
+  }
 }

@@ -25,10 +25,38 @@ public struct RejectedRow: Error, Hashable, Sendable {
   /// What is wrong, for a user.
   public let detail: String
 
-  /// Makes a rejection.
-  public init(number: Int, detail: String) {
+  /// Where the row stands, as far as that is known.
+  public var location: RowLocation
+
+  /// Creates a rejection.
+  public init(number: Int, detail: String, location: RowLocation = RowLocation()) {
     self.number = number
     self.detail = detail
+    self.location = location
+  }
+}
+
+/// The position of a row in the text that it was read from.
+public struct RowLocation: Hashable, Sendable, CustomStringConvertible {
+  /// The file's path as the user gave it; `nil` where the text is no file.
+  public var file: String?
+
+  /// The line on which the row starts, counted from 1; `nil` where it is not known.
+  public var line: Int?
+
+  /// The number of the feature in its file, counted from 1; `nil` for formats without features.
+  public var feature: Int?
+
+  /// Creates a location.
+  public init(file: String? = nil, line: Int? = nil, feature: Int? = nil) {
+    self.file = file
+    self.line = line
+    self.feature = feature
+  }
+
+  /// The parts that are known, such as `places.csv, line 7`; empty where none is.
+  public var description: String {
+    [file, feature.map { "feature \($0)" }, line.map { "line \($0)" }].compactMap(\.self).joined(separator: ", ")
   }
 }
 
@@ -64,6 +92,14 @@ public struct ImportReport: Hashable, Sendable {
     rejected += 1
     if rejections.count < Self.maximumRejections { rejections.append(row) }
   }
+
+  /// Sets the location of each rejection to the one that the closure returns for it.
+  public mutating func locateRejections(_ location: (RejectedRow) -> RowLocation) {
+    for index in rejections.indices { rejections[index].location = location(rejections[index]) }
+  }
+
+  /// The number of rows that went in, or were there already.
+  public var accepted: Int { created + updated + unchanged }
 
   /// Counts rows that did not go in, of which no details are kept: those of ``maximumRejections`` others are.
   public mutating func reject(count: Int) {

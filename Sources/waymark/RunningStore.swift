@@ -117,6 +117,7 @@ struct RunningStore: Service {
   /// Fills an empty store from files, or from the bundled sample.
   private static func filled(_ store: MemoryStore, files: [String], logger: Logger) async throws -> MemoryStore {
     let rejections = Mutex(ImportReport())
+    let notes = ImportNotes()
     let onRejection: @Sendable (RejectedRow) -> Void = { row in rejections.withLock { $0.reject(row) } }
     var report: ImportReport
     if files.isEmpty {
@@ -124,12 +125,18 @@ struct RunningStore: Service {
         BundledSample.chunks, parser: PlaceParser(format: .geoJSON), onRejection: onRejection)
       report = try await store.load(sample)
     } else {
-      let places = PlaceFiles(try files.map { path in try PlaceFiles.File(path: path) }, onRejection: onRejection)
+      let places = PlaceFiles(
+        try files.map { path in try PlaceFiles.File(path: path) }, requiresUsableRow: true, notes: notes,
+        onRejection: onRejection)
       report = try await store.load(places)
     }
     report.add(rejections.withLock { $0 })
+    report.locateRejections(notes.location)
     for row in report.rejections {
-      logger.warning("a row was left out", metadata: ["row": "\(row.number)", "reason": "\(row.detail)"])
+      var metadata: Logger.Metadata = ["row": "\(row.number)", "reason": "\(row.detail)"]
+      if let file = row.location.file { metadata["file"] = "\(file)" }
+      if let line = row.location.line { metadata["line"] = "\(line)" }
+      logger.warning("a row was left out", metadata: metadata)
     }
     logger.info(
       "places were loaded",

@@ -73,6 +73,22 @@ import Testing
     #expect(outcome.log.contains("/nowhere/places.csv"))
   }
 
+  @Test func aDataFileOfWhichNoRowIsUsableStopsTheStart() async throws {
+    let folder = try TemporaryFolder()
+    let good = try folder.write("name,lat,long\nA,1,2\n", to: "good.csv")
+    let bad = try folder.write(#"{"type":"FeatureCollection","features":[{"type":"Feature"}]}"#, to: "bad.geojson")
+    let projected = try folder.write(
+      #"{"type":"FeatureCollection","crs":{"type":"name","properties":{"name":"EPSG:3857"}},"features":[]}"#,
+      to: "projected.geojson")
+
+    let none = try await WaymarkProcess.run(["serve", "--http-port", "0", "--data-file", "\(good),\(bad)"])
+    let other = try await WaymarkProcess.run(["serve", "--http-port", "0", "--data-file", projected])
+
+    #expect(none.status == 65 && other.status == 65)
+    #expect(none.log.contains("\(bad): its only row is invalid; the first in line 1: /geometry is missing"))
+    #expect(other.log.contains("reference system 'EPSG:3857', but must be WGS 84"))
+  }
+
   @Test func aDatabaseThatIsNotThereStopsTheImport() async throws {
     let outcome = try await WaymarkProcess.run(
       ["import", "--format", "csv", "-"], environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none"])

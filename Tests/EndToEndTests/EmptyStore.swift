@@ -15,7 +15,8 @@ struct EmptyStore: Sendable {
   /// A folder that lives as long as the store, for other files too.
   let folder: TemporaryFolder
 
-  private let environment: [String: String]
+  /// The settings that name it.
+  let environment: [String: String]
 
   /// Makes the store.
   init(_ kind: StoreKind) async throws {

@@ -77,7 +77,7 @@ struct HostileRows: Sendable, CustomTestStringConvertible {
   private static let objects: [Data] = [
     object(#""name":"x",,"#), object(#""category":"no name""#), object(#""name":"north""#, lat: "91"),
     object(#""name":"words""#, lat: #""north""#), object(#""name":"\#(long)""#), named { object($0) },
-    object(#""name":"lone \ud800""#), object(#""name":"misspelt","adress":"?""#), Data("{}".utf8), Data("[1]".utf8),
+    object(#""name":"lone \ud800""#), object(#""name":"nested","tags":{"a":{}}"#), Data("{}".utf8), Data("[1]".utf8),
   ]
 
   private static let features: [Data] = [

@@ -20,8 +20,9 @@ import Testing
 
     #expect(rehearsed.status == 0 && first.status == 0)
     #expect(rehearsed.output.contains("(dry run: nothing was changed)"))
-    #expect(first.output.hasPrefix("5 rows: 3 created, 0 updated, 0 unchanged, 2 rejected\nrow 2: /lat "))
-    #expect(first.output.contains("\nrow 4: "))
+    #expect(
+      first.output.hasPrefix("5 rows: 3 created, 0 updated, 0 unchanged, 2 rejected\nrow 2 (\(csv), line 3): /lat "))
+    #expect(first.output.contains("\nrow 4 (\(ndjson), line 2): "))
     #expect(second.output.hasPrefix("5 rows: 0 created, 0 updated, 3 unchanged, 2 rejected\n"))
     withExtendedLifetime(server) {}
   }
@@ -47,10 +48,53 @@ import Testing
     let partial = try await WaymarkProcess.run(["import", "--url", url, ndjson])
 
     #expect([atomic.status, broken.status, missing.status, partial.status] == [65, 65, 65, 0])
-    #expect(atomic.log.contains("row 2: /lat") && atomic.log.contains("nothing was imported"))
+    #expect(atomic.log.contains("row 2 (\(ndjson), line 2): /lat") && atomic.log.contains("nothing was imported"))
     #expect(broken.log.contains("b.geojson: not valid JSON"))
     #expect(missing.log.contains("none.csv: No such file"))
     #expect(partial.output.contains("2 created"))
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func everyPathTellsWhichRowsWereRejectedAndByItsExitWhetherAnyWasTaken() async throws {
+    let (server, url, store) = try await serving()
+    let database = try await EmptyStore(.postgres)
+    let bad = try store.folder.write("{}\n\n{\"name\":\"A\"}\n", to: "bad.ndjson")
+    let mixed = try store.folder.write(lines, to: "mixed.ndjson")
+
+    for (target, environment) in [(["--url", url], [:]), ([], database.environment)] {
+      func run(_ arguments: [String]) async throws -> WaymarkProcess.Outcome {
+        try await WaymarkProcess.run(["import"] + target + arguments, environment: environment)
+      }
+      let none = try await run([bad])
+      let atomic = try await run(["--atomic", bad])
+      let strict = try await run(["--strict", mixed])
+      let partial = try await run([mixed])
+
+      #expect([none.status, atomic.status, strict.status, partial.status] == [65, 65, 65, 0])
+      #expect(none.output.contains("row 1 (\(bad), line 1): ") && none.output.contains("row 2 (\(bad), line 3): "))
+      #expect(atomic.log.contains("2 rows are invalid; nothing was imported"))
+      #expect(atomic.log.contains("row 1 (\(bad), line 1): ") && atomic.log.contains("row 2 (\(bad), line 3): "))
+      #expect(strict.output.contains("2 created"))
+    }
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func aSourceMakesRowsRepeatableOnEveryPath() async throws {
+    let (server, url, store) = try await serving()
+    let database = try await EmptyStore(.postgres)
+    let csv = try store.folder.write("name,lat,long,stop_id\nA,1,2,7\n", to: "stops.csv")
+    let key = ["--source", "a b&c", "--id-field", "stop_id"]
+
+    for (target, environment) in [(["--url", url], [:]), ([], database.environment)] {
+      let warned = try await WaymarkProcess.run(["import", "--dry-run"] + target + [csv], environment: environment)
+      let first = try await WaymarkProcess.run(["import"] + target + key + [csv], environment: environment)
+      let second = try await WaymarkProcess.run(["import"] + target + key + [csv], environment: environment)
+
+      #expect(warned.log.contains("waymark: warning: ") && warned.log.contains("'stop_id' as the field of ids"))
+      #expect(!first.log.contains("warning"))
+      #expect(first.output.hasPrefix("1 rows: 1 created"))
+      #expect(second.output.hasPrefix("1 rows: 0 created, 0 updated, 1 unchanged"))
+    }
     withExtendedLifetime(server) {}
   }
 
@@ -69,7 +113,9 @@ import Testing
 
     #expect((refused.status, wrong.status, taken.status) == (1, 1, 0))
     #expect(refused.log.contains("the server answered 401: this call needs an API key"))
-    #expect(taken.output.hasPrefix("20000 rows: 7 created, 0 updated, 0 unchanged, 19993 rejected\nrow 1: "))
+    #expect(
+      taken.output.hasPrefix("20000 rows: 7 created, 0 updated, 0 unchanged, 19993 rejected\nrow 1 (\(file), line 1): ")
+    )
     withExtendedLifetime(server) {}
   }
 
@@ -87,6 +133,8 @@ import Testing
     ["--url", "ftp://host", "a.csv"], ["--url", "localhost:8080", "a.csv"], ["--url", "http://u:p@host", "a.csv"],
     ["--url", "http://host", "--api-key", "line\nbreak", "a.csv"], ["--api-key", "k", "a.csv"],
     ["--url", "http://host", "--atomic", "a.csv", "b.csv"], ["--url", "http://host", "a"],
+    ["--id-field", "ref", "a.csv"], ["--source", "s", "--id-field", "lat", "a.csv"],
+    ["--unknown-fields", "keep", "a.csv"],
     ["--url", "http://host", "--database-url", "postgresql://host", "a.csv"],
   ])
   func whatDoesNotGoTogetherExitsWith64(arguments: [String]) async throws {

@@ -40,7 +40,8 @@ import Testing
     ("lat,long\n", "the header has no column 'name'; it has 'lat', 'long'"),
     ("name;lat;long\n", "the header has no column 'name'; it has 'name;lat;long'; commas must part columns"),
     ("name,lat,lon,lng\n", "the header has the column 'lng' twice, as 'lon' too"),
-    ("name,lat,long,x,x\n", "the header has the column 'x' twice"),
+    ("name,lat,long,z,z\n", "the header has the column 'z' twice"),
+    ("name,lat,long,x\n", "the header has the column 'x' twice, as 'long' too"),
     ("name,lat,long,\n", "column 4 of the header has no name"),
     (
       "name,\"lat,long\n",

@@ -10,14 +10,20 @@ struct Parsed: Equatable {
   /// The details of the rejections by row.
   var details: [Int: String] { Dictionary(uniqueKeysWithValues: rejections.map { ($0.number, $0.detail) }) }
 
+  /// The lines of the rejections by row.
+  var lines: [Int: Int?] { Dictionary(uniqueKeysWithValues: rejections.map { ($0.number, $0.location.line) }) }
+
   /// The names of the places by row.
   var names: [Int: String] { Dictionary(uniqueKeysWithValues: rows.map { ($0.number, $0.place.name) }) }
 
   init() {}
 
   /// Reads the bytes in pieces of that size.
-  init(_ bytes: [UInt8], _ format: PlaceFormat, pieceSize: Int = .max, maximumRecordBytes: Int = 1 << 20) {
-    var parser = PlaceParser(format: format, maximumRecordBytes: maximumRecordBytes)
+  init(
+    _ bytes: [UInt8], _ format: PlaceFormat, pieceSize: Int = .max, maximumRecordBytes: Int = 1 << 20,
+    options: RowOptions = .standard
+  ) {
+    var parser = PlaceParser(format: format, maximumRecordBytes: maximumRecordBytes, options: options)
     var read: [PlaceParser.Row] = []
     do {
       var rest = bytes[...]
@@ -37,7 +43,11 @@ struct Parsed: Equatable {
     }
   }
 
-  init(_ text: String, _ format: PlaceFormat, pieceSize: Int = .max, maximumRecordBytes: Int = 1 << 20) {
-    self.init(Array(text.utf8), format, pieceSize: pieceSize, maximumRecordBytes: maximumRecordBytes)
+  init(
+    _ text: String, _ format: PlaceFormat, pieceSize: Int = .max, maximumRecordBytes: Int = 1 << 20,
+    options: RowOptions = .standard
+  ) {
+    self.init(
+      Array(text.utf8), format, pieceSize: pieceSize, maximumRecordBytes: maximumRecordBytes, options: options)
   }
 }

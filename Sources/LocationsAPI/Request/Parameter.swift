@@ -11,6 +11,9 @@ enum Parameter: Int, CaseIterable {
   case format
   case mode
   case dryRun
+  case source
+  case idField
+  case unknownFields
   case since
   case until
 
@@ -28,6 +31,9 @@ enum Parameter: Int, CaseIterable {
     case "f": self = .format
     case "mode": self = .mode
     case "dryRun": self = .dryRun
+    case "source": self = .source
+    case "idField": self = .idField
+    case "unknownFields": self = .unknownFields
     case "since": self = .since
     case "until": self = .until
     default: return nil
@@ -48,6 +54,9 @@ enum Parameter: Int, CaseIterable {
     case .format: "f"
     case .mode: "mode"
     case .dryRun: "dryRun"
+    case .source: "source"
+    case .idField: "idField"
+    case .unknownFields: "unknownFields"
     case .since: "since"
     case .until: "until"
     }

@@ -197,7 +197,7 @@ extension Problem {
     let detail = errors.map { error in
       switch error.location {
       case .parameter(let name), .pointer(let name): "\(name) \(error.detail)"
-      case .row(let number): "row \(number) \(error.detail)"
+      case .row(let number, _): "row \(number) \(error.detail)"
       }
     }.joined(separator: "; ")
     return Problem(.badRequest, code: code.rawValue, detail: detail, errors: errors)

@@ -18,42 +18,47 @@ struct ImportRoute {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ImportArguments(request)
     // Reading rows is work enough to hold up the other connections of this one's event loop.
+    let notes = ImportNotes()
     let report = try await withTaskExecutorPreference(globalConcurrentExecutor) { () throws(Problem) -> ImportReport in
-      try await take(arguments, request)
+      try await take(arguments, request, notes: notes)
     }
-    return HTTPResponse(contentType: ResponseFormat.json.contentType, bytes: ImportReportJSON.text(of: report))
+    let warnings = notes.keyWarning.map { ["\($0) (parameters source and idField)"] } ?? []
+    return HTTPResponse(
+      contentType: ResponseFormat.json.contentType, bytes: ImportReportJSON.text(of: report, warnings: warnings))
   }
 
   private func take(
-    _ arguments: ImportArguments, _ request: HTTPRequest
+    _ arguments: ImportArguments, _ request: HTTPRequest, notes: ImportNotes
   ) async throws(Problem) -> ImportReport {
     let rejections = Mutex(ImportReport())
-    let rows = PlaceReader(arguments.chunks, parser: PlaceParser(format: arguments.format)) { row in
+    let parser = PlaceParser(format: arguments.format, options: arguments.options)
+    let rows = PlaceReader(arguments.chunks, parser: parser, notes: notes) { row in
       rejections.withLock { $0.reject(row) }
     }
 
     var report: ImportReport
     do {
       if arguments.isAtomic {
-        let all = AllOrNothing(rows) { rejections.withLock { $0.rejections.first } }
+        let all = AllOrNothing(rows) { rejections.withLock { $0 } }
         report = try await editor.importRows(all, mode: .atomic, dryRun: arguments.isDryRun)
-        if let first = report.rejections.first {
-          rejections.withLock { $0.add(report) }
-          throw RejectedImport(row: first)
+        guard report.rejected == 0 else {
+          report.locateRejections(notes.location)
+          throw RejectedImport(report: report)
         }
       } else {
         report = try await editor.importRows(rows, mode: .partial, dryRun: arguments.isDryRun)
       }
     } catch {
-      throw problem(for: error, request, rejected: rejections.withLock { $0.rejections })
+      throw problem(for: error, request)
     }
 
     report.add(rejections.withLock { $0 })
+    report.locateRejections(notes.location)
     return report
   }
 
   /// The problem that ended an import. Nothing has been taken then.
-  private func problem(for error: any Error, _ request: HTTPRequest, rejected: [RejectedRow]) -> Problem {
+  private func problem(for error: any Error, _ request: HTTPRequest) -> Problem {
     switch error {
     case let error as HTTPBodyError: return error.problem
     case let error as FormatError: return .malformedImport("\(error)")
@@ -64,7 +69,7 @@ struct ImportRoute {
     case let error as RejectedImport:
       return Problem(
         .unprocessableEntity, code: "invalid-place", detail: "\(error); nothing was imported",
-        errors: rejected.map { ProblemError(.row($0.number), $0.detail) })
+        errors: error.report.rejections.map { ProblemError(.row($0.number, line: $0.location.line), $0.detail) })
     case let error as PointStoreError:
       request.log(error)
       return Problem(error)
@@ -87,20 +92,38 @@ private struct ImportArguments {
   let chunks: BodyChunks
   let isAtomic: Bool
   let isDryRun: Bool
+  let options: RowOptions
 
   /// Reads the request's head.
   ///
   /// - Throws: `Problem` 400 or 415.
   init(_ request: HTTPRequest) throws(Problem) {
-    var values = try ParameterValues(request, allowing: [.mode, .dryRun])
+    var values = try ParameterValues(request, allowing: [.mode, .dryRun, .source, .idField, .unknownFields])
     isAtomic = values.choice(.mode, default: Mode.partial) == .atomic
     isDryRun = values.flag(.dryRun)
+    options = values.rowOptions()
     try values.check()
     guard let format = request.mediaType.flatMap({ PlaceFormat(mediaType: $0) }) else {
       throw .unsupportedMediaType(request, accepted: ImportRoute.mediaTypes, header: "accept-post")
     }
     self.format = format
     chunks = try BodyChunks(request)
+  }
+}
+
+extension ParameterValues {
+  /// How the rows of an import are read.
+  fileprivate mutating func rowOptions() -> RowOptions {
+    do {
+      return try RowOptions(
+        unknownFields: choice(.unknownFields, default: .tags), source: self[.source], idField: self[.idField])
+    } catch {
+      switch error {
+      case .source(let detail): note(.invalid, Parameter.source.name, detail)
+      case .idField(let detail): note(.invalid, Parameter.idField.name, detail)
+      }
+      return .standard
+    }
   }
 }
 
@@ -113,18 +136,26 @@ extension Problem {
 
 /// Writes what an import did.
 enum ImportReportJSON {
-  static func text(of report: ImportReport) -> [UInt8] {
+  /// Returns the JSON object of a report; `warnings` is left out where there are none.
+  static func text(of report: ImportReport, warnings: [String] = []) -> [UInt8] {
     var json = Array(
       """
       {"created":\(report.created),"updated":\(report.updated),"unchanged":\(report.unchanged),\
       "rejected":\(report.rejected),"errors":[
       """.utf8)
     for (index, row) in report.rejections.enumerated() {
-      json.append(contentsOf: "\(index > 0 ? "," : ""){\"row\":\(row.number),\"detail\":".utf8)
+      json.append(contentsOf: "\(index > 0 ? "," : ""){\"row\":\(row.number),".utf8)
+      if let line = row.location.line { json.append(contentsOf: "\"line\":\(line),".utf8) }
+      json.append(contentsOf: "\"detail\":".utf8)
       JSONString.append(row.detail, to: &json)
       json.append(UInt8(ascii: "}"))
     }
-    json.append(contentsOf: "]}".utf8)
+    json.append(UInt8(ascii: "]"))
+    for (index, warning) in warnings.enumerated() {
+      json.append(contentsOf: (index > 0 ? "," : ",\"warnings\":[").utf8)
+      JSONString.append(warning, to: &json)
+    }
+    json.append(contentsOf: (warnings.isEmpty ? "}" : "]}").utf8)
     return json
   }
 }

@@ -13,7 +13,11 @@ struct ImportCommand: AsyncParsableCommand {
     discussion: """
       Reads GeoJSON, GeoJSON text sequences, NDJSON and CSV. A place that is there already, by its id or by its source \
       and sourceId, is replaced where it differs. All goes in by one transaction: when the import is broken off, nothing \
-      has been imported. Rows that break a rule are left out and reported by their numbers, which go on from file to file.
+      has been imported. Rows that break a rule are left out and reported by file and line; the numbers of rows go on from \
+      file to file. Exits 65 where rows were rejected and none was accepted, and with --strict where any was rejected.
+
+      A row without an id, and without source and sourceId, is a new place each time. --source NAME makes the id that it \
+      has in its own data set the sourceId, so that importing the file again updates its place.
 
       With --url the files go to a server that runs, whatever it keeps its places in: one request and one transaction for \
       each file.
@@ -22,6 +26,7 @@ struct ImportCommand: AsyncParsableCommand {
         waymark import places.geojson airports.csv
         curl -s https://example.org/places.ndjson | waymark import --format ndjson -
         waymark import --dry-run places.csv
+        waymark import --source stops --id-field stop_id stops.csv
         waymark import --url https://places.example.org --api-key wm_… places.csv
       """
   )
@@ -39,18 +44,26 @@ struct ImportCommand: AsyncParsableCommand {
   @Flag(help: "Import nothing when a row breaks a rule.")
   var atomic = false
 
+  @Flag(help: "Exit 65 when any row was rejected; the others are imported all the same.")
+  var strict = false
+
+  @OptionGroup var rows: RowOptionFlags
+
   @Argument(help: "Files to import; - is the standard input.")
   var files: [String]
 
   func run() async throws {
     let files = try namedFiles()
+    let options = try rows.options()
     let report: ImportReport
-    if let server = try server.server(isAtomic: atomic, isDryRun: dryRun) {
+    if let server = try server.server(isAtomic: atomic, isDryRun: dryRun, options: options) {
       report = try await send(files, to: server)
     } else {
-      report = try await importIntoDatabase(files)
+      report = try await importIntoDatabase(files, options)
     }
     ImportSummary(report: report, isDryRun: dryRun).lines.forEach { print($0) }
+    if report.rejected > 0, report.accepted == 0 { throw Exit.because("no row could be used", Exit.badData) }
+    if report.rejected > 0, strict { throw Exit.because("rows were rejected, which --strict forbids", Exit.badData) }
   }
 
   private func send(_ files: [PlaceFiles.File], to server: ImportServer) async throws -> ImportReport {
@@ -63,28 +76,33 @@ struct ImportCommand: AsyncParsableCommand {
     let reporter = reporter(of: files)
     defer { reporter.finish() }
     do {
-      return try await server.importing(files) { path, bytes in
-        reporter.report(path: path, bytesOfFile: bytes, rows: nil)
-      }
+      return try await server.importing(
+        files, onProgress: { path, bytes in reporter.report(path: path, bytesOfFile: bytes, rows: nil) },
+        onWarning: { warning in
+          reporter.finish()
+          StandardError.warn(warning)
+        })
     } catch {
       reporter.finish()
       throw Exit.because(error, error.exitCode)
     }
   }
 
-  private func importIntoDatabase(_ files: [PlaceFiles.File]) async throws -> ImportReport {
+  private func importIntoDatabase(_ files: [PlaceFiles.File], _ options: RowOptions) async throws -> ImportReport {
     let configuration = try database.configuration()
     do {
       let store = try PostgresStore(
         configuration: try PostgresConfiguration(configuration),
         migrations: try Migration.all(inDirectory: configuration.migrationsPath))
-      let report = try await importing(files, into: store)
+      let report = try await importing(files, options, into: store)
       await store.shutDown()
       return report
     } catch let error as PointStoreError {
       throw Exit.because(error, didNothing: "nothing was imported")
     } catch let error as ConfigurationError {
       throw Exit.because(error, Exit.usage)
+    } catch let error as RejectedImport {
+      throw Exit.because(ImportSummary.rejection(of: error.report), Exit.badData)
     } catch {
       throw Exit.because("\(error); nothing was imported", error is MigrationError ? Exit.failed : Exit.badData)
     }
@@ -100,22 +118,33 @@ struct ImportCommand: AsyncParsableCommand {
     }
   }
 
-  private func importing(_ files: [PlaceFiles.File], into store: PostgresStore) async throws -> ImportReport {
+  private func importing(
+    _ files: [PlaceFiles.File], _ options: RowOptions, into store: PostgresStore
+  ) async throws -> ImportReport {
     let rejections = Mutex(ImportReport())
+    let notes = ImportNotes()
     let reporter = reporter(of: files)
     defer { reporter.finish() }
     let places = PlaceFiles(
-      files, onRejection: { row in rejections.withLock { $0.reject(row) } },
+      files, options: options, notes: notes, onRejection: { row in rejections.withLock { $0.reject(row) } },
       onProgress: { reporter.report(path: $0.path, bytesOfFile: $0.bytesRead, rows: $0.rows) })
     var report: ImportReport
     if atomic {
-      let all = AllOrNothing(places) { rejections.withLock { $0.rejections.first } }
+      let all = AllOrNothing(places) { rejections.withLock { $0 } }
       report = try await store.importRows(all, mode: .atomic, dryRun: dryRun)
-      if let first = report.rejections.first { throw RejectedImport(row: first) }
+      guard report.rejected == 0 else {
+        report.locateRejections(notes.location)
+        throw RejectedImport(report: report)
+      }
     } else {
       report = try await store.importRows(places, mode: .partial, dryRun: dryRun)
     }
     report.add(rejections.withLock { $0 })
+    report.locateRejections(notes.location)
+    if let warning = notes.keyWarning {
+      reporter.finish()
+      StandardError.warn("\(warning) (--source and --id-field)")
+    }
     return report
   }
 

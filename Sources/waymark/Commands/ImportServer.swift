@@ -29,7 +29,8 @@ struct ImportServer {
   ///   - trace: the trace that the requests are steps of.
   /// - Throws: ``ConfigurationError`` for an address or a key that can't be used; it does not tell the key.
   init(
-    url: String, apiKey: String?, trace: TraceParent? = nil, isAtomic: Bool, isDryRun: Bool
+    url: String, apiKey: String?, trace: TraceParent? = nil, isAtomic: Bool, isDryRun: Bool,
+    options: RowOptions = .standard
   ) throws(ConfigurationError) {
     guard let components = URLComponents(string: url), ["http", "https"].contains(components.scheme?.lowercased()),
       components.host?.isEmpty == false, components.user == nil, components.query == nil, components.fragment == nil
@@ -41,19 +42,33 @@ struct ImportServer {
     }
     var base = url
     while base.hasSuffix("/") { base.removeLast() }
-    let parameters = [isAtomic ? "mode=atomic" : nil, isDryRun ? "dryRun=true" : nil].compactMap(\.self)
+    let parameters = [
+      isAtomic ? "mode=atomic" : nil, isDryRun ? "dryRun=true" : nil,
+      options.unknownFields == .tags ? nil : "unknownFields=\(options.unknownFields.rawValue)",
+      options.source.map { "source=\(Self.percentEncoded($0))" },
+      options.idField.map { "idField=\(Self.percentEncoded($0))" },
+    ].compactMap(\.self)
     target = base + Self.path + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
     self.apiKey = apiKey
     self.trace = trace
   }
 
+  private static func percentEncoded(_ text: String) -> String {
+    // The unreserved characters of RFC 3986 alone stay as they are.
+    let unreserved = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+    return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+  }
+
   /// Sends the files, each by a request of its own, and adds up what the server says it did. Memory is bounded whatever a
   /// file's size. Rows are numbered over all files.
   ///
-  /// - Parameter onProgress: is told of each chunk that is sent: the file's path and how many of its bytes have been read.
+  /// - Parameters:
+  ///   - onProgress: is told of each chunk that is sent: the file's path and how many of its bytes have been read.
+  ///   - onWarning: is told of the server's warnings.
   func importing(
     _ files: [PlaceFiles.File],
-    onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void
+    onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void,
+    onWarning: (String) -> Void
   ) async throws(ImportServerError) -> ImportReport {
     var configuration = HTTPClient.Configuration()
     configuration.timeout.connect = Self.connectTimeout
@@ -64,7 +79,9 @@ struct ImportServer {
     var failure: ImportServerError?
     for (index, file) in files.enumerated() {
       do {
-        whole.add(try await send(file, by: client, onProgress: onProgress).counted(after: whole.rowCount))
+        let report = try await send(file, by: client, onProgress: onProgress)
+        for warning in report.warnings ?? [] { onWarning("\(file.path): \(warning)") }
+        whole.add(report.counted(after: whole.rowCount, in: file))
       } catch {
         failure = error.about(file, importedBefore: index)
         break
@@ -100,7 +117,7 @@ struct ImportServer {
     } catch {
       throw ImportServerError(error, target: target)
     }
-    guard status == .ok else { throw ImportServerError(status, body: Data(body.readableBytesView)) }
+    guard status == .ok else { throw ImportServerError(status, body: Data(body.readableBytesView), file: file) }
     do {
       return try JSONDecoder().decode(ServerReport.self, from: Data(body.readableBytesView))
     } catch {
@@ -139,5 +156,5 @@ private struct FileBuffers: AsyncSequence, Sendable {
 
 extension ImportReport {
   /// How many rows it tells of.
-  fileprivate var rowCount: Int { created + updated + unchanged + rejected }
+  fileprivate var rowCount: Int { accepted + rejected }
 }

@@ -5,6 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import PlaceFormats
+import Points
 
 /// Why a server did not import a file.
 enum ImportServerError: Error, Hashable, CustomStringConvertible {
@@ -14,6 +15,8 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
   case refused(String)
   /// The server, or its store, can't be reached.
   case unavailable(String)
+  /// Rows are invalid, and the import takes all rows or none.
+  case rejected(ImportReport)
 
   /// Takes a connection's error.
   init(_ error: any Error, target: String) {
@@ -24,11 +27,22 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
   }
 
   /// Takes an answer that is not a report.
-  init(_ status: HTTPResponseStatus, body: Data) {
+  init(_ status: HTTPResponseStatus, body: Data, file: PlaceFiles.File) {
     struct Problem: Decodable {
       let detail: String?
     }
+    struct RejectedRows: Decodable {
+      let errors: [ServerReport.Row]
+    }
     let detail = (try? JSONDecoder().decode(Problem.self, from: body))?.detail
+    if status == .unprocessableEntity, let rows = (try? JSONDecoder().decode(RejectedRows.self, from: body))?.errors,
+      !rows.isEmpty
+    {
+      var report = ImportReport()
+      for row in rows { report.reject(row.rejection(after: 0, in: file)) }
+      self = .rejected(report)
+      return
+    }
     let reason = "the server answered \(status.code)\(detail.map { ": \($0)" } ?? "")"
     switch status {
     // What is wrong with the places is said as the import into a database says it.
@@ -48,19 +62,21 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
     case .unreadable: return .unreadable("\(file.path): \(text)")
     case .refused: return .refused(text)
     case .unavailable: return .unavailable(text)
+    case .rejected: return self
     }
   }
 
   var description: String {
     switch self {
     case .unreadable(let text), .refused(let text), .unavailable(let text): text
+    case .rejected(let report): ImportSummary.rejection(of: report)
     }
   }
 
   /// How the program ends.
   var exitCode: ExitCode {
     switch self {
-    case .unreadable: Exit.badData
+    case .unreadable, .rejected: Exit.badData
     case .refused: Exit.failed
     case .unavailable: Exit.unavailable
     }

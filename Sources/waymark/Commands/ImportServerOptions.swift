@@ -1,5 +1,6 @@
 import ArgumentParser
 import HTTPServer
+import PlaceFormats
 
 /// The options of `waymark import` that name a server.
 struct ImportServerOptions: ParsableArguments {
@@ -12,7 +13,7 @@ struct ImportServerOptions: ParsableArguments {
   /// The server that is meant; `nil` where none is.
   ///
   /// - Throws: the exit code 64, having said why, where the address or the key can't be used.
-  func server(isAtomic: Bool, isDryRun: Bool) throws -> ImportServer? {
+  func server(isAtomic: Bool, isDryRun: Bool, options: RowOptions) throws -> ImportServer? {
     guard let url else {
       guard apiKey == nil else { throw Exit.because("--api-key is for a server, which --url names", Exit.usage) }
       return nil
@@ -21,7 +22,7 @@ struct ImportServerOptions: ParsableArguments {
     do {
       return try ImportServer(
         url: url, apiKey: settings["WAYMARK_API_KEY"], trace: settings["TRACEPARENT"].flatMap(TraceParent.init),
-        isAtomic: isAtomic, isDryRun: isDryRun)
+        isAtomic: isAtomic, isDryRun: isDryRun, options: options)
     } catch {
       throw Exit.because(error, Exit.usage)
     }

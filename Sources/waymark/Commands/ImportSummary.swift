@@ -12,7 +12,22 @@ struct ImportSummary {
     var lines = [
       "\(rows) rows: \(counts)\(report.rejected) rejected\(isDryRun ? " (dry run: nothing was changed)" : "")"
     ]
-    lines += report.rejections.map { "row \($0.number): \($0.detail)" }
+    lines += Self.lines(of: report)
+    return lines
+  }
+
+  /// Returns the explanation for an import that took nothing because rows are invalid: a line, then one for each of them.
+  static func rejection(of report: ImportReport) -> String {
+    let isCut = report.rejected >= ImportReport.maximumRejections
+    let count = "\(isCut ? "at least " : "")\(report.rejected) \(report.rejected == 1 ? "row is" : "rows are") invalid"
+    return (["\(count); nothing was imported"] + lines(of: report)).joined(separator: "\n")
+  }
+
+  private static func lines(of report: ImportReport) -> [String] {
+    var lines = report.rejections.map { row in
+      let location = row.location.description
+      return "row \(row.number)\(location.isEmpty ? "" : " (\(location))"): \(row.detail)"
+    }
     let more = report.rejected - report.rejections.count
     if more > 0 { lines.append("and \(more) more rows") }
     return lines

@@ -5,6 +5,9 @@ enum StandardError {
   /// Whether a person reads it.
   static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
+  /// Writes a line that warns of something.
+  static func warn(_ text: String) { write(Array("waymark: warning: \(text)\n".utf8)) }
+
   /// Writes bytes, as one piece where the system takes them at once. What can't be written is lost: there is nowhere
   /// left to say so.
   @Sendable

@@ -33,7 +33,7 @@ import Testing
     (#"{"name":"x"}"#, ["/lat", "/long"]),
     (#"{"name":"","lat":91,"long":"east"}"#, ["/long", "/lat", "/name"]),
     (#"{"name":"x","lat":1,"long":2,"adress":"?"}"#, ["/adress"]),
-    (#"{"name":"x","lat":1,"long":2,"tags":{"a/b":1}}"#, ["/tags/a~1b"]),
+    (#"{"name":"x","lat":1,"long":2,"tags":{"a/b":[1]}}"#, ["/tags/a~1b"]),
     (#"{"name":"x","lat":1,"long":2,"source":"osm"}"#, ["/sourceId"]),
     (#"{"name":"x","lat":1,"long":2,"id":"0199a1b2-0000-7000-8000-000000000000"}"#, ["/id"]),
     (#"{"name":"x","lat":1,"long":2,"type":"Feature"}"#, ["/type"]),
@@ -75,14 +75,20 @@ import Testing
 
   @Test func aFeatureIsAPlaceToo() async throws {
     let feature =
-      #"{"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"x","height":3}}"#
+      #"{"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"x","tags":{"height":3}}}"#
+    let unknown =
+      #"{"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"x","adress":3}}"#
 
     let answer = try await driver.send(
       .POST, "/locations?f=json", headers: ["content-type": "application/geo+json"], json: feature)
+    let misspelt = try await driver.send(
+      .POST, "/locations", headers: ["content-type": "application/geo+json"], json: unknown)
 
     #expect(answer.status == 201)
     #expect(try answer.object["lat"] as? Double == 1)
     #expect(try answer.object["tags"] as? [String: String] == ["height": "3"])
+    #expect(misspelt.status == 422)
+    #expect(try misspelt.pointers == ["/properties/adress"])
   }
 
   @Test func aStoreThatIsOnlyReadHasNoCallsThatWrite() async throws {

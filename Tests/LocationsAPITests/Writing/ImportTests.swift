@@ -28,7 +28,7 @@ import TestSupport
     #expect(
       answer.text == """
         {"created":2,"updated":0,"unchanged":0,"rejected":1,\
-        "errors":[{"row":2,"detail":"/lat must be a number from -90 to 90, got '91'"}]}
+        "errors":[{"row":2,"line":2,"detail":"/lat must be a number from -90 to 90, got '91'"}]}
         """)
     #expect(try await Set(store.allPoints().map(\.place.name)) == ["a", "c"])
   }
@@ -53,6 +53,55 @@ import TestSupport
     #expect(refused.text.contains(#""errors":[{"row":2,"#))
     #expect(left == 0)
     #expect(try taken.object["created"] as? Int == 1)
+  }
+
+  @Test func anAtomicImportListsUpToAHundredRowsWithTheirLines() async throws {
+    let some = try await send(rows + "\n\n{}\n", query: "?mode=atomic")
+    let many = try await send(String(repeating: "{}\n", count: 5000), query: "?mode=atomic")
+
+    #expect(some.text.contains(#""errors":[{"row":2,"line":2,"#) && some.text.contains(#"{"row":4,"line":5,"#))
+    #expect(try (many.object["errors"] as? [Any])?.count == 100)
+    #expect(store.count == 0)
+  }
+
+  @Test func aRowThatTheStoreRejectsIsNamedByItsLine() async throws {
+    let row = #"{"name":"a","lat":1,"long":2,"source":"s","sourceId":"1"}"#
+
+    let partial = try await send("\(row)\n\n\(row)\n")
+    let atomic = try await send("\n\n\(row)\n\(row)\n", query: "?mode=atomic")
+
+    #expect(partial.text.contains(#""errors":[{"row":1,"line":1,"detail":"means the same place as row 2"#))
+    #expect(atomic.text.contains(#""errors":[{"row":1,"line":3,"#))
+  }
+
+  @Test func aSourceMakesRepeatedImportsUpdateTheirPlaces() async throws {
+    let feature =
+      #"{"type":"Feature","id":"node/1","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"x"}}"#
+
+    let bare = try await send(feature, as: "application/geo+json")
+    let first = try await send(feature, as: "application/geo+json", query: "?source=osm")
+    let second = try await send(feature, as: "application/geo+json", query: "?source=osm")
+    let csv = try await send("name,lat,long,ref\na,1,2,7\n", as: "text/csv", query: "?source=s&idField=ref")
+
+    #expect(try (bare.object["warnings"] as? [String])?.first?.contains("a source for all rows") == true)
+    #expect(try first.object["created"] as? Int == 1)
+    #expect(try first.object["warnings"] == nil)
+    #expect(try second.object["unchanged"] as? Int == 1)
+    #expect(try csv.object["created"] as? Int == 1)
+    #expect(
+      try await Set(store.allPoints().compactMap(\.place.origin))
+        == [.init(source: "osm", sourceID: "node/1"), .init(source: "s", sourceID: "7")])
+  }
+
+  @Test func unknownFieldsAreTagsUnlessTheyAreToBeRejected() async throws {
+    let row = #"{"name":"a","lat":1,"long":2,"height":3}"#
+
+    let rejected = try await send(row, query: "?unknownFields=reject")
+    let taken = try await send(row)
+
+    #expect(try rejected.object["rejected"] as? Int == 1)
+    #expect(try taken.object["created"] as? Int == 1)
+    #expect(try await store.allPoints().map(\.place.tags.json) == [#"{"height":"3"}"#])
   }
 
   @Test func aDryRunOnlySaysWhatItWouldDo() async throws {
@@ -119,7 +168,10 @@ import TestSupport
     #expect(coding.headers["accept-encoding"] == ["gzip"])
   }
 
-  @Test(arguments: ["?mode=some", "?dryRun=maybe", "?limit=3"])
+  @Test(arguments: [
+    "?mode=some", "?dryRun=maybe", "?limit=3", "?unknownFields=keep", "?idField=ref", "?source=",
+    "?source=s&idField=lat",
+  ])
   func parametersAreChecked(query: String) async throws {
     let answer = try await send(rows, query: query)
 

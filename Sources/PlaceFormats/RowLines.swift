@@ -1,0 +1,49 @@
+/// The lines on which rows start, in memory that does not grow with regular texts.
+///
+/// Rows at equal distances, such as those of NDJSON, take one run however many they are. Where a text has more than
+/// ``maximumRuns`` runs, the lines of later rows are not known.
+struct RowLines: Sendable {
+  /// Rows whose lines are at equal distances.
+  private struct Run {
+    let firstRow: Int
+    let firstLine: Int
+    var stride: Int
+    var count: Int
+  }
+
+  /// The limit of memory: 2 MiB.
+  static let maximumRuns = 1 << 16
+
+  private var runs: [Run] = []
+
+  /// Appends the line of a row. Rows come in order, without gaps.
+  mutating func append(_ line: Int, ofRow row: Int) {
+    if var run = runs.last, row == run.firstRow + run.count {
+      if run.count == 1 { run.stride = line - run.firstLine }
+      if line == run.firstLine + run.stride * run.count {
+        run.count += 1
+        runs[runs.count - 1] = run
+        return
+      }
+    }
+    guard runs.count < Self.maximumRuns else { return }
+    runs.append(Run(firstRow: row, firstLine: line, stride: 1, count: 1))
+  }
+
+  /// Returns the line of a row; `nil` where it is not known. The time is logarithmic in the number of runs.
+  func line(ofRow row: Int) -> Int? {
+    var range = 0..<runs.count
+    while range.count > 0 {
+      let middle = range.lowerBound + range.count / 2
+      let run = runs[middle]
+      if row < run.firstRow {
+        range = range.lowerBound..<middle
+      } else if row >= run.firstRow + run.count {
+        range = middle + 1..<range.upperBound
+      } else {
+        return run.firstLine + (row - run.firstRow) * run.stride
+      }
+    }
+    return nil
+  }
+}
