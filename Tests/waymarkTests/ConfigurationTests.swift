@@ -26,10 +26,11 @@ import Testing
   }
 
   @Test func aDatabaseMeansPostgresUnlessMemoryIsAskedFor() throws {
-    let environment = ["DATABASE_URL": "postgresql://db/places", "DATABASE_POOL_SIZE": "3", "MIGRATIONS_PATH": "/m"]
+    let environment = ["MIGRATIONS_PATH": "/m"]
+    let database = ["DATABASE_URL": "postgresql://db/places", "DATABASE_POOL_SIZE": "3"]
 
-    let implied = try ServeConfiguration(Settings(environment: environment))
-    let overridden = try ServeConfiguration(
+    let implied = try ServeConfiguration(Settings(flags: database, environment: environment))
+    let askedFor = try ServeConfiguration(
       Settings(flags: ["POINT_STORE": "memory", "DATA_FILE": "a.csv, b.csv"], environment: environment))
 
     guard case .postgres(let database) = implied.store else {
@@ -39,7 +40,7 @@ import Testing
     #expect(database.poolSize == 3)
     #expect(database.statementTimeout == .seconds(5))
     #expect(database.migrationsPath == "/m")
-    #expect(overridden.store == .memory(dataFiles: ["a.csv", "b.csv"], keptIn: nil))
+    #expect(askedFor.store == .memory(dataFiles: ["a.csv", "b.csv"], keptIn: nil))
   }
 
   @Test func searchesMayBeKeptInPostgresButNotUnderTest() throws {

@@ -39,13 +39,30 @@ public struct CachePolicy: Sendable {
   func vary(by fields: String) -> String { isPrivate ? "\(fields), authorization" : fields }
 
   /// Whether a text may be given as directives (RFC 9111, section 5.2): names, some with `=` and a token or a quoted
-  /// string, with commas between.
+  /// string, with commas between. A directive that is a time has whole seconds, up to 2^31 (RFC 9111, section 1.2.2).
   public static func areDirectives(_ text: String) -> Bool {
-    let directive = /[ \t]*[A-Za-z][A-Za-z0-9\-]*(?:=(?:[A-Za-z0-9._\-]+|"[A-Za-z0-9 ,_\-]*"))?[ \t]*/
-    guard var rest = text.prefixMatch(of: directive).map({ text[$0.range.upperBound...] }) else { return false }
+    let directive = /[ \t]*([A-Za-z][A-Za-z0-9\-]*)(?:=([A-Za-z0-9._\-]+|"[A-Za-z0-9 ,_\-]*"))?[ \t]*/
+    var rest = ","[...] + text
     while rest.first == ",", let next = rest.dropFirst().prefixMatch(of: directive) {
+      guard isDirective(next.1, value: next.2) else { return false }
       rest = rest[next.range.upperBound...]
     }
     return rest.isEmpty
+  }
+
+  private static let times: Set = ["max-age", "s-maxage", "stale-while-revalidate", "stale-if-error"]
+
+  private static let switches: Set = [
+    "no-store", "no-transform", "must-revalidate", "must-understand", "proxy-revalidate", "public", "immutable",
+  ]
+
+  /// Returns whether a directive that is known has the value it needs; any value, or none, may follow another name.
+  private static func isDirective(_ name: Substring, value: Substring?) -> Bool {
+    let name = name.lowercased()
+    if switches.contains(name) { return value == nil }
+    guard times.contains(name) else { return true }
+    // Between quotation marks too, which a recipient is to accept (section 5.2).
+    guard let digits = value?.wholeMatch(of: /"?([0-9]+)"?/)?.1, let seconds = Int(digits) else { return false }
+    return seconds <= 1 << 31
   }
 }

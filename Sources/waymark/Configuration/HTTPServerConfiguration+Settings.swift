@@ -22,11 +22,3 @@ extension HTTPServerConfiguration {
     timeouts.write = try settings.milliseconds("HTTP_WRITE_TIMEOUT_MS", default: 20_000)
   }
 }
-
-extension CORSPolicy {
-  /// Reads whose pages may read the answers: everyone's, or those of a list of origins.
-  init(_ settings: Settings) {
-    let origins = settings.list("CORS_ALLOWED_ORIGINS")
-    self.init(origins: origins.isEmpty || origins.contains("*") ? .any : .list(Set(origins)))
-  }
-}

@@ -16,6 +16,9 @@ struct RateLimitConfiguration {
     // Two seconds' worth lets a page load what it needs at once.
     let burst = try settings.integer(
       "RATE_LIMIT_BURST", in: 1...1_000_000, default: min(1_000_000, max(10, Int((2 * (perSecond ?? 0)).rounded(.up)))))
+    if perSecond == nil, let text = settings["RATE_LIMIT_BURST"] {
+      throw .init(variable: "RATE_LIMIT_BURST", value: text, expectation: "needs a RATE_LIMIT_RPS greater than 0")
+    }
     limit = perSecond.map { RateLimit(requestsPerSecond: $0, burst: burst) }
     var networks: [IPNetwork] = []
     for text in settings.list("TRUSTED_PROXIES") {

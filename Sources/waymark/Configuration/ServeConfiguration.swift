@@ -75,7 +75,7 @@ struct ServeConfiguration {
     isUnitTesting = try settings.flag("IS_UNIT_TESTING")
     http = try HTTPServerConfiguration(settings)
     tls = try TLSFiles(settings)
-    cors = CORSPolicy(settings)
+    cors = try CORSPolicy(settings)
     access = try AccessConfiguration(settings)
     rateLimit = try RateLimitConfiguration(settings)
     requiresIfMatch = try settings.flag("REQUIRE_IF_MATCH")
@@ -83,7 +83,7 @@ struct ServeConfiguration {
     guard CachePolicy.areDirectives(cacheControl) else {
       throw .init(
         variable: "CACHE_CONTROL", value: cacheControl,
-        expectation: "must be directives such as no-cache or max-age=5, with commas between")
+        expectation: "must be directives such as no-cache or max-age=5, with commas between; times are whole seconds")
     }
     logsRequests = try settings.flag("ACCESS_LOG")
     tellsTiming = try settings.flag("SERVER_TIMING")
@@ -98,6 +98,7 @@ struct ServeConfiguration {
       throw ConfigurationError(
         variable: "ANALYTICS", value: analytics.rawValue, expectation: "needs POINT_STORE=postgres")
     }
+    try Self.checkUse(of: settings, kind, analytics)
     switch kind {
     case .memory:
       let path = settings["MEMORY_STORE_PATH"]
@@ -106,5 +107,30 @@ struct ServeConfiguration {
       let database = try DatabaseConfiguration(settings)
       store = isUnitTesting ? .memory(dataFiles: [], keptIn: nil) : .postgres(database)
     }
+  }
+
+  /// Rejects settings that would be ignored: someone expects something of them.
+  private static func checkUse(
+    of settings: Settings, _ kind: StoreKind, _ analytics: AnalyticsKind
+  ) throws(ConfigurationError) {
+    func reject(_ variable: String, isSecret: Bool = false, _ expectation: String) throws(ConfigurationError) {
+      guard let value = settings[variable] else { return }
+      throw .init(variable: variable, value: isSecret ? nil : value, expectation: expectation)
+    }
+    switch kind {
+    case .memory:
+      let expectation =
+        settings["DATABASE_URL"] == nil
+        ? "is for POINT_STORE=postgres, which needs DATABASE_URL" : "is for POINT_STORE=postgres, but it is memory"
+      try reject("DATABASE_URL", isSecret: true, expectation)
+      try reject("DATABASE_REPLICA_URL", isSecret: true, expectation)
+      for variable in ["DATABASE_POOL_SIZE", "DATABASE_STATEMENT_TIMEOUT_MS", "REQUEST_DEADLINE_MS"] {
+        try reject(variable, expectation)
+      }
+    case .postgres:
+      try reject("DATA_FILE", "is for the memory store; 'waymark import' puts files into the database")
+      try reject("MEMORY_STORE_PATH", "is for the memory store, but POINT_STORE is postgres")
+    }
+    if analytics != .postgres { try reject("ANALYTICS_RETENTION_DAYS", "needs ANALYTICS=postgres") }
   }
 }

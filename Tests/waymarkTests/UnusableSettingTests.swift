@@ -1,0 +1,84 @@
+import Testing
+
+@testable import waymark
+
+/// Settings that would be ignored, or that nothing could ever match.
+@Suite struct UnusableSettingTests {
+  private static let database = "postgresql://user:secret@db/places"
+  private static let origins =
+    "must be * or origins with commas between: a scheme and a host, and a port where it is not the scheme's, without a "
+    + "path, such as https://example.com or http://localhost:3000"
+  private static let directives =
+    "must be directives such as no-cache or max-age=5, with commas between; times are whole seconds"
+
+  @Test(arguments: [
+    (
+      ["CORS_ALLOWED_ORIGINS": "https://a.org,https://b.org/app"],
+      "CORS_ALLOWED_ORIGINS='https://b.org/app': \(origins)"
+    ),
+    (["CORS_ALLOWED_ORIGINS": "https://a.org/"], "CORS_ALLOWED_ORIGINS='https://a.org/': \(origins)"),
+    (["CORS_ALLOWED_ORIGINS": "a.org"], "CORS_ALLOWED_ORIGINS='a.org': \(origins)"),
+    (["CORS_ALLOWED_ORIGINS": "https://*.a.org"], "CORS_ALLOWED_ORIGINS='https://*.a.org': \(origins)"),
+    (["CORS_ALLOWED_ORIGINS": "http://a.org:70000"], "CORS_ALLOWED_ORIGINS='http://a.org:70000': \(origins)"),
+    (
+      ["CORS_ALLOWED_ORIGINS": "https://a.org,*"],
+      "CORS_ALLOWED_ORIGINS='https://a.org,*': must be * alone or a list without it"
+    ),
+    (["CACHE_CONTROL": "max-age=abc"], "CACHE_CONTROL='max-age=abc': \(directives)"),
+    (["CACHE_CONTROL": "public, max-age"], "CACHE_CONTROL='public, max-age': \(directives)"),
+    (["CACHE_CONTROL": "s-maxage=-1"], "CACHE_CONTROL='s-maxage=-1': \(directives)"),
+    (["CACHE_CONTROL": "stale-if-error=1.5"], "CACHE_CONTROL='stale-if-error=1.5': \(directives)"),
+    (["CACHE_CONTROL": "no-store=1"], "CACHE_CONTROL='no-store=1': \(directives)"),
+    (["RATE_LIMIT_BURST": "20"], "RATE_LIMIT_BURST='20': needs a RATE_LIMIT_RPS greater than 0"),
+    (
+      ["RATE_LIMIT_BURST": "20", "RATE_LIMIT_RPS": "0"],
+      "RATE_LIMIT_BURST='20': needs a RATE_LIMIT_RPS greater than 0"
+    ),
+    (["DATABASE_REPLICA_URL": database], "DATABASE_REPLICA_URL: is for POINT_STORE=postgres, which needs DATABASE_URL"),
+    (["DATABASE_POOL_SIZE": "4"], "DATABASE_POOL_SIZE='4': is for POINT_STORE=postgres, which needs DATABASE_URL"),
+    (
+      ["DATABASE_STATEMENT_TIMEOUT_MS": "4"],
+      "DATABASE_STATEMENT_TIMEOUT_MS='4': is for POINT_STORE=postgres, which needs DATABASE_URL"
+    ),
+    (["REQUEST_DEADLINE_MS": "4"], "REQUEST_DEADLINE_MS='4': is for POINT_STORE=postgres, which needs DATABASE_URL"),
+    (
+      ["POINT_STORE": "memory", "DATABASE_URL": database],
+      "DATABASE_URL: is for POINT_STORE=postgres, but it is memory"
+    ),
+    (
+      ["DATABASE_URL": database, "DATA_FILE": "a.csv"],
+      "DATA_FILE='a.csv': is for the memory store; 'waymark import' puts files into the database"
+    ),
+    (
+      ["DATABASE_URL": database, "MEMORY_STORE_PATH": "/a.db"],
+      "MEMORY_STORE_PATH='/a.db': is for the memory store, but POINT_STORE is postgres"
+    ),
+    (["ANALYTICS_RETENTION_DAYS": "7"], "ANALYTICS_RETENTION_DAYS='7': needs ANALYTICS=postgres"),
+  ])
+  func aSettingThatWouldBeIgnoredStopsTheStart(environment: [String: String], message: String) {
+    let error = #expect(throws: ConfigurationError.self) {
+      try ServeConfiguration(Settings(environment: environment))
+    }
+
+    #expect(error?.description == message)
+  }
+
+  @Test(arguments: [
+    ["CORS_ALLOWED_ORIGINS": "*"],
+    ["CORS_ALLOWED_ORIGINS": "https://a.org, http://localhost:3000,capacitor://localhost"],
+    ["CORS_ALLOWED_ORIGINS": "http://[::1]:8080"], ["CACHE_CONTROL": "public, max-age=5, stale-if-error=60, immutable"],
+    ["CACHE_CONTROL": #"private="x, y", extension=1"#], ["RATE_LIMIT_RPS": "5", "RATE_LIMIT_BURST": "20"],
+    ["DATABASE_URL": database, "DATABASE_REPLICA_URL": database, "REQUEST_DEADLINE_MS": "5", "MIGRATIONS_PATH": "/m"],
+    ["DATA_FILE": "a.csv", "MEMORY_STORE_PATH": "/a.db", "MIGRATIONS_PATH": "/m"],
+  ])
+  func settingsThatGoTogetherAreTaken(environment: [String: String]) throws {
+    _ = try ServeConfiguration(Settings(environment: environment))
+  }
+
+  @Test func originsAreKeptAsBrowsersSendThem() throws {
+    let configuration = try ServeConfiguration(
+      Settings(environment: ["CORS_ALLOWED_ORIGINS": "HTTPS://Example.org:443"]))
+
+    #expect("\(configuration.cors)".contains("[\"https://example.org\"]"))
+  }
+}
