@@ -81,7 +81,7 @@ struct Application {
   /// Listens and answers until the process is told to stop, then until the requests in flight are answered.
   func run() async throws {
     // Whoever sees that it listens may send the signal.
-    let reloading = reloadable.isEmpty ? nil : await Reloading(reloadable, logger: logger)
+    let reloading = await Reloading(reloadable, logger: logger)
     let server: HTTPServer
     do {
       server = try await HTTPServer.bind(configuration: http, responder: responder, logger: logger)
@@ -100,7 +100,7 @@ struct Application {
     if let pruning = store.pruning { services.append(pruning) }
     if let searchPruning { services.append(searchPruning) }
     if let analytics { services.append(AnalyticsService(analytics: analytics)) }
-    if let reloading { services.append(reloading) }
+    services.append(reloading)
     services.append(ServerService(server: server, drainTimeout: configuration.drainTimeout))
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)

@@ -4,6 +4,8 @@ import ServiceLifecycle
 import UnixSignals
 
 /// Reads files again whenever the process gets SIGHUP. What can't be used changes nothing.
+///
+/// It runs without such files too, since the signal ends a process that does not handle it.
 struct Reloading: Service {
   /// Something that was made from files.
   struct Part: Sendable {
@@ -32,6 +34,7 @@ struct Reloading: Service {
 
   /// Reads everything again; one part's failure is nothing to the others.
   private func reload() async {
+    if parts.isEmpty { logger.notice("SIGHUP was received; no file is configured that could be read again") }
     for part in parts {
       do {
         let metadata = try await part.reload()

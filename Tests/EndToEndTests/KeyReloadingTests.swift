@@ -32,6 +32,16 @@ import Testing
     #expect(complaint.contains("\"reason\"") && !complaint.contains("no keys at all"))
   }
 
+  @Test func aServerWithoutFilesToReadAgainGoesOnAtSIGHUP() async throws {
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"])
+    let driver = ServerDriver(port: try await server.port())
+
+    server.send(SIGHUP)
+
+    _ = try await server.logLine(with: "SIGHUP was received")
+    #expect(try await driver.get("/health/live").status == 200)
+  }
+
   private func makeKey(_ name: String) async throws -> (secret: String, line: String) {
     let made = try await WaymarkProcess.run(["keys", "create", name, "--scope", "write"])
     let match = try #require(made.log.firstMatch(of: /shown this once: (\S+)/))
