@@ -119,6 +119,15 @@ import Testing
     #expect(installed == "/usr/share/waymark/Migrations")
   }
 
+  @Test func migrationsAreFoundBesideThePrefixThatTheProgramWasUnpackedIn() {
+    let files: Set = ["/opt/waymark-1.0/share/waymark/Migrations"]
+
+    let unpacked = DatabaseConfiguration.migrationsBesidePackage(
+      executable: "/opt/waymark-1.0/bin/waymark", fileExists: files.contains)
+
+    #expect(unpacked == "/opt/waymark-1.0/share/waymark/Migrations")
+  }
+
   @Test func theLogIsTextOnATerminalAndElseJSON() throws {
     #expect(try LogConfiguration(Settings(environment: [:]), isTerminal: true).format == .text)
     #expect(try LogConfiguration(Settings(environment: [:]), isTerminal: false).format == .json)

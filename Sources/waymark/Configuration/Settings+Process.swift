@@ -8,19 +8,21 @@ extension Settings {
 }
 
 extension DatabaseConfiguration {
-  /// Where the migrations are when nothing is said: `Migrations` in the package that the executable was built in, else
-  /// `/usr/share/waymark/Migrations`.
+  /// The folder of the migrations when nothing is set: `Migrations` in the package that the executable was built in, else
+  /// `share/waymark/Migrations` beside the `bin` that the executable is in, else `/usr/share/waymark/Migrations`.
   static func migrationsBesidePackage(
     executable: String = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "",
     fileExists: (String) -> Bool = FileManager.default.fileExists(atPath:)
   ) -> String {
-    let installed = "/usr/share/waymark/Migrations"
+    let installed = "share/waymark/Migrations"
     var folder = URL(filePath: executable).deletingLastPathComponent()
     while folder.path.count > 1 {
       let migrations = folder.appending(path: "Migrations").path
       if fileExists(folder.appending(path: "Package.swift").path), fileExists(migrations) { return migrations }
       folder.deleteLastPathComponent()
     }
-    return installed
+    let prefix = URL(filePath: executable).deletingLastPathComponent().deletingLastPathComponent()
+    let beside = prefix.appending(path: installed).path
+    return fileExists(beside) ? beside : "/usr/\(installed)"
   }
 }
