@@ -1,5 +1,5 @@
-"""What scripts/crash-test and scripts/soak share: servers of their own, clients that know what must be there, and what
-compares that with what is there.
+"""What scripts/crash-test, scripts/soak and scripts/chaos share: servers of their own, clients that know what must be there,
+and what compares that with what is there.
 
 Each place belongs to one client, which so knows what must be there. A place's revision, which is its version, stands
 in its name, its latitude and its tags: a place in which they differ was written by halves. Where a request has no answer,
@@ -52,25 +52,33 @@ class Postgres:
 
     name = "PostgreSQL"
 
-    def __init__(self, folder):
+    def __init__(self, folder, data="data", settings=()):
         self.programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
-        self.data = folder / "data"
+        self.data = folder / data
+        self.settings = settings
         self.port = free_port()
         self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
-        self.data.mkdir()
-        if os.geteuid() == 0:
-            shutil.chown(self.data, "postgres")
+        self.create()
+
+    def create(self):
+        self.make_folder()
         self.run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
 
-    def run(self, program, *arguments):
+    def make_folder(self):
+        self.data.mkdir(mode=0o700)
+        if os.geteuid() == 0:
+            shutil.chown(self.data, "postgres")
+
+    def run(self, program, *arguments, errors=None):
         # PostgreSQL refuses to run as root.
         user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if os.geteuid() == 0 else []
         command = user + [f"{self.programs}/{program}", "-D", str(self.data), *arguments]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/tmp", close_fds=True)
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=errors, cwd="/tmp", close_fds=True)
 
     def start(self):
         # What a killed process wrote is with the kernel, so nothing is lost without fsync, and recovery takes less time.
         options = f"-p {self.port} -h 127.0.0.1 -k {self.data} -c fsync=off"
+        options += "".join(f" -c {setting}" for setting in self.settings)
         self.run("pg_ctl", "-w", "-s", "-l", str(self.data / "log"), "-o", options, "start")
 
     def kill(self):
@@ -91,7 +99,7 @@ class Postgres:
 
     def query(self, sql):
         command = ["psql", "-qtAX", "-v", "ON_ERROR_STOP=1", self.url, "-c", sql]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
 
 
 class Waymark:
