@@ -1,8 +1,9 @@
 """What scripts/crash-test, scripts/soak and scripts/chaos share: servers of their own, clients that know what must be there,
 and what compares that with what is there.
 
-Each place belongs to one client, which so knows what must be there. A place's revision, which is its version, stands
-in its name, its latitude and its tags: a place in which they differ was written by halves. Where a request has no answer,
+Each place belongs to one client, which so knows what must be there. A place's revision, the number of
+its changes, stands in its name, its latitude and its tags: a place in which they differ was written by halves. Its version
+must be the one that was acknowledged with the revision. Where a request has no answer,
 the place may be as before or after it; a creation is then repeated with its Idempotency-Key, and must not be done twice.
 """
 
@@ -153,6 +154,8 @@ class Client(threading.Thread):
         self.connection = None
         # The revisions that each place may be of now; 0 is gone. Only a place with one of them is written to.
         self.revisions = {}
+        # The entity tag of the last revision of each place that was acknowledged.
+        self.etags = {}
         # Creations that were never answered: the names of places that may be there.
         self.open_creations = set()
         self.acknowledged = dict.fromkeys(("POST", "PUT", "PATCH", "DELETE"), 0)
@@ -188,7 +191,9 @@ class Client(threading.Thread):
             answer = self.request("POST", "/locations", self.place(name, 1), {"Idempotency-Key": f'"{name}"'})
             if answer and answer.status == 201:
                 self.open_creations.remove(f"crash {name} r1")
-                self.revisions[answer.headers["location"].rsplit("/", 1)[1]] = [1]
+                id = answer.headers["location"].rsplit("/", 1)[1]
+                self.revisions[id] = [1]
+                self.etags[id] = answer.headers["etag"]
                 return
             if answer and answer.status != 409:  # the first is still in flight
                 self.complaints.append(f"POST of {name} was answered with {answer.status}")
@@ -199,13 +204,14 @@ class Client(threading.Thread):
         self.change("PUT", id, 0, self.place(id, 1))
 
     def change(self, method, id, revision, place):
-        condition = {"If-Match": f'"{revision}"'} if revision else {"If-None-Match": "*"}
+        condition = {"If-Match": self.etags[id]} if revision else {"If-None-Match": "*"}
         answer = self.request(method, f"/locations/{id}", place, condition)
         after = revision + 1 if place else 0
         if answer is None:
             self.revisions[id] = [revision, after]
         elif answer.status in (200, 201, 204):
             self.revisions[id] = [after]
+            self.etags[id] = answer.headers.get("etag")
         else:
             self.complaints.append(f"{method} of {id} at {revision} was answered with {answer.status}")
             self.revisions[id] = [revision, after]
@@ -284,14 +290,16 @@ def complaints_about(places, clients):
     for client in clients:
         for id, revisions in client.revisions.items():
             known.add(id)
-            found = places[id]["version"] if id in places else 0
+            found = int(places[id]["tags"]["r"]) if id in places else 0
             if found not in revisions:
-                complaints.append(f"{id} is of version {found}, not {' or '.join(map(str, revisions))}")
+                complaints.append(f"{id} is of revision {found}, not {' or '.join(map(str, revisions))}")
+            elif found and revisions == [found] and f'"{places[id]["version"]}"' != client.etags[id]:
+                complaints.append(f"{id} is of version {places[id]['version']}, not {client.etags[id]}")
     names = [place["name"] for place in places.values()]
     open_creations = set().union(*(client.open_creations for client in clients))
     for id, place in places.items():
-        version = place["version"]
-        if not place["name"].endswith(f" r{version}") or place["lat"] != version % 90 or place["tags"] != {"r": str(version)}:
+        revision = int(place["tags"].get("r", 0))
+        if not place["name"].endswith(f" r{revision}") or place["lat"] != revision % 90 or place["tags"] != {"r": str(revision)}:
             complaints.append(f"{id} is half there: {place}")
         if id not in known and place["name"] not in open_creations:
             complaints.append(f"nobody knows of {place}")

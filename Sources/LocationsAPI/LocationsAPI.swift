@@ -29,7 +29,8 @@ public struct LocationsAPI: Sendable {
   ///   - caching: what caches are told of answers.
   ///   - metrics: what `GET /metrics` tells; without it there is no such call.
   ///   - searches: what knows what was searched for; without it the call that tells is answered with 404.
-  ///   - clock: the time of day, up to which searches are told.
+  ///   - clock: the time of day, up to which searches are told; one that never goes back, shared with a store that tells
+  ///     when its places changed.
   ///   - version: the version that `GET /` tells.
   public init(
     service: PointsService,
@@ -91,7 +92,7 @@ public struct LocationsAPI: Sendable {
         return try await handler(request, path)
       }
     }
-    let revalidation = Revalidation(service: service, policy: caching, program: version)
+    let revalidation = Revalidation(service: service, policy: caching, program: version, clock: clock)
     let list = ListRoute(service: service, revalidation: revalidation)
     onGet("/locations") { request, _ in try await list.respond(to: request) }
     let location = LocationRoute(service: service, policy: caching)

@@ -10,14 +10,18 @@ final class CurrentSnapshot: Sendable {
   }
 
   private let state: Mutex<State>
+  private let nextNotBefore: Timestamp?
 
   /// What tells the versions of this store from those of every other, be it of the same places in another process.
   private let origin: String
 
   /// Makes the first snapshot current.
   ///
-  /// - Parameter now: when its places became what they are, as far as anyone knows.
-  init(_ snapshot: Snapshot, at now: Timestamp) {
+  /// - Parameters:
+  ///   - now: when its places became what they are, as far as anyone knows.
+  ///   - nextNotBefore: a time before which no later version is said to have been made, whatever the clock says.
+  init(_ snapshot: Snapshot, at now: Timestamp, nextNotBefore: Timestamp? = nil) {
+    self.nextNotBefore = nextNotBefore
     origin = String(UInt64.random(in: .min ... .max), radix: 36)
     state = Mutex(State(snapshot: snapshot, version: DataVersion(token: "\(origin)-0", changedAt: now)))
   }
@@ -37,7 +41,7 @@ final class CurrentSnapshot: Sendable {
       let former = state.snapshot
       state.snapshot = next
       state.generation += 1
-      let changedAt = max(now, state.version.changedAt ?? now)
+      let changedAt = max(now, state.version.changedAt ?? now, nextNotBefore ?? now)
       state.version = DataVersion(token: "\(origin)-\(state.generation)", changedAt: changedAt)
       return former
     }

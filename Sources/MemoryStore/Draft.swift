@@ -10,6 +10,7 @@ struct Draft: Sendable {
 
   private let keys: KeyMemory
   private var lastSequence: Int64
+  private var versions: VersionCounter
 
   // What differs from the snapshot: places by their ids and, by the origins that they had or have, whose those are.
   private var points: [PointID: PointOfInterest?] = [:]
@@ -22,10 +23,11 @@ struct Draft: Sendable {
   private var answeredKeys: [AnsweredKey] = []
 
   /// Makes a draft in which nothing has happened yet.
-  init(of snapshot: Snapshot, keys: KeyMemory, lastSequence: Int64, now: Timestamp) {
+  init(of snapshot: Snapshot, keys: KeyMemory, lastSequence: Int64, versions: VersionCounter, now: Timestamp) {
     self.snapshot = snapshot
     self.keys = keys
     self.lastSequence = lastSequence
+    self.versions = versions
     self.now = now
   }
 
@@ -54,9 +56,10 @@ struct Draft: Sendable {
     let point = PointOfInterest(
       id: id,
       place: place,
-      version: (former?.version ?? 0) + 1,
+      version: versions.next(at: now),
       createdAt: former?.createdAt ?? now,
-      updatedAt: now
+      // The clock may have been set back since another process wrote the place.
+      updatedAt: former.map { max($0.updatedAt, now) } ?? now
     )
     if let origin = former?.place.origin { owners[ExactOrigin(origin)] = .some(nil) }
     if let origin = place.origin { owners[ExactOrigin(origin)] = id }
@@ -69,13 +72,18 @@ struct Draft: Sendable {
   mutating func remove(_ point: PointOfInterest) {
     if let origin = point.place.origin { owners[ExactOrigin(origin)] = .some(nil) }
     points[point.id] = .some(nil)
+    // A removal takes a version of its own, which no place gets: the highest one given tells when the last write was.
+    _ = versions.next(at: now)
     log(point.id, .deleted, version: point.version)
   }
 
+  /// The version that an import gives to all the places that it creates or changes.
+  mutating func nextVersion() -> Int64 { versions.next(at: now) }
+
   /// Has an import's changes be made, which are the draft's only ones.
-  mutating func take(_ changes: SnapshotChanges) {
-    bulk = changes
-    for point in changes.additions { log(point.id, point.version == 1 ? .created : .updated, version: point.version) }
+  mutating func take(_ plan: ImportPlan) {
+    bulk = plan.changes
+    for (point, kind) in zip(bulk.additions, plan.kinds) { log(point.id, kind, version: point.version) }
   }
 
   /// Has a key be remembered.
@@ -109,6 +117,7 @@ struct Draft: Sendable {
     }
     batch.changes = changes
     batch.answeredKeys = answeredKeys
+    batch.highestVersion = versions.last
     return batch
   }
 }

@@ -10,9 +10,13 @@ struct ImportPlan {
   /// What is to be done.
   private(set) var changes = SnapshotChanges()
 
+  /// What is done to each of the additions.
+  private(set) var kinds: ContiguousArray<PointChange.Kind> = []
+
   private let rows: PlannedRows
   private let verdicts: RowVerdicts
   private let ids: any ImportIDSource
+  private let version: Int64
   private let now: Timestamp
 
   // The additions by the ids they were given.
@@ -25,17 +29,20 @@ struct ImportPlan {
   ///
   /// - Parameters:
   ///   - snapshot: the places that there are; others perhaps than those that the rows were staged against.
+  ///   - version: the version of all the places that come of it, above that of every place there is.
   ///   - now: when the import happens.
   init(
     _ stage: ImportStage<StagedPlace>,
     mode: ImportMode,
     into snapshot: Snapshot,
     ids: any ImportIDSource,
+    version: Int64,
     at now: Timestamp
   ) {
     rows = PlannedRows(stage: stage, snapshot: snapshot)
     verdicts = RowVerdicts(on: rows)
     self.ids = ids
+    self.version = version
     self.now = now
     newPlacesByID = HashIndex(capacity: stage.count)
     for index in 0..<stage.count {
@@ -49,6 +56,7 @@ struct ImportPlan {
     if mode == .atomic, report.rejected > 0 {
       report.takeNothing()
       changes = SnapshotChanges()
+      kinds = []
     }
   }
 
@@ -77,18 +85,22 @@ struct ImportPlan {
       PointOfInterest(
         id: former.id,
         place: place,
-        version: former.version + 1,
+        version: version,
         createdAt: former.createdAt,
-        updatedAt: now
+        updatedAt: max(former.updatedAt, now)
       )
     )
+    kinds.append(.updated)
   }
 
   private mutating func create(_ row: StagedPlace) {
     let id = row.id ?? newID(for: row.place)
     report.created += 1
     newPlacesByID.insert(UInt32(changes.additions.count), hash: id.hashValue)
-    changes.additions.append(PointOfInterest(id: id, place: row.place, version: 1, createdAt: now, updatedAt: now))
+    changes.additions.append(
+      PointOfInterest(id: id, place: row.place, version: version, createdAt: now, updatedAt: now)
+    )
+    kinds.append(.created)
   }
 
   /// The first id on offer that no place has and no row asks for.

@@ -34,8 +34,15 @@ extension MemoryStore: PointImporter {
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     let stage: ImportStage<StagedPlace> = try await staged(batches)
     return try await writer.run(alone: true) { draft in
-      let plan = ImportPlan(stage, mode: mode, into: draft.snapshot, ids: ids(draft.now), at: draft.now)
-      draft.take(plan.changes)
+      let plan = ImportPlan(
+        stage,
+        mode: mode,
+        into: draft.snapshot,
+        ids: ids(draft.now),
+        version: draft.nextVersion(),
+        at: draft.now
+      )
+      draft.take(plan)
       return plan.report
     }
   }

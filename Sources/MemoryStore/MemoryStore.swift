@@ -45,7 +45,19 @@ public final class MemoryStore: Sendable {
   ) {
     self.journal = journal
     wasNew = contents.lastSequence == 0
-    current = CurrentSnapshot(Snapshot(contents.points), at: clock.now())
+    let clock = MonotoneClock(clock)
+    let now = clock.now()
+    var versions = VersionCounter(after: contents.highestVersion)
+    if versions.last == 0 {
+      current = CurrentSnapshot(Snapshot(contents.points), at: now)
+    } else {
+      // Versions are times of writes. Where the clock has not passed the second of the last one, the next write counts
+      // as one of a second that no write was in.
+      let lastWrite = Timestamp(microsecondsSinceEpoch: versions.last)
+      if now.microsecondsSinceEpoch - versions.last < 1_000_000 { versions.pass(versions.last + 1_000_000) }
+      let nextWrite = Timestamp(microsecondsSinceEpoch: versions.last)
+      current = CurrentSnapshot(Snapshot(contents.points), at: lastWrite, nextNotBefore: nextWrite)
+    }
     var keys = KeyMemory(limits: keyLimits)
     for key in contents.keys { _ = keys.remember(key) }
     writer = Writer(
@@ -53,6 +65,7 @@ public final class MemoryStore: Sendable {
       journal: journal,
       keys: keys,
       lastSequence: contents.lastSequence,
+      versions: versions,
       clock: clock
     )
   }

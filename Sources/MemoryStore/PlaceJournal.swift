@@ -36,11 +36,20 @@ public struct JournalContents: Sendable {
   /// The sequence number of the last change that was ever committed, whether it is kept or not; 0 before the first.
   public var lastSequence: Int64
 
-  /// Makes the contents.
-  public init(points: ContiguousArray<PointOfInterest> = [], keys: [AnsweredKey] = [], lastSequence: Int64 = 0) {
+  /// The greatest version that was ever committed, of places that are gone too; 0 before the first.
+  public var highestVersion: Int64
+
+  /// Creates contents.
+  public init(
+    points: ContiguousArray<PointOfInterest> = [],
+    keys: [AnsweredKey] = [],
+    lastSequence: Int64 = 0,
+    highestVersion: Int64 = 0
+  ) {
     self.points = points
     self.keys = keys
     self.lastSequence = lastSequence
+    self.highestVersion = highestVersion
   }
 }
 
@@ -60,6 +69,9 @@ public struct JournalBatch: Sendable {
 
   /// The texts of keys that are no longer remembered.
   public internal(set) var forgottenKeys: [String] = []
+
+  /// The greatest version given so far, by these writes or before them.
+  public internal(set) var highestVersion: Int64 = 0
 
   /// Whether there is nothing to keep.
   public var isEmpty: Bool { changes.isEmpty && answeredKeys.isEmpty && forgottenKeys.isEmpty }

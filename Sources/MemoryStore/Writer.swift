@@ -20,9 +20,10 @@ actor Writer {
 
   private let current: CurrentSnapshot
   private let journal: any PlaceJournal
-  private let clock: any WallClock
+  private let clock: MonotoneClock
 
   private var lastSequence: Int64
+  private var versions: VersionCounter
   private var keys: KeyMemory
   private var forgottenKeys: [String] = []
   private var waiting: [Write] = []
@@ -34,12 +35,14 @@ actor Writer {
     journal: any PlaceJournal,
     keys: KeyMemory,
     lastSequence: Int64,
-    clock: any WallClock
+    versions: VersionCounter,
+    clock: MonotoneClock
   ) {
     self.current = current
     self.journal = journal
     self.keys = keys
     self.lastSequence = lastSequence
+    self.versions = versions
     self.clock = clock
   }
 
@@ -89,6 +92,8 @@ actor Writer {
   /// Makes the writes; answers what is to be told to whom.
   private func write(_ group: [Write]) async -> (answers: [Answer], Result<Void, PointStoreError>) {
     let (batch, next, answers) = decide(group)
+    // Also where the journal fails: it may have kept what it does not say.
+    versions.pass(batch.highestVersion)
     do throws(PointStoreError) {
       if !batch.isEmpty {
         try await journal.commit(batch)
@@ -107,7 +112,7 @@ actor Writer {
     _ group: [Write]
   ) -> (batch: JournalBatch, next: Snapshot, answers: [Answer]) {
     let snapshot = current.value
-    var draft = Draft(of: snapshot, keys: keys, lastSequence: lastSequence, now: clock.now())
+    var draft = Draft(of: snapshot, keys: keys, lastSequence: lastSequence, versions: versions, now: clock.now())
     let answers = group.map { $0.decide(&draft) }
     var batch = draft.batch
     batch.forgottenKeys = batch.isEmpty ? [] : forgottenKeys

@@ -6,7 +6,7 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
   /// What was said of it.
   public let place: Place
 
-  /// 1 when it was created, one more with each change.
+  /// A number that grows with each change and never repeats for an id, across deletion and re-creation too.
   public let version: Int64
 
   /// When it was created.
@@ -14,6 +14,14 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
 
   /// When it was last changed.
   public let updatedAt: Timestamp
+
+  /// The greatest version that stores count on from, 2⁵², which as microseconds is the year 2112; JavaScript reads twice
+  /// as much exactly. A greater one can only come from outside: the place's next version is the store's next, as if the
+  /// place had none.
+  public static let maximumCountedVersion: Int64 = 1 << 52
+
+  /// A number above every version that a store gives, 2⁵³.
+  public static let versionLimit: Int64 = 1 << 53
 
   /// Makes a point of interest.
   public init(id: PointID, place: Place, version: Int64, createdAt: Timestamp, updatedAt: Timestamp) {

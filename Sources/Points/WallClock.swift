@@ -6,6 +6,8 @@
   import Musl
 #endif
 
+import Synchronization
+
 /// Tells the time of day. Passed to whatever needs it, so that a test can say what time it is.
 public protocol WallClock: Sendable {
   /// The time now. It may jump, backwards too, when the machine's clock is set.
@@ -22,5 +24,25 @@ public struct SystemClock: WallClock {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Timestamp(microsecondsSinceEpoch: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+  }
+}
+
+/// A clock that never goes back: while the one behind it says less than before, it stands still.
+///
+/// Parts that compare times with one another share one such clock.
+public final class MonotoneClock: WallClock {
+  private let base: any WallClock
+  private let last = Atomic(Int64.min)
+
+  /// Creates a clock on top of another.
+  public init(_ base: any WallClock = SystemClock()) {
+    self.base = base
+  }
+
+  /// The time now, never less than an earlier call returned.
+  public func now() -> Timestamp {
+    let now = base.now().microsecondsSinceEpoch
+    let former = last.max(now, ordering: .relaxed).oldValue
+    return Timestamp(microsecondsSinceEpoch: Swift.max(now, former))
   }
 }

@@ -1,4 +1,5 @@
 public import Points
+import Synchronization
 
 /// Places in PostgreSQL with PostGIS.
 ///
@@ -9,6 +10,8 @@ public final class PostgresStore: Sendable {
   let thread: PollingThread
   let configuration: PostgresConfiguration
   let versions = VersionNotes()
+  /// The server whose sequence of versions has been moved up to the clock; see ``followClock()``.
+  let followedServer = Atomic(PostgresStore.noServer)
   private let migrations: [Migration]
 
   /// Makes a store; it connects when it is asked something.

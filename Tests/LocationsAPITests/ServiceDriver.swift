@@ -5,8 +5,16 @@ import MemoryStore
 import NIOCore
 import NIOHTTP1
 import Points
+import TestSupport
 
 @testable import LocationsAPI
+
+extension MemoryStore {
+  /// An empty store whose clock stands at 1970, so that the versions it gives are 1, 2, 3 and so on.
+  static func countingFromOne() -> MemoryStore {
+    MemoryStore(clock: FixedClock(Timestamp(microsecondsSinceEpoch: 0)))
+  }
+}
 
 /// Drives the whole service in process, from a request to its answer, without a socket.
 struct ServiceDriver {
@@ -36,7 +44,7 @@ struct ServiceDriver {
 
   /// Drives a service over places in memory.
   init(places: [Place], clock: any WallClock = SystemClock()) async throws {
-    let store = MemoryStore()
+    let store = MemoryStore.countingFromOne()
     let rows = places.enumerated().map { ImportRow(number: $0.offset + 1, id: nil, place: $0.element) }
     _ = try await store.load(AsyncStream([rows]))
     self.init(store: store, clock: clock)

@@ -18,7 +18,7 @@ import Testing
       #expect(rehearsal.count < 2_500)
     }
 
-    let plan = ImportPlan(stage, mode: .partial, into: Snapshot(), ids: DerivedIDs(), at: .zero)
+    let plan = ImportPlan(stage, mode: .partial, into: Snapshot(), ids: DerivedIDs(), version: 2, at: .zero)
     #expect((plan.report.created, plan.report.rejected) == (100, 149_900))
     #expect(plan.report.rejections.map(\.number) == Array(1...100))
     #expect(plan.report.rejections.map(\.detail).first?.contains("row 149901,") == true)
@@ -36,7 +36,7 @@ import Testing
     stage.append([try row(3_001, "new", origin: 1)])
 
     #expect((stage.count, stage.entryCount) == (3_001, 1))
-    let plan = ImportPlan(stage, mode: .partial, into: base, ids: DerivedIDs(), at: .zero)
+    let plan = ImportPlan(stage, mode: .partial, into: base, ids: DerivedIDs(), version: 2, at: .zero)
     #expect((plan.report.created, plan.report.unchanged) == (1, 3_000))
     #expect(plan.changes.removals.isEmpty)
   }
@@ -49,8 +49,8 @@ import Testing
 
     stage.append([known])
 
-    let changed = ImportPlan(stage, mode: .partial, into: elsewhere, ids: DerivedIDs(), at: .zero)
-    let gone = ImportPlan(stage, mode: .partial, into: Snapshot(), ids: DerivedIDs(), at: .zero)
+    let changed = ImportPlan(stage, mode: .partial, into: elsewhere, ids: DerivedIDs(), version: 2, at: .zero)
+    let gone = ImportPlan(stage, mode: .partial, into: Snapshot(), ids: DerivedIDs(), version: 2, at: .zero)
     #expect(changed.report.updated == 1)
     #expect(changed.changes.additions.map(\.place.name) == ["known"])
     #expect(gone.report.created == 1)
@@ -77,8 +77,8 @@ import Testing
       rehearsal.append(Array(rows[start..<start + 10]))
     }
 
-    let reference = ImportPlan(whole, mode: .partial, into: base, ids: DerivedIDs(), at: .zero)
-    let plan = ImportPlan(stage, mode: .partial, into: base, ids: DerivedIDs(), at: .zero)
+    let reference = ImportPlan(whole, mode: .partial, into: base, ids: DerivedIDs(), version: 2, at: .zero)
+    let plan = ImportPlan(stage, mode: .partial, into: base, ids: DerivedIDs(), version: 2, at: .zero)
     let report = ImportRehearsal(rehearsal, mode: .partial).report
     #expect(stage.count < rows.count)
     #expect(reference.report.rejected == expected.count)
@@ -114,7 +114,7 @@ import Testing
   private static func snapshot(of rows: [ImportRow]) throws -> Snapshot {
     var stage = ImportStage<StagedPlace>(base: Snapshot())
     stage.append(rows)
-    let plan = ImportPlan(stage, mode: .partial, into: Snapshot(), ids: DerivedIDs(), at: .zero)
+    let plan = ImportPlan(stage, mode: .partial, into: Snapshot(), ids: DerivedIDs(), version: 2, at: .zero)
     return Snapshot().applying(plan.changes)
   }
 

@@ -77,7 +77,12 @@ import Testing
       try await group.waitForAll()
     }
 
-    #expect(try await store.allPoints().allSatisfy { $0.version == 41 })
+    let versions = Dictionary(grouping: try await store.allChanges(), by: \.id).mapValues { $0.map(\.version) }
+    #expect(versions.count == 50)
+    for versions in versions.values {
+      #expect(versions.count == 41)
+      #expect(versions == Set(versions).sorted())
+    }
   }
 
   @Test func importsAtOnceAreDoneOneAfterAnother() async throws {
@@ -99,6 +104,10 @@ import Testing
 
     let points = try await store.allPoints()
     #expect(points.count == 81)
-    #expect(points.first { $0.place.name == "shared" }.map { $0.version > 1 } == true)
+    let shared = try #require(points.first { $0.place.name == "shared" })
+    let versions = try await store.allChanges().filter { $0.id == shared.id }.map(\.version)
+    #expect(versions.count > 1)
+    #expect(versions == Set(versions).sorted())
+    #expect(versions.last == shared.version)
   }
 }

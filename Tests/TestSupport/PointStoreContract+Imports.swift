@@ -23,14 +23,15 @@ extension PointStoreContract {
       #expect(after["same"] == before["same"])
       let (old, changed) = (try #require(before["old"]), try #require(after["changed"]))
       #expect(changed.id == old.id)
-      #expect(changed.version == 2)
+      #expect(changed.version > old.version)
       #expect(changed.createdAt == old.createdAt)
       #expect(changed.updatedAt >= old.updatedAt)
-      #expect(after["new"]?.version == 1)
+      #expect(try #require(after["new"]).version >= 1)
       #expect(after.count == 3)
     },
     PointStoreContract("import replaces or creates by id") { makeStore in
       let store = try await makeStore([.sample("old", 1, 1, category: "cafe", id: .sample(1))])
+      let before = try #require(try await store.point(id: .sample(1)))
 
       let report = try await store.importRows([
         .sample("changed", 2, 2, category: "bar", source: "s", sourceID: "1", id: .sample(1), number: 1),
@@ -39,7 +40,7 @@ extension PointStoreContract {
 
       #expect((report.created, report.updated) == (1, 1))
       #expect(try await store.point(id: .sample(1))?.place.name == "changed")
-      #expect(try await store.point(id: .sample(1))?.version == 2)
+      #expect(try #require(try await store.point(id: .sample(1))).version > before.version)
       #expect(try await store.point(id: .sample(2))?.place.name == "new")
     },
     PointStoreContract("replaced place is found where it is now and no longer where it was") { makeStore in

@@ -29,7 +29,7 @@ public struct WriteContract: Sendable {
   }
 
   /// The whole contract.
-  public static let all = creations + replacements + removals + keys + races + changeLog + bulk + versions
+  public static let all = creations + replacements + removals + keys + races + changeLog + bulk + versions + growth
 }
 
 extension WriteContract: CustomTestStringConvertible {

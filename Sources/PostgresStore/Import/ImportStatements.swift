@@ -126,11 +126,19 @@ enum ImportStatements {
   /// Says that changes are about to be written; see ``ChangeStatements``.
   static let announce = ChangeStatements.announcement
 
-  static let update = """
+  /// Draws the version that all places get which the import creates or changes, and gives it with the last number of the
+  /// change log given so far.
+  static let drawVersion = """
+    SELECT \(VersionStatements.next), (SELECT last_value FROM changes_sequence_seq)
+    """
+
+  static func update(version: Int64) -> String {
+    """
     WITH updated AS (
       UPDATE points
       SET lat = r.lat, long = r.long, name = r.name, category = r.category, tags = r.tags,
-        source = r.source, source_id = r.source_id, version = version + 1,
+        source = r.source, source_id = r.source_id,
+        version = \(VersionStatements.next(after: "points.version", drawn: "\(version)")),
         updated_at = greatest(now(), points.updated_at)
       FROM import_rows AS r JOIN import_matches USING (row_number)
       WHERE points.id = target AND NOT is_unchanged
@@ -140,6 +148,7 @@ enum ImportStatements {
     SELECT id, 'updated', version, updated_at
     FROM updated
     """
+  }
 
   /// New places go in along a Hilbert curve, which is how PostGIS sorts: neighbours then share pages of the table,
   /// and the spatial index, which is only as good as the order in which it grew, answers several times as fast.
@@ -149,9 +158,10 @@ enum ImportStatements {
   ///
   /// Rows leave the window in its order. Saying so by a second `ORDER BY` would have PostgreSQL sort them once more, and
   /// nothing but locality depends on it.
-  static let insert = """
+  static func insert(version: Int64) -> String {
+    """
     WITH inserted AS (
-      INSERT INTO points (id, lat, long, name, category, tags, source, source_id)
+      INSERT INTO points (id, lat, long, name, category, tags, source, source_id, version)
       SELECT coalesce(
           id,
           (
@@ -159,7 +169,7 @@ enum ImportStatements {
             || to_hex(x'7000'::int + place % 4096) || substr(new_id::text, 20)
           )::uuid
         ),
-        lat, long, name, category, tags, source, source_id
+        lat, long, name, category, tags, source, source_id, \(version)
       FROM (
         SELECT row_number() OVER (ORDER BY ST_SetSRID(ST_MakePoint(long, lat), 4326)) AS place,
           id, new_id, lat, long, name, category, tags, source, source_id
@@ -173,4 +183,33 @@ enum ImportStatements {
     SELECT id, 'created', version, created_at
     FROM inserted
     """
+  }
+
+  /// Gives new versions to created places whose id another place had that was deleted since the import's version was
+  /// drawn, and whose version may be the greater one. There are next to none: others would have to create and delete
+  /// just the ids that the rows ask for while the import runs.
+  ///
+  /// The ids are the import's since it inserted them, so that whoever deleted one committed before, and this later
+  /// statement sees it in the change log.
+  ///
+  /// - Parameter sequence: the last number of the change log given when the version was drawn, or before.
+  static func renewVersions(_ version: Int64, since sequence: Int64) -> String {
+    """
+    WITH renewed AS (
+      UPDATE points
+      SET version = \(VersionStatements.next)
+      WHERE version = \(version) AND id IN (
+        SELECT point_id
+        FROM changes
+        WHERE sequence >= \(sequence) AND kind = 'deleted' AND version >= \(version)
+          AND EXISTS (SELECT FROM import_rows WHERE id IS NOT NULL)
+      )
+      RETURNING id, version
+    )
+    UPDATE changes
+    SET version = renewed.version
+    FROM renewed
+    WHERE sequence >= \(sequence) AND point_id = renewed.id AND kind = 'created' AND changes.version = \(version)
+    """
+  }
 }

@@ -30,6 +30,11 @@ extension PostgresStore: PointImporter {
     do {
       let session = try await Session.open(on: thread, connector: connector)
       do {
+        do throws(DatabaseError) {
+          try await session.run(VersionStatements.followClock.sql)
+        } catch .refused {
+          // Versions still grow, from where their sequence is; see ``followClock()``.
+        }
         let report = try await run(batches, mode: mode, dryRun: dryRun, session)
         await session.close()
         return report
@@ -148,8 +153,17 @@ private struct ImportMerge {
     report.created = Int(all - matches) - report.rejected
     if dryRun { return report }
     try await session.run(ImportStatements.announce)
-    if report.updated > 0 { report.updated = try await session.run(script: ImportStatements.update).affectedRows }
-    if report.created > 0 { report.created = try await session.run(script: ImportStatements.insert).affectedRows }
+    guard let drawn = try await session.run(ImportStatements.drawVersion).rows.first else {
+      throw PointStoreError.unexpected(reason: "a version gave no row")
+    }
+    let (version, sequence) = (try drawn.integer(0), try drawn.integer(1))
+    if report.updated > 0 {
+      report.updated = try await session.run(script: ImportStatements.update(version: version)).affectedRows
+    }
+    if report.created > 0 {
+      report.created = try await session.run(script: ImportStatements.insert(version: version)).affectedRows
+      try await session.run(script: ImportStatements.renewVersions(version, since: sequence))
+    }
     return report
   }
 

@@ -99,6 +99,7 @@ extension PostgresStore: PointWriter {
   ) async throws(PointWriteError) -> QueryResult? {
     let answer: ConnectionPool.Answer
     do {
+      try await followClock()
       answer = try await pool.answer(to: statement, parameters, isRead: false)
     } catch {
       throw .store(error)

@@ -32,27 +32,27 @@ enum WriteStatements {
     "create_once",
     """
     WITH known AS (
-      SELECT request_hash, point_id, \(columns), created_at
+      SELECT request_hash, point_id, \(columns), version, created_at
       FROM idempotency_keys
       WHERE key = $9::text AND created_at >= \(expiry)
     ), turn AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(\(keyLockClass), hashtext($9::text)) AS is_ours
       WHERE NOT EXISTS (SELECT FROM known)
     ), claimed AS (
-      INSERT INTO idempotency_keys (key, request_hash, point_id, \(columns), created_at)
+      INSERT INTO idempotency_keys (key, request_hash, point_id, \(columns), version, created_at)
       SELECT $9::text, $10::int8, $1::uuid, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text,
-        $8::text, now()
+        $8::text, \(VersionStatements.next), now()
       FROM turn
       WHERE is_ours
       ON CONFLICT (key) DO UPDATE
       SET request_hash = excluded.request_hash, point_id = excluded.point_id, lat = excluded.lat, long = excluded.long,
         name = excluded.name, category = excluded.category, tags = excluded.tags, source = excluded.source,
-        source_id = excluded.source_id, created_at = excluded.created_at
+        source_id = excluded.source_id, version = excluded.version, created_at = excluded.created_at
       WHERE idempotency_keys.created_at < \(expiry)
-      RETURNING request_hash, point_id, \(columns), created_at
+      RETURNING request_hash, point_id, \(columns), version, created_at
     ), inserted AS (
-      INSERT INTO points (id, \(columns), created_at, updated_at)
-      SELECT point_id, \(columns), created_at, created_at
+      INSERT INTO points (id, \(columns), version, created_at, updated_at)
+      SELECT point_id, \(columns), version, created_at, created_at
       FROM claimed
       RETURNING \(PointColumns.all)
     ), \(logged("SELECT id, 'created', version, updated_at FROM inserted")), forgotten AS (
@@ -69,7 +69,7 @@ enum WriteStatements {
     SELECT \(PointColumns.all), $10::int8, false
     FROM inserted
     UNION ALL
-    SELECT point_id, lat, long, name, category, tags, 1::int8, created_at, created_at, source, source_id,
+    SELECT point_id, lat, long, name, category, tags, version, created_at, created_at, source, source_id,
       request_hash, true
     FROM known
     UNION ALL
@@ -92,16 +92,20 @@ enum WriteStatements {
       FROM points
       WHERE id = $1::uuid
       FOR UPDATE
-    ), inserted AS (
-      INSERT INTO points (id, \(columns))
-      SELECT $1::uuid, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text, $8::text
+    ), turn AS MATERIALIZED (
+      SELECT \(VersionStatements.lock(of: "$1::uuid"))
       WHERE $9::bool AND NOT EXISTS (SELECT FROM old)
+    ), inserted AS (
+      INSERT INTO points (id, \(columns), version)
+      SELECT $1::uuid, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text, $8::text,
+        \(VersionStatements.next)
+      FROM turn
       ON CONFLICT (id) DO NOTHING
       RETURNING \(PointColumns.all)
     ), updated AS (
       UPDATE points
       SET lat = $2::float8, long = $3::float8, name = $4::text, category = $5::text, tags = $6::json,
-        source = $7::text, source_id = $8::text, version = old.version + 1,
+        source = $7::text, source_id = $8::text, version = \(VersionStatements.next(after: "old.version")),
         -- Not before the change that this one had to wait for.
         updated_at = greatest(now(), old.updated_at)
       FROM old
@@ -132,18 +136,20 @@ enum WriteStatements {
   static let delete = Statement(
     "delete",
     """
-    WITH old AS (
+    WITH turn AS MATERIALIZED (
+      SELECT \(VersionStatements.lock(of: "$1::uuid"))
+    ), old AS (
       SELECT id, version
       FROM points
-      WHERE id = $1::uuid
+      WHERE id = (SELECT $1::uuid FROM turn)
       FOR UPDATE
     ), deleted AS (
       DELETE FROM points
       USING old
       WHERE points.id = old.id AND ($2::int8[] IS NULL OR old.version = ANY ($2::int8[]))
-      RETURNING points.id, points.version
-    ), \(logged("SELECT id, 'deleted', version, now() FROM deleted"))
-    SELECT version, EXISTS (SELECT FROM deleted)
+      RETURNING points.id, points.version, points.updated_at
+    ), \(logged("SELECT id, 'deleted', version, greatest(now(), updated_at) FROM deleted"))
+    SELECT version, EXISTS (SELECT FROM deleted), (\(VersionStatements.pass("old.version")))
     FROM old
     """
   )

@@ -120,6 +120,29 @@ import Testing
 
   // MARK: Dates
 
+  @Test func aDateIsNotConfirmedAfterTheClockWasSetBackAndThePlacesChanged() async throws {
+    let time = Switchable(Self.start)
+    let clock = MonotoneClock(SwitchableClock(time: time))
+    let store = MemoryStore(clock: clock)
+    let created = try await store.create(try .at(1, 1, name: "A"), once: nil)
+    let api = LocationsAPI(service: PointsService(store: store), clock: clock, version: "1").router()
+    func get(_ headers: HTTPHeaders = [:]) async -> HTTPResponse {
+      await api.respond(to: ServiceDriver.request(.GET, "/locations", headers: headers))
+    }
+    time.value = Timestamp(microsecondsSinceEpoch: Self.start.microsecondsSinceEpoch + 2_000_000)
+    let date = try #require(await get().headers.first(name: "last-modified"))
+
+    // The clock is set back into the second of the first change, a change comes, and time goes on.
+    time.value = Timestamp(microsecondsSinceEpoch: Self.start.microsecondsSinceEpoch + 1)
+    _ = try await store.put(try .at(1, 1, name: "B"), id: created.id, if: .none)
+    for seconds in [0, 1, 2, 3, 60] as [Int64] {
+      time.value = Timestamp(microsecondsSinceEpoch: Self.start.microsecondsSinceEpoch + seconds * 1_000_000)
+      let response = await get(["if-modified-since": date])
+      #expect(response.status == .ok)
+      #expect(response.headers.first(name: "last-modified") != date)
+    }
+  }
+
   @Test func theDateConfirmsWhereThereIsNoTag() async throws {
     let driver = driver(try await store())
     let date = try #require(try await driver.send(.GET, "/locations").headers.first(name: "last-modified"))
@@ -158,4 +181,11 @@ import Testing
     store.onKnownDataVersion = { DataVersion(token: token) }
     return try #require(try await ServiceDriver(store: store).send(.GET, "/locations").headers.first(name: "etag"))
   }
+}
+
+/// A clock that tells what a test says.
+private struct SwitchableClock: WallClock {
+  let time: Switchable<Timestamp>
+
+  func now() -> Timestamp { time.value }
 }

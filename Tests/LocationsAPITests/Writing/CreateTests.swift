@@ -4,7 +4,7 @@ import Points
 import Testing
 
 @Suite struct CreateTests {
-  private let driver = ServiceDriver(writing: MemoryStore())
+  private let driver = ServiceDriver(writing: MemoryStore.countingFromOne())
   private let cafe = #"{"name":"Café","lat":1.5,"long":2,"category":"cafe","source":"osm","sourceId":"1"}"#
 
   @Test func aNewPlaceIsToldWithItsAddressAndTag() async throws {

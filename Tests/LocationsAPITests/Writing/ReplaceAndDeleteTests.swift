@@ -4,7 +4,7 @@ import Points
 import Testing
 
 @Suite struct ReplaceAndDeleteTests {
-  private let driver = ServiceDriver(writing: MemoryStore())
+  private let driver = ServiceDriver(writing: MemoryStore.countingFromOne())
   private let target = "/locations/0199a1b2-0000-7000-8000-000000000001"
 
   private func put(_ name: String, headers: HTTPHeaders = [:]) async throws -> ServiceDriver.Answer {
