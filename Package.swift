@@ -94,7 +94,13 @@ let package = Package(
     module("JSONText"),
     module("Points", ["Geo", "JSONText", logging]),
     module("MemoryStore", ["CPrefetch", "Geo", "Points"]),
-    module("SQLiteJournal", ["Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift")]),
+    module(
+      "SQLiteJournal",
+      [
+        "Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ]
+    ),
     module("PostgresStore", ["CLibPQ", "Geo", "Points", logging]),
     module("PrometheusMetrics", [metrics]),
     module("PlaceFormats", ["Geo", "JSONText", "Points"]),

@@ -88,6 +88,27 @@ public struct Place: Hashable, Sendable {
     }
   }
 
+  /// Takes a description that a store kept and that may have been damaged since.
+  ///
+  /// - Throws: ``InvalidPlace`` with every rule that is broken; a text that is not trimmed breaks one too.
+  public init(
+    verifyingName name: String,
+    category: String?,
+    coordinate: Coordinate,
+    tags: Tags,
+    source: String?,
+    sourceID: String?
+  ) throws(InvalidPlace) {
+    self = try Place(
+      name: name, category: category, coordinate: coordinate, tags: tags, source: source, sourceID: sourceID)
+    let kept = [name, category, source, sourceID].lazy.map { $0?.utf8.count }
+    let taken = [self.name, self.category, origin?.source, origin?.sourceID].lazy.map { $0?.utf8.count }
+    // What is trimmed is shorter, and what is empty is none.
+    guard kept.elementsEqual(taken) else {
+      throw InvalidPlace([.init(pointer: "", detail: "must have its texts trimmed and not empty")])
+    }
+  }
+
   /// Takes a description that a store kept, without checking the rules again.
   public init(
     storedName name: String,

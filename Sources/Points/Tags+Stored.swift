@@ -24,6 +24,21 @@ extension Tags {
     self = builder.buildStored()
   }
 
+  /// Takes a JSON object that a store kept if it is to the byte what ``json`` of such tags is; `nil` if it was damaged.
+  ///
+  /// One look at the bytes is enough for nearly all; only one with rare escapes is read and written anew.
+  ///
+  /// - Parameter bytes: what should be UTF-8.
+  public init?(verifying bytes: UnsafeBufferPointer<UInt8>) {
+    guard let json = UTF8Bytes.string(of: bytes) else { return nil }
+    if !Self.isCanonical(bytes) {
+      guard let value = try? JSONReader.value(of: bytes), let tags = try? Tags(value),
+        tags.json.utf8.elementsEqual(bytes)
+      else { return nil }
+    }
+    self.init(json: json)
+  }
+
   /// Hands over ``json`` of an object that a store kept, as ``init(stored:)`` takes it; the bytes are not there for
   /// longer. Those of the object itself, wherever it is as ``json`` would have it.
   public static func withJSON(

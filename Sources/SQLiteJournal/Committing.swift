@@ -28,6 +28,8 @@ enum Committing {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
+  private static let setHighestVersion = "UPDATE version_counter SET highest = ?"
+
   private static let prune = "DELETE FROM change WHERE time < ?"
 
   /// Keeps what some writes did.
@@ -39,6 +41,7 @@ enum Committing {
         change.sequence, change.id.bytes, change.kind.rawValue, change.version, change.time.microsecondsSinceEpoch,
       ]
     }
+    try run(setHighestVersion, database, CollectionOfOne(batch.highestVersion)) { [$0] }
     try run(forget, database, batch.forgottenKeys) { [$0] }
     try run(remember, database, batch.answeredKeys) { answered in
       var arguments = values(of: answered.answer)

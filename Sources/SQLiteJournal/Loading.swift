@@ -1,117 +1,161 @@
-import Foundation
 import GRDB
 import Geo
 import MemoryStore
 import Points
 
-/// Reads what a journal keeps.
-enum Loading {
+/// Reads what a journal keeps, and verifies it: the file may have been damaged since.
+struct Loading {
   private static let placeColumns =
     "id, name, category, latitude, longitude, tags, source, source_id, version, created_at, updated_at"
 
   /// The places in the order in which they came, which is that of the file.
-  private static let places = "SELECT \(placeColumns) FROM place ORDER BY rowid"
+  private static let places = "SELECT \(placeColumns), rowid FROM place ORDER BY rowid"
 
   private static let keys = """
-    SELECT \(placeColumns), text, request_hash, time FROM answered_key ORDER BY time, rowid
+    SELECT \(placeColumns), text, request_hash, time, rowid FROM answered_key ORDER BY time, rowid
     """
 
-  private static let lastSequence = "SELECT seq FROM sqlite_sequence WHERE name = 'change'"
+  /// The number that was given last, though the row that had it may have been pruned.
+  private static let lastSequence = """
+    SELECT max(
+      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0),
+      coalesce((SELECT max(sequence) FROM change), 0)
+    )
+    """
+
+  private static let highestVersion = "SELECT highest FROM version_counter"
 
   private static let changes = """
     SELECT sequence, id, kind, version, time FROM change WHERE sequence > ? ORDER BY sequence LIMIT ?
     """
 
+  /// What is done about a row that is damaged.
+  enum DamagePolicy: Sendable {
+    /// Nothing is read.
+    case refuse
+    /// The row is left out and handed over.
+    case skip(@Sendable (JournalDamage) -> Void)
+  }
+
+  private let policy: DamagePolicy
+  private var contents = JournalContents()
+  private var ids: Set<PointID> = []
+  private var damageCount = 0
+  private var firstDamage: JournalDamage?
+
   /// All that is kept.
-  @Sendable
-  static func contents(_ database: Database) throws -> JournalContents {
-    var contents = JournalContents()
-    contents.points.reserveCapacity(try Int.fetchOne(database, sql: "SELECT count(*) FROM place") ?? 0)
-    let rows = try Row.fetchCursor(database, sql: places)
-    while let row = try rows.next() { contents.points.append(try point(row)) }
-    let keyRows = try Row.fetchCursor(database, sql: keys)
-    while let row = try keyRows.next() { contents.keys.append(try answeredKey(row)) }
-    contents.lastSequence = try Int64.fetchOne(database, sql: lastSequence) ?? 0
-    return contents
+  ///
+  /// - Throws: `DatabaseError`, or ``DamagedJournal``.
+  static func contents(_ database: Database, onDamage policy: DamagePolicy) throws -> JournalContents {
+    var loading = Loading(policy: policy)
+    try loading.read(database)
+    return loading.contents
+  }
+
+  private init(policy: DamagePolicy) {
+    self.policy = policy
+  }
+
+  private mutating func read(_ database: Database) throws {
+    let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM place") ?? 0
+    contents.points.reserveCapacity(count)
+    ids.reserveCapacity(count)
+    try StoredRow.forEach(database, Self.places) { row in
+      do throws(RowDamage) {
+        let point = try row.point()
+        guard ids.insert(point.id).inserted else { throw RowDamage("another row has its id, \(point.id)") }
+        contents.points.append(point)
+      } catch {
+        note(error, in: "place", row: try? row.integer(11, "rowid"))
+      }
+    }
+    try StoredRow.forEach(database, Self.keys) { row in
+      do throws(RowDamage) {
+        contents.keys.append(try Self.answeredKey(row))
+      } catch {
+        note(error, in: "answered_key", row: try? row.integer(14, "rowid"))
+      }
+    }
+    contents.lastSequence = try Int64.fetchOne(database, sql: Self.lastSequence) ?? 0
+    let highest = try Int64.fetchOne(database, sql: Self.highestVersion)
+    if !(0..<PointOfInterest.versionLimit ~= (highest ?? -1)) {
+      note(RowDamage("highest is not from 0 to 2^53 - 1"), in: "version_counter", row: 1)
+    }
+    contents.highestVersion = max(highest ?? 0, highestOfPlaces)
+    if case .refuse = policy, let firstDamage { throw DamagedJournal(first: firstDamage, count: damageCount) }
+  }
+
+  /// The greatest version that a store can have given; a greater one is the row's own affair.
+  private var highestOfPlaces: Int64 {
+    contents.points.lazy.map(\.version).filter { $0 <= PointOfInterest.maximumCountedVersion }.max() ?? 0
+  }
+
+  private mutating func note(_ damage: RowDamage, in table: String, row: Int64?) {
+    let damage = JournalDamage(table: table, row: row, reason: damage.reason)
+    damageCount += 1
+    firstDamage = firstDamage ?? damage
+    if case .skip(let handOver) = policy { handOver(damage) }
   }
 
   /// The changes behind a sequence number.
+  ///
+  /// - Throws: `DatabaseError`, or ``DamagedJournal``.
   static func changes(_ database: Database, after sequence: Int64, limit: Int) throws -> [PointChange] {
-    let rows = try Row.fetchCursor(database, sql: changes, arguments: [sequence, max(limit, 0)])
     var changes: [PointChange] = []
-    while let row = try rows.next() {
-      guard let kind = PointChange.Kind(rawValue: row[2]) else { throw JournalDamage(what: "a change's kind") }
-      changes.append(
-        PointChange(
-          sequence: row[0],
-          id: try id(row, at: 1),
-          kind: kind,
-          version: row[3],
-          time: Timestamp(microsecondsSinceEpoch: row[4])
+    try StoredRow.forEach(database, Self.changes, [sequence, max(limit, 0)]) { row in
+      do throws(RowDamage) {
+        guard let kind = PointChange.Kind(rawValue: try row.text(2, "kind")) else { throw RowDamage("kind is unknown") }
+        changes.append(
+          PointChange(
+            sequence: try row.integer(0, "sequence"),
+            id: try row.id(1),
+            kind: kind,
+            version: try row.version(3),
+            time: try row.time(4, "time")
+          )
         )
-      )
+      } catch {
+        let damage = JournalDamage(table: "change", row: try? row.integer(0, "sequence"), reason: error.reason)
+        throw DamagedJournal(first: damage, count: 1)
+      }
     }
     return changes
   }
 
-  private static func answeredKey(_ row: Row) throws -> AnsweredKey {
+  private static func answeredKey(_ row: StoredRow) throws(RowDamage) -> AnsweredKey {
     AnsweredKey(
-      key: IdempotencyKey(text: row[11], requestHash: UInt64(bitPattern: row[12])),
-      time: Timestamp(microsecondsSinceEpoch: row[13]),
-      answer: try point(row)
-    )
-  }
-
-  private static func point(_ row: Row) throws -> PointOfInterest {
-    let coordinate: Coordinate
-    do {
-      coordinate = try Coordinate(latitude: row[3], longitude: row[4])
-    } catch {
-      throw JournalDamage(what: "a place's coordinate")
-    }
-    let source: String? = row[6]
-    let sourceID: String? = row[7]
-    return PointOfInterest(
-      id: try id(row, at: 0),
-      place: Place(
-        storedName: row[1],
-        category: row[2],
-        coordinate: coordinate,
-        tags: Tags(storedJSON: row[5]),
-        origin: source.flatMap { source in sourceID.map { Place.Origin(source: source, sourceID: $0) } }
+      key: IdempotencyKey(
+        text: try row.text(11, "text"),
+        requestHash: UInt64(bitPattern: try row.integer(12, "request_hash"))
       ),
-      version: row[8],
-      createdAt: Timestamp(microsecondsSinceEpoch: row[9]),
-      updatedAt: Timestamp(microsecondsSinceEpoch: row[10])
+      time: try row.time(13, "time"),
+      answer: try row.point()
     )
   }
-
-  private static func id(_ row: Row, at index: Int) throws -> PointID {
-    try row.withUnsafeData(atIndex: index) { data in
-      guard let data, data.count == PointID.byteCount else { throw JournalDamage(what: "an id") }
-      return data.withUnsafeBytes { bytes in
-        PointID(
-          high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-          low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-        )
-      }
-    }
-  }
 }
 
-/// Something in a journal is not as it was written.
-struct JournalDamage: Error, CustomStringConvertible {
-  let what: String
+/// A row of a journal that is not as it was written.
+public struct JournalDamage: Hashable, Sendable, CustomStringConvertible {
+  /// The table that the row is in.
+  public let table: String
 
-  var description: String { "\(what) can't be read" }
+  /// The row's number in the table; `nil` where that can't be read either.
+  public let row: Int64?
+
+  /// What is wrong with the row.
+  public let reason: String
+
+  /// One line that names the row and what is wrong with it.
+  public var description: String { "row \(row.map(String.init) ?? "?") of table \(table): \(reason)" }
 }
 
-extension PointID {
-  /// How many bytes an id has.
-  static let byteCount = 16
+/// A journal with rows that are not as they were written.
+struct DamagedJournal: Error, CustomStringConvertible {
+  /// The first of them.
+  let first: JournalDamage
 
-  /// The id's bytes, which sort as the id does.
-  var bytes: Data {
-    withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Data($0) }
-  }
+  /// The number of them.
+  let count: Int
+
+  var description: String { count == 1 ? "\(first)" : "\(first); \(count - 1) more rows are damaged" }
 }

@@ -47,11 +47,26 @@ enum Schema {
     ) STRICT;
     """
 
+  /// The greatest version ever given, of places that are gone too. It starts above all there are and were, and not below
+  /// the time of the last change, as versions are about the time of day in microseconds.
+  private static let createVersionCounter = """
+    CREATE TABLE version_counter (highest INTEGER NOT NULL) STRICT;
+    INSERT INTO version_counter (highest)
+    SELECT max(
+      coalesce((SELECT max(version) FROM place WHERE version <= \(PointOfInterest.maximumCountedVersion)), 0),
+      coalesce((SELECT max(version) FROM change WHERE version <= \(PointOfInterest.maximumCountedVersion)), 0),
+      coalesce((SELECT max(time) FROM change WHERE time <= \(PointOfInterest.maximumCountedVersion)), 0)
+    );
+    """
+
   private static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1 places, changes and answered keys") { database in
       try database.execute(sql: "PRAGMA application_id = \(applicationID)")
       try database.execute(sql: createTables)
+    }
+    migrator.registerMigration("2 versions that never repeat") { database in
+      try database.execute(sql: createVersionCounter)
     }
     return migrator
   }

@@ -39,7 +39,10 @@ struct Application {
     self.http = http
     var tokens: TokenVerifier?
     if let configuration = configuration.access.tokens { tokens = try await TokenVerifier(configuration) }
-    store = try await RunningStore(configuration.store, metrics: metrics, logger: logger)
+    // One for the store, which says when its places changed, and for those who judge by it how old an answer is.
+    let clock = MonotoneClock()
+    store = try await RunningStore(
+      configuration.store, skipsDamaged: configuration.skipsDamaged, clock: clock, metrics: metrics, logger: logger)
     let searchLog = configuration.analytics == .postgres ? store.searchLog : nil
     analytics =
       switch configuration.analytics {
@@ -73,7 +76,7 @@ struct Application {
       caching: CachePolicy(
         directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
       metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors),
-      searches: searchLog, version: waymarkVersion
+      searches: searchLog, clock: clock, version: waymarkVersion
     ).router(cors: configuration.cors, gate: gate)
     responder = TracingResponder(configuration.tellsTiming ? ServerTimingResponder(responder: router) : router)
   }

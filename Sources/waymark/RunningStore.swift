@@ -29,13 +29,19 @@ struct RunningStore: Service {
 
   /// Makes the store.
   ///
-  /// - Parameter metrics: where its calls are timed.
+  /// - Parameters:
+  ///   - skipsDamaged: whether damaged rows of a file of kept places are left out, instead of nothing being read.
+  ///   - clock: what places in memory take their times from.
+  ///   - metrics: where its calls are timed.
   /// - Throws: ``ConfigurationError`` for a database address that can't be used, `FileError` or `FormatError` for places
   ///   that can't be read, `PointStoreError` for a file of kept places that can't be opened.
-  init(_ kind: ServeConfiguration.Store, metrics: any MetricsFactory, logger: Logger) async throws {
+  init(
+    _ kind: ServeConfiguration.Store, skipsDamaged: Bool, clock: MonotoneClock, metrics: any MetricsFactory,
+    logger: Logger
+  ) async throws {
     switch kind {
     case .memory(let files, keptIn: nil):
-      let memory = try await Self.filled(MemoryStore(), files: files, logger: logger)
+      let memory = try await Self.filled(MemoryStore(clock: clock), files: files, logger: logger)
       let measured = MeasuredStore(memory, factory: metrics)
       store = measured
       editor = PlaceEditor(store: measured)
@@ -45,8 +51,7 @@ struct RunningStore: Service {
       close = {}
       logger.info("places are in memory alone")
     case .memory(let files, keptIn: let path?):
-      let journal = try await SQLiteJournal.open(path: path)
-      let memory = try await MemoryStore(journal: journal)
+      let (memory, journal) = try await Self.opened(path, skipsDamaged: skipsDamaged, clock: clock, logger: logger)
       if memory.wasNew {
         _ = try await Self.filled(memory, files: files, logger: logger)
       } else {
@@ -114,6 +119,21 @@ struct RunningStore: Service {
     await close()
   }
 
+  /// Opens the file that keeps the places, and loads them.
+  private static func opened(
+    _ path: String, skipsDamaged: Bool, clock: MonotoneClock, logger: Logger
+  ) async throws(PointStoreError) -> (MemoryStore, SQLiteJournal) {
+    guard skipsDamaged else {
+      let journal = try await SQLiteJournal.open(path: path)
+      return (try await MemoryStore(journal: journal, clock: clock), journal)
+    }
+    let damage = DamageReport(path: path, logger: logger)
+    let journal = try await SQLiteJournal.open(path: path) { damage.note($0) }
+    let memory = try await MemoryStore(journal: journal, clock: clock)
+    damage.finish()
+    return (memory, journal)
+  }
+
   /// Fills an empty store from files, or from the bundled sample.
   private static func filled(_ store: MemoryStore, files: [String], logger: Logger) async throws -> MemoryStore {
     let rejections = Mutex(ImportReport())
@@ -145,6 +165,37 @@ struct RunningStore: Service {
         "from": "\(files.isEmpty ? "the bundled sample" : files.joined(separator: ","))",
       ])
     return store
+  }
+}
+
+/// The damaged rows that are left out of a file of kept places, as the log tells of them: the first ones one by one, then
+/// their number.
+private final class DamageReport: Sendable {
+  /// The number of rows that have a line of their own.
+  private static let maximumLines = 100
+
+  private let path: String
+  private let logger: Logger
+  private let count = Mutex(0)
+
+  init(path: String, logger: Logger) {
+    self.path = path
+    self.logger = logger
+  }
+
+  func note(_ damage: JournalDamage) {
+    let number = count.withLock { count in
+      count += 1
+      return count
+    }
+    guard number <= Self.maximumLines else { return }
+    logger.error("a damaged row was left out", metadata: ["path": "\(path)", "row": "\(damage)"])
+  }
+
+  func finish() {
+    let count = count.withLock { $0 }
+    guard count > 0 else { return }
+    logger.error("damaged rows were left out", metadata: ["path": "\(path)", "rows": "\(count)"])
   }
 }
 

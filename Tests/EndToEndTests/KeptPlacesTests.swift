@@ -35,9 +35,61 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
+  @Test func aDamagedFileStopsTheStartUnlessDamagedRowsMayBeSkipped() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path(of: "places.db")
+    let file = try folder.write("name,lat,long\nAAAAAA,1,1\nBBBBBB,2,2\n", to: "a.csv")
+    let first = try await WaymarkProcess([
+      "serve", "--http-port", "0", "--data-file", file, "--memory-store-path", path,
+    ])
+    _ = try await first.port()
+    first.send(SIGTERM)
+    _ = try await first.outcome()
+    let damaged = try Data(contentsOf: URL(filePath: path)).damaging("BBBBBB", with: "B\u{7}B\u{7}BB")
+    try damaged.write(to: URL(filePath: path))
+
+    let refused = try await WaymarkProcess.run(["serve", "--http-port", "0", "--memory-store-path", path])
+    let skipping = try await WaymarkProcess([
+      "serve", "--http-port", "0", "--memory-store-path", path, "--skip-damaged",
+    ])
+    let names = try await ServerDriver(port: try await skipping.port()).get("/locations?fields=*").places.map(\.name)
+
+    #expect(refused.status == 65)
+    #expect(refused.log.contains("\(path) is damaged: row 2 of table place"))
+    #expect(refused.log.contains("--skip-damaged"))
+    #expect(names == ["AAAAAA"])
+    _ = try await skipping.logLine(with: "a damaged row was left out")
+  }
+
+  @Test func aWriteIsNotAcknowledgedWhenTheFileIsGone() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path(of: "places.db")
+    let server = try await WaymarkProcess(["serve", "--http-port", "0", "--memory-store-path", path])
+    let driver = ServerDriver(port: try await server.port())
+    let places = try await driver.get("/locations").places.count
+
+    try FileManager.default.removeItem(atPath: path)
+    let answer = try await driver.send(
+      "POST", "/locations", headers: ["Content-Type": "application/json"],
+      body: Data(#"{"name":"lost","lat":1,"long":1}"#.utf8))
+
+    #expect(answer.status == 503)
+    #expect(try await driver.get("/locations").places.count == places)
+    _ = try await server.logLine(with: "was removed while it was in use")
+  }
+
   @Test func withoutAFileTheStartSaysThatNothingIsKept() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"])
 
     _ = try await server.logLine(with: "places are in memory alone")
+  }
+}
+
+extension Data {
+  /// The bytes with every occurrence of a text replaced by another of the same length.
+  fileprivate func damaging(_ text: String, with other: String) -> Data {
+    var bytes = self
+    while let range = bytes.range(of: Data(text.utf8)) { bytes.replaceSubrange(range, with: Data(other.utf8)) }
+    return bytes
   }
 }

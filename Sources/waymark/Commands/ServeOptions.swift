@@ -40,6 +40,9 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "File in which the memory store keeps its places durably. (default: none, nothing is kept)")
   var memoryStorePath: String?
 
+  @Flag(help: "Start although rows of that file are damaged, without them. (default: don't start)")
+  var skipDamaged = false
+
   @Option(help: "Folder of the migrations. (default: the one that came with this program)")
   var migrationsPath: String?
 
@@ -139,6 +142,7 @@ struct ServeOptions: ParsableArguments {
       "TLS_PRIVATE_KEY_FILE": tlsPrivateKeyFile, "POINT_STORE": pointStore, "DATABASE_URL": databaseUrl,
       "DATABASE_POOL_SIZE": databasePoolSize, "DATABASE_STATEMENT_TIMEOUT_MS": databaseStatementTimeoutMs,
       "REQUEST_DEADLINE_MS": requestDeadlineMs, "DATA_FILE": dataFile, "MEMORY_STORE_PATH": memoryStorePath,
+      "SKIP_DAMAGED": skipDamaged ? "true" : nil,
       "MIGRATIONS_PATH": migrationsPath,
       "ANALYTICS": analytics, "ANALYTICS_RETENTION_DAYS": analyticsRetentionDays,
       "API_KEYS_FILE": apiKeysFile, "READ_REQUIRES_KEY": readRequiresKey,

@@ -37,6 +37,9 @@ struct ServeConfiguration {
   /// Where the places are kept.
   let store: Store
 
+  /// A Boolean value that indicates whether damaged rows of the file that keeps the places are left out at start.
+  let skipsDamaged: Bool
+
   /// Which analytics are kept.
   let analytics: AnalyticsKind
 
@@ -88,6 +91,7 @@ struct ServeConfiguration {
     logsRequests = try settings.flag("ACCESS_LOG")
     tellsTiming = try settings.flag("SERVER_TIMING")
     drainTimeout = try settings.milliseconds("DRAIN_TIMEOUT_MS", default: 8000)
+    skipsDamaged = try settings.flag("SKIP_DAMAGED")
     let analytics = try settings.choice("ANALYTICS", default: AnalyticsKind.log)
     let retentionDays = try settings.integer("ANALYTICS_RETENTION_DAYS", in: 1...36_500, default: 90)
     analyticsRetention = .seconds(86_400 * retentionDays)

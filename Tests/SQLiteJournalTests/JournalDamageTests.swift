@@ -1,0 +1,133 @@
+import Foundation
+import GRDB
+import JSONText
+import MemoryStore
+import Points
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SQLiteJournal
+
+@Suite struct JournalDamageTests {
+  /// A closed journal of some places and a key.
+  private func folder(places: Int = 40) async throws -> JournalFolder {
+    let folder = try JournalFolder()
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let store = try await MemoryStore(journal: journal)
+    for number in 1...places {
+      let place = try Place.sample(
+        "place \(number)", 1, Double(number % 90), category: "caf\u{E9}",
+        tags: ["name:ja": "\u{5C71}", "k\(number)": "\u{1}\"\\"],
+        sourceID: "\(number)")
+      _ = try await store.put(place, id: .sample(UInt64(number)), if: .none)
+    }
+    _ = try await store.create(try .sample("keyed"), once: IdempotencyKey(text: "client/1", requestHash: 1))
+    await journal.close()
+    return folder
+  }
+
+  @Test(arguments: [
+    ("tags = '{\"a\":'", "tags are not"), ("tags = '{\"a\":1}'", "tags are not"), ("tags = '{ }'", "tags are not"),
+    ("tags = '{\"b\":\"\",\"a\":\"\"}'", "tags are not"), ("tags = CAST(x'7B22FF223A22227D' AS TEXT)", "tags are not"),
+    ("name = CAST(x'80FF' AS TEXT)", "name is no UTF-8"), ("name = ''", "/name"), ("name = ' a'", "trimmed"),
+    ("name = 'a' || char(7)", "/name"), ("category = ''", "trimmed"), ("source_id = NULL", "/sourceId"),
+    ("latitude = 91", "no latitude and longitude"), ("longitude = 9e999", "no latitude and longitude"),
+    ("version = 0", "version is 0"), ("version = -7", "version is -7"),
+    ("created_at = \(Int64.max)", "created_at is beyond"), ("updated_at = \(Int64.min)", "updated_at is beyond"),
+  ])
+  func aDamagedRowIsNamedAndNothingIsLoaded(damage: String, reason: String) async throws {
+    let folder = try await folder()
+    let file = try DatabaseQueue(path: folder.path)
+    try await file.write { try $0.execute(sql: "UPDATE place SET \(damage) WHERE rowid = 7") }
+    try file.close()
+    let journal = try await SQLiteJournal.open(path: folder.path)
+
+    let error = await #expect(throws: PointStoreError.self) { try await MemoryStore(journal: journal) }
+
+    guard case .unexpected(let text) = try #require(error) else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(text.contains(folder.path))
+    #expect(text.contains("row 7 of table place"))
+    #expect(text.contains(reason), "\(text)")
+  }
+
+  @Test func damagedRowsAreLeftOutWhereThatIsAskedForAndCanBeWrittenAnew() async throws {
+    let folder = try await folder()
+    let file = try DatabaseQueue(path: folder.path)
+    try await file.write { database in
+      try database.execute(sql: "UPDATE place SET tags = '{' WHERE rowid IN (3, 4)")
+      try database.execute(sql: "UPDATE answered_key SET name = ''")
+    }
+    try file.close()
+    let damage = Mutex<[JournalDamage]>([])
+    let journal = try await SQLiteJournal.open(path: folder.path) { row in damage.withLock { $0.append(row) } }
+
+    let store = try await MemoryStore(journal: journal)
+    let (anew, wasCreated) = try await store.put(try .sample("anew"), id: .sample(3), if: .none)
+    await journal.close()
+
+    #expect(damage.withLock { $0.map(\.row) } == [3, 4, 1])
+    #expect(damage.withLock { $0.map(\.table) } == ["place", "place", "answered_key"])
+    #expect(wasCreated)
+    #expect(store.count == 40)
+    let again = try await SQLiteJournal.open(path: folder.path) { _ in }
+    #expect(try await MemoryStore(journal: again).point(id: .sample(3)) == anew)
+  }
+
+  @Test func aFileWithRandomDamageIsRefusedByNameOrHasValidRowsAlone() async throws {
+    let whole = try await folder()
+    let bytes = try Data(contentsOf: URL(filePath: whole.path))
+    var random = Xorshift(seed: 12)
+    var refusals = 0
+    for round in 0..<150 {
+      var damaged = bytes
+      for _ in 0..<(1 + round % 4) {
+        damaged[Int(random.next() % UInt64(damaged.count))] ^= UInt8(1 << (random.next() % 8))
+      }
+      let folder = try JournalFolder()
+      try damaged.write(to: URL(filePath: folder.path))
+      do {
+        let journal = try await SQLiteJournal.open(path: folder.path)
+        let store = try await MemoryStore(journal: journal)
+        for point in try await store.allPoints() { try expectValid(point, round: round) }
+        // A repeat is answered with what is kept of the first; it must not stop the process either.
+        _ = try? await store.create(try .sample("keyed"), once: IdempotencyKey(text: "client/1", requestHash: 1))
+        _ = try? await store.allChanges()
+        await journal.close()
+      } catch let error as PointStoreError {
+        refusals += 1
+        #expect("\(error)".contains(folder.path), "round \(round): \(error)")
+      }
+    }
+    #expect(refusals > 0)
+  }
+
+  private func expectValid(_ point: PointOfInterest, round: Int) throws {
+    let place = point.place
+    #expect(point.version >= 1, "round \(round)")
+    #expect(point.updatedAt >= point.createdAt, "round \(round)")
+    let tags = try Tags(try JSONReader.value(of: place.tags.json.utf8))
+    #expect(tags.json.utf8.elementsEqual(place.tags.json.utf8), "round \(round)")
+    let valid = try Place(
+      name: place.name, category: place.category, coordinate: place.coordinate, tags: tags,
+      source: place.origin?.source, sourceID: place.origin?.sourceID)
+    #expect(valid == place, "round \(round)")
+  }
+}
+
+/// Numbers that look random and are the same each time.
+private struct Xorshift {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+
+  mutating func next() -> UInt64 {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return state
+  }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import GRDB
+import MemoryStore
+import Points
+import TestSupport
+import Testing
+
+@testable import SQLiteJournal
+
+@Suite struct JournalVersionTests {
+  private func store(_ folder: JournalFolder, at microseconds: Int64) async throws -> (MemoryStore, SQLiteJournal) {
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let clock = FixedClock(Timestamp(microsecondsSinceEpoch: microseconds))
+    return (try await MemoryStore(journal: journal, clock: clock), journal)
+  }
+
+  @Test func versionsGoOnAfterARestartThoughThePlaceIsGoneAndTheClockWentBack() async throws {
+    let folder = try JournalFolder()
+    let (first, journal) = try await store(folder, at: 5_000_000_000)
+    let (former, _) = try await first.put(try .sample("former"), id: .sample(1), if: .none)
+    try await first.delete(id: .sample(1), if: .none)
+    _ = try await first.pruneChanges(before: Timestamp(microsecondsSinceEpoch: .max))
+    await journal.close()
+
+    for clock in [1_000, 4_999_999_999, 6_000_000_000] as [Int64] {
+      let (second, journal) = try await store(folder, at: clock)
+      let (point, wasCreated) = try await second.put(try .sample("\(clock)"), id: .sample(1), if: .absent)
+      try await second.delete(id: .sample(1), if: .none)
+      await journal.close()
+
+      #expect(wasCreated)
+      #expect(point.version > former.version)
+    }
+  }
+
+  @Test func aVersionIsNeverGivenTwiceOverManyRestarts() async throws {
+    let folder = try JournalFolder()
+    var versions: [Int64] = []
+
+    for round in 0..<8 as Range<Int64> {
+      let (store, journal) = try await store(folder, at: 1_000_000 - round * 10)
+      versions.append(try await store.put(try .sample("\(round)"), id: .sample(1), if: .none).point.version)
+      if round.isMultiple(of: 2) { try await store.delete(id: .sample(1), if: .none) }
+      await journal.close()
+    }
+
+    #expect(versions == Set(versions).sorted())
+  }
+
+  @Test func placesDoNotSeemUnchangedSinceATimeAtWhichTheyWereOthers() async throws {
+    let folder = try JournalFolder()
+    let (first, journal) = try await store(folder, at: 70_000_000)
+    _ = try await first.put(try .sample("one"), id: .sample(1), if: .none)
+    let before = try #require(try await first.dataVersion()?.changedAt)
+    await journal.close()
+
+    let (second, secondJournal) = try await store(folder, at: 70_000_000)
+    let unchanged = try #require(try await second.dataVersion()?.changedAt)
+    _ = try await second.put(try .sample("two"), id: .sample(1), if: .none)
+    let changed = try #require(try await second.dataVersion()?.changedAt)
+    await secondJournal.close()
+
+    #expect(unchanged == before)
+    #expect(changed.microsecondsSinceEpoch / 1_000_000 > before.microsecondsSinceEpoch / 1_000_000)
+  }
+
+  @Test func aFileOfAFormerVersionOfTheProgramGoesOnAboveItsVersions() async throws {
+    let folder = try JournalFolder()
+    let (store, journal) = try await store(folder, at: 1_000)
+    _ = try await store.put(try .sample("a"), id: .sample(1), if: .none)
+    // As it was before there was a counter.
+    try await journal.database.write { database in
+      try database.execute(sql: "DROP TABLE version_counter")
+      try database.execute(sql: "DELETE FROM grdb_migrations WHERE identifier LIKE '2 %'")
+      try database.execute(sql: "UPDATE place SET version = 70")
+      try database.execute(sql: "UPDATE change SET version = 90")
+    }
+    await journal.close()
+
+    let (upgraded, _) = try await self.store(folder, at: 10)
+
+    #expect(try await upgraded.point(id: .sample(1))?.version == 70)
+    #expect(try await upgraded.put(try .sample("b"), id: .sample(1), if: .versions([70])).point.version > 90)
+  }
+
+  @Test func aRowOfTheGreatestVersionCanBeReplacedAndRemoved() async throws {
+    let folder = try JournalFolder()
+    let (store, journal) = try await store(folder, at: 1_000)
+    _ = try await store.put(try .sample("a"), id: .sample(1), if: .none)
+    try await journal.database.write { try $0.execute(sql: "UPDATE place SET version = \(Int64.max)") }
+    await journal.close()
+
+    let (reopened, _) = try await self.store(folder, at: 2_000)
+    let (point, _) = try await reopened.put(try .sample("b"), id: .sample(1), if: .versions([.max]))
+    try await reopened.delete(id: .sample(1), if: .versions([point.version]))
+
+    #expect(point.version < 1 << 53)
+  }
+}
