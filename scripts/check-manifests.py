@@ -62,7 +62,14 @@ def agreement_complaints(objects, compose):
 
     known = set(re.findall(r"`([A-Z][A-Z_]+)`", pathlib.Path("docs/configuration.md").read_text()))
     used = set(settings) | {entry["name"] for entry in container["env"]}
-    used |= set(compose["services"]["waymark"]["environment"]) | set(compose["services"]["migrate"]["environment"])
+    for name in ("waymark", "migrate", "keys"):
+        used |= set(compose["services"][name]["environment"])
+    # Whoever reaches the published port may only change places with a key.
+    server_environment = compose["services"]["waymark"]["environment"]
+    if server_environment.get("API_KEYS_FILE") != compose["services"]["keys"]["environment"]["API_KEYS_FILE"]:
+        complaints.append("compose.yaml: the server does not read the file of keys that is created for it")
+    # The settings of the Debian package, those that are commented out too.
+    used |= set(re.findall(r"^#?([A-Z][A-Z_]+)=", pathlib.Path("deploy/debian/waymark.env").read_text(), re.MULTILINE))
     complaints += [f"docs/configuration.md does not know {name}" for name in sorted(used - known)]
 
     secret = set(objects["Secret"]["stringData"])

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""What scripts/check-manifests runs against servers: that the metrics which rules, dashboard and documentation name exist,
+and that the examples for nginx and Caddy lead to Waymark."""
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+import yaml
+
+from load import Postgres, Waymark, free_port
+
+RULES = pathlib.Path("deploy/prometheus/waymark-alerts.yml")
+DASHBOARD = pathlib.Path("deploy/grafana/waymark-dashboard.json")
+OPERATIONS = pathlib.Path("docs/operations.md")
+NGINX = pathlib.Path("deploy/nginx/waymark.conf")
+CADDY = pathlib.Path("deploy/caddy/Caddyfile")
+METRIC = re.compile(r"\b(?:http|store|database|memory|analytics|process|waymark)_[a-z_]+\b")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--waymark", required=True, help="the program")
+    parser.add_argument("--nginx", required=True)
+    parser.add_argument("--caddy", required=True)
+    options = parser.parse_args()
+    complaints = []
+    with tempfile.TemporaryDirectory(prefix="waymark-deploy.") as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        complaints += metric_complaints(options.waymark, folder)
+        complaints += proxy_complaints(options, folder)
+    for complaint in complaints:
+        print(complaint)
+    print(f"metrics, nginx and Caddy: {len(complaints)} complaints")
+    sys.exit(1 if complaints else 0)
+
+
+# Metrics
+
+
+def metric_complaints(program, folder):
+    there = metrics(program, {"POINT_STORE": "memory"})
+    postgres = Postgres(folder)
+    postgres.start()
+    try:
+        there |= metrics(program, {"DATABASE_URL": postgres.url})
+    finally:
+        postgres.stop()
+    complaints = []
+    for path, names in (
+        (RULES, metrics_of_rules()),
+        (DASHBOARD, metrics_of_dashboard()),
+        (OPERATIONS, metrics_of_operations()),
+    ):
+        if len(names) < 8:
+            complaints.append(f"{path}: only {len(names)} metrics were found in it")
+        complaints += [f"{path}: the server has no metric {each}" for each in sorted(names - there)]
+    return complaints
+
+
+def metrics(program, environment):
+    """The names of the series of a server that has answered a few requests."""
+    server = Waymark(program, environment | {"MIGRATIONS_PATH": str(pathlib.Path("Migrations").resolve())})
+    if "DATABASE_URL" in environment:
+        server.command("migrate")
+    server.start()
+    try:
+        server.wait_until_ready()
+        for target in ("/locations?lat=1&long=2", "/locations?limit=1", "/categories"):
+            fetch(server.port, target)
+        text = fetch(server.port, "/metrics").decode()
+    finally:
+        server.process.terminate()
+        server.process.wait()
+    return {re.split(r"[{ ]", line)[0] for line in text.splitlines() if line and not line.startswith("#")}
+
+
+def fetch(port, target):
+    return urllib.request.urlopen(f"http://127.0.0.1:{port}{target}", timeout=30).read()
+
+
+def metrics_of_rules():
+    rules = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+    return set().union(*(METRIC.findall(rule["expr"]) for rule in rules))
+
+
+def metrics_of_dashboard():
+    dashboard = json.loads(DASHBOARD.read_text())
+    expressions = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
+    return set().union(*map(METRIC.findall, expressions))
+
+
+def metrics_of_operations():
+    """Those of the table's first column; a histogram is named there without the suffixes of its series."""
+    rows = [line.split("|")[1] for line in OPERATIONS.read_text().splitlines() if line.startswith("| `")]
+    names = set().union(*(METRIC.findall(row) for row in rows if "_" in row))
+    return {f"{name}_count" if name.endswith("_seconds") and not name.startswith("process") else name for name in names
+            if not name.endswith("_")}
+
+
+# Proxies
+
+
+def proxy_complaints(options, folder):
+    made = subprocess.run(
+        [options.waymark, "keys", "create", "check", "--scope", "write"], check=True, capture_output=True, text=True)
+    (folder / "keys.txt").write_text(made.stdout)
+    key = re.search(r"shown this once: (\S+)", made.stderr).group(1)
+    rows = "".join(
+        json.dumps({"name": f"Place {each}", "lat": each % 180 - 90, "long": each % 360 - 180, "source": "check",
+                    "sourceId": str(each), "tags": {"note": "x" * 50}}) + "\n"
+        for each in range(30_000))
+    (folder / "places.ndjson").write_text(rows)
+    certificate(folder)
+    server = Waymark(
+        options.waymark,
+        {"POINT_STORE": "memory", "DATA_FILE": str(folder / "places.ndjson"), "API_KEYS_FILE": str(folder / "keys.txt"),
+         "TRUSTED_PROXIES": "127.0.0.1"})
+    server.start()
+    complaints = []
+    try:
+        server.wait_until_ready()
+        for proxy in (Nginx(options.nginx, folder, server.port), Caddy(options.caddy, folder, server.port)):
+            with proxy.running():
+                complaints += [f"{proxy.name}: {each}" for each in Tour(proxy, server.port, key, folder).complaints()]
+    finally:
+        server.process.terminate()
+        server.process.wait()
+    return complaints
+
+
+def certificate(folder):
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=places.example.org", "-addext", "subjectAltName=DNS:places.example.org", "-keyout",
+         str(folder / "key.pem"), "-out", str(folder / "fullchain.pem")], check=True, stderr=subprocess.DEVNULL)
+    (folder / "key.pem").chmod(0o644)
+
+
+def listens(port):
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Proxy:
+    """A proxy whose example is run on ports of its own."""
+
+    def __init__(self, program, folder, upstream):
+        self.program = program
+        self.folder = folder
+        self.port = free_port()
+        self.plain_port = free_port()
+        self.upstream = upstream
+
+    def replaced(self, path, *pairs):
+        text = path.read_text()
+        for old, new in pairs:
+            if old not in text:
+                sys.exit(f"{path} has no '{old}' any more")
+            text = text.replace(old, new)
+        return text
+
+    @contextlib.contextmanager
+    def running(self):
+        configuration = self.configure()
+        with open(self.folder / f"{self.name}.log", "w") as log:
+            environment = os.environ | {"HOME": str(self.folder), "XDG_DATA_HOME": str(self.folder)}
+            process = subprocess.Popen(self.command(configuration), stdout=log, stderr=log, env=environment)
+        try:
+            deadline = time.monotonic() + 60
+            while not listens(self.port):
+                if process.poll() is not None or time.monotonic() > deadline:
+                    sys.exit(f"{self.name} did not start: {(self.folder / f'{self.name}.log').read_text()}")
+                time.sleep(0.1)
+            yield
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+
+
+class Nginx(Proxy):
+    name = "nginx"
+
+    def configure(self):
+        server = self.replaced(
+            NGINX, ("server 127.0.0.1:8080;", f"server 127.0.0.1:{self.upstream};"),
+            ("    listen [::]:80;\n", ""), ("    listen [::]:443 ssl http2;\n", ""),
+            ("listen 80;", f"listen 127.0.0.1:{self.plain_port};"),
+            ("listen 443 ssl http2;", f"listen 127.0.0.1:{self.port} ssl http2;"),
+            ("/etc/ssl/places.example.org", str(self.folder)))
+        user = "user root;" if os.geteuid() == 0 else ""
+        temporary = "".join(
+            f"{each}_temp_path {self.folder}/{each};" for each in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        main = (f"{user} daemon off; pid {self.folder}/nginx.pid; error_log stderr; events {{}}\n"
+                f"http {{ access_log off; {temporary}\n{server}\n}}\n")
+        path = self.folder / "nginx.conf"
+        path.write_text(main)
+        subprocess.run([self.program, "-t", "-q", "-e", "stderr", "-c", str(path)], check=True)
+        return path
+
+    def command(self, path):
+        return [self.program, "-e", "stderr", "-c", str(path)]
+
+
+class Caddy(Proxy):
+    name = "Caddy"
+
+    def configure(self):
+        site = self.replaced(
+            CADDY, ("\nplaces.example.org {\n",
+                    "\n{\n\tadmin off\n\tauto_https disable_redirects\n}\n"
+                    f"https://places.example.org:{self.port} {{\n"
+                    f"\ttls {self.folder}/fullchain.pem {self.folder}/key.pem\n"),
+            ("127.0.0.1:8080", f"127.0.0.1:{self.upstream}"))
+        path = self.folder / "Caddyfile"
+        path.write_text(site)
+        # The example as it stands, and as it is run.
+        for each in (CADDY, path):
+            subprocess.run([self.program, "validate", "--adapter", "caddyfile", "--config", str(each)], check=True,
+                           capture_output=True)
+        return path
+
+    def command(self, path):
+        return [self.program, "run", "--adapter", "caddyfile", "--config", str(path)]
+
+
+class Tour:
+    """Requests through a proxy, and what each must give."""
+
+    def __init__(self, proxy, direct_port, key, folder):
+        self.proxy = proxy
+        self.direct_port = direct_port
+        self.key = key
+        self.folder = folder
+
+    def curl(self, target, *arguments):
+        """The status, the HTTP version and the digest of the body."""
+        body = self.folder / "body"
+        body.write_bytes(b"")
+        host = f"places.example.org:{self.proxy.port}"
+        made = subprocess.run(
+            ["curl", "-sS", "--http2", "--max-time", "120", "--cacert", str(self.folder / "fullchain.pem"), "--resolve",
+             f"{host}:127.0.0.1", "-o", str(body), "-w", "%{http_code} %{http_version}", *arguments,
+             f"https://{host}{target}"], capture_output=True, text=True)
+        status, version = made.stdout.split()
+        return int(status), version, hashlib.sha256(body.read_bytes()).hexdigest()
+
+    def complaints(self):
+        found = []
+
+        def expect(what, is_so):
+            if not is_so:
+                found.append(what)
+
+        status, version, _ = self.curl("/locations?lat=1&long=2")
+        expect("a search over HTTP/2 is not answered", (status, version) == (200, "2"))
+        place = ["-X", "POST", "-H", "Content-Type: application/json", "-d", '{"name":"x","lat":1,"long":2}']
+        expect("a change without a key is not rejected", self.curl("/locations", *place)[0] == 401)
+        authorized = ["-H", f"Authorization: Bearer {self.key}"]
+        expect("a change with a key is not made", self.curl("/locations", *place, *authorized)[0] == 201)
+        direct = fetch(self.direct_port, "/locations/export?f=ndjson")
+        status, _, digest = self.curl("/locations/export?f=ndjson")
+        expect("an export is not what the server sends", (status, digest) == (200, hashlib.sha256(direct).hexdigest()))
+        rows = self.folder / "places.ndjson"
+        status, _, _ = self.curl(
+            "/locations/import", "-X", "POST", "-H", "Content-Type: application/x-ndjson", "-T", str(rows), *authorized)
+        expect(f"an import of {rows.stat().st_size} bytes is not taken but answered with {status}", status == 200)
+        expect("a large body that is no import is not rejected",
+               self.curl("/locations", "-H", "Content-Type: application/json", "--data-binary", f"@{rows}", *authorized)[0] == 413)
+        expect("the metrics are closed to this machine", self.curl("/metrics")[0] == 200)
+        if self.proxy.name == "nginx":
+            made = subprocess.run(
+                ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", f"http://127.0.0.1:{self.proxy.plain_port}/"],
+                capture_output=True, text=True)
+            expect("plain HTTP is not led to HTTPS", made.stdout == "301")
+        return found
+
+
+if __name__ == "__main__":
+    main()
