@@ -50,8 +50,19 @@ def main():
 # Metrics
 
 
+def places(folder):
+    """A file of places, 5 MB of them."""
+    rows = "".join(
+        json.dumps({"name": f"Place {each}", "lat": each % 180 - 90, "long": each % 360 - 180, "source": "check",
+                    "sourceId": str(each), "tags": {"note": "x" * 50}}) + "\n"
+        for each in range(30_000))
+    path = folder / "places.ndjson"
+    path.write_text(rows)
+    return path
+
+
 def metric_complaints(program, folder):
-    there = metrics(program, {"POINT_STORE": "memory"})
+    there = metrics(program, {"POINT_STORE": "memory", "DATA_FILE": str(places(folder))})
     postgres = Postgres(folder)
     postgres.start()
     try:
@@ -72,7 +83,7 @@ def metric_complaints(program, folder):
 
 def metrics(program, environment):
     """The names of the series of a server that has answered a few requests."""
-    server = Waymark(program, environment | {"MIGRATIONS_PATH": str(pathlib.Path("Migrations").resolve())})
+    server = Waymark(program, environment | {"ANALYTICS": "log", "MIGRATIONS_PATH": str(pathlib.Path("Migrations").resolve())})
     if "DATABASE_URL" in environment:
         server.command("migrate")
     server.start()
@@ -80,11 +91,23 @@ def metrics(program, environment):
         server.wait_until_ready()
         for target in ("/locations?lat=1&long=2", "/locations?limit=1", "/categories"):
             fetch(server.port, target)
+        if "DATA_FILE" in environment:
+            hang_up(server.port)
         text = fetch(server.port, "/metrics").decode()
     finally:
         server.process.terminate()
         server.process.wait()
     return {re.split(r"[{ ]", line)[0] for line in text.splitlines() if line and not line.startswith("#")}
+
+
+def hang_up(port):
+    """Asks for more than fits into the buffers between, and goes without reading it."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(b"GET /locations/export HTTP/1.1\r\nHost: a\r\n\r\n" * 10)
+        connection.recv(1)
+    deadline = time.monotonic() + 30
+    while b"\nhttp_responses_incomplete_total{" not in fetch(port, "/metrics") and time.monotonic() < deadline:
+        time.sleep(0.2)
 
 
 def fetch(port, target):
@@ -118,15 +141,10 @@ def proxy_complaints(options, folder):
         [options.waymark, "keys", "create", "check", "--scope", "write"], check=True, capture_output=True, text=True)
     (folder / "keys.txt").write_text(made.stdout)
     key = re.search(r"shown this once: (\S+)", made.stderr).group(1)
-    rows = "".join(
-        json.dumps({"name": f"Place {each}", "lat": each % 180 - 90, "long": each % 360 - 180, "source": "check",
-                    "sourceId": str(each), "tags": {"note": "x" * 50}}) + "\n"
-        for each in range(30_000))
-    (folder / "places.ndjson").write_text(rows)
     certificate(folder)
     server = Waymark(
         options.waymark,
-        {"POINT_STORE": "memory", "DATA_FILE": str(folder / "places.ndjson"), "API_KEYS_FILE": str(folder / "keys.txt"),
+        {"POINT_STORE": "memory", "DATA_FILE": str(places(folder)), "API_KEYS_FILE": str(folder / "keys.txt"),
          "TRUSTED_PROXIES": "127.0.0.1"})
     server.start()
     complaints = []

@@ -68,8 +68,12 @@ link_declared_programs() {
   mkdir -p "$folder"
   toolchain=$(dirname "$(readlink -f "$(command -v swift)")")
   for program in "$toolchain"/*; do
-    # Where the toolchain was unpacked over the system, its programs are those that no package has.
-    case $toolchain in /usr/bin | /usr/local/bin) ! dpkg-query -S "$program" >/dev/null 2>&1 || continue ;; esac
+    # Where the toolchain was unpacked over the system, its programs are those that no package has: neither by this path nor,
+    # since /bin is a link to /usr/bin, by that one, nor by way of the alternatives system.
+    case $toolchain:$(readlink "$program") in
+      *:/etc/alternatives/*) continue ;;
+      /usr/bin:*) [ -z "$(dpkg-query -S "$program" "${program#/usr}" 2>/dev/null)" ] || continue ;;
+    esac
     [ ! -x "$program" ] || ln -s "$program" "$folder/"
   done
   local packages=()
