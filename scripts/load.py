@@ -24,7 +24,7 @@ import time
 import uuid
 
 # What the service announces that a client may have to try again, by status and code.
-ANNOUNCED = {(503, "store-unavailable"), (503, "overloaded"), (504, "store-timeout"), (429, "rate-limited")}
+ANNOUNCED = {(503, "store-unavailable"), (503, "overloaded"), (504, "store-timeout"), (504, "outcome-unknown"), (429, "rate-limited")}
 
 
 def free_port():

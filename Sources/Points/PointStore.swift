@@ -67,8 +67,12 @@ public enum PointStoreError: Error, Hashable, Sendable {
   /// The call waited too long for its turn, or too many were waiting already.
   case overloaded
 
-  /// The store took longer over the call than it is allowed.
+  /// The store took longer over the call than it is allowed. A write was not made, and will not be.
   case timeout
+
+  /// A write may have been made or not, and may yet be made: the store broke off or took too long, and could not be made
+  /// to take it back. The reason is for operators.
+  case outcomeUnknown(reason: String)
 
   /// The store answered with something that should not happen. The reason is for operators.
   case unexpected(reason: String)
@@ -80,6 +84,7 @@ public enum PointStoreError: Error, Hashable, Sendable {
     case .schemaMismatch: "schema_mismatch"
     case .overloaded: "overloaded"
     case .timeout: "timeout"
+    case .outcomeUnknown: "outcome_unknown"
     case .unexpected: "unexpected"
     }
   }
@@ -89,7 +94,7 @@ extension PointStoreError: CustomStringConvertible {
   /// What happened, and why where that is known; for operators.
   public var description: String {
     switch self {
-    case .unavailable(let reason), .schemaMismatch(let reason), .unexpected(let reason):
+    case .unavailable(let reason), .schemaMismatch(let reason), .outcomeUnknown(let reason), .unexpected(let reason):
       "\(shortDescription): \(reason)"
     case .overloaded, .timeout: shortDescription
     }

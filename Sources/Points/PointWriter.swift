@@ -74,7 +74,7 @@ public enum PointWriteError: Error, Hashable, Sendable {
   case keyInFlight
   /// The key was another request's.
   case keyReused
-  /// The store did not answer. Whether the change was made is not known where it was on its way.
+  /// The store did not answer. The change was not made, unless the error is ``PointStoreError/outcomeUnknown(reason:)``.
   case store(PointStoreError)
 }
 

@@ -45,7 +45,7 @@ extension PointStoreError {
   fileprivate var isAnAbsence: Bool {
     switch self {
     case .unavailable, .schemaMismatch: true
-    case .overloaded, .timeout, .unexpected: false
+    case .overloaded, .timeout, .outcomeUnknown, .unexpected: false
     }
   }
 }

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: Farewell.allCases, ["GET", "POST"])
-  func theStatementIsStoppedAndAWriteUndone(farewell: Farewell, method: String) async throws {
+  func aReadIsStoppedAndAWriteGoesOn(farewell: Farewell, method: String) async throws {
     let database = try await TemporaryDatabase.make()
     var environment = [
       "DATABASE_URL": database.url, "HTTP_PORT": "0",
@@ -39,15 +39,17 @@ import Testing
     let leave = try await ask(method, port: port, tls: certificate, leavingBy: farewell)
     try await wait(for: "wait_event_type = 'Lock'", count: 1, in: database)
     await leave()
-    try await wait(for: "wait_event_type = 'Lock'", count: 0, in: database)
+    if method == "GET" { try await wait(for: "wait_event_type = 'Lock'", count: 0, in: database) }
 
     try await database.run(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND \(Self.here)")
     _ = await lock.result
-    #expect(try await database.run("SELECT count(*) FROM points") == "0")
-    #expect(try await database.run("SELECT count(*) FROM changes") == "0")
+    // A write that was sent may be in its commit: it is never cancelled.
+    let written = method == "POST" ? 1 : 0
+    while try await database.run("SELECT count(*) FROM points") != String(written) {}
+    #expect(try await database.run("SELECT count(*) FROM changes") == String(written))
     if farewell != .endOfTLS {
-      #expect(try await ServerDriver(port: port).get("/locations").places.isEmpty)
+      #expect(try await ServerDriver(port: port).get("/locations").places.count == written)
     }
   }
 

@@ -144,6 +144,7 @@ import Testing
       (.schemaMismatch(reason: "SELECT secret"), 503, "store-unavailable", true),
       (.overloaded, 503, "overloaded", true),
       (.timeout, 504, "store-timeout", false),
+      (.outcomeUnknown(reason: "SELECT secret"), 504, "outcome-unknown", false),
       (.unexpected(reason: "SELECT secret"), 500, "internal", false),
     ])
   func aStoreThatFailsIsAProblemThatTellsNoSecrets(

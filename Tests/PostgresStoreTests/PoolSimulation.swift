@@ -4,21 +4,43 @@ import TestSupport
 
 @testable import PostgresStore
 
-/// A pool among random events: requests come and are cancelled, connections are made and break, time passes.
+/// A pool among random events: requests come and are cancelled, connections are made and break, servers change sides,
+/// writes take too long, and time passes.
 struct PoolSimulation {
+  private typealias ConnectionID = PoolStateMachine.ConnectionID
+  private typealias RequestID = PoolStateMachine.RequestID
+
   private(set) var problems: [String] = []
 
   private var generator: SeededGenerator
   private var pool: PoolStateMachine
   private var now = ContinuousClock.now
   private var requestsMade = 0
-  private var open: Set<PoolStateMachine.RequestID> = []
-  private var connecting: Set<PoolStateMachine.ConnectionID> = []
-  private var connected: Set<PoolStateMachine.ConnectionID> = []
-  private var running: [PoolStateMachine.ConnectionID: [PoolStateMachine.RequestID]] = [:]
-  private var stopping: Set<PoolStateMachine.ConnectionID> = []
+  /// The requests that have had no result yet.
+  private var open: Set<RequestID> = []
+  private var writes: Set<RequestID> = []
+  /// The number of times that each request was run.
+  private var tries: [RequestID: Int] = [:]
+  private var links: [ConnectionID: Link] = [:]
+  /// The server that takes writes.
+  private var primary = 0
+  /// The number of times that a server was found read-only.
+  private var discoveries = 0
 
-  private static let maximumConnections = 3
+  private static let maximumConnections = 4
+
+  /// A connection as the outside world sees it.
+  private struct Link {
+    /// The server that libpq chose when the connection was begun.
+    let server: Int
+    let discoveries: Int
+    var phase = Phase.connecting
+    var requests: [RequestID] = []
+  }
+
+  private enum Phase {
+    case connecting, idle, running, stopping, ending, awaitingStandby
+  }
 
   init(seed: UInt64) {
     generator = SeededGenerator(seed: seed)
@@ -29,91 +51,198 @@ struct PoolSimulation {
   }
 
   mutating func run(steps: Int) {
-    for _ in 0..<steps { step() }
-    perform(pool.shutDown())
+    for _ in 0..<steps {
+      step()
+      compareLoad()
+    }
+    settle()
     if !open.isEmpty { problems.append("\(open.count) requests never ended") }
+    perform(pool.shutDown())
+    if !links.isEmpty { problems.append("\(links.count) connections are left") }
   }
+
+  // MARK: Events
 
   private mutating func step() {
     now += .milliseconds(Int.random(in: 0...200, using: &generator))
-    let jitter = Double.random(in: 0...1, using: &generator)
-    switch Int.random(in: 0..<13, using: &generator) {
-    case 12:
-      guard let id = running.keys.randomElement(using: &generator), !stopping.contains(id) else { return }
-      connected.remove(id)
-      running[id] = nil
-      perform(pool.foundReadOnly(id, reason: "read-only", at: now))
-    case 0...3:
-      requestsMade += 1
-      let id = PoolStateMachine.RequestID(number: requestsMade)
-      open.insert(id)
-      let groups: [PoolStateMachine.Group?] = [nil, .init(name: "a"), .init(name: "b", connections: 1, together: 2)]
-      let group = groups.randomElement(using: &generator) ?? nil
-      let isUrgent = Int.random(in: 0..<4, using: &generator) == 0
-      perform(
-        pool.arrived(id, mayBeRepeated: .random(using: &generator), group: group, isUrgent: isUrgent, at: now))
-    case 4...5:
-      guard let id = connecting.randomElement(using: &generator) else { return }
-      connecting.remove(id)
-      if Int.random(in: 0..<3, using: &generator) > 0 {
-        connected.insert(id)
-        perform(pool.connected(id, at: now))
-      } else {
-        perform(pool.failedToConnect(id, reason: "refused", at: now, jitter: jitter))
-      }
-    case 6...8: finishOne()
-    case 9:
-      guard let id = connected.randomElement(using: &generator) else { return }
-      running[id] = nil
-      stopping.remove(id)
-      perform(pool.lost(id, reason: "gone", at: now))
+    switch Int.random(in: 0..<14, using: &generator) {
+    case 0...3: arrive()
+    case 4...5: if let id = anyLink(where: { $0 == .connecting }) { endConnecting(id) }
+    case 6...8: answer()
+    case 9: if let id = anyLink(where: { $0 != .connecting }) { lose(id) }
     case 10:
-      guard let id = open.randomElement(using: &generator) else { return }
-      perform(pool.cancelled(id))
+      let id = open.sorted { $0.number < $1.number }.randomElement(using: &generator)
+      if let id { perform(pool.cancelled(id)) }
+    case 11: primary = 1 - primary
+    case 12:
+      now += .seconds(6)
+      expire()
     default:
       if let deadline = pool.nextDeadline, deadline > now { now = deadline }
-      perform(pool.expired(at: now, jitter: jitter))
-      if let deadline = pool.nextDeadline, deadline <= now { problems.append("a deadline stays in the past") }
+      expire()
     }
   }
 
-  private mutating func finishOne() {
-    if let id = stopping.randomElement(using: &generator) {
-      stopping.remove(id)
-      perform(pool.finished(id, at: now))
-    } else if let (id, requests) = running.randomElement(using: &generator) {
-      running[id] = nil
-      // Those that have failed meanwhile were cancelled.
-      for request in requests where open.contains(request) { end(request) }
-      perform(pool.finished(id, at: now))
+  private mutating func arrive() {
+    requestsMade += 1
+    let id = RequestID(number: requestsMade)
+    open.insert(id)
+    let isRead = Bool.random(using: &generator)
+    if !isRead { writes.insert(id) }
+    let groups: [PoolStateMachine.Group?] = [nil, .init(name: "a"), .init(name: "b", connections: 1, together: 2)]
+    let group = isRead ? groups.randomElement(using: &generator) ?? nil : nil
+    let isUrgent = Int.random(in: 0..<4, using: &generator) == 0
+    perform(pool.arrived(id, mayBeRepeated: isRead, group: group, isUrgent: isUrgent, at: now))
+  }
+
+  private mutating func endConnecting(_ id: ConnectionID) {
+    if Int.random(in: 0..<3, using: &generator) > 0 {
+      links[id]?.phase = .idle
+      perform(pool.connected(id, at: now))
+    } else {
+      links[id] = nil
+      let jitter = Double.random(in: 0...1, using: &generator)
+      perform(pool.failedToConnect(id, reason: "refused", at: now, jitter: jitter))
     }
   }
 
-  private mutating func end(_ request: PoolStateMachine.RequestID) {
+  /// Has a server say something.
+  private mutating func answer() {
+    let phases: [Phase] = [.running, .running, .running, .stopping, .ending, .awaitingStandby]
+    guard let phase = phases.randomElement(using: &generator), let id = anyLink(where: { $0 == phase }),
+      let link = links[id]
+    else {
+      return
+    }
+    switch phase {
+    case .running where link.server != primary && link.requests.contains(where: writes.contains):
+      findReadOnly(id)
+    case .ending:
+      switch Int.random(in: 0..<4, using: &generator) {
+      case 0: perform(pool.mayNotEnd(id, reason: "no connection", at: now))
+      case 1:
+        links[id]?.phase = .awaitingStandby
+        perform(pool.waitsForStandby(id, at: now))
+      case 2: lose(id)
+      default: finish(id)
+      }
+    case .running, .stopping, .awaitingStandby: finish(id)
+    case .connecting, .idle: break
+    }
+  }
+
+  private mutating func findReadOnly(_ id: ConnectionID) {
+    links[id]?.requests = []
+    discoveries += 1
+    perform(pool.foundReadOnly(id, reason: "read-only", at: now))
+  }
+
+  private mutating func finish(_ id: ConnectionID) {
+    // Those that have failed meanwhile were cancelled.
+    for request in links[id]?.requests ?? [] where open.contains(request) { end(request) }
+    links[id]?.requests = []
+    links[id]?.phase = .idle
+    perform(pool.finished(id, at: now))
+  }
+
+  private mutating func lose(_ id: ConnectionID) {
+    let fate = [StatementFate.unknown, .undone, .refused].randomElement(using: &generator) ?? .unknown
+    // What is known not to have been done may fail as such, or be run again.
+    if fate != .unknown { links[id]?.requests = [] }
+    perform(pool.lost(id, reason: "gone", fate: fate, at: now))
+  }
+
+  private mutating func expire() {
+    let jitter = Double.random(in: 0...1, using: &generator)
+    perform(pool.expired(at: now, jitter: jitter))
+    if let deadline = pool.nextDeadline, deadline <= now { problems.append("a deadline stays in the past") }
+  }
+
+  /// Lets everything come to its end on servers that are well.
+  private mutating func settle() {
+    for _ in 0..<100 {
+      for id in links.keys.sorted(by: { $0.number < $1.number }) {
+        guard let link = links[id] else { continue }
+        switch link.phase {
+        case .connecting:
+          links[id]?.phase = .idle
+          perform(pool.connected(id, at: now))
+        case .idle: break
+        case .running, .stopping, .ending, .awaitingStandby: finish(id)
+        }
+      }
+      now += .milliseconds(100)
+      expire()
+      compareLoad()
+    }
+  }
+
+  private mutating func anyLink(where isWanted: (Phase) -> Bool) -> ConnectionID? {
+    links.filter { isWanted($0.value.phase) }.keys.sorted { $0.number < $1.number }.randomElement(using: &generator)
+  }
+
+  // MARK: Checks
+
+  private mutating func end(_ request: RequestID) {
     if open.remove(request) == nil { problems.append("request \(request.number) ended twice") }
   }
 
-  private mutating func perform(_ actions: [PoolStateMachine.Action]) {
-    for action in actions {
-      switch action {
-      case .connect(let id): connecting.insert(id)
-      case .run(let requests, let id):
-        if requests.isEmpty || !open.isSuperset(of: requests) { problems.append("what runs is nobody's") }
-        if !connected.contains(id) || running[id] != nil || stopping.contains(id) {
-          problems.append("a request runs on a connection that is not free")
-        }
-        running[id] = requests
-      case .fail(let request, _): end(request)
-      case .cancel(let id):
-        running[id] = nil
-        stopping.insert(id)
-      case .close(let id):
-        connecting.remove(id)
-        connected.remove(id)
-        running[id] = nil
-        stopping.remove(id)
+  private mutating func fail(_ request: RequestID, _ error: PointStoreError) {
+    if writes.contains(request), links.values.contains(where: { $0.requests.contains(request) }) {
+      if error.shortDescription != "outcome_unknown" {
+        problems.append("a write that may be made failed as \(error.shortDescription)")
+      }
+    } else if error.shortDescription == "outcome_unknown" {
+      problems.append("a write that was not made has an unknown outcome")
+    }
+    end(request)
+  }
+
+  private mutating func run(_ requests: [RequestID], on id: ConnectionID) {
+    guard let link = links[id], link.phase == .idle else {
+      problems.append("a request runs on a connection that is not free")
+      return
+    }
+    if requests.isEmpty || !open.isSuperset(of: requests) { problems.append("a request runs that has ended") }
+    if link.discoveries < discoveries { problems.append("a request runs on a connection of an older generation") }
+    for request in requests {
+      tries[request, default: 0] += 1
+      if tries[request, default: 0] > 2 { problems.append("a request is repeated twice") }
+      if writes.contains(request), links.values.contains(where: { $0.requests.contains(request) }) {
+        problems.append("a write is repeated that may have been made")
       }
     }
-    if connecting.count + connected.count > Self.maximumConnections { problems.append("too many connections") }
+    links[id]?.phase = .running
+    links[id]?.requests = requests
+  }
+
+  private mutating func perform(_ actions: [PoolStateMachine.Action]) {
+    // What fails together with the closing of its connection was on it.
+    var closed: [ConnectionID] = []
+    for action in actions {
+      switch action {
+      case .connect(let id): links[id] = Link(server: primary, discoveries: discoveries)
+      case .run(let requests, let id): run(requests, on: id)
+      case .fail(let request, let error): fail(request, error)
+      case .cancel(let id):
+        if links[id]?.requests.contains(where: writes.contains) ?? true { problems.append("a write is cancelled") }
+        links[id]?.phase = .stopping
+      case .end(let id):
+        if links[id]?.requests.contains(where: writes.contains) != true { problems.append("what is ended is no write") }
+        links[id]?.phase = .ending
+      case .close(let id): closed.append(id)
+      }
+    }
+    for id in closed { links[id] = nil }
+    if links.count > Self.maximumConnections { problems.append("too many connections") }
+  }
+
+  private mutating func compareLoad() {
+    let load = pool.load
+    let connecting = links.values.count { $0.phase == .connecting }
+    let idle = links.values.count { $0.phase == .idle }
+    if load.connecting != connecting || load.idle != idle || load.busy != links.count - connecting - idle {
+      problems.append("the pool counts other connections than there are: \(load)")
+    }
   }
 }

@@ -129,7 +129,7 @@ import Testing
 
     let actions = pool.expired(at: after(.seconds(6)), jitter: 0)
 
-    #expect(actions == [.fail(request(1), .timeout), .close(connection(1))])
+    #expect(actions == [.close(connection(1)), .fail(request(1), .timeout)])
     #expect(pool.nextDeadline == nil)
   }
 
@@ -191,14 +191,14 @@ import Testing
     #expect(actions == [.run([request(1)], connection(2))])
   }
 
-  @Test func aWriteIsNeverRepeated() {
+  @Test func aWriteThatMayHaveBeenMadeIsNeverRepeated() {
     var pool = pool()
     _ = pool.arrived(request(1), mayBeRepeated: false, at: start)
     _ = pool.connected(connection(1), at: start)
 
     let actions = pool.lost(connection(1), reason: "gone", at: start)
 
-    #expect(actions == [.close(connection(1)), .fail(request(1), .unavailable(reason: "gone"))])
+    #expect(actions == [.close(connection(1)), .fail(request(1), .outcomeUnknown(reason: "gone"))])
   }
 
   @Test func anIdleConnectionThatBreaksIsForgotten() {

@@ -182,6 +182,23 @@ public final class TemporaryServer: Sendable {
     try await tools.run("/bin/sh", ["-c", script, "sh", data, name])
   }
 
+  /// Sends a signal, for example `STOP` or `CONT`, to one of the server's processes.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public func signal(_ name: String, processID: String) async throws {
+    try await tools.run("/bin/sh", ["-c", #"kill -"$1" "$2""#, "sh", name, processID])
+  }
+
+  /// Has commits wait for a standby, and returns when that follows.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public func requireStandby() async throws {
+    try await psql(database: "postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
+    try await psql(database: "postgres", "SELECT pg_reload_conf()")
+    let sql = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
+    while try await psql(database: "postgres", sql) != "1" { try await Task.sleep(for: .milliseconds(10)) }
+  }
+
   /// Runs SQL with `psql`, as one transaction where it is several statements.
   ///
   /// - Returns: the rows, one a line, the columns separated by `|`.

@@ -23,6 +23,10 @@ extension Problem {
       self.init(
         .gatewayTimeout, code: "store-timeout", title: "Store timeout",
         detail: "the places took too long to answer")
+    case .outcomeUnknown:
+      self.init(
+        .gatewayTimeout, code: "outcome-unknown", title: "Outcome unknown",
+        detail: "the change may have been made or not; repeat it with the same Idempotency-Key, or read the place")
     case .unexpected:
       self = .internal
     }
@@ -46,7 +50,12 @@ extension HTTPRequest {
   /// Logs why the store did not answer, where operators need to know.
   func log(_ error: PointStoreError) {
     // An outage is logged by the store, once; here it would be a line a request.
-    let level: Logger.Level = if case .unexpected = error { .error } else { .debug }
+    let level: Logger.Level =
+      switch error {
+      case .unexpected: .error
+      case .outcomeUnknown: .warning
+      case .unavailable, .schemaMismatch, .overloaded, .timeout: .debug
+      }
     logger.log(level: level, "the store did not answer", metadata: ["error": "\(error)"])
   }
 }

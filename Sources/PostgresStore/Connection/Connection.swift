@@ -16,11 +16,21 @@ final class Connection {
     /// The server waits for the rows of a `COPY … FROM STDIN`.
     case copying
 
-    /// The connection is of no more use.
+    /// The connection is of no more use, and the statement may have been run.
     case lost(reason: String)
+
+    /// The connection is of no more use, and the statement was not run or was rolled back.
+    case undone(reason: String)
+
+    /// The connection is of no more use: the server has lost the statement and has done nothing. A new connection can
+    /// run it.
+    case refused(reason: String)
 
     /// The server takes no writes and has done nothing: another one may.
     case readOnly(reason: String)
+
+    /// The server has committed the statement without its synchronous standby.
+    case unreplicated(reason: String)
   }
 
   /// What became of bytes that were to be sent.
@@ -45,6 +55,9 @@ final class Connection {
   /// Where it leads.
   let server: ServerIdentity
 
+  /// The server's process; `nil` behind a proxy that shares processes among connections.
+  let backend: Backend?
+
   /// Whether bytes are left to be sent, so that the socket is to be watched for room.
   private(set) var wantsToWrite = false
 
@@ -53,13 +66,18 @@ final class Connection {
   private var prepared: Set<Statement> = []
   private var lastResult: QueryResult?
   private var failure: ServerError?
+  private var isUnreplicated = false
 
   /// Takes over an established `PGconn`.
-  init(_ handle: OpaquePointer, server: ServerIdentity) {
+  init(_ handle: OpaquePointer, server: ServerIdentity, backend: Backend?) {
     self.handle = handle
     self.server = server
+    self.backend = backend
     socket = PQsocket(handle)
     PQsetnonblocking(handle, 1)
+    // It is called while this calls libpq, and no longer than the handle lives.
+    let connection = Unmanaged.passUnretained(self).toOpaque()
+    PQsetNoticeReceiver(handle, { Connection.receive($1, for: $0) }, connection)
   }
 
   deinit {
@@ -73,8 +91,19 @@ final class Connection {
 
   // MARK: Commands
 
+  /// Takes note of a notice that says that a commit did not wait for its standby. Its text depends on the server's
+  /// language; the function that it comes from does not.
+  private static func receive(_ notice: OpaquePointer?, for connection: UnsafeMutableRawPointer?) {
+    guard let notice, let connection else { return }
+    let source = PQresultErrorField(notice, ServerError.sourceFunction).map { String(cString: $0) }
+    if source == "SyncRepWaitForLSN" {
+      Unmanaged<Connection>.fromOpaque(connection).takeUnretainedValue().isUnreplicated = true
+    }
+  }
+
   /// Starts a statement.
   func send(_ statement: Statement, _ parameters: Parameters) -> Progress {
+    guard PQstatus(handle) == CONNECTION_OK else { return .undone(reason: lastError) }
     switch statement.planning {
     case .once where !prepared.contains(statement):
       command = .preparing(statement, parameters)
@@ -91,27 +120,48 @@ final class Connection {
     return started(PQsendQuery(handle, script))
   }
 
+  /// Returns why an idle connection has ended; `nil` where it has not.
+  func endReason() -> String? {
+    // The first time takes in a last message, and the second finds the end.
+    for _ in 0..<2 where PQconsumeInput(handle) != 1 || PQstatus(handle) != CONNECTION_OK { return lastError }
+    return nil
+  }
+
   /// Goes on after the socket became ready.
   func advance() -> Progress {
-    guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return .lost(reason: lastError) }
+    guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return lost(lastError) }
     return proceed()
   }
 
   private func started(_ status: Int32) -> Progress {
     lastResult = nil
     failure = nil
-    return status == 1 ? proceed() : .lost(reason: lastError)
+    isUnreplicated = false
+    return status == 1 ? proceed() : lost(lastError)
+  }
+
+  /// Returns what a loss of the connection means: a statement that is being prepared has not been sent.
+  private func lost(_ reason: String) -> Progress {
+    if case .preparing = command { .undone(reason: reason) } else { .lost(reason: reason) }
+  }
+
+  /// Returns what an error means that ends the connection.
+  private func ended(by error: ServerError) -> Progress {
+    if error.isRefusal { return .refused(reason: error.summary) }
+    // A result comes before the commit, and so this one would have come.
+    if error.isTermination, lastResult == nil { return .undone(reason: error.summary) }
+    return lost(error.summary)
   }
 
   private func proceed() -> Progress {
-    guard flush() else { return .lost(reason: lastError) }
+    guard flush() else { return lost(lastError) }
     if case .none = command { return .waiting }
     while PQisBusy(handle) == 0 {
       if let result = PQgetResult(handle).map(QueryResult.init) {
         if result.isCopyIn { return .copying }
         if let error = result.error {
           if error.isReadOnly { return .readOnly(reason: error.summary) }
-          if error.endsConnection { return .lost(reason: error.summary) }
+          if error.endsConnection { return ended(by: error) }
           failure = failure ?? error
         } else {
           lastResult = result
@@ -131,6 +181,7 @@ final class Connection {
     defer { lastResult = nil }
     if let failure { return .finished(.failure(failure)) }
     guard let lastResult else { return .lost(reason: "the server gave no answer") }
+    if isUnreplicated { return .unreplicated(reason: "the server committed without its synchronous standby") }
     return .finished(.success(lastResult))
   }
 

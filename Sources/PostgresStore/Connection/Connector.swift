@@ -53,7 +53,7 @@ struct Connector: Sendable {
       return .failure(ConnectionFailure(reason: reason))
     }
     // Before the set-up, whose time-outs are for what is asked later.
-    guard let server = Self.identity(of: handle) else {
+    guard let (server, backend) = Self.identity(of: handle) else {
       let reason = Connection.oneLine(PQerrorMessage(handle))
       PQfinish(handle)
       return .failure(ConnectionFailure(reason: reason))
@@ -62,15 +62,21 @@ struct Connector: Sendable {
       PQfinish(handle)
       return .failure(ConnectionFailure(reason: reason))
     }
-    return .success(Connection(handle, server: server))
+    return .success(Connection(handle, server: server, backend: backend))
   }
 
-  private static func identity(of handle: OpaquePointer) -> ServerIdentity? {
-    guard let result = PQexec(handle, ServerIdentity.query) else { return nil }
+  private static let identityQuery =
+    "SELECT server.*, backend.* FROM (\(ServerIdentity.query)) AS server, (\(Backend.query)) AS backend"
+
+  private static func identity(of handle: OpaquePointer) -> (ServerIdentity, Backend?)? {
+    guard let result = PQexec(handle, identityQuery) else { return nil }
     defer { PQclear(result) }
     guard PQresultStatus(result) == PGRES_TUPLES_OK, PQntuples(result) == 1 else { return nil }
     func text(_ column: Int32) -> String? { PQgetvalue(result, 0, column).map { String(cString: $0) } }
-    return ServerIdentity(start: text(0), statisticsStart: text(1), isInRecovery: text(2))
+    guard let server = ServerIdentity(start: text(0), statisticsStart: text(1), isInRecovery: text(2)) else {
+      return nil
+    }
+    return (server, Backend(of: handle, processID: text(3), start: text(4)))
   }
 
   private static func complaint(about handle: OpaquePointer) -> String? {
@@ -79,6 +85,25 @@ struct Connector: Sendable {
     if PQserverVersion(handle) < oldestServerVersion { return "the server is older than PostgreSQL 12" }
     let encoding = PQparameterStatus(handle, "server_encoding").map { String(cString: $0) }
     return encoding == "UTF8" ? nil : "the database's encoding is \(encoding ?? "unknown"); it must be UTF8"
+  }
+
+  /// Terminates a backend, unless it has committed and waits for a synchronous standby. It blocks for some seconds at
+  /// most.
+  func end(_ backend: Backend) -> BackendEnding {
+    // The very host that the connection leads to, whatever others the connection info names and whichever takes writes.
+    let options: KeyValuePairs = [
+      "fallback_application_name": "waymark", "dbname": connectionInfo, "client_encoding": "UTF8",
+      "connect_timeout": "2", "host": backend.host, "hostaddr": backend.address, "port": backend.port,
+      "target_session_attrs": "any",
+    ]
+    let keywords = CStrings(options.map(\.key))
+    let values = CStrings(options.map(\.value))
+    guard let handle = PQconnectdbParams(keywords.pointers, values.pointers, 1) else {
+      return .failed(reason: "no memory for a connection")
+    }
+    defer { PQfinish(handle) }
+    PQsetNoticeReceiver(handle, { _, _ in }, nil)
+    return backend.end(through: handle)
   }
 
   private func runSetUp(on handle: OpaquePointer) -> String? {

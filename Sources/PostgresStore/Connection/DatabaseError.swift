@@ -14,13 +14,35 @@ struct ServerError: Error, Hashable, Sendable {
   /// Whether the connection is still in step with the server.
   let isComplete: Bool
 
+  /// A Boolean value that indicates whether the server has ended the connection, and not just the statement.
+  let isFatal: Bool
+
+  /// The name of the function of the server that the error comes from.
+  let source: String?
+
   /// Makes an error.
-  init(sqlState: String, message: String, constraint: String? = nil, isComplete: Bool = true) {
+  init(
+    sqlState: String, message: String, constraint: String? = nil, isFatal: Bool = false, source: String? = nil,
+    isComplete: Bool = true
+  ) {
     self.sqlState = sqlState
     self.message = message
     self.constraint = constraint
+    self.isFatal = isFatal
+    self.source = source
     self.isComplete = isComplete
   }
+
+  /// The code of the field ``source``: `PG_DIAG_SOURCE_FUNCTION`, a macro that Swift doesn't import.
+  static let sourceFunction = Int32(UInt8(ascii: "R"))
+
+  /// A Boolean value that indicates whether the server has lost a prepared statement or its plan, so that it did nothing
+  /// and a new connection can run it.
+  var isRefusal: Bool { isComplete && !isFatal && ["26000", "0A000"].contains(sqlState) }
+
+  /// A Boolean value that indicates whether the backend was told to end, and has rolled back what it had not yet
+  /// committed. A proxy that ends a connection names no such function.
+  var isTermination: Bool { isComplete && isFatal && source == "ProcessInterrupts" }
 
   /// Whether the server refuses to write anything at all: it is a standby, or was made one, or was set so.
   ///

@@ -82,6 +82,8 @@ struct QueryResult: Sendable {
       sqlState: field(Int32(UInt8(ascii: "C"))) ?? "",
       message: field(Int32(UInt8(ascii: "M"))) ?? String(cString: PQresultErrorMessage(handle)),
       constraint: field(Int32(UInt8(ascii: "n"))),
+      isFatal: field(Int32(UInt8(ascii: "V"))) != "ERROR",
+      source: field(ServerError.sourceFunction),
       isComplete: status != PGRES_BAD_RESPONSE
     )
   }

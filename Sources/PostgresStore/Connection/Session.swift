@@ -153,7 +153,9 @@ actor Session {
       answer(result.map(Optional.some).mapError(DatabaseError.refused))
     case .copying:
       if copying == nil { answer(.success(nil)) }
-    case .lost(let reason), .readOnly(let reason): end(.lost(reason: reason))
+    case .lost(let reason), .undone(let reason), .refused(let reason), .readOnly(let reason),
+      .unreplicated(let reason):
+      end(.lost(reason: reason))
     }
     setInterest()
   }

@@ -71,7 +71,7 @@ extension PostgresStore: PointImporter {
     do {
       try await session.run(script: "COMMIT")
     } catch .lost(let reason) {
-      throw PointStoreError.unavailable(reason: "the import may have been taken or not: \(reason)")
+      throw PointStoreError.outcomeUnknown(reason: "the import may have been taken or not: \(reason)")
     }
     if report.created + report.updated >= Self.manyRows {
       // So that the planner knows of them now rather than in a minute. Not everyone may do it, and nothing depends on

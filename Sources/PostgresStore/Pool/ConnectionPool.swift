@@ -14,6 +14,7 @@ actor ConnectionPool {
 
   private struct Request {
     let question: Question
+    let isRead: Bool
     let continuation: Continuation
   }
 
@@ -69,7 +70,8 @@ actor ConnectionPool {
   /// - Parameters:
   ///   - isRead: whether it only reads, so that it is run a second time where the connection breaks off.
   ///   - isUrgent: whether it goes before all that wait.
-  /// - Throws: ``PointStoreError``; `.timeout` for a task that is cancelled.
+  /// - Throws: ``PointStoreError``; for a task that is cancelled `.timeout`, or `.outcomeUnknown` where a write was sent,
+  ///   which goes on.
   nonisolated func run(
     _ statement: Statement,
     _ parameters: Parameters,
@@ -91,7 +93,8 @@ actor ConnectionPool {
   /// Runs a statement on the next free connection, and hands over the server's answer, be it a refusal.
   ///
   /// - Parameter isRead: whether it only reads, so that it is run a second time where the connection breaks off.
-  /// - Throws: ``PointStoreError`` where there is no answer; `.timeout` for a task that is cancelled.
+  /// - Throws: ``PointStoreError`` where there is no answer; for a task that is cancelled `.timeout`, or `.outcomeUnknown`
+  ///   where a write was sent, which goes on.
   nonisolated func answer(
     to statement: Statement,
     _ parameters: Parameters,
@@ -110,10 +113,10 @@ actor ConnectionPool {
     let isCancelled = Flag()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let request = Request(question: question, continuation: continuation)
+        let request = Request(question: question, isRead: isRead, continuation: continuation)
         thread.submit {
           self.assumeIsolated {
-            $0.accept(request, as: id, isRead: isRead, isUrgent: isUrgent, isCancelled: isCancelled.isSet)
+            $0.accept(request, as: id, isUrgent: isUrgent, isCancelled: isCancelled.isSet)
           }
         }
       }
@@ -135,11 +138,12 @@ actor ConnectionPool {
 
   // MARK: Events
 
-  private func accept(_ request: Request, as id: RequestID, isRead: Bool, isUrgent: Bool, isCancelled: Bool) {
+  private func accept(_ request: Request, as id: RequestID, isUrgent: Bool, isCancelled: Bool) {
     guard !isCancelled else { return request.continuation.resume(returning: .failure(.timeout)) }
     requests[id] = request
     perform(
-      machine.arrived(id, mayBeRepeated: isRead, group: request.question.group, isUrgent: isUrgent, at: .now))
+      machine.arrived(
+        id, mayBeRepeated: request.isRead, group: request.question.group, isUrgent: isUrgent, at: .now))
   }
 
   private func cancel(_ id: RequestID) {
@@ -180,6 +184,7 @@ actor ConnectionPool {
       case .run(let requests, let connection): run(requests, on: connection)
       case .fail(let request, let error): answer(request, .failure(error))
       case .cancel(let id): stopCommand(of: id)
+      case .end(let id): end(id)
       case .close(let id): close(id)
       }
     }
@@ -197,6 +202,8 @@ actor ConnectionPool {
   private func run(_ ids: [RequestID], on id: ConnectionID) {
     let ids = ids.filter { requests[$0] != nil }
     guard let connection = connections[id], let first = ids.first.flatMap({ requests[$0] }) else { return }
+    // A write that is sent to a server that has just gone could not be told from one that was made.
+    if !first.isRead, let reason = connection.endReason() { return lose(id, reason, .refused) }
     running[id] = ids
     switch first.question {
     case .statement(let statement, let parameters):
@@ -216,20 +223,33 @@ actor ConnectionPool {
     case .finished(let result):
       thread.setInterest(.readable, of: connection.socket)
       finish(id, result)
-    case .copying:
-      running[id] = nil
-      perform(machine.lost(id, reason: "the server waits for rows", at: .now))
-    case .lost(let reason):
-      running[id] = nil
-      perform(machine.lost(id, reason: reason, at: .now))
+    case .copying: lose(id, "the server waits for rows", .unknown)
+    case .lost(let reason): lose(id, reason, .unknown)
+    case .undone(let reason): lose(id, reason, .undone)
+    case .refused(let reason): lose(id, reason, .refused)
     case .readOnly(let reason):
       running[id] = nil
       perform(machine.foundReadOnly(id, reason: reason, at: .now))
+    case .unreplicated(let reason):
+      thread.setInterest(.readable, of: connection.socket)
+      for request in running.removeValue(forKey: id) ?? [] {
+        answer(request, .failure(.outcomeUnknown(reason: reason)))
+      }
+      free(id)
     }
+  }
+
+  private func lose(_ id: ConnectionID, _ reason: String, _ fate: StatementFate) {
+    running[id] = nil
+    perform(machine.lost(id, reason: reason, fate: fate, at: .now))
   }
 
   private func finish(_ id: ConnectionID, _ result: Result<QueryResult, ServerError>) {
     if let ids = running.removeValue(forKey: id) { answer(ids, result) }
+    free(id)
+  }
+
+  private func free(_ id: ConnectionID) {
     if cancellations[id] != nil {
       cancellations[id]?.isAnswered = true
       freeIfCancelled(id)
@@ -257,6 +277,29 @@ actor ConnectionPool {
     guard let connection = connections.removeValue(forKey: id) else { return }
     servers.closed(id)
     thread.unwatch(connection.socket)
+  }
+
+  /// Terminates the backend of a connection from another thread, for that blocks.
+  private func end(_ id: ConnectionID) {
+    guard let backend = connections[id]?.backend else {
+      return perform(machine.mayNotEnd(id, reason: "the server behind the proxy is not known", at: .now))
+    }
+    let hasStarted = DetachedThread.start { [thread, connector] in
+      let outcome = connector.end(backend)
+      thread.submit { self.assumeIsolated { $0.ended(id, outcome) } }
+    }
+    if !hasStarted {
+      perform(machine.mayNotEnd(id, reason: "the system has no thread to end the statement on", at: .now))
+    }
+  }
+
+  private func ended(_ id: ConnectionID, _ outcome: BackendEnding) {
+    switch outcome {
+    // The connection tells the rest.
+    case .signalled: break
+    case .waitsForStandby: perform(machine.waitsForStandby(id, at: .now))
+    case .failed(let reason): perform(machine.mayNotEnd(id, reason: reason, at: .now))
+    }
   }
 
   /// Asks the server to stop, which blocks, from another thread.

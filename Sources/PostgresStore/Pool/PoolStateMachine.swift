@@ -8,7 +8,7 @@ import Points
 /// together, as many as leave the other connections their share. Who would wait longer than that time, by how fast the
 /// queue moved of late, is turned away at once, so that whoever is let in is served in time, however many ask. When the
 /// server can't be reached, all who wait and all who come are told so at once, while one connection at a time is tried
-/// at growing intervals; the first that succeeds ends that.
+/// at growing intervals; the first that succeeds ends that. ``PooledConnection`` is the life of one connection.
 struct PoolStateMachine {
   typealias Instant = ContinuousClock.Instant
 
@@ -45,6 +45,10 @@ struct PoolStateMachine {
     var waitTime: Duration = .seconds(5)
     /// How long a connection may take over a request before it is given up.
     var answerTime: Duration = .seconds(6)
+    /// The time for a backend to confirm that it ended a write that is past its deadline.
+    var endTime: Duration = .seconds(2)
+    /// The time after which a backend whose commit waits for a standby is looked at again.
+    var standbyCheckInterval: Duration = .seconds(30)
     /// How long a connection may take to be made before it is given up.
     var connectTime: Duration = .seconds(30)
     /// The pause after the first failure to connect; it doubles with each further one.
@@ -57,23 +61,19 @@ struct PoolStateMachine {
   enum Action: Hashable, Sendable {
     /// Make a connection, and tell ``connected(_:at:)`` or ``failedToConnect(_:reason:at:jitter:)``.
     case connect(ConnectionID)
-    /// Send the requests, which are one or are of one group, and tell ``finished(_:at:)`` or ``lost(_:reason:at:)``.
+    /// Send the requests, which are one or are of one group, and tell ``finished(_:at:)`` or ``lost(_:reason:fate:at:)``.
     case run([RequestID], ConnectionID)
     /// Give the request this error.
     case fail(RequestID, PointStoreError)
-    /// Ask the server to stop what the connection does, and tell ``finished(_:at:)`` once that is done and the answer
-    /// has come.
+    /// Ask the server to stop the read that the connection runs, and tell ``finished(_:at:)`` once that is done and the
+    /// answer has come.
     case cancel(ConnectionID)
+    /// Terminate the connection's backend unless its commit waits for a standby. Tell ``waitsForStandby(_:at:)`` or
+    /// ``mayNotEnd(_:reason:at:)`` where it was not told to end, and ``lost(_:reason:fate:at:)`` or ``finished(_:at:)``
+    /// when it ends.
+    case end(ConnectionID)
     /// Close the connection, or give up making it.
     case close(ConnectionID)
-  }
-
-  private enum Connection {
-    case connecting(until: Instant)
-    case idle
-    /// It is closed once it has brought its requests to an end where it is of no further use.
-    case busy([Request], until: Instant, isLast: Bool = false)
-    case cancelling(until: Instant)
   }
 
   /// A request that waits or is under way.
@@ -87,22 +87,27 @@ struct PoolStateMachine {
   }
 
   /// The server can't be reached.
-  private struct Outage {
+  struct Outage {
     var reason: String
     var failures: Int
     var nextAttempt: Instant
   }
 
-  private let limits: Limits
-  private var connections: [ConnectionID: Connection] = [:]
-  /// The one that was used last is used first, so that the others may rest.
-  private var idle: [ConnectionID] = []
-  private var waiters = WaitingLine()
-  private var urgentWaiters = 0
-  private var serviceTime = ServiceTime()
-  private var outage: Outage?
-  private var connectionsMade = 0
-  private var isShutDown = false
+  let limits: Limits
+  var connections: [ConnectionID: PooledConnection] = [:]
+  /// The connections without a request, all of the current generation. The one that was used last is used first, so that
+  /// the others may rest.
+  var idle: [ConnectionID] = []
+  var waiters = WaitingLine()
+  var urgentWaiters = 0
+  var serviceTime = ServiceTime()
+  var outage: Outage?
+  var isShutDown = false
+  /// The number of times that a server was found read-only.
+  var generation = 0
+  var connectionsMade = 0
+
+  static let shutDownReason = "the store is shut down"
 
   /// Makes a pool without connections.
   init(limits: Limits) {
@@ -113,10 +118,10 @@ struct PoolStateMachine {
   var load: PoolLoad {
     var load = PoolLoad()
     for connection in connections.values {
-      switch connection {
+      switch connection.state {
       case .connecting: load.connecting += 1
       case .idle: load.idle += 1
-      case .busy, .cancelling: load.busy += 1
+      case .busy, .cancelling, .ending, .awaitingStandby: load.busy += 1
       }
     }
     load.limit = limits.connections
@@ -138,7 +143,9 @@ struct PoolStateMachine {
     isUrgent: Bool = false,
     at now: Instant
   ) -> [Action] {
-    if isShutDown { return [.fail(id, .unavailable(reason: "the store is shut down"))] }
+    if isShutDown { return [.fail(id, .unavailable(reason: Self.shutDownReason))] }
+    // It would wait for the standby as well; what is left is for reads.
+    if !mayBeRepeated, !mayAwaitStandby { return [.fail(id, .overloaded)] }
     var request = Request(id: id, deadline: now + limits.waitTime, mayBeRepeated: mayBeRepeated, group: group)
     if mayRun(group), let connection = idle.popLast() { return [run([request], on: connection, at: now)] }
     if let outage, !isConnected { return [.fail(id, .unavailable(reason: outage.reason))] }
@@ -169,244 +176,62 @@ struct PoolStateMachine {
       noteLeft(request)
       return [.fail(id, .timeout)]
     }
-    for case (let connection, .busy(var requests, let deadline, let isLast)) in connections {
-      guard let index = requests.firstIndex(where: { $0.id == id }) else { continue }
-      requests.remove(at: index)
-      // The others of its group still want the answer.
-      connections[connection] =
-        requests.isEmpty ? .cancelling(until: deadline) : .busy(requests, until: deadline, isLast: isLast)
-      return requests.isEmpty ? [.fail(id, .timeout), .cancel(connection)] : [.fail(id, .timeout)]
+    for (connection, pooled) in connections {
+      guard let request = pooled.requests.first(where: { $0.id == id }) else { continue }
+      guard request.mayBeRepeated else {
+        _ = enter(pooled.reaction(to: .cancelled(id)), connection)
+        return [.fail(id, .outcomeUnknown(reason: "the caller did not wait for the outcome"))]
+      }
+      return [.fail(id, .timeout)] + enter(pooled.reaction(to: .cancelled(id)), connection)
     }
     return []
   }
 
-  // MARK: Connections
-
-  /// A connection has been made.
-  mutating func connected(_ id: ConnectionID, at now: Instant) -> [Action] {
-    guard case .connecting? = connections[id] else { return [.close(id)] }
-    outage = nil
-    return becameFree(id, at: now) + connectIfNeeded(at: now)
-  }
-
-  /// A connection could not be made.
-  ///
-  /// - Parameter jitter: a random number from 0 to 1, which shortens the pause by up to half.
-  mutating func failedToConnect(_ id: ConnectionID, reason: String, at now: Instant, jitter: Double) -> [Action] {
-    guard case .connecting? = connections.removeValue(forKey: id) else { return [] }
-    let failures = (outage?.failures ?? 0) + 1
-    let pause = min(limits.longestPause, limits.firstPause * (1 << min(failures - 1, 20)))
-    outage = Outage(reason: reason, failures: failures, nextAttempt: now + pause * (1 - jitter / 2))
-    return isConnected ? [] : failWaiters(.unavailable(reason: reason))
-  }
-
-  /// A connection has brought its request to an end, well or ill, and can take another.
-  mutating func finished(_ id: ConnectionID, at now: Instant) -> [Action] {
-    switch connections[id] {
-    case .busy(_, _, isLast: true):
-      connections[id] = nil
-      return [.close(id)] + serveIdle(at: now) + connectIfNeeded(at: now)
-    case .busy(let requests, let until, _):
-      serviceTime.observe(limits.answerTime - (until - now), requests: requests.count)
-      return becameFree(id, at: now)
-    case .cancelling: return becameFree(id, at: now)
-    case .connecting, .idle, nil: return []
-    }
-  }
-
-  /// A connection's server has refused to write and done nothing. Every connection that there is may lead to it and is
-  /// let go of, once it is free; what was refused is asked again on a new one, a write too, but not twice.
-  mutating func foundReadOnly(_ id: ConnectionID, reason: String, at now: Instant) -> [Action] {
-    let actions = idle.map { Action.close($0) }
-    for connection in idle { connections[connection] = nil }
-    idle = []
-    for case (let connection, .busy(let requests, let deadline, _)) in connections {
-      connections[connection] = .busy(requests, until: deadline, isLast: true)
-    }
-    return actions + lost(id, reason: reason, didNothing: true, at: now)
-  }
-
-  /// A connection broke off. Its requests are put first in the line where they may be repeated and were not.
-  ///
-  /// - Parameter didNothing: whether it is known that nothing was done, so that a write may be repeated too.
-  mutating func lost(_ id: ConnectionID, reason: String, didNothing: Bool = false, at now: Instant) -> [Action] {
-    guard let connection = connections.removeValue(forKey: id) else { return [] }
-    idle.removeAll { $0 == id }
-    var actions = [Action.close(id)]
-    guard case .busy(let requests, _, _) = connection else {
-      return actions + serveIdle(at: now) + connectIfNeeded(at: now)
-    }
-    let canRepeat = !isShutDown && (outage == nil || isConnected)
-    var repeated: [Request] = []
-    for var request in requests {
-      if canRepeat, request.mayBeRepeated || didNothing, !request.wasRepeated {
-        request.wasRepeated = true
-        repeated.append(request)
-      } else {
-        actions.append(.fail(request.id, .unavailable(reason: reason)))
-      }
-    }
-    if !repeated.isEmpty, let other = idle.popLast() { return actions + [run(repeated, on: other, at: now)] }
-    for request in repeated.reversed() {
-      if request.isUrgent { urgentWaiters += 1 }
-      waiters.prepend(request)
-    }
-    return actions + serveIdle(at: now) + connectIfNeeded(at: now)
-  }
-
   // MARK: Time
 
-  /// When ``expired(at:jitter:)`` is to be called next.
+  /// The time at which ``expired(at:jitter:)`` is to be called next.
   var nextDeadline: Instant? {
     var deadline = waiters.first?.deadline
     func consider(_ other: Instant) { deadline = min(deadline ?? other, other) }
     for connection in connections.values {
-      switch connection {
-      case .connecting(let until), .busy(_, let until, _), .cancelling(let until): consider(until)
-      case .idle: break
-      }
+      if let until = connection.deadline { consider(until) }
     }
-    let wouldConnect = !isConnected || needsConnection
+    let wouldConnect = hasRoom && (!isConnected || needsConnection)
     if let outage, wouldConnect, !isConnecting { consider(outage.nextAttempt) }
     return deadline
   }
 
-  /// A deadline may have passed.
+  /// Fails and closes what is past its deadline.
+  ///
+  /// - Parameter jitter: a random number from 0 to 1, for the pause after a failure to connect.
   mutating func expired(at now: Instant, jitter: Double) -> [Action] {
     var actions = failOverdue(at: now)
     for (id, connection) in connections {
-      switch connection {
-      case .connecting(let until) where until <= now:
+      guard let until = connection.deadline, until <= now else { continue }
+      if connection.isConnecting {
         actions.append(.close(id))
         actions += failedToConnect(id, reason: "connecting to the database took too long", at: now, jitter: jitter)
-      case .busy(let requests, let until, _) where until <= now:
-        connections[id] = nil
-        actions += requests.map { .fail($0.id, .timeout) } + [.close(id)]
-      case .cancelling(let until) where until <= now:
-        connections[id] = nil
-        actions.append(.close(id))
-      default: break
+      } else {
+        actions += handle(.overdue(endUntil: now + limits.endTime), of: id, at: now)
       }
     }
-    if let outage, outage.nextAttempt <= now, !isConnected, !isConnecting, !isShutDown {
+    if let outage, outage.nextAttempt <= now, hasRoom, !isConnected, !isConnecting, !isShutDown {
       actions.append(connect(at: now))
     }
     return actions + serveIdle(at: now) + connectIfNeeded(at: now)
   }
 
-  /// Closes everything, and fails who waits and who will come.
+  /// Closes everything, and fails the requests that wait and those that will come.
   mutating func shutDown() -> [Action] {
     isShutDown = true
     outage = nil
-    idle = []
-    var actions = failWaiters(.unavailable(reason: "the store is shut down"))
+    var actions = failWaiters(.unavailable(reason: Self.shutDownReason))
     for (id, connection) in connections {
-      if case .busy(let requests, _, _) = connection {
-        actions += requests.map { .fail($0.id, .unavailable(reason: "the store is shut down")) }
-      }
-      actions.append(.close(id))
+      guard case .close(let requests, let ending) = connection.reaction(to: .shutDown) else { continue }
+      actions += requests.map { .fail($0.id, ending.error(for: $0)) } + [.close(id)]
     }
     connections = [:]
-    return actions
-  }
-
-  // MARK: What follows from an event
-
-  private var isConnected: Bool {
-    connections.values.contains { if case .connecting = $0 { false } else { true } }
-  }
-
-  private var isConnecting: Bool {
-    connections.values.contains { if case .connecting = $0 { true } else { false } }
-  }
-
-  private mutating func run(_ requests: [Request], on connection: ConnectionID, at now: Instant) -> Action {
-    connections[connection] = .busy(requests, until: now + limits.answerTime)
-    return .run(requests.map(\.id), connection)
-  }
-
-  private mutating func becameFree(_ id: ConnectionID, at now: Instant) -> [Action] {
-    connections[id] = .idle
-    idle.append(id)
-    return serveIdle(at: now)
-  }
-
-  /// Gives connections that are free to those who wait. Whoever has given up meanwhile, or soon will, must not cost those
-  /// who have not.
-  private mutating func serveIdle(at now: Instant) -> [Action] {
-    var actions = failOverdue(at: now)
-    while let first = waiters.first, mayRun(first.group), let connection = idle.popLast() {
-      actions.append(run(popTogether(), on: connection, at: now))
-      actions += failOverdue(at: now)
-    }
-    return actions
-  }
-
-  /// Whether one more connection may be busy with the group.
-  private func mayRun(_ group: Group?) -> Bool {
-    guard let group, group.connections < limits.connections else { return true }
-    let busy = connections.values.count { connection in
-      if case .busy(let requests, _, _) = connection { requests.first?.group == group } else { false }
-    }
-    return busy < group.connections
-  }
-
-  private mutating func failOverdue(at now: Instant) -> [Action] {
-    var actions: [Action] = []
-    while let first = waiters.first, first.deadline <= now, let request = popFirst() {
-      actions.append(.fail(request.id, .overloaded))
-    }
-    return actions
-  }
-
-  private mutating func popFirst() -> Request? {
-    let request = waiters.popFirst()
-    if let request { noteLeft(request) }
-    return request
-  }
-
-  private mutating func noteLeft(_ request: Request) {
-    if request.isUrgent { urgentWaiters -= 1 }
-  }
-
-  /// Takes the first in the line, and those behind it that are of its group: twice a connection's share of all who wait,
-  /// because the more are asked for together the less each costs, but not so many that other connections get none.
-  private mutating func popTogether() -> [Request] {
-    let waiting = waiters.count
-    guard let first = popFirst() else { return [] }
-    guard let group = first.group else { return [first] }
-    let connections = min(group.connections, limits.connections)
-    let share = min((2 * waiting + connections - 1) / connections, group.together)
-    var requests = [first]
-    while requests.count < share, waiters.first?.group == group, let next = popFirst() { requests.append(next) }
-    return requests
-  }
-
-  private mutating func connect(at now: Instant) -> Action {
-    connectionsMade += 1
-    let id = ConnectionID(number: connectionsMade)
-    connections[id] = .connecting(until: now + limits.connectTime)
-    return .connect(id)
-  }
-
-  /// Whether there may be one more connection, and someone to use it.
-  private var needsConnection: Bool {
-    guard let first = waiters.first else { return false }
-    return connections.count < limits.connections && mayRun(first.group)
-  }
-
-  /// Makes as many connections as there are requests in wait, within the limit and outside of an outage's pauses.
-  private mutating func connectIfNeeded(at now: Instant) -> [Action] {
-    guard needsConnection else { return [] }
-    if let outage, now < outage.nextAttempt || isConnecting { return [] }
-    let connecting = connections.values.count { if case .connecting = $0 { true } else { false } }
-    let wanted = outage == nil ? waiters.count - connecting : 1
-    return (0..<max(0, min(wanted, limits.connections - connections.count))).map { _ in connect(at: now) }
-  }
-
-  private mutating func failWaiters(_ error: PointStoreError) -> [Action] {
-    var actions: [Action] = []
-    while let request = popFirst() { actions.append(.fail(request.id, error)) }
+    idle = []
     return actions
   }
 }

@@ -66,7 +66,7 @@ extension PostgresStore: PointWriter {
     parameters.addVersions(condition)
     try await repeating { () async throws(PointWriteError) -> Void? in
       guard let result = try await change(WriteStatements.delete, parameters) else { return nil }
-      guard let row = result.rows.first else { throw .notFound }
+      guard let row = result.rows.first, !row.isNull(0) else { throw .notFound }
       let (version, wasDeleted) = try Self.reading { () throws(PointStoreError) in
         (try row.integer(0), try row.boolean(1))
       }
@@ -92,7 +92,7 @@ extension PostgresStore: PointWriter {
   ///
   /// - Returns: its answer, given after the commit; `nil` where the server undid it because of another transaction, so
   ///   that it may be run again.
-  /// - Throws: ``PointWriteError``. Where the connection broke off, nobody knows whether the change was made.
+  /// - Throws: ``PointWriteError``; of ``PointStoreError/outcomeUnknown(reason:)`` where the change may have been made.
   private func change(
     _ statement: Statement,
     _ parameters: Parameters

@@ -35,6 +35,8 @@ enum WriteStatements {
       SELECT request_hash, point_id, \(columns), version, created_at
       FROM idempotency_keys
       WHERE key = $9::text AND created_at >= \(expiry)
+    ), confirmed AS MATERIALIZED (
+      \(confirmation) WHERE EXISTS (SELECT FROM known)
     ), turn AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(\(keyLockClass), hashtext($9::text)) AS is_ours
       WHERE NOT EXISTS (SELECT FROM known)
@@ -71,7 +73,7 @@ enum WriteStatements {
     UNION ALL
     SELECT point_id, lat, long, name, category, tags, version, created_at, created_at, source, source_id,
       request_hash, true
-    FROM known
+    FROM known CROSS JOIN confirmed
     UNION ALL
     SELECT $1::uuid, $2::float8, $3::float8, '', NULL, '{}', 1, now(), now(), NULL, NULL, NULL, false
     FROM turn
@@ -132,7 +134,7 @@ enum WriteStatements {
   )
 
   /// Removes a place. Values: id, which versions may be removed. Answers with the version that there was and whether it
-  /// was removed, or with nothing where there is no place.
+  /// was removed; the version is null where there is no place.
   static let delete = Statement(
     "delete",
     """
@@ -148,9 +150,14 @@ enum WriteStatements {
       USING old
       WHERE points.id = old.id AND ($2::int8[] IS NULL OR old.version = ANY ($2::int8[]))
       RETURNING points.id, points.version, points.updated_at
-    ), \(logged("SELECT id, 'deleted', version, greatest(now(), updated_at) FROM deleted"))
+    ), \(logged("SELECT id, 'deleted', version, greatest(now(), updated_at) FROM deleted")), confirmed AS MATERIALIZED (
+      \(confirmation) WHERE NOT EXISTS (SELECT FROM old)
+    )
     SELECT version, EXISTS (SELECT FROM deleted), (\(VersionStatements.pass("old.version")))
     FROM old
+    UNION ALL
+    SELECT NULL, false, NULL
+    FROM confirmed
     """
   )
 
@@ -162,6 +169,15 @@ enum WriteStatements {
 
   /// Keys made before this have expired.
   private static let expiry = "now() - interval '24 hours'"
+
+  /// Gives one row and has the commit wait as that of a write does: for the disk, and for the standbys that the server
+  /// is set to wait for.
+  ///
+  /// What a statement finds may be there without having been waited for: PostgreSQL keeps a commit whose wait was
+  /// cancelled or cut short by a restart. An answer that tells of it as done must be as durable as the first one, but a
+  /// transaction that has written nothing waits for nothing. This one writes a message to the write-ahead log, behind
+  /// what it found; waiting for one is waiting for both.
+  private static let confirmation = "SELECT pg_logical_emit_message(true, 'waymark', '') AS position"
 
   /// The parts of a statement that write to the change log what a query gives: id, kind, version and time.
   private static func logged(_ changes: String) -> String {

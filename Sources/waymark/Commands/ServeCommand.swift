@@ -55,7 +55,7 @@ struct ServeCommand: AsyncParsableCommand {
   /// Why the places could not be opened.
   private static func exit(_ error: PointStoreError) -> ExitCode {
     switch error {
-    case .unavailable(let reason): Exit.because(reason, Exit.unavailable)
+    case .unavailable(let reason), .outcomeUnknown(let reason): Exit.because(reason, Exit.unavailable)
     case .schemaMismatch(let reason): Exit.because(reason, Exit.badData)
     case .overloaded, .timeout: Exit.because("the places could not be opened in time", Exit.unavailable)
     case .unexpected(let reason): Exit.because(reason, Exit.badData)

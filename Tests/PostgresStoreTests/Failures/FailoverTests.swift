@@ -13,7 +13,7 @@ import Testing
     let database: TemporaryDatabase
     let store: PostgresStore
 
-    init() async throws {
+    init(statementTimeoutMilliseconds: Int = 5000) async throws {
       primary = try await TemporaryServer.start()
       database = try await primary.makeDatabase()
       await (try database.migratedStore()).shutDown()
@@ -21,7 +21,8 @@ import Testing
       let hosts = "127.0.0.1:\(primary.port),127.0.0.1:\(standby.port)"
       let configuration = try PostgresConfiguration(
         url: "postgresql://\(TemporaryServer.superuser)@\(hosts)/\(database.name)?target_session_attrs=read-write",
-        poolSize: 4
+        poolSize: 4,
+        statementTimeoutMilliseconds: statementTimeoutMilliseconds
       )
       store = try PostgresStore(configuration: configuration, migrations: [])
     }
@@ -89,6 +90,43 @@ import Testing
 
     let found = try await cluster.names(at: cluster.standby)
     #expect((0..<8).allSatisfy { found.contains("at last \($0)") })
+  }
+
+  @Test(.timeLimit(.minutes(5))) func connectionsOfCallsThatAreLeftRetireWithTheirServer() async throws {
+    let cluster = try await Cluster(statementTimeoutMilliseconds: 600_000)
+    let (store, old) = (cluster.store, cluster.database)
+    let contested = try await store.create(try .sample("contested"), once: nil)
+    try await cluster.primary.waitUntilFollowed(by: cluster.standby)
+    let blocker = try await old.session()
+    try await blocker.run(script: "BEGIN; SELECT FROM points FOR UPDATE")
+    let slow = Statement("slow", "SELECT 1::int8 FROM pg_sleep(3600)")
+    let change = Task { try await store.put(try .sample("changed"), id: contested.id, if: .none).point }
+    let read = Task { try await store.read(slow, Parameters()) }
+    let active = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'waymark' AND state = 'active'"
+    while try await old.run("\(active) AND pid <> pg_backend_pid()") != "2" {}
+
+    try await cluster.standby.promote()
+    try await cluster.primary.psql(
+      database: "postgres", "ALTER SYSTEM SET default_transaction_read_only = on")
+    try await cluster.primary.psql(database: "postgres", "SELECT pg_reload_conf()")
+    var created: PointOfInterest
+    repeat {
+      created = try await store.create(try .sample("created"), once: nil)
+    } while try await !cluster.names(at: cluster.standby).contains("created")
+    change.cancel()
+    read.cancel()
+    _ = await (change.result, read.result)
+    try await blocker.run(script: "ROLLBACK")
+    await blocker.close()
+    while try await old.run(active) != "0" {}
+    let id = created.id
+    let found = try await withThrowingTaskGroup { group in
+      for _ in 0..<400 { group.addTask { try await store.point(id: id) } }
+      return try await group.reduce(into: 0) { if $1 != nil { $0 += 1 } }
+    }
+
+    #expect(found == 400)
+    while try await old.run("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'waymark'") != "0" {}
   }
 
   @Test(.timeLimit(.minutes(5))) func aStandbyIsReadFromButTellsNoVersionsAndTakesNoWrites() async throws {

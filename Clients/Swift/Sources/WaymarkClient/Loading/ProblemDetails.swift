@@ -114,4 +114,6 @@ extension ProblemDetails.Code {
   public static let overloaded = Self(rawValue: "overloaded")
   /// The places took too long to answer.
   public static let storeTimeout = Self(rawValue: "store-timeout")
+  /// A write may have been made or not.
+  public static let outcomeUnknown = Self(rawValue: "outcome-unknown")
 }

@@ -1,0 +1,93 @@
+import CLibPQ
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The process of a PostgreSQL server that serves one connection, known well enough to be terminated and no other.
+struct Backend: Hashable, Sendable {
+  /// The server, as libpq found it.
+  let host: String
+  let address: String
+  let port: String
+  let processID: Int32
+  /// The time when the process began to serve, in microseconds since 1970: process numbers are given again.
+  let start: Int64
+
+  private static let microseconds = "(extract(epoch FROM backend_start) * 1000000)::int8"
+
+  /// The query of a process's own number and start.
+  static let query = """
+    SELECT pg_backend_pid(), \(microseconds) FROM pg_stat_get_activity(pg_backend_pid())
+    """
+
+  /// Creates the value from what ``query`` gives; `nil` where the process is not the connection's own, which it isn't
+  /// behind a proxy that shares processes among connections.
+  init?(of handle: OpaquePointer, processID: String?, start: String?) {
+    guard let processID = processID.flatMap(Int32.init), let start = start.flatMap(Int64.init),
+      PQbackendPID(handle) == processID
+    else {
+      return nil
+    }
+    func text(_ value: UnsafeMutablePointer<CChar>?) -> String { value.map { String(cString: $0) } ?? "" }
+    host = text(PQhost(handle))
+    address = text(PQhostaddr(handle))
+    port = text(PQport(handle))
+    self.processID = processID
+    self.start = start
+  }
+
+  /// Terminates the process through another connection to its server, unless it waits for a synchronous standby: its
+  /// commit would be kept, and the standby might lack it.
+  func end(through handle: OpaquePointer) -> BackendEnding {
+    guard PQstatus(handle) == CONNECTION_OK else {
+      return .failed(reason: "the statement could not be ended: \(Connection.oneLine(PQerrorMessage(handle)))")
+    }
+    let query = """
+      SELECT CASE WHEN wait_event = 'SyncRep' THEN 'waits' WHEN pg_terminate_backend(pid) THEN 'signalled' END
+      FROM pg_stat_activity
+      WHERE pid = \(processID) AND \(Self.microseconds) = \(start)
+      """
+    guard PQsendQuery(handle, query) == 1, let result = Self.result(of: handle, milliseconds: 2_000) else {
+      return .failed(reason: "the server did not end the statement in time")
+    }
+    defer { PQclear(result) }
+    guard PQresultStatus(result) == PGRES_TUPLES_OK else {
+      return .failed(reason: "the statement could not be ended: \(Connection.oneLine(PQresultErrorMessage(result)))")
+    }
+    // One that is gone has said on its own connection how it ended.
+    guard PQntuples(result) == 1, let text = PQgetvalue(result, 0, 0) else { return .signalled }
+    switch String(cString: text) {
+    case "waits": return .waitsForStandby
+    case "signalled": return .signalled
+    default: return .failed(reason: "the server did not end the statement")
+    }
+  }
+
+  /// Waits for a result so long at most.
+  private static func result(of handle: OpaquePointer, milliseconds: Int) -> OpaquePointer? {
+    let deadline = ContinuousClock.now + .milliseconds(milliseconds)
+    while PQisBusy(handle) != 0 {
+      var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+      let left = (deadline - .now) / .milliseconds(1)
+      guard left > 0 else { return nil }
+      _ = poll(&descriptor, 1, Int32(left) + 1)
+      guard PQconsumeInput(handle) == 1 else { return nil }
+    }
+    return PQgetResult(handle)
+  }
+}
+
+/// What became of the attempt to terminate a backend.
+enum BackendEnding: Hashable, Sendable {
+  /// The backend was told to end, or is gone.
+  case signalled
+  /// It was left alone: it has committed, and waits for a synchronous standby.
+  case waitsForStandby
+  /// It could not be told.
+  case failed(reason: String)
+}
