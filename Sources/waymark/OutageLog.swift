@@ -14,7 +14,15 @@ final class OutageLog: WritablePointStore {
   private let name: String
   private let watch: Watch
   private let logger: Logger
-  private let isAway = Atomic(false)
+  private let state = Atomic(State.well)
+
+  private enum State: UInt8, AtomicRepresentable {
+    case well
+    case away
+    /// The readiness check has found another schema than this program's. Calls that the schema has all for may succeed
+    /// meanwhile, which is not the end of it.
+    case mismatched
+  }
 
   /// Watches a store.
   ///
@@ -57,7 +65,7 @@ final class OutageLog: WritablePointStore {
   func knownDataVersion() -> DataVersion? { store.knownDataVersion() }
 
   func checkReadiness() async throws(PointStoreError) {
-    try await reading { () throws(PointStoreError) in try await store.checkReadiness() }
+    try await reading(isReadiness: true) { () throws(PointStoreError) in try await store.checkReadiness() }
   }
 
   func exportPoints(
@@ -94,15 +102,16 @@ final class OutageLog: WritablePointStore {
   // MARK: What the calls tell
 
   private func reading<Answer>(
+    isReadiness: Bool = false,
     _ call: () async throws(PointStoreError) -> Answer
   ) async throws(PointStoreError) -> Answer {
     guard watch == .all else { return try await call() }
     do {
       let answer = try await call()
-      noteAnswer()
+      noteAnswer(isReadiness: isReadiness)
       return answer
     } catch {
-      note(error)
+      note(error, isReadiness: isReadiness)
       throw error
     }
   }
@@ -132,19 +141,25 @@ final class OutageLog: WritablePointStore {
     }
   }
 
-  private func noteAnswer() {
-    if isAway.load(ordering: .relaxed), isAway.exchange(false, ordering: .relaxed) {
+  private func noteAnswer(isReadiness: Bool = false) {
+    let old = state.load(ordering: .relaxed)
+    guard old == .away || old == .mismatched && isReadiness else { return }
+    if state.compareExchange(expected: old, desired: .well, ordering: .relaxed).exchanged {
       logger.notice("\(name) answers again")
     }
   }
 
-  private func note(_ error: PointStoreError) {
+  private func note(_ error: PointStoreError, isReadiness: Bool = false) {
     switch error {
+    case .schemaMismatch(let reason) where isReadiness:
+      if state.exchange(.mismatched, ordering: .relaxed) == .well { logBeginning(reason) }
     case .unavailable(let reason), .schemaMismatch(let reason):
-      if !isAway.exchange(true, ordering: .relaxed) {
-        logger.error("\(name) does not answer", metadata: ["reason": "\(reason)"])
-      }
-    case .overloaded, .timeout, .unexpected: break
+      if state.compareExchange(expected: .well, desired: .away, ordering: .relaxed).exchanged { logBeginning(reason) }
+    case .overloaded, .timeout, .outcomeUnknown, .unexpected: break
     }
+  }
+
+  private func logBeginning(_ reason: String) {
+    logger.error("\(name) does not answer", metadata: ["reason": "\(reason)"])
   }
 }

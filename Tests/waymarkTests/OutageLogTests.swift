@@ -38,6 +38,25 @@ import Testing
     #expect(recorder.lines.count == 2, "\(call)")
   }
 
+  @Test func schemaMismatchIsLoggedOnceThoughOtherCallsSucceed() async throws {
+    let log = OutageLog(store, logger: recorder.logger)
+
+    for _ in 0..<5 {
+      store.fail(with: .schemaMismatch(reason: "0005 is missing"))
+      _ = try? await log.checkReadiness()
+      store.fail(with: nil)
+      _ = try await log.page(matching: PointQuery())
+      await store.write(through: log)
+    }
+    let during = recorder.lines
+    try await log.checkReadiness()
+
+    #expect(during.count == 1)
+    #expect(during.first?.contains("0005 is missing") == true)
+    #expect(recorder.lines.count == 2)
+    #expect(recorder.lines.last?.hasPrefix("notice the store answers again") == true)
+  }
+
   @Test func whatIsRefusedIsNoOutage() async throws {
     let log = OutageLog(store, logger: recorder.logger)
 
