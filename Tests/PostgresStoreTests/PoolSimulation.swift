@@ -24,7 +24,7 @@ struct PoolSimulation {
   private var links: [ConnectionID: Link] = [:]
   /// The server that takes writes.
   private var primary = 0
-  /// The number of times that a server was found read-only.
+  /// The number of times that another server was found to take the writes.
   private var discoveries = 0
 
   private static let maximumConnections = 4
@@ -33,7 +33,9 @@ struct PoolSimulation {
   private struct Link {
     /// The server that libpq chose when the connection was begun.
     let server: Int
-    let discoveries: Int
+    var discoveries: Int
+
+    var identity: ServerIdentity { ServerIdentity(life: "\(server)", isPrimary: true) }
     var phase = Phase.connecting
     var requests: [RequestID] = []
   }
@@ -97,13 +99,23 @@ struct PoolSimulation {
 
   private mutating func endConnecting(_ id: ConnectionID) {
     if Int.random(in: 0..<3, using: &generator) > 0 {
-      links[id]?.phase = .idle
-      perform(pool.connected(id, at: now))
+      connect(id)
     } else {
       links[id] = nil
       let jitter = Double.random(in: 0...1, using: &generator)
       perform(pool.failedToConnect(id, reason: "refused", at: now, jitter: jitter))
     }
+  }
+
+  private mutating func connect(_ id: ConnectionID) {
+    guard let link = links[id] else { return }
+    let others = links.values.filter { $0.phase != .connecting && $0.discoveries == discoveries }
+    if link.discoveries == discoveries, others.contains(where: { $0.server != link.server }) {
+      discoveries += 1
+      links[id]?.discoveries = discoveries
+    }
+    links[id]?.phase = .idle
+    perform(pool.connected(id, to: link.identity, at: now))
   }
 
   /// Has a server say something.
@@ -164,9 +176,7 @@ struct PoolSimulation {
       for id in links.keys.sorted(by: { $0.number < $1.number }) {
         guard let link = links[id] else { continue }
         switch link.phase {
-        case .connecting:
-          links[id]?.phase = .idle
-          perform(pool.connected(id, at: now))
+        case .connecting: connect(id)
         case .idle: break
         case .running, .stopping, .ending, .awaitingStandby: finish(id)
         }

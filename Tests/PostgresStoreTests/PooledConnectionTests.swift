@@ -69,6 +69,36 @@ import Testing
     #expect(late == [.close(connection(2)), .connect(connection(4))])
   }
 
+  @Test func connectionToAnotherServerThatTakesWritesRetiresThoseBeforeIt() {
+    var limits = Pool.Limits()
+    limits.connections = 4
+    var pool = Pool(limits: limits)
+    let (old, new) = (ServerIdentity(life: "a", isPrimary: true), ServerIdentity(life: "b", isPrimary: true))
+    for number in 1...3 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 1...3 { _ = pool.connected(connection(number), to: old, at: start) }
+    _ = pool.arrived(request(4), mayBeRepeated: false, at: start)
+    _ = pool.cancelled(request(2))
+
+    let made = pool.connected(connection(4), to: new, at: start)
+    let finished = (1...3).map { pool.finished(connection($0), at: start) }
+    let next = pool.finished(connection(4), at: start) + pool.arrived(request(5), mayBeRepeated: true, at: start)
+
+    #expect(made == [.run([request(4)], connection(4))])
+    #expect(finished == (1...3).map { [.close(connection($0))] })
+    #expect(next == [.run([request(5)], connection(4))])
+  }
+
+  @Test func replicasAndThePrimaryMayServeOnePool() {
+    var pool = pool(busyWith: 1)
+    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    _ = pool.connected(connection(2), to: ServerIdentity(life: "b", isPrimary: false), at: start)
+    _ = pool.arrived(request(3), mayBeRepeated: true, at: start)
+
+    let finished = pool.finished(connection(1), at: start)
+
+    #expect(finished == [.run([request(3)], connection(1))])
+  }
+
   @Test func whileOldConnectionsFinishAnOutageFailsRequestsAtOnce() {
     var pool = pool(busyWith: 2, writes: [1])
     _ = pool.foundReadOnly(connection(1), reason: "read-only", at: start)

@@ -159,7 +159,7 @@ actor ConnectionPool {
       thread.watch(connection.socket, for: .readable) { [weak self] _ in
         self?.assumeIsolated { $0.socketIsReady(id) }
       }
-      perform(machine.connected(id, at: .now))
+      perform(machine.connected(id, to: connection.server, at: .now))
     case .failure(let failure):
       perform(machine.failedToConnect(id, reason: failure.reason, at: .now, jitter: .random(in: 0...1)))
     }

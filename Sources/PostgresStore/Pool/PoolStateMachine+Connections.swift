@@ -4,11 +4,40 @@ import Points
 extension PoolStateMachine {
   // MARK: Connections
 
-  /// A connection has been made.
-  mutating func connected(_ id: ConnectionID, at now: Instant) -> [Action] {
-    guard case .free? = connections[id]?.reaction(to: .connected) else { return [.close(id)] }
+  /// A connection has been made. Where it leads to another server that takes writes than the others, which they did not
+  /// notice because they have written nothing since, those are let go of.
+  ///
+  /// - Parameter server: the server that it leads to.
+  mutating func connected(_ id: ConnectionID, to server: ServerIdentity? = nil, at now: Instant) -> [Action] {
+    guard let connection = connections[id], case .free = connection.reaction(to: .connected) else {
+      return [.close(id)]
+    }
     outage = nil
-    return handle(.connected, of: id, at: now) + connectIfNeeded(at: now)
+    connections[id]?.server = server
+    var actions: [Action] = []
+    if connection.generation == generation, isElsewhere(server) {
+      actions = beginGeneration()
+      connections[id]?.generation = generation
+    }
+    return actions + handle(.connected, of: id, at: now) + connectIfNeeded(at: now)
+  }
+
+  /// Returns whether a server takes writes and an established connection leads to another that did.
+  private func isElsewhere(_ server: ServerIdentity?) -> Bool {
+    guard let server, server.isPrimary else { return false }
+    return connections.values.contains { other in
+      guard other.generation == generation, let old = other.server else { return false }
+      return old.isPrimary && old.life != server.life
+    }
+  }
+
+  /// Lets go of every connection that there is, half-made or not, once it is free.
+  private mutating func beginGeneration() -> [Action] {
+    generation += 1
+    let retired = idle
+    idle = []
+    for id in retired { connections[id] = nil }
+    return retired.map { .close($0) }
   }
 
   /// A connection could not be made.
@@ -35,11 +64,7 @@ extension PoolStateMachine {
   /// lead to it and is closed once it is free; what was refused is repeated on a new one, a write too, but not twice.
   mutating func foundReadOnly(_ id: ConnectionID, reason: String, at now: Instant) -> [Action] {
     guard connections[id] != nil else { return [] }
-    generation += 1
-    let retired = idle
-    idle = []
-    for id in retired { connections[id] = nil }
-    return retired.map { .close($0) } + handle(.lost(reason: reason, .refused), of: id, at: now)
+    return beginGeneration() + handle(.lost(reason: reason, .refused), of: id, at: now)
   }
 
   /// A connection broke off. Its requests are put first in the queue where they may be repeated and were not.

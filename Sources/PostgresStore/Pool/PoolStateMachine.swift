@@ -103,7 +103,7 @@ struct PoolStateMachine {
   var serviceTime = ServiceTime()
   var outage: Outage?
   var isShutDown = false
-  /// The number of times that a server was found read-only.
+  /// The number of times that another server was found to take the writes.
   var generation = 0
   var connectionsMade = 0
 

@@ -26,8 +26,9 @@ import Points
 /// | `shutDown`       | close      | close  | close, fail               | close      | close, fail         | close           |
 ///
 /// `free` means: it takes the next request or becomes idle, or, where its generation is older than the pool's, is
-/// closed. A server that was found read-only begins a generation. Every connection that existed at that moment, one in
-/// the making included, may lead to that server: none of them ever runs another request.
+/// closed. A generation begins when a server is found read-only, and when a connection leads to another server that
+/// takes writes than those before it. Every connection that existed at that moment, one in the making included, may lead
+/// to the old server: none of them ever runs another request.
 struct PooledConnection {
   typealias Instant = PoolStateMachine.Instant
   typealias Request = PoolStateMachine.Request
@@ -92,8 +93,10 @@ struct PooledConnection {
   }
 
   var state: State
-  /// The number of times that a server had been found read-only when the connection was begun.
-  let generation: Int
+  /// The pool's generation when the connection was begun, or the one that it has begun.
+  var generation: Int
+  /// The server that it leads to, once it is established.
+  var server: ServerIdentity?
 
   /// Returns what an event does to the connection.
   func reaction(to event: Event) -> Reaction {
