@@ -1,4 +1,5 @@
 -- Versions from one sequence for all places: what is created under the id of a place that is gone goes on above it.
+-- oldest-program: 0003
 
 -- About the time of day in microseconds: a database that is set up anew goes on above the one before it, and a number is
 -- still exact as a JavaScript number. CACHE 1, so that numbers grow in the order in which sessions draw them.

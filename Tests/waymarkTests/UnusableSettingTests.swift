@@ -30,6 +30,7 @@ import Testing
     (["CACHE_CONTROL": "stale-if-error=1.5"], "CACHE_CONTROL='stale-if-error=1.5': \(directives)"),
     (["CACHE_CONTROL": "no-store=1"], "CACHE_CONTROL='no-store=1': \(directives)"),
     (["RATE_LIMIT_BURST": "20"], "RATE_LIMIT_BURST='20': needs a RATE_LIMIT_RPS greater than 0"),
+    (["SKIP_DAMAGED": "true"], "SKIP_DAMAGED='true': is for the memory store with MEMORY_STORE_PATH"),
     (
       ["RATE_LIMIT_BURST": "20", "RATE_LIMIT_RPS": "0"],
       "RATE_LIMIT_BURST='20': needs a RATE_LIMIT_RPS greater than 0"

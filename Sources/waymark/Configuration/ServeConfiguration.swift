@@ -135,6 +135,9 @@ struct ServeConfiguration {
       try reject("DATA_FILE", "is for the memory store; 'waymark import' puts files into the database")
       try reject("MEMORY_STORE_PATH", "is for the memory store, but POINT_STORE is postgres")
     }
+    if kind == .postgres || settings["MEMORY_STORE_PATH"] == nil {
+      try reject("SKIP_DAMAGED", "is for the memory store with MEMORY_STORE_PATH")
+    }
     if analytics != .postgres { try reject("ANALYTICS_RETENTION_DAYS", "needs ANALYTICS=postgres") }
   }
 }
