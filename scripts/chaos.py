@@ -37,7 +37,7 @@ async def run(store, options):
             clients = [
                 Client(number, options.seed, cluster, ledger, shared_ids, rate) for number in range(options.clients)
             ]
-            lanes = make_lanes(cluster, options)
+            lanes = make_lanes(cluster, shared_ids, options)
             await load(cluster, ledger, clients, lanes, options.seconds)
             for instance in cluster.instances:
                 if instance.process.poll() is not None:
@@ -55,14 +55,14 @@ async def run(store, options):
     return not violations
 
 
-def make_lanes(cluster, options):
+def make_lanes(cluster, shared_ids, options):
     kinds = options.faults.split(",") if options.faults else ServerFaults.KINDS + InstanceFaults.KINDS
     if not cluster.database_proxies:
         kinds = [kind for kind in kinds if not kind.endswith("_database")]
-        return [InstanceFaults(cluster, random.Random(f"instances {options.seed}"), kinds)]
+        return [InstanceFaults(cluster, shared_ids, random.Random(f"instances {options.seed}"), kinds)]
     return [
-        ServerFaults(cluster, random.Random(f"servers {options.seed}"), kinds),
-        InstanceFaults(cluster, random.Random(f"instances {options.seed}"), kinds),
+        ServerFaults(cluster, shared_ids, random.Random(f"servers {options.seed}"), kinds),
+        InstanceFaults(cluster, shared_ids, random.Random(f"instances {options.seed}"), kinds),
     ]
 
 

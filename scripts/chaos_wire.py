@@ -3,6 +3,8 @@
 import asyncio
 import collections
 import json
+import socket
+import struct
 
 TIMEOUT_SECONDS = 20
 Response = collections.namedtuple("Response", "status headers body")
@@ -23,8 +25,14 @@ class Wire:
         self.streams = None
 
     def close(self):
+        """Resets the connection, where there is one."""
         if self.streams:
-            self.streams[1].transport.abort()
+            transport = self.streams[1].transport
+            connection = transport.get_extra_info("socket")
+            if not transport.is_closing() and connection is not None:
+                # Without lingering, what is closed is reset.
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            transport.abort()
         self.streams = None
 
     async def ask(self, port, method, path, headers, body, patience=None, is_partial=False):
@@ -54,7 +62,8 @@ class Wire:
             writer.write(request)
             return await asyncio.wait_for(self.response(reader), TIMEOUT_SECONDS if patience is None else patience)
         except (OSError, EOFError, ValueError, asyncio.TimeoutError) as error:
-            if isinstance(error, asyncio.TimeoutError) and patience is not None:
+            if patience is not None and patience < 0.5:
+                # As many clients do, it only ends the connection; others reset it.
                 writer.close()
                 self.streams = None
             self.close()

@@ -40,10 +40,9 @@ class Node(Postgres):
         # It warns of the primary's socket, which it leaves out.
         self.run("pg_basebackup", "-d", source, "-R", "-X", "stream", "-c", "fast", "--no-sync", errors=subprocess.DEVNULL)
 
-    def set_standbys(self, names):
-        """Says which standbys a commit waits for, from now on."""
-        self.query(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
-        self.query("SELECT pg_reload_conf()")
+    def set(self, setting, value):
+        """Changes a setting of the running server."""
+        self.query(f"ALTER SYSTEM SET {setting} = '{value}'", "SELECT pg_reload_conf()")
 
     def wait_for_standby(self):
         """Returns when a commit waits for the standby, and the standby has all that was committed without it."""
@@ -61,6 +60,12 @@ class Node(Postgres):
     def end_sessions(self):
         """Ends all sessions of instances, and returns when they are gone."""
         self.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'waymark'")
+
+    def lock(self, ids, seconds):
+        """Has writes to some places wait for so long. Returns the process that holds the locks."""
+        names = ",".join(f"'{id}'" for id in ids)
+        sql = f"SELECT FROM points WHERE id IN ({names}) FOR UPDATE; SELECT pg_sleep({seconds})"
+        return subprocess.Popen(["psql", "-qtAX", self.url, "-c", sql], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def backends(self):
         """The processes that serve instances."""
@@ -158,7 +163,7 @@ class PostgresCluster:
                 "POINT_STORE": "postgres",
                 "DATABASE_URL": f"postgresql://postgres@{hosts}/postgres?target_session_attrs=read-write&connect_timeout=2",
                 "DATABASE_POOL_SIZE": "8",
-                "DATABASE_STATEMENT_TIMEOUT_MS": "2000",
+                "DATABASE_STATEMENT_TIMEOUT_MS": "4000",
                 "REQUEST_DEADLINE_MS": "1000",
                 "MIGRATIONS_PATH": str(pathlib.Path(__file__).parent.parent / "Migrations"),
             }
@@ -173,7 +178,7 @@ class PostgresCluster:
         """Has the other node copy the primary, and commits wait for it."""
         await asyncio.to_thread(self.standby.copy_from, self.primary)
         await asyncio.to_thread(self.standby.start)
-        await asyncio.to_thread(self.primary.set_standbys, STANDBY)
+        await asyncio.to_thread(self.primary.set, "synchronous_standby_names", STANDBY)
         await asyncio.to_thread(self.primary.wait_for_standby)
 
     async def promote(self):
@@ -183,7 +188,7 @@ class PostgresCluster:
         self.primary.replication.resume()
         self.nodes.reverse()
         # Before it takes writes, or the first ones would wait for a standby that there is not.
-        await asyncio.to_thread(self.primary.set_standbys, "")
+        await asyncio.to_thread(self.primary.set, "synchronous_standby_names", "")
         await asyncio.to_thread(self.primary.run, "pg_ctl", "-w", "-s", "promote")
 
     async def make_whole(self):

@@ -3,18 +3,29 @@
 import asyncio
 import collections
 import signal
+import time
+import uuid
 
+from chaos_wire import NotSent, Unanswered, Wire
 from cluster import signal_all
 from proxy import REQUESTS, RESPONSES
 
+# What the places are for that faults have the instances write.
+WAITING, REFUSED = 1, 2
 DIRECTIONS = ((REQUESTS, RESPONSES), (REQUESTS,), (RESPONSES,))
+
+
+def own_id(instance, purpose):
+    return str(uuid.UUID(int=purpose * 16 + instance.number, version=4))
 
 
 class Lane:
     """Faults one after another: each kind once in each round, in random order."""
 
-    def __init__(self, cluster, generator, kinds):
+    def __init__(self, cluster, shared_ids, generator, kinds):
         self.cluster = cluster
+        # Places that many clients write to.
+        self.shared_ids = shared_ids
         self.random = generator
         self.kinds = [kind for kind in (getattr(self, name, None) for name in kinds) if kind]
         self.counts = collections.Counter()
@@ -38,7 +49,10 @@ class Lane:
 class ServerFaults(Lane):
     """What happens to PostgreSQL."""
 
-    KINDS = ("promote", "switch_over", "crash_primary", "crash_standby", "stop_replication", "stop_backends", "terminate")
+    KINDS = (
+        "promote", "switch_over", "crash_primary", "crash_standby", "stop_replication", "stop_backends", "lock_places",
+        "terminate",
+    )  # fmt: skip
 
     async def promote(self):
         "promotions of the standby, its primary killed"
@@ -56,17 +70,59 @@ class ServerFaults(Lane):
         "planned switches to the standby"
         cluster = self.cluster
         old = cluster.primary
-        # No more writes are begun; those that are waiting have the standby answer.
-        await asyncio.to_thread(old.query, "ALTER SYSTEM SET default_transaction_read_only = on")
-        await asyncio.to_thread(old.query, "SELECT pg_reload_conf()")
-        await self.pause(0.2, 1)
-        await asyncio.to_thread(old.end_sessions)
+        # Some writes are under way when the servers change, and are hung up on then.
+        await asyncio.gather(*(self.put(Wire(), instance, WAITING) for instance in cluster.instances))
+        lock = old.lock([own_id(instance, WAITING) for instance in cluster.instances], 3600)
+        await self.pause(0.2, 0.5)
+        wires = [Wire() for _ in range(3) for _ in cluster.instances]
+        waiting = [asyncio.create_task(self.put(*pair, WAITING)) for pair in zip(wires, cluster.instances * 3)]
+        await self.pause(0.1, 0.2)
+        # No more writes are begun; those that wait for the standby end.
+        await asyncio.to_thread(old.set, "default_transaction_read_only", "on")
+        # Either its sessions are ended, or it is the instances that let go of them: where a write was refused, nothing is to
+        # be read from there any more. An instance that can't be asked may not have noticed.
+        if self.random.random() < 0.3 or not all(await asyncio.gather(*map(self.is_refused, cluster.instances))):
+            await asyncio.to_thread(old.end_sessions)
         await asyncio.to_thread(old.wait_for_standby)
         await cluster.promote()
         # The old one goes on for a while, and takes no writes.
-        await self.pause(0.5, 3)
+        for wire in wires:
+            await self.pause(0, 0.3)
+            wire.close()
+        await asyncio.gather(*waiting)
+        await self.pause(0.5, 2)
         await asyncio.to_thread(old.kill)
+        await asyncio.to_thread(lock.wait)
         await cluster.build_standby()
+
+    async def put(self, wire, instance, purpose):
+        """Has an instance write a place that no client knows of. Returns the status; None where there was no response, 0
+        where nobody was there to ask."""
+        place = {"name": "not of any client", "lat": 0, "long": 0, "tags": {"time": str(time.time())}}
+        headers = {"Content-Type": "application/json"}
+        try:
+            path = f"/locations/{own_id(instance, purpose)}"
+            return (await wire.ask(instance.port, "PUT", path, headers, place, patience=5)).status
+        except NotSent:
+            return 0
+        except Unanswered:
+            return None
+
+    async def is_refused(self, instance):
+        """Whether an instance has noticed that the primary takes no writes."""
+        for _ in range(20):
+            # Some may be refused for another reason, such as a connection that was cut.
+            wires = [Wire() for _ in range(5)]
+            statuses = await asyncio.gather(*(self.put(wire, instance, REFUSED) for wire in wires))
+            for wire in wires:
+                wire.close()
+            # Where nobody was there, there are no sessions.
+            if all(status in (0, 503) for status in statuses):
+                return True
+            if None in statuses:
+                return False
+            await asyncio.sleep(0.02)
+        return False
 
     async def crash_primary(self):
         "crashes of the primary"
@@ -98,6 +154,11 @@ class ServerFaults(Lane):
         signal_all(pids, signal.SIGSTOP)
         await self.pause(0.5, 8)
         signal_all(pids, signal.SIGCONT)
+
+    async def lock_places(self):
+        "locks of places"
+        ids = self.random.sample(self.shared_ids, self.random.randrange(1, len(self.shared_ids)))
+        await asyncio.to_thread(self.cluster.primary.lock(ids, self.random.uniform(0.5, 5)).wait)
 
     async def terminate(self):
         "ends of all database sessions"

@@ -6,6 +6,7 @@ import math
 import time
 
 from history import ABSENT, DOUBLED, KINDS, TORN, UNEXPECTED, Place, Violation, Write
+from linearizability import violations_of
 
 PREFIX = "chaos "
 CATEGORIES = ("cafe", "museum", "park", "natural:peak", None)
@@ -261,7 +262,7 @@ class Ledger:
         """All violations."""
         found = list(self.violations)
         for place in self.places.values():
-            found += place.check(self.start)
+            found += violations_of(place, self.start)
         return sorted(found, key=lambda violation: KINDS.index(violation.kind))
 
     def write_journal(self, path):

@@ -98,8 +98,10 @@ class Postgres:
     def stop(self, mode="immediate"):
         self.run("pg_ctl", "-m", mode, "-w", "-s", "stop")
 
-    def query(self, sql):
-        command = ["psql", "-qtAX", "-v", "ON_ERROR_STOP=1", self.url, "-c", sql]
+    def query(self, *statements):
+        command = ["psql", "-qtAX", "-v", "ON_ERROR_STOP=1", self.url]
+        for statement in statements:
+            command += ["-c", statement]
         return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
 
 
