@@ -21,6 +21,9 @@ PRINTED_VIOLATIONS = 10
 
 
 async def run(store, options):
+    # Servers are ended also where this program is told to end.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, asyncio.current_task().cancel)
     with tempfile.TemporaryDirectory(prefix="waymark-chaos.", ignore_cleanup_errors=True) as name:
         folder = pathlib.Path(name)
         folder.chmod(0o755)
@@ -152,11 +155,13 @@ def main():
     parser.add_argument("--keep-history", metavar="FILE", help="where to write all that was sent and answered")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="what goes wrong when, and what is sent")
     options = parser.parse_args()
-    # Servers are ended also where this program is told to end.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     stores = [options.store] if options.store else ["postgres", "memory"]
-    # Both are tried, whatever the first one shows.
-    sys.exit(0 if all([asyncio.run(run(store, options)) for store in stores]) else 1)
+    try:
+        # Both are tried, whatever the first one shows.
+        is_right = all([asyncio.run(run(store, options)) for store in stores])
+    except asyncio.CancelledError:
+        sys.exit("ended by a signal")
+    sys.exit(0 if is_right else 1)
 
 
 if __name__ == "__main__":
