@@ -29,6 +29,7 @@ async def run(store, options):
         folder.chmod(0o755)
         cluster = (PostgresCluster if store == "postgres" else MemoryCluster)(folder, options.waymark)
         ledger = Ledger()
+        clients, lanes = [], []
         try:
             await cluster.start()
             load_text = f"{options.rate:g} requests/s, {options.clients} clients"
