@@ -67,6 +67,7 @@ let package = Package(
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
       .systemLibrary(name: "CMalloc"),
       .systemLibrary(name: "CPrefetch"),
+      .target(name: "CTCPInfo"),
       .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
       .target(
         name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData", swiftSettings: strict),
@@ -107,7 +108,7 @@ let package = Package(
     module(
       "HTTPServer",
       [
-        "JSONText", logging,
+        "CTCPInfo", "JSONText", logging,
         .product(name: "Tracing", package: "swift-distributed-tracing"),
         .product(name: "NIOExtras", package: "swift-nio-extras"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),

@@ -45,6 +45,7 @@ public struct HTTPRequest: Sendable {
     let id: String
     let remoteAddress: SocketAddress?
     let logger: Logger?
+    let server: ServerContext?
 
     init(
       method: HTTPMethod,
@@ -52,7 +53,8 @@ public struct HTTPRequest: Sendable {
       headers: HTTPHeaders,
       id: String,
       remoteAddress: SocketAddress?,
-      logger: Logger?
+      logger: Logger?,
+      server: ServerContext?
     ) {
       self.method = method
       self.target = target
@@ -60,8 +62,12 @@ public struct HTTPRequest: Sendable {
       self.id = id
       self.remoteAddress = remoteAddress
       self.logger = logger
+      self.server = server
     }
   }
+
+  /// The server that the request came to; `nil` where it was created in process.
+  var server: ServerContext? { head.server }
 
   /// The server's logger with `request-id` set, and in a trace `trace-id` and `span-id`. Made at each call, so that a
   /// request which logs nothing pays nothing.
@@ -101,7 +107,8 @@ public struct HTTPRequest: Sendable {
       body: body,
       id: id ?? RequestID.accepted(from: headers) ?? RequestID.random(),
       remoteAddress: remoteAddress,
-      logger: logger
+      logger: logger,
+      server: nil
     )
   }
 
@@ -112,7 +119,8 @@ public struct HTTPRequest: Sendable {
     body: HTTPRequestBody,
     id: String,
     remoteAddress: SocketAddress?,
-    logger: Logger?
+    logger: Logger?,
+    server: ServerContext?
   ) {
     self.head = Head(
       method: method,
@@ -120,7 +128,8 @@ public struct HTTPRequest: Sendable {
       headers: headers,
       id: id,
       remoteAddress: remoteAddress,
-      logger: logger
+      logger: logger,
+      server: server
     )
     self.body = body
   }

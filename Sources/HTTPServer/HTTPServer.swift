@@ -23,6 +23,10 @@ public final class HTTPServer: Sendable {
   /// How many requests are with the responder.
   public var requestsInFlight: Int { context.requestsInFlight.load(ordering: .relaxed) }
 
+  /// The number of bytes of responses that are held for clients that have not taken them yet, to a sixty-fourth of
+  /// ``HTTPServerConfiguration/Limits/bufferedBytes`` for each thread.
+  public var bufferedBytes: Int { context.budget.heldBytes }
+
   /// Listens, and answers from now on until it is shut down.
   ///
   /// - Parameters:
@@ -87,8 +91,10 @@ public final class HTTPServer: Sendable {
     return channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
       if admission == .refuse {
-        let decoder = ByteToMessageHandler(RequestDecoder(limits: context.configuration.limits))
-        let handler = ConnectionHandler(server: context, eventLoop: channel.eventLoop, isRefused: true)
+        let framing = RequestFraming()
+        let decoder = ByteToMessageHandler(RequestDecoder(limits: context.configuration.limits, framing: framing))
+        let handler = ConnectionHandler(
+          server: context, eventLoop: channel.eventLoop, framing: framing, isRefused: true)
         return try pipeline.addHandlers(decoder, handler)
       }
       if let tls { try pipeline.addHandler(tls.makeHandler()) }

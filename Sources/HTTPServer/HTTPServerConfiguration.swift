@@ -71,6 +71,15 @@ public struct HTTPServerConfiguration: Sendable {
     /// requests wait.
     public var unsentBytes = 1024 * 1024
 
+    /// The number of bytes of responses that all connections together may hold for clients that have not taken them yet.
+    /// Above three quarters of it, long responses wait or are answered with 503 `overloaded`, and idle readers are cut;
+    /// the rest is for short ones.
+    public var bufferedBytes = 256 * 1024 * 1024
+
+    /// The number of requests that may wait for memory before their responses are produced; one more is answered with
+    /// 503 `overloaded`.
+    public var requestsWaitingForMemory = 256
+
     /// How many requests may be with the responder at once; one more is answered with 503 `overloaded`.
     public var requestsInFlight = 10_000
 
@@ -94,9 +103,18 @@ public struct HTTPServerConfiguration: Sendable {
     /// How long a connection may stay open without a request.
     public var idle: Duration = .seconds(60)
 
-    /// While an answer is sent, this is how often ``minimumBytesPerPeriod`` must have been taken by the client; else the
-    /// connection is cut. Over HTTP/2 it is 8 KiB of each answer, and else that answer is broken off.
+    /// While a response is sent, this is how often ``minimumBytesPerPeriod`` must have been acknowledged by the client's
+    /// system; else the connection is cut. Over HTTP/2 a response whose own window is shut must go on by a frame, of up
+    /// to 8 KiB, as often; else it is broken off.
     public var write: Duration = .seconds(20)
+
+    /// The time in which a client must take something of what it is sent while memory is short (see
+    /// ``Limits/bufferedBytes``); else the connection is cut, those that are idle for the longest first.
+    public var idleReader: Duration = .seconds(2)
+
+    /// The longest time that a request waits for memory before its response is produced; past it the response is 503
+    /// `overloaded`.
+    public var share: Duration = .seconds(2)
 
     /// How long a request is still worked on whose client has sent its last byte. A client that has gone looks the same
     /// as one that only reads on; past this the responder is cancelled.

@@ -17,6 +17,7 @@ public struct LocationsAPI: Sendable {
   private let metrics: (any MetricsSource)?
   private let searches: (any SearchHistory)?
   private let clock: any WallClock
+  private let uptime: @Sendable () -> Duration
   private let version: String
 
   /// Makes the interface to a service.
@@ -31,6 +32,7 @@ public struct LocationsAPI: Sendable {
   ///   - searches: what knows what was searched for; without it the call that tells is answered with 404.
   ///   - clock: the time of day, up to which searches are told; one that never goes back, shared with a store that tells
   ///     when its places changed.
+  ///   - uptime: a time that never jumps, by which readiness and metrics grow old.
   ///   - version: the version that `GET /` tells.
   public init(
     service: PointsService,
@@ -41,6 +43,7 @@ public struct LocationsAPI: Sendable {
     metrics: (any MetricsSource)? = nil,
     searches: (any SearchHistory)? = nil,
     clock: any WallClock = SystemClock(),
+    uptime: @escaping @Sendable () -> Duration = monotonicTime,
     version: String
   ) {
     self.service = service
@@ -51,6 +54,7 @@ public struct LocationsAPI: Sendable {
     self.metrics = metrics
     self.searches = searches
     self.clock = clock
+    self.uptime = uptime
     self.version = version
   }
 
@@ -63,7 +67,7 @@ public struct LocationsAPI: Sendable {
     var router = Router(cors: cors, problemTypePrefix: Self.problemTypePrefix, gate: gate)
     addReading(to: &router)
     if let editor { addWriting(editor, to: &router) }
-    let health = HealthRoute(service: service)
+    let health = HealthRoute(service: service, uptime: uptime)
     router.on(.GET, "/health/live") { _, _ in health.live() }
     router.on(.GET, "/health/ready") { request, _ in try await health.ready(request) }
     let searches = SearchesRoute(history: searches, clock: clock)
@@ -72,7 +76,7 @@ public struct LocationsAPI: Sendable {
       return try await searches.respond(to: request)
     }
     if let metrics {
-      let route = MetricsRoute(source: metrics)
+      let route = MetricsRoute(source: metrics, uptime: uptime)
       router.on(.GET, "/metrics") { [access] request, _ in
         _ = try access.principal(of: request, for: .read)
         return await route.respond()
@@ -85,16 +89,17 @@ public struct LocationsAPI: Sendable {
 
   private func addReading(to router: inout Router) {
     func onGet(
-      _ template: String, _ handler: @escaping @Sendable (HTTPRequest, PathParameters) async throws -> HTTPResponse
+      _ template: String, responses: Router.ResponseLength = .short,
+      _ handler: @escaping @Sendable (HTTPRequest, PathParameters) async throws -> HTTPResponse
     ) {
-      router.on(.GET, template) { [access] request, path in
+      router.on(.GET, template, responses: responses) { [access] request, path in
         _ = try access.principal(of: request, for: .read)
         return try await handler(request, path)
       }
     }
     let revalidation = Revalidation(service: service, policy: caching, program: version, clock: clock)
     let list = ListRoute(service: service, revalidation: revalidation)
-    onGet("/locations") { request, _ in try await list.respond(to: request) }
+    onGet("/locations", responses: .long) { request, _ in try await list.respond(to: request) }
     let location = LocationRoute(service: service, policy: caching)
     onGet("/locations/{id}") { request, path in try await location.respond(to: request, id: path["id"]) }
     let check = CheckRoute(service: service, revalidation: revalidation)
@@ -102,7 +107,7 @@ public struct LocationsAPI: Sendable {
     let featured = FeaturedRoute(service: service, policy: caching)
     onGet("/locations/featured") { request, _ in try await featured.respond(to: request) }
     let categories = CategoriesRoute(service: service, revalidation: revalidation)
-    onGet("/categories") { request, _ in try await categories.respond(to: request) }
+    onGet("/categories", responses: .long) { request, _ in try await categories.respond(to: request) }
   }
 
   private func addWriting(_ editor: PlaceEditor, to router: inout Router) {
@@ -125,7 +130,7 @@ public struct LocationsAPI: Sendable {
     let bulk = ImportRoute(editor: editor)
     on(.POST, "/locations/import", bodyLimit: .unlimited) { request, _, _ in try await bulk.respond(to: request) }
     let export = ExportRoute(service: service, editor: editor)
-    router.on(.GET, "/locations/export") { [access] request, _ in
+    router.on(.GET, "/locations/export", responses: .long) { [access] request, _ in
       _ = try access.principal(of: request, for: .read)
       return try await export.respond(to: request)
     }

@@ -5,7 +5,7 @@ extension MemoryStore: PointExporter {
   /// Hands over every place that matches, from the places of the moment; see
   /// ``Points/PointExporter/exportPoints(matching:to:)``.
   ///
-  /// In the order of n, in memory for one batch.
+  /// In the order of n, in memory for one batch, which is short even where places are long.
   public func exportPoints(
     matching query: PointQuery,
     to consume: @Sendable ([PointOfInterest]) async throws -> Void
@@ -18,8 +18,8 @@ extension MemoryStore: PointExporter {
     }
   }
 
-  /// How many places are handed over at once.
-  private static let exportBatch = 1000
+  /// The greatest number of places that are handed over at once.
+  private static let exportBatch = 250
 }
 
 /// A query's conditions, without its order.
@@ -75,14 +75,19 @@ private struct IDWalk {
     zip(snapshot.parts, positions).allSatisfy { part, position in position == part.segment.count }
   }
 
-  /// The next places that match: so many, or those among the next that are looked at.
+  /// The number of bytes of names and tags from which on a batch is full.
+  private static let batchTextBytes = 64 * 1024
+
+  /// The next places that match: so many or fewer long ones, or those among the next that are looked at.
   mutating func next(count: Int, looking limit: Int) -> [PointOfInterest] {
     var found: [PointOfInterest] = []
+    var textBytes = 0
     for _ in 0..<limit {
-      guard found.count < count, let location = advance() else { break }
+      guard found.count < count, textBytes < Self.batchTextBytes, let location = advance() else { break }
       let part = snapshot.parts[location.part]
       if !part.isDead(location.slot), filter.takes(location.slot, of: part.segment) {
         found.append(part.segment.point(at: location.slot))
+        textBytes += part.segment.summaryColumns.textBytes(at: location.slot)
       }
     }
     return found

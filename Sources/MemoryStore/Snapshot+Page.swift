@@ -6,21 +6,22 @@ extension Snapshot {
   func page(matching query: PointQuery) -> PointPage {
     let found = candidates(for: query)
     let hasDistance = query.proximity != nil
+    let count = fittingCount(of: found, limit: query.limit)
     return PointPage(
-      points: found.prefix(query.limit).map { candidate in
+      points: found.prefix(count).map { candidate in
         FoundPoint(
           point: parts[Int(candidate.part)].segment.point(at: Int(candidate.slot)),
           distanceMetres: hasDistance ? candidate.distance : nil
         )
       },
-      hasMore: found.count > query.limit
+      hasMore: found.count > count
     )
   }
 
   /// The same page, as summaries.
   func summaries(matching query: PointQuery) -> SummaryPage {
     let found = candidates(for: query)
-    let count = min(found.count, query.limit)
+    let count = fittingCount(of: found, limit: query.limit)
     let summaries = SnapshotSummaries(
       snapshot: self,
       candidates: found,
@@ -30,6 +31,15 @@ extension Snapshot {
     var next: PointQuery.Position?
     if found.count > count { next = .init(distanceMetres: found[count - 1].distance, id: found[count - 1].id) }
     return SummaryPage(summaries, next: next)
+  }
+
+  /// The number of candidates that a page holds.
+  private func fittingCount(of candidates: [Candidate], limit: Int) -> Int {
+    summaryColumns.withUnsafeBufferPointer { columns in
+      PointPage.fittingCount(of: min(candidates.count, limit)) { index in
+        columns[Int(candidates[index].part)].textBytes(at: Int(candidates[index].slot))
+      }
+    }
   }
 
   /// The first places that match: one more than a page holds tells whether there are more.

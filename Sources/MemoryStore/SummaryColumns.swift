@@ -31,6 +31,9 @@ struct SummaryColumns: BitwiseCopyable, @unchecked Sendable {
     )
   }
 
+  /// The number of bytes that the name and the tags of the place in a slot have.
+  func textBytes(at slot: Int) -> Int { Int(records[slot].nameLength) + Int(records[slot].tagsLength) }
+
   private func categoryName(_ category: Int) -> UnsafeBufferPointer<UInt8> {
     let start = categoryStarts[category]
     return UnsafeBufferPointer(start: categoryNames + start, count: categoryStarts[category + 1] - start)

@@ -89,6 +89,10 @@ public struct FoundPoint: Hashable, Sendable {
 
 /// One page of an answer.
 public struct PointPage: Hashable, Sendable {
+  /// The number of bytes that the names and tags of a page's places may have together. A page whose places have more ends
+  /// early, with one place at least, so that however long places are a page is not.
+  public static let maximumTextBytes = 4 * 1024 * 1024
+
   /// The places, in the query's order, at most as many as its limit.
   public let points: [FoundPoint]
 

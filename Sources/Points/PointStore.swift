@@ -4,7 +4,8 @@
 /// suspend. Distances are those of `Geodesic.distanceMetres(from:to:)`, to the last bit, so that a page's
 /// end found by one instance is understood by another.
 public protocol PointStore: Sendable {
-  /// The places that match, one page of them, in the query's order.
+  /// The places that match, one page of them, in the query's order. It ends early where its places' texts are longer than
+  /// ``PointPage/maximumTextBytes``.
   ///
   /// Following ``PointPage/next`` to the end gives every place that is there throughout exactly once, whatever is
   /// written meanwhile.

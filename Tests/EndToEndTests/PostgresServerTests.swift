@@ -92,7 +92,12 @@ import Testing
     let before = try await driver.get("/health/ready")
     let line = try await server.logLine(with: "waymark migrate")
     _ = try await WaymarkProcess.run(["migrate"], environment: environment)
-    let after = try await driver.get("/health/ready")
+    // The state may be a second old.
+    var after = try await driver.get("/health/ready")
+    for _ in 0..<100 where after.status != 200 {
+      try await Task.sleep(for: .milliseconds(100))
+      after = try await driver.get("/health/ready")
+    }
     let listed = try await driver.get("/locations")
 
     #expect(before.status == 503)

@@ -62,6 +62,12 @@ final class WaymarkProcess: Sendable {
   /// Sends a signal.
   func send(_ signal: Int32) { kill(program.processIdentifier, signal) }
 
+  /// The most memory that the process has had resident so far, in bytes.
+  var peakResidentBytes: Int? {
+    text(of: "/proc/\(program.processIdentifier)/status").firstMatch(of: /VmHWM:\s+(\d+) kB/)
+      .flatMap { Int($0.output.1) }.map { $0 * 1024 }
+  }
+
   private var isRunning: Bool { kill(program.processIdentifier, 0) == 0 }
 
   /// Waits for the end.

@@ -44,6 +44,44 @@ import Testing
     #expect(try await farewell(after: frames) == Self.calm)
   }
 
+  @Test(arguments: [(type: UInt8(7), payload: [UInt8](repeating: 0, count: 8)), (type: 0x42, payload: [1, 2, 3])])
+  func floodOfFramesThatAskForNothingEndsTheConnection(frame: (type: UInt8, payload: [UInt8])) async throws {
+    let frames = (0..<2000).map { _ in Frames.frame(type: frame.type, frame.payload) }
+
+    #expect(try await farewell(after: frames) == Self.calm)
+  }
+
+  @Test func unknownFramesWithinBoundsAreIgnored() async throws {
+    try await withServer(ClosureResponder.path) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      let unknown = (0..<100).flatMap { Frames.frame(type: 0x42, [UInt8](repeating: 7, count: $0)) }
+      let request = Frames.frame(type: Frames.headers, flags: 5, stream: 1, Frames.get)
+      let bytes = Frames.preface + unknown + request
+      // Cut where the heads of frames are.
+      for start in stride(from: 0, to: bytes.count, by: 13) {
+        try await connection.send(bytes: Array(bytes[start..<min(start + 13, bytes.count)]))
+      }
+      let frames = try await PrefaceTests.frames(of: connection) { $0.type == Frames.data }
+
+      #expect(frames.last?.payload == Array("/".utf8))
+    }
+  }
+
+  @Test func methodThatNobodyKnowsIsNotImplemented() async throws {
+    try await withServer(ClosureResponder.path) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      let method = Frames.literal(nameIndex: 2, value: "SMUGGLE")
+      let authority = Frames.literal(nameIndex: 1, value: "a")
+      let block = method + [0x86, 0x84] + authority
+      let request = Frames.frame(type: Frames.headers, flags: 5, stream: 1, block)
+      try await connection.send(bytes: Frames.preface + request)
+      let frames = try await PrefaceTests.frames(of: connection) { $0.type == Frames.data }
+      let body = String(decoding: frames.last?.payload ?? [], as: UTF8.self)
+
+      #expect(body.contains(#""code":"not-implemented""#))
+    }
+  }
+
   @Test func floodOfMalformedRequestsEndsTheConnection() async throws {
     let block = Frames.get + Frames.literal(name: "connection", value: "close")
     let frames = (0..<2000).map { index in

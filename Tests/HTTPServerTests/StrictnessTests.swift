@@ -49,7 +49,18 @@ import Testing
     ("version 2", "GET / HTTP/2.0\r\nHost: a\r\n\r\n"),
     ("version 9.9", "GET / HTTP/9.9\r\nHost: a\r\n\r\n"),
     ("another protocol", "GET / ICE/1.0\r\nHost: a\r\n\r\n"),
-    ("unknown method", "SMUGGLE / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    ("another protocol with a method of its own", "DESCRIBE / RTSP/1.0\r\nHost: a\r\n\r\n"),
+    ("another protocol with a method of HTTP's", "OPTIONS / RTSP/1.0\r\nHost: a\r\n\r\n"),
+    ("bare line feed before the request line", "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    ("space before the request line", " GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    ("two spaces after the method", "GET  / HTTP/1.1\r\nHost: a\r\n\r\n"),
+    ("two spaces after the target", "GET /  HTTP/1.1\r\nHost: a\r\n\r\n"),
+    ("host that is none", "GET / HTTP/1.1\r\nHost: a b@c/<>\r\n\r\n"),
+    ("host with user information", "GET / HTTP/1.1\r\nHost: user@a\r\n\r\n"),
+    ("host with a path", "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"),
+    ("host with a port that is none", "GET / HTTP/1.1\r\nHost: a:65536\r\n\r\n"),
+    ("host with half an address", "GET / HTTP/1.1\r\nHost: [::1\r\n\r\n"),
+    ("two expectations", "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nExpect: 100-continue\r\n\r\n"),
     ("space in the target", "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n"),
     ("target without a slash", "GET a HTTP/1.1\r\nHost: a\r\n\r\n"),
     ("target of a tunnel", "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n"),
@@ -88,6 +99,63 @@ import Testing
       #expect(response.text.contains(#""code":"malformed-body""#))
       #expect(response["connection"] == "close")
       #expect(rest.isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    "OPTIONS / RTSP/1.0\r\nHost: a\r\n\r\n", "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+    "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
+  ])
+  func requestLineIsCheckedBehindOtherRequestsToo(request: String) async throws {
+    try await withConnection(to: ClosureResponder.echo) { connection in
+      let first = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"
+      let second = "POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n\n\nx"
+      let chunks = "2;x=y\r\n\n\n\r\n0\r\nT: 1\r\n\r\n"
+      let third = "POST /3 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks
+      try await connection.send(first + second + third + request)
+      connection.shutdownSending()
+      var responses: [RawHTTPResponse] = []
+      for _ in 0..<4 { responses.append(try await connection.response()) }
+
+      #expect(responses.map(\.status).prefix(3) == [200, 200, 200])
+      #expect(responses.map(\.text)[1...2] == ["\n\nx", "\n\n"])
+      #expect([400, 505].contains(responses[3].status))
+    }
+  }
+
+  @Test(arguments: ["localhost", "a.example:80", "127.0.0.1:8080", "[::1]:8080", "[v1.a]", "a_b%20c", "a:", ""])
+  func hostsOfEveryFormAreAccepted(host: String) async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      try await connection.send("GET /1 HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+      let response = try await connection.response()
+
+      #expect(response.status == 200)
+    }
+  }
+
+  @Test func methodThatNobodyKnowsIsNotImplemented() async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      try await connection.send("SMUGGLE / HTTP/1.1\r\nHost: a\r\n\r\n")
+      let response = try await connection.response()
+
+      #expect(response.status == 501)
+      #expect(response.text.contains(#""code":"not-implemented""#))
+      #expect(response["connection"] == "close")
+    }
+  }
+
+  @Test(arguments: [
+    ("those of a chunk", "4;" + String(repeating: "x", count: 5000) + "\r\nabcd\r\n0\r\n\r\n"),
+    ("many short ones", String(repeating: "1;" + String(repeating: "x", count: 100) + "\r\na\r\n", count: 200)),
+    ("a size of many zeros", String(repeating: "0", count: 5000) + "4\r\nabcd\r\n0\r\n\r\n"),
+  ])
+  func chunkExtensionsThatAreTooLongEndTheBodyAndTheConnection(name: String, body: String) async throws {
+    try await withConnection(to: ClosureResponder.echo) { connection in
+      try await connection.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
+      let response = try await connection.response()
+
+      #expect([400, 413].contains(response.status))
+      #expect(response["connection"] == "close")
     }
   }
 

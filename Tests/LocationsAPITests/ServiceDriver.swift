@@ -21,8 +21,13 @@ struct ServiceDriver {
   private let responder: any HTTPResponder
 
   /// Drives a service over a store.
-  init(store: any PointStore, clock: any WallClock = SystemClock()) {
-    responder = LocationsAPI(service: PointsService(store: store, clock: clock), version: "1.2.3").router()
+  init(
+    store: any PointStore, clock: any WallClock = SystemClock(), metrics: (any MetricsSource)? = nil,
+    uptime: @escaping @Sendable () -> Duration = monotonicTime
+  ) {
+    responder = LocationsAPI(
+      service: PointsService(store: store, clock: clock), metrics: metrics, uptime: uptime, version: "1.2.3"
+    ).router()
   }
 
   /// Drives a service that may be written to.

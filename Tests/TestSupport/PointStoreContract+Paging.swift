@@ -19,6 +19,26 @@ extension PointStoreContract {
         }
       }
     },
+    PointStoreContract("pages of long places end early and a walk gives every place once") { makeStore in
+      // About 400 kB of tags each, so that a page holds ten or so.
+      let tags = Dictionary(uniqueKeysWithValues: (0..<200).map { ("key \($0)", String(repeating: "x", count: 2000)) })
+      let rows = try (0..<30).map { try ImportRow.sample("\($0)", 1, Double($0) / 100, category: "all", tags: tags) }
+      let store = try await makeStore(rows)
+
+      for base in [PointQuery(), try .near(1, 0), PointQuery(categories: ["all"])] {
+        var query = base
+        query.limit = 100
+        let page = try await store.page(matching: query)
+        let summaries = try await store.summaries(matching: query)
+        let found = try await store.allMatches(of: query)
+        #expect((5...15).contains(page.points.count))
+        #expect(page.hasMore)
+        #expect(summaries.summaries.count == page.points.count)
+        #expect(summaries.next == page.next)
+        #expect(found.count == 30)
+        #expect(Set(found.map(\.point.id)).count == 30)
+      }
+    },
     PointStoreContract("summaries say what the pages' places do") { makeStore in
       var rows = try (0..<30).map { try ImportRow.sample("Ünï \($0) \"x\"", 1, Double($0) / 10, category: "all") }
       rows.append(

@@ -9,6 +9,7 @@ extension ConnectionHandler: AnswerSink {
 
   func finish(_ response: HTTPResponse) {
     guard state.owesAnswer, let current else { return }
+    let response = server.withinBudget(response)
     let (framing, sendsBody) = beginAnswer(response, to: current)
     if sendsBody, case .bytes(let bytes) = response.body, case .length = framing { append(bytes) }
     endAnswer()
@@ -106,7 +107,7 @@ extension ConnectionHandler: AnswerSink {
 
   func writeStream(_ bytes: ByteBuffer) throws -> Bool {
     guard state.isAnswering, let streamFraming, let context else { throw HTTPConnectionClosed() }
-    guard bytes.readableBytes > 0 else { return context.channel.isWritable }
+    guard bytes.readableBytes > 0 else { return context.channel.isWritable && !isPausedForMemory }
     if let remaining = streamRemaining {
       guard bytes.readableBytes <= remaining else { throw StreamLengthMismatch() }
       streamRemaining = remaining - bytes.readableBytes
@@ -118,7 +119,7 @@ extension ConnectionHandler: AnswerSink {
     append(bytes)
     if streamFraming == .chunked { output.writeStaticString("\r\n") }
     flush()
-    return context.channel.isWritable
+    return context.channel.isWritable && !isPausedForMemory
   }
 
   func endStream(_ result: Result<Void, any Error>) {
@@ -150,6 +151,7 @@ extension ConnectionHandler: AnswerSink {
     }
     writeOutput()
     writtenBytes += bytes.readableBytes
+    held.note(written: bytes.readableBytes)
     context?.write(wrapOutboundOut(bytes), promise: nil)
     needsFlush = true
   }
@@ -157,6 +159,7 @@ extension ConnectionHandler: AnswerSink {
   private func writeOutput() {
     guard output.readableBytes > 0, let context else { return }
     writtenBytes += output.readableBytes
+    held.note(written: output.readableBytes)
     context.write(wrapOutboundOut(output), promise: nil)
     needsFlush = true
     // The channel may still hold the bytes: then this makes a new buffer, else the old one is used again.
@@ -170,13 +173,17 @@ extension ConnectionHandler: AnswerSink {
     // already on its way.
     var sent = ByteBuffer()
     swap(&sent, &output)
+    let isShort = !needsFlush && held.isEmpty && !server.isSecure
     if sent.readableBytes > 0 {
       writtenBytes += sent.readableBytes
+      held.note(written: sent.readableBytes)
       context.write(wrapOutboundOut(sent), promise: nil)
     }
     needsFlush = false
     context.flush()
-    outputMemory.giveBack(&sent)
+    // As a rule the socket takes all, and the channel has no part in the buffer any more.
+    let isTaken = outputMemory.giveBack(&sent)
+    if isShort, isTaken { held.taken() } else { measureHeld() }
     if deadline.kind != .write, !state.isClosed, !context.channel.isWritable { watch(.write) }
   }
 }

@@ -17,15 +17,18 @@ extension ConnectionHandler: DeadlineKeeper {
   func progress(of kind: Deadline.Kind) -> Int {
     switch kind {
     case .body: return receivedBodyBytes
-    case .write: return writtenBytes - unsentBytes
+    case .write: return acknowledgedBytes
     default: return 0
     }
   }
 
   /// How many bytes wait for the client to take what was sent before them.
-  var unsentBytes: Int {
-    let buffered = try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)
-    return (buffered ?? 0) + output.readableBytes
+  var unsentBytes: Int { (context?.channel.bufferedBytes ?? 0) + output.readableBytes }
+
+  /// The number of bytes that the client's system has acknowledged; where this one does not tell, that its socket has
+  /// taken. A socket takes nothing until a third of its buffer, which may be megabytes, is free.
+  var acknowledgedBytes: Int {
+    context.flatMap { SendProgress(of: $0.channel)?.acknowledgedBytes } ?? writtenBytes - unsentBytes
   }
 
   func expire(_ kind: Deadline.Kind) {

@@ -26,6 +26,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   let executor: EventLoopExecutor
   let date = DateField.current
   let outputMemory = OutputMemory.current
+  let ledger: OutputLedger
+  private let framing: RequestFraming
 
   var state = ConnectionState()
   let deadline = Deadline()
@@ -66,6 +68,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// How many bytes of bodies came in all.
   private(set) var receivedBodyBytes = 0
   var waitingWriters: [CheckedContinuation<Void, any Error>] = []
+  /// What the channel holds because the socket did not take it.
+  var held = HeldOutput()
   /// What becomes of the last bytes, once they are written.
   var delivery: Delivery?
   /// How a streamed body is framed, while one is sent, and how many bytes of it are to come where that is known.
@@ -86,12 +90,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
   /// Makes the handler of a connection.
   ///
   /// - Parameters:
+  ///   - framing: what the connection's decoder inspects its input with.
   ///   - start: since when the connection is open.
   ///   - isRefused: whether its client is only told that there are too many connections.
-  init(server: ServerContext, eventLoop: any EventLoop, start: NIODeadline = .now(), isRefused: Bool = false) {
+  init(
+    server: ServerContext, eventLoop: any EventLoop, framing: RequestFraming, start: NIODeadline = .now(),
+    isRefused: Bool = false
+  ) {
+    self.framing = framing
     self.server = server
     self.eventLoop = eventLoop
     executor = EventLoopExecutor(eventLoop)
+    ledger = server.budget.ledger(of: eventLoop)
     self.start = start
     self.isRefused = isRefused
   }
@@ -100,6 +110,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
+    ledger.insert(self)
     watch(.header, since: start)
   }
 
@@ -108,7 +119,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
     context.fireChannelActive()
   }
 
-  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    ledger.remove(self)
+    ledger.add(held.release())
+  }
 
   func channelInactive(context: ChannelHandlerContext) {
     state.close()
@@ -121,6 +136,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     task?.cancel()
     task = nil
     failWriters()
+    ledger.remove(self)
+    ledger.add(held.release())
     context.fireChannelInactive()
   }
 
@@ -147,6 +164,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
       failInput(
         Problem(.httpVersionNotSupported, code: "malformed-request", detail: "only HTTP/1.1 and HTTP/1.0 are spoken")
       )
+    case RequestFraming.Violation.requestLine:
+      failInput(.malformedRequest("a request begins with its method, target and version of HTTP, a space between"))
+    case RequestFraming.Violation.chunkExtensions:
+      failInput(
+        Problem(
+          .payloadTooLarge, code: "body-too-large",
+          detail: "chunk extensions may have \(RequestFraming.maximumExtensionBytes) bytes in all"))
+    case HTTPParserError.invalidMethod:
+      failInput(.unknownMethod)
     case HTTPParserError.invalidEOFState where state.isReceiving:
       close()  // Whoever stops in the middle of a body does not wait for an answer.
     case is HTTPParserError:
@@ -180,6 +206,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     isReading = true
     hasPartsInBurst = true
     let part = unwrapInboundIn(data)
+    framing.note(part)
     guard queue.isEmpty, accepts(part) else {
       guard !state.isLingering, !state.isClosed else { return }
       queue.append(part)
@@ -205,7 +232,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     if context.channel.isWritable {
       if deadline.kind == .write, !state.isLingering { watch(nextDeadline) }
-      resumeWriters()
+      if held.bytes > 0 { measureHeld() }
+      if !isPausedForMemory { resumeWriters() }
       serveQueue()
       flush()
     }
@@ -213,7 +241,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   private func accepts(_ part: HTTPServerRequestPart) -> Bool {
-    if case .head = part { return state.isWaiting && context?.channel.isWritable == true }
+    if case .head = part { return state.isWaiting && context?.channel.isWritable == true && !isPausedForMemory }
     return state.isReceiving
   }
 
@@ -286,7 +314,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
       } ?? .empty,
       id: id,
       remoteAddress: remoteAddress,
-      logger: server.logger
+      logger: server.logger,
+      server: server
     )
     current = Current(id: id, isHead: head.method == .HEAD, isHTTP10: head.version.isHTTP10, body: body)
     observed = server.observe(id: id, method: head.method)

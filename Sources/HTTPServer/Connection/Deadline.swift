@@ -51,11 +51,16 @@ protocol DeadlineKeeper: AnyObject {
   /// How far a matter has come that is waited for in periods, in bytes.
   func progress(of kind: Deadline.Kind) -> Int
 
+  /// Brings up to date what ``progress(of:)`` returns and takes a call of the system to know. A period has ended.
+  func refreshProgress()
+
   /// The time is over.
   func expire(_ kind: Deadline.Kind)
 }
 
 extension DeadlineKeeper {
+  func refreshProgress() {}
+
   /// Waits for something.
   ///
   /// - Parameter start: since when it is waited for; by default from now on.
@@ -86,6 +91,7 @@ extension DeadlineKeeper {
     guard deadline.time <= .now() else { return schedule(at: deadline.time) }
     switch deadline.kind {
     case .body, .write:
+      refreshProgress()
       let advance = progress(of: deadline.kind) - deadline.mark
       if advance >= server.configuration.timeouts.minimumBytesPerPeriod { return watch(deadline.kind) }
     default: break

@@ -18,10 +18,13 @@ final class OutputMemory {
   }
 
   /// Gives memory back, if nobody else has a part in it: the channel does while the socket is full.
-  func giveBack(_ buffer: inout ByteBuffer) {
-    guard spare.capacity == 0, buffer.capacity <= Self.maximumCapacity else { return }
-    guard buffer.modifyIfUniquelyOwned({ $0.clear() }) != nil else { return }
-    swap(&buffer, &spare)
+  ///
+  /// - Returns: whether nobody else has a part in it.
+  @discardableResult
+  func giveBack(_ buffer: inout ByteBuffer) -> Bool {
+    guard buffer.modifyIfUniquelyOwned({ $0.clear() }) != nil else { return false }
+    if spare.capacity == 0, buffer.capacity <= Self.maximumCapacity { swap(&buffer, &spare) }
+    return true
   }
 
   private static let perThread = PerThread { OutputMemory() }

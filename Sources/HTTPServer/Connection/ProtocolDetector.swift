@@ -119,9 +119,10 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
 
   private func speakHTTP1(then notice: Notice = .nothing) {
     install(then: notice) { context, pipeline in
+      let framing = RequestFraming()
       try pipeline.addHandlers(
-        ByteToMessageHandler(RequestDecoder(limits: server.configuration.limits)),
-        ConnectionHandler(server: server, eventLoop: context.eventLoop, start: start)
+        ByteToMessageHandler(RequestDecoder(limits: server.configuration.limits, framing: framing)),
+        ConnectionHandler(server: server, eventLoop: context.eventLoop, framing: framing, start: start)
       )
     }
   }
@@ -129,7 +130,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
   private func speakHTTP2() {
     install(then: .nothing) { context, pipeline in
       let connection = HTTP2Connection(server: server, channel: context.channel, start: start)
-      try pipeline.addHandlers(connection.makeMultiplexer(), connection)
+      try pipeline.addHandlers(connection.makeFrameCounter(), connection.makeMultiplexer(), connection)
     }
   }
 

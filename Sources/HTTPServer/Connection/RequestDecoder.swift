@@ -18,6 +18,7 @@ final class RequestDecoder: ByteToMessageDecoder {
 
   private let parser: HTTPRequestDecoder
   private let limits: HTTPServerConfiguration.Limits
+  private let framing: RequestFraming
   /// How many bytes of an unfinished target or field the parser has seen and wants to see again.
   private var keptBytes = 0
   /// Whether they are a target's.
@@ -25,13 +26,14 @@ final class RequestDecoder: ByteToMessageDecoder {
   /// The last byte that the parser took for good, blanks aside: what begins after it depends on it.
   private var lastByte = UInt8(ascii: "\n")
 
-  init(limits: HTTPServerConfiguration.Limits) {
+  init(limits: HTTPServerConfiguration.Limits, framing: RequestFraming) {
     var configuration = NIOHTTPDecoderLimitConfiguration()
     configuration.maxHeaderListSize = limits.uriBytes + limits.headerBytes
     configuration.maxHeaderFieldSize = configuration.maxHeaderListSize
     configuration.maxHeaderFieldCount = limits.headerCount
     self.parser = HTTPRequestDecoder(limitConfiguration: configuration)
     self.limits = limits
+    self.framing = framing
   }
 
   func decoderAdded(context: ChannelHandlerContext) { parser.decoderAdded(context: context) }
@@ -51,7 +53,12 @@ final class RequestDecoder: ByteToMessageDecoder {
   /// Feeds the parser slice by slice; what it wants to see again stays in the buffer.
   private func feed(_ buffer: inout ByteBuffer, to parse: (inout ByteBuffer) throws -> Void) throws {
     while buffer.readableBytes > keptBytes {
-      let length = min(buffer.readableBytes, keptBytes + max(limits.headerBytes, 1))
+      let longest = min(buffer.readableBytes, keptBytes + max(limits.headerBytes, 1))
+      // What the parser has kept it has been fed before.
+      let inspected = try buffer.withUnsafeReadableBytes { bytes in
+        try framing.inspect(UnsafeRawBufferPointer(rebasing: bytes[keptBytes..<longest]))
+      }
+      let length = keptBytes + inspected
       guard var slice = buffer.getSlice(at: buffer.readerIndex, length: length) else { return }
       do {
         try parse(&slice)

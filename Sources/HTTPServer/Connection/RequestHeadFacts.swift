@@ -33,6 +33,8 @@ struct RequestHeadFacts {
   private struct Fields {
     var bytes = 0
     var hosts = 0
+    var hasInvalidHost = false
+    var expectations = 0
     var lengths = 0
     var codings = 0
     var isChunked = false
@@ -45,7 +47,9 @@ struct RequestHeadFacts {
       switch name.utf8.count {
       case 4 where name.equalsIgnoringCase("host"):
         hosts += 1
+        if !HostField.isValid(value) { hasInvalidHost = true }
       case 6 where name.equalsIgnoringCase("expect"):
+        expectations += 1
         if value.equalsIgnoringCase("100-continue") {
           facts.awaitsContinue = true
         } else {
@@ -71,6 +75,8 @@ struct RequestHeadFacts {
     guard fields.hosts == 1 || (isOld && fields.hosts == 0) else {
       throw .malformedRequest("a request has one Host field")
     }
+    guard !fields.hasInvalidHost else { throw .malformedRequest("the Host field must be a host, or host:port") }
+    guard fields.expectations <= 1 else { throw .malformedRequest("a request has one Expect field at most") }
     guard fields.lengths <= 1, fields.lengths == 0 || bodyLength != nil, fields.lengths == 0 || fields.codings == 0
     else { throw .malformedRequest("the length of the body is contradictory") }
     if fields.codings > 0 {
@@ -93,6 +99,10 @@ extension Problem {
   static func malformedRequest(_ detail: String) -> Problem {
     Problem(.badRequest, code: "malformed-request", detail: detail)
   }
+
+  /// 501 `not-implemented`: the method is none that the server knows.
+  static let unknownMethod = Problem(
+    .notImplemented, code: "not-implemented", detail: "the request's method is not known here")
 
   /// 414 `uri-too-long`.
   static func uriTooLong(limit: Int) -> Problem {

@@ -9,6 +9,11 @@ final class ServerContext: Sendable {
   let responder: any HTTPResponder
   let logger: Logger
   let encoder: ResponseEncoder
+  /// A Boolean value that indicates whether connections speak TLS.
+  let isSecure: Bool
+
+  /// What all connections may hold for their clients together.
+  let budget: OutputBudget
 
   let connections = Atomic(0)
   let requestsInFlight = Atomic(0)
@@ -30,6 +35,8 @@ final class ServerContext: Sendable {
     self.graceEnded = eventLoop.makePromise()
     self.lastRequestEnded = eventLoop.makePromise()
     self.configuration = configuration
+    self.isSecure = configuration.tls != nil
+    self.budget = OutputBudget(configuration.limits, configuration.timeouts, eventLoop: eventLoop)
     self.responder = responder
     self.logger = logger
     self.encoder = ResponseEncoder(serverName: configuration.serverName)
@@ -103,6 +110,23 @@ final class ServerContext: Sendable {
     if requestsInFlight.load(ordering: .sequentiallyConsistent) == 0 { lastRequestEnded.succeed() }
     return lastRequestEnded.futureResult
   }
+
+  /// The longest body of a response that is sent however much is held, in bytes: problems, mostly.
+  private static let alwaysSentBytes = 1024
+
+  /// Returns the response, or a problem where its body is longer than there is room for.
+  func withinBudget(_ response: HTTPResponse) -> HTTPResponse {
+    guard case .bytes(let bytes) = response.body, bytes.readableBytes > Self.alwaysSentBytes,
+      !budget.hasRoom(for: bytes.readableBytes)
+    else { return response }
+    var problem = HTTPResponse(outOfMemory, typePrefix: configuration.problemTypePrefix)
+    problem.route = response.route
+    problem.step = response.step
+    return problem
+  }
+
+  /// What a request is told whose response would take more memory than there is.
+  var outOfMemory: Problem { overloaded("too many responses wait for their clients to take them") }
 
   /// What those past a cap are told.
   func overloaded(_ detail: String) -> Problem {

@@ -10,7 +10,7 @@ import NIOSSL
 /// Its streams run at the same time, each with a ``HTTP2StreamHandler`` of its own. What a client could do to a server
 /// with frames alone is bounded: streams, resets, pings and settings by NIO's own counts, work that is on and answers
 /// that nobody takes here.
-final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
+final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder {
   typealias InboundIn = HTTP2Frame
   typealias OutboundIn = HTTP2Frame
   typealias OutboundOut = HTTP2Frame
@@ -49,6 +49,11 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
   private var running = 0
   private var unsentBytes = 0
   private var takenBytes = 0
+  private let ledger: OutputLedger
+  /// What the peer's system had acknowledged when that was last asked for.
+  private var lastAcknowledgedBytes = 0
+  /// The bytes that were acknowledged while the socket took no more: progress of every stream that has more to send.
+  private(set) var creditedBytes = 0
   private var waiting: [HTTP2StreamHandler] = []
   private var isServingWaiting = false
 
@@ -61,7 +66,25 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
     self.start = start
     eventLoop = channel.eventLoop
     executor = EventLoopExecutor(channel.eventLoop)
+    ledger = server.budget.ledger(of: channel.eventLoop)
     remoteAddress = channel.remoteAddress
+  }
+
+  /// Creates what counts frames that NIO does not; its place is before the multiplexer.
+  func makeFrameCounter() -> FrameCounter {
+    FrameCounter(maximumCount: server.configuration.limits.controlFrames, window: .seconds(10)) { [weak self] _ in
+      self?.endForFlood()
+    }
+  }
+
+  /// Tells the client that it sends too much, and reads nothing more.
+  private func endForFlood() {
+    guard !hasFailed, !isOver else { return }
+    hasFailed = true
+    server.logger.debug("a connection of HTTP/2 was ended", metadata: ["error": "excessive frames"])
+    write(.goAway(lastStreamID: lastStream, errorCode: .enhanceYourCalm, opaqueData: nil))
+    context?.flush()
+    endOutput()
   }
 
   /// What makes frames of bytes and streams of frames; its place is before this handler.
@@ -105,14 +128,19 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
 
   func handlerAdded(context: ChannelHandlerContext) {
     self.context = context
+    ledger.insert(self)
     watch(.header, since: start)
   }
 
-  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    ledger.remove(self)
+  }
 
   func channelInactive(context: ChannelHandlerContext) {
     isOver = true
     deadline.cancel()
+    ledger.remove(self)
     waiting.removeAll()
     context.fireChannelInactive()
   }
@@ -167,7 +195,29 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
     context.fireChannelWritabilityChanged()
   }
 
-  func progress(of kind: Deadline.Kind) -> Int { takenBytes }
+  func progress(of kind: Deadline.Kind) -> Int { takenBytes + creditedBytes }
+
+  /// Credits what was acknowledged to the streams, where it is the socket that they wait for and not a window of theirs: a
+  /// socket takes nothing until a third of its buffer, which may be megabytes, is free.
+  func refreshProgress() {
+    guard let progress = SendProgress(of: channel) else { return }
+    if channel.bufferedBytes > 0 { creditedBytes += progress.acknowledgedBytes - lastAcknowledgedBytes }
+    lastAcknowledgedBytes = progress.acknowledgedBytes
+  }
+
+  // MARK: Memory
+
+  var heldBytes: Int { unsentBytes }
+
+  var takenMark: Int {
+    refreshProgress()
+    return takenBytes + creditedBytes
+  }
+
+  func cutForMemory() {
+    server.logger.debug("cut a connection that took nothing while memory was short")
+    channel.closeWithReset()
+  }
 
   func expire(_ kind: Deadline.Kind) {
     switch kind {
@@ -236,13 +286,17 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper {
   }
 
   /// Bytes of answers are there to be sent.
-  func note(unsent bytes: Int) { unsentBytes += bytes }
+  func note(unsent bytes: Int) {
+    unsentBytes += bytes
+    ledger.add(bytes)
+  }
 
   /// Bytes of answers need not be kept any more.
   ///
   /// - Parameter areTaken: whether the client has taken them.
   func note(gone bytes: Int, areTaken: Bool) {
     unsentBytes -= bytes
+    ledger.add(-bytes)
     if areTaken { takenBytes += bytes }
     serveWaiting()
   }

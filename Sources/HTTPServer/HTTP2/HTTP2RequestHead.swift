@@ -22,7 +22,7 @@ struct HTTP2RequestHead {
   /// Looks at a block of fields.
   ///
   /// - Parameter isWhole: whether no body follows.
-  /// - Throws: 414 `uri-too-long`, 431 `headers-too-large`, 400 `malformed-request` or 417 where an expectation is not
+  /// - Throws: 501 `not-implemented` for an unknown method, 414 `uri-too-long`, 431 `headers-too-large`, 400 `malformed-request` or 417 where an expectation is not
   ///   known.
   init(_ fields: HPACKHeaders, isWhole: Bool, limits: HTTPServerConfiguration.Limits) throws(Problem) {
     var method = ""
@@ -46,6 +46,8 @@ struct HTTP2RequestHead {
       uri: path,
       headers: headers
     )
+    // NIO knows the registered methods by name.
+    if case .RAW = head.method { throw .unknownMethod }
     let facts = try RequestHeadFacts(head, limits: limits)
     target = RequestTarget(path)
     guard target.isValid, path.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {

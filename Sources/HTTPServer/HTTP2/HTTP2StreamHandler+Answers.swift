@@ -17,6 +17,7 @@ extension HTTP2StreamHandler {
   /// Sends an answer that is not streamed.
   func send(_ response: HTTPResponse) {
     guard state.owesAnswer else { return }
+    let response = server.withinBudget(response)
     guard beginAnswer(response), case .bytes(let bytes) = response.body else { return }
     pending = bytes
     note(unsent: bytes.readableBytes)
@@ -85,7 +86,7 @@ extension HTTP2StreamHandler {
 
   func writeStream(_ bytes: ByteBuffer) throws -> Bool {
     guard state.isAnswering, let context else { throw HTTPConnectionClosed() }
-    guard bytes.readableBytes > 0 else { return context.channel.isWritable }
+    guard bytes.readableBytes > 0 else { return context.channel.isWritable && !isPausedForMemory }
     if let remaining = streamRemaining {
       guard bytes.readableBytes <= remaining else { throw StreamLengthMismatch() }
       streamRemaining = remaining - bytes.readableBytes
@@ -97,7 +98,7 @@ extension HTTP2StreamHandler {
     }
     context.flush()
     watchNext()
-    return state.isAnswering && context.channel.isWritable
+    return state.isAnswering && context.channel.isWritable && !isPausedForMemory
   }
 
   func endStream(_ result: Result<Void, any Error>) {
@@ -146,6 +147,9 @@ extension HTTP2StreamHandler {
       wrapOutboundOut(.data(.init(data: .byteBuffer(piece), endStream: isLast))), promise: promise)
   }
 
+  /// A Boolean value that indicates whether nothing more is produced until the client has taken what there is.
+  private var isPausedForMemory: Bool { unsentBytes > 0 && server.budget.isShort }
+
   /// Kept when the client's side of the socket has the whole answer.
   private func promiseOfLast() -> EventLoopPromise<Void> {
     let promise = eventLoop.makePromise(of: Void.self)
@@ -164,7 +168,9 @@ extension HTTP2StreamHandler {
     unsentBytes -= bytes
     takenBytes += bytes
     connection.note(gone: bytes, areTaken: true)
-    if unsentBytes == 0 { watchNext() }
+    guard unsentBytes == 0 else { return }
+    watchNext()
+    if !waitingWriters.isEmpty { resumeWriters() }
   }
 
   /// What still comes of the request is thrown away.

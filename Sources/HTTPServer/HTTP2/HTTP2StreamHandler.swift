@@ -142,7 +142,8 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, AnswerSink, DeadlineKeeper
       } ?? .empty,
       id: id,
       remoteAddress: connection.remoteAddress,
-      logger: server.logger
+      logger: server.logger,
+      server: server
     )
     current = Current(id: id, isHead: head.method == .HEAD, body: body)
     observed = server.observe(id: id, method: head.method)
@@ -234,7 +235,11 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, AnswerSink, DeadlineKeeper
     }
   }
 
-  func progress(of kind: Deadline.Kind) -> Int { kind == .body ? receivedBodyBytes : takenBytes }
+  func progress(of kind: Deadline.Kind) -> Int {
+    kind == .body ? receivedBodyBytes : takenBytes + connection.creditedBytes
+  }
+
+  func refreshProgress() { connection.refreshProgress() }
 
   func expire(_ kind: Deadline.Kind) {
     guard kind == .body else { return reset(.cancel) }

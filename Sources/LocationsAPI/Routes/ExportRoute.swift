@@ -28,8 +28,12 @@ struct ExportRoute {
         // Writing and packing text is work enough to hold up the other connections of this one's event loop.
         try await withTaskExecutorPreference(globalConcurrentExecutor) {
           try await editor.exportPoints(matching: arguments.query) { points in
-            let bytes = text.withLock { $0.take(points) }
-            if bytes.readableBytes > 0 { try await writer.write(bytes) }
+            // Piece by piece: a batch of long places is megabytes.
+            var rest = points[...]
+            while !rest.isEmpty {
+              let bytes = text.withLock { $0.take(&rest) }
+              if bytes.readableBytes > 0 { try await writer.write(bytes) }
+            }
           }
         }
       } catch let error as PointStoreError {
@@ -94,12 +98,15 @@ private struct ExportText {
     encoder = isGzip ? try GzipEncoder() : nil
   }
 
-  /// What the places make it longer by.
-  mutating func take(_ points: [PointOfInterest]) -> ByteBuffer {
+  /// The number of bytes of text that make a piece.
+  private static let pieceBytes = 32 * 1024
+
+  /// Takes places until they make a piece. Returns what they make the text longer by.
+  mutating func take(_ points: inout ArraySlice<PointOfInterest>) -> ByteBuffer {
     var text: [UInt8] = []
     if !hasBegun { writer.begin(to: &text) }
     hasBegun = true
-    for point in points { writer.append(point, to: &text) }
+    while text.count < Self.pieceBytes, let point = points.popFirst() { writer.append(point, to: &text) }
     return encoded(text)
   }
 

@@ -1,5 +1,7 @@
 import HTTPServer
+import NIOCore
 import NIOHTTP1
+import Points
 
 /// What tells how the service does, for machines that keep watch.
 public protocol MetricsSource: Sendable {
@@ -12,10 +14,20 @@ public protocol MetricsSource: Sendable {
 
 /// `GET /metrics`: the figures of the moment.
 struct MetricsRoute {
+  /// The greatest age of the figures: however often they are asked for, they are rendered ten times a second at most.
+  static let maximumAge: Duration = .milliseconds(100)
+
   let source: any MetricsSource
+  private let text: RecentValue<ByteBuffer>
+
+  init(source: any MetricsSource, uptime: @escaping @Sendable () -> Duration = monotonicTime) {
+    self.source = source
+    text = RecentValue(maximumAge: Self.maximumAge, uptime: uptime)
+  }
 
   func respond() async -> HTTPResponse {
-    var response = HTTPResponse(contentType: source.contentType, bytes: Array(await source.text().utf8))
+    let text = await text.value { [source] in ByteBuffer(string: await source.text()) }
+    var response = HTTPResponse(contentType: source.contentType, bytes: text)
     response.headers.add(name: "cache-control", value: "no-store")
     return response
   }

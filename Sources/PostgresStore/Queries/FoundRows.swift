@@ -5,7 +5,7 @@ struct FoundRows: Sendable {
   /// The places that were found, in order, each once.
   private(set) var candidates: [NearestSearch.Candidate] = []
   private var answers: [QueryResult] = []
-  private let limit: Int
+  private var limit: Int
 
   /// Makes an empty page.
   init(limit: Int) {
@@ -23,8 +23,9 @@ struct FoundRows: Sendable {
 
   /// The page, from whole places' columns.
   func page() throws(PointStoreError) -> PointPage {
+    let limit = fittingCount
     var points: [FoundPoint] = []
-    points.reserveCapacity(count)
+    points.reserveCapacity(limit)
     for candidate in candidates.prefix(limit) {
       points.append(FoundPoint(point: try row(of: candidate).point(), distanceMetres: candidate.distanceMetres))
     }
@@ -33,7 +34,14 @@ struct FoundRows: Sendable {
 
   /// The page's summaries, read where they are.
   var summaryPage: SummaryPage {
-    SummaryPage(self, next: candidates.count > limit ? candidates[limit - 1].position : nil)
+    var page = self
+    page.limit = fittingCount
+    return SummaryPage(page, next: candidates.count > page.limit ? candidates[page.limit - 1].position : nil)
+  }
+
+  /// The number of places that the page holds.
+  private var fittingCount: Int {
+    PointPage.fittingCount(of: count) { row(of: candidates[$0]).textBytes }
   }
 
   private func row(of candidate: NearestSearch.Candidate) -> QueryResult.Row {

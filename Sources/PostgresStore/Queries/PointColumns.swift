@@ -67,6 +67,9 @@ extension QueryResult.Row {
     )
   }
 
+  /// The number of bytes of columns 3 and 5: the name and the tags.
+  var textBytes: Int { (bytes(3)?.count ?? 0) + (bytes(5)?.count ?? 0) }
+
   /// Hands over a summary, from ``PointColumns/summary``.
   func withSummary(
     id: PointID,

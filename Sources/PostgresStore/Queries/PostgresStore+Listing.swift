@@ -68,24 +68,32 @@ extension PostgresStore {
   /// One page of a query without proximity.
   func listing(_ query: PointQuery) async throws(PointStoreError) -> PointPage {
     let result = try await listedRows(.all, query)
+    let count = Self.fittingCount(of: result, limit: query.limit)
     var points: [FoundPoint] = []
-    points.reserveCapacity(query.limit)
-    for row in result.rows.prefix(query.limit) {
+    points.reserveCapacity(count)
+    for row in result.rows.prefix(count) {
       points.append(FoundPoint(point: try row.point(), distanceMetres: nil))
     }
-    return PointPage(points: points, hasMore: result.count > query.limit)
+    return PointPage(points: points, hasMore: result.count > count)
   }
 
   /// The same page, as summaries.
   func listedSummaries(_ query: PointQuery) async throws(PointStoreError) -> SummaryPage {
     let result = try await listedRows(.summary, query)
+    let count = Self.fittingCount(of: result, limit: query.limit)
     var rows: [ListedRows.Entry] = []
-    rows.reserveCapacity(query.limit)
-    for row in result.rows.prefix(query.limit) {
+    rows.reserveCapacity(count)
+    for row in result.rows.prefix(count) {
       rows.append(.init(id: try row.pointID(), coordinate: try row.coordinate(), row: row.index))
     }
-    let next = result.count > query.limit ? rows.last.map { PointQuery.Position(id: $0.id) } : nil
+    let next = result.count > count ? rows.last.map { PointQuery.Position(id: $0.id) } : nil
     return SummaryPage(ListedRows(result: result, rows: rows), next: next)
+  }
+
+  /// The number of rows that a page holds.
+  private static func fittingCount(of result: QueryResult, limit: Int) -> Int {
+    let rows = result.rows
+    return PointPage.fittingCount(of: min(result.count, limit)) { rows[$0].textBytes }
   }
 }
 

@@ -115,6 +115,9 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "Requests being answered at most. (default: 10000)")
   var httpMaxRequestsInFlight: String?
 
+  @Option(help: "Bytes of responses held for clients that have not taken them. (default: a quarter of the memory)")
+  var httpMaxBufferedBytes: String?
+
   @Option(help: "How long a request's header may take to arrive, in milliseconds. (default: 10000)")
   var httpHeaderTimeoutMs: String?
 
@@ -154,6 +157,7 @@ struct ServeOptions: ParsableArguments {
       "HTTP_THREADS": httpThreads, "HTTP_MAX_URI_BYTES": httpMaxUriBytes,
       "HTTP_MAX_HEADER_BYTES": httpMaxHeaderBytes, "HTTP_MAX_BODY_BYTES": httpMaxBodyBytes,
       "HTTP_MAX_CONNECTIONS": httpMaxConnections, "HTTP_MAX_REQUESTS_IN_FLIGHT": httpMaxRequestsInFlight,
+      "HTTP_MAX_BUFFERED_BYTES": httpMaxBufferedBytes,
       "HTTP_HEADER_TIMEOUT_MS": httpHeaderTimeoutMs, "HTTP_BODY_TIMEOUT_MS": httpBodyTimeoutMs,
       "HTTP_IDLE_TIMEOUT_MS": httpIdleTimeoutMs, "HTTP_WRITE_TIMEOUT_MS": httpWriteTimeoutMs,
       "IS_UNIT_TESTING": isUnitTesting, "CACHE_CONTROL": cacheControl,

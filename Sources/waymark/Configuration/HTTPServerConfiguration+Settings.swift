@@ -16,6 +16,8 @@ extension HTTPServerConfiguration {
     limits.connections = try settings.integer("HTTP_MAX_CONNECTIONS", in: 1...1_000_000, default: limits.connections)
     limits.requestsInFlight = try settings.integer(
       "HTTP_MAX_REQUESTS_IN_FLIGHT", in: 1...1_000_000, default: limits.requestsInFlight)
+    limits.bufferedBytes = try settings.integer(
+      "HTTP_MAX_BUFFERED_BYTES", in: 16 << 20...1 << 40, default: AvailableMemory.ofProcess.defaultBufferedBytes)
     timeouts.header = try settings.milliseconds("HTTP_HEADER_TIMEOUT_MS", default: 10_000)
     timeouts.body = try settings.milliseconds("HTTP_BODY_TIMEOUT_MS", default: 20_000)
     timeouts.idle = try settings.milliseconds("HTTP_IDLE_TIMEOUT_MS", default: 60_000)

@@ -1,0 +1,21 @@
+#ifndef WAYMARK_TCP_INFO_H
+#define WAYMARK_TCP_INFO_H
+
+#include <stdint.h>
+
+/// The fields of Linux's `struct tcp_info` (linux/tcp.h) that tell how far the peer has come, at their offsets. Swift's
+/// Glibc module has an older, shorter declaration under the same name. CTCPInfo.c holds this one against the system's.
+struct waymark_tcp_info {
+  uint8_t before_unacked[24];
+  /// Segments that were sent and are not acknowledged.
+  uint32_t unacked;
+  uint8_t before_bytes_acked[92];
+  /// Bytes that the peer's system has acknowledged (RFC 4898, tcpEStatsAppHCThruOctetsAcked).
+  uint64_t bytes_acked;
+  uint8_t before_notsent_bytes[16];
+  /// Bytes that are written to the socket and not yet sent.
+  uint32_t notsent_bytes;
+  uint32_t after_notsent_bytes;
+};
+
+#endif

@@ -1,0 +1,118 @@
+import HTTPServer
+import NIOCore
+import NIOHTTP1
+import TestSupport
+import Testing
+
+/// What clients that take nothing can make a server hold, all together.
+@Suite(.timeLimit(.minutes(5))) struct OutputBudgetTests {
+  private static let longBytes = 1024 * 1024
+
+  private static let responder: Router = {
+    var router = Router()
+    let long = ByteBuffer(repeating: 97, count: longBytes)
+    router.on(.GET, "/unbounded") { _, _ in HTTPResponse(contentType: "text/plain", bytes: long) }
+    router.on(.GET, "/long", responses: .long) { _, _ in HTTPResponse(contentType: "text/plain", bytes: long) }
+    router.on(.GET, "/stream", responses: .long) { _, _ in
+      HTTPResponse(body: .stream { writer in while true { try await writer.write(long) } })
+    }
+    router.on(.GET, "/short") { _, _ in .text("short") }
+    return router
+  }()
+
+  private static func configure(_ configuration: inout HTTPServerConfiguration) {
+    configuration.limits.bufferedBytes = 16 * longBytes
+    configuration.timeouts.idleReader = .seconds(300)
+    configuration.timeouts.share = .milliseconds(100)
+  }
+
+  /// Clients that ask for something and take nothing, until one is refused.
+  private func silentClients(_ path: String, port: Int) async throws -> [RawHTTPConnection] {
+    var clients: [RawHTTPConnection] = []
+    for _ in 0..<400 {
+      let client = try await RawHTTPConnection.open(port: port, receiveBufferBytes: 4096)
+      try await client.send("GET \(path) HTTP/1.1\r\nHost: test\r\n\r\n")
+      clients.append(client)
+    }
+    return clients
+  }
+
+  @Test(arguments: ["/unbounded", "/long"])
+  func responsesBeyondTheBudgetAreRefusedAndShortOnesAreNot(path: String) async throws {
+    try await withServer(Self.responder, configure: Self.configure) { server in
+      let clients = try await silentClients(path, port: server.port)
+      let other = try await RawHTTPConnection.open(port: server.port)
+      var refusal = try await other.get(path)
+      while refusal.status == 200 { refusal = try await other.get(path) }
+      let short = try await other.get("/short")
+
+      #expect(refusal.status == 503)
+      #expect(refusal.text.contains(#""code":"overloaded""#))
+      #expect(refusal["retry-after"] == "1")
+      #expect(short.status == 200)
+      #expect(server.bufferedBytes <= 16 * Self.longBytes)
+      for client in clients { client.reset() }
+    }
+  }
+
+  @Test func thePeerThatTookNothingIsCutAndOthersAreServed() async throws {
+    func configure(_ configuration: inout HTTPServerConfiguration) {
+      Self.configure(&configuration)
+      configuration.timeouts.idleReader = .milliseconds(500)
+    }
+    try await withServer(Self.responder, configure: configure) { server in
+      let clients = try await silentClients("/long", port: server.port)
+      let other = try await RawHTTPConnection.open(port: server.port)
+      while try await other.get("/long").status != 200 {}
+
+      while server.bufferedBytes > 12 * Self.longBytes { try await Task.sleep(for: .milliseconds(10)) }
+      for client in clients { client.reset() }
+    }
+  }
+
+  @Test func whatClientsLeaveIsCountedNoLonger() async throws {
+    try await withServer(Self.responder, configure: Self.configure) { server in
+      let clients = try await silentClients("/long", port: server.port)
+      while server.bufferedBytes < 8 * Self.longBytes { try await Task.sleep(for: .milliseconds(10)) }
+
+      for client in clients { client.reset() }
+
+      // Each event loop may keep a sixty-fourth to itself.
+      while server.bufferedBytes > Self.longBytes / 2 { try await Task.sleep(for: .milliseconds(10)) }
+    }
+  }
+
+  @Test func streamsPauseWhileMemoryIsShort() async throws {
+    try await withServer(Self.responder, configure: Self.configure) { server in
+      let clients = try await silentClients("/stream", port: server.port)
+      let other = try await RawHTTPConnection.open(port: server.port)
+      while server.bufferedBytes < 12 * Self.longBytes { try await Task.sleep(for: .milliseconds(10)) }
+      let refusal = try await other.get("/stream")
+
+      #expect(refusal.status == 503)
+      #expect(server.bufferedBytes <= 16 * Self.longBytes)
+      for client in clients { client.reset() }
+    }
+  }
+
+  @Test func responsesOfHTTP2AreCountedToo() async throws {
+    try await withServer(Self.responder, configure: Self.configure) { server in
+      typealias Frames = RawHTTP2Frames
+      var clients: [RawHTTPConnection] = []
+      let path = Frames.literal(nameIndex: 4, value: "/unbounded")
+      let block = [0x82, 0x86] + path + Frames.literal(nameIndex: 1, value: "a")
+      for _ in 0..<40 {
+        let client = try await RawHTTPConnection.open(port: server.port)
+        let request = Frames.frame(type: Frames.headers, flags: 5, stream: 1, block)
+        try await client.send(bytes: Frames.preface + request)
+        clients.append(client)
+      }
+      let other = try await RawHTTPConnection.open(port: server.port)
+      while try await other.get("/unbounded").status == 200 {}
+
+      #expect(try await other.get("/short").status == 200)
+      #expect(server.bufferedBytes <= 16 * Self.longBytes)
+      for client in clients { client.reset() }
+    }
+  }
+}

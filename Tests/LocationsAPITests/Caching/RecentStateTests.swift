@@ -1,0 +1,77 @@
+import LocationsAPI
+import Points
+import Synchronization
+import TestSupport
+import Testing
+
+/// Probes and scrapes cost the same at any rate.
+@Suite(.timeLimit(.minutes(5))) struct RecentStateTests {
+  /// A time that the test sets.
+  private final class Uptime: Sendable {
+    private let time = Mutex(Duration.zero)
+    var now: Duration {
+      get { time.withLock { $0 } }
+      set { time.withLock { $0 = newValue } }
+    }
+  }
+
+  private struct CountingMetrics: MetricsSource {
+    let renderings = Counter()
+    var contentType: String { "text/plain" }
+    func text() async -> String { "rendering \(renderings.add())" }
+  }
+
+  @Test func readinessIsAskedOnceASecondWhateverTheRateOfProbes() async throws {
+    let (uptime, asked) = (Uptime(), Counter())
+    var store = StubStore()
+    store.onReadiness = { () throws(PointStoreError) in
+      if asked.add() > 1 { throw .unavailable(reason: "gone") }
+    }
+    let driver = ServiceDriver(store: store, uptime: { uptime.now })
+
+    var statuses: [Int] = []
+    for milliseconds in [0, 1, 500, 999, 1000, 1500, 1999] {
+      uptime.now = .milliseconds(milliseconds)
+      statuses.append(try await driver.send(.GET, "/health/ready").status)
+    }
+
+    #expect(statuses == [200, 200, 200, 200, 503, 503, 503])
+    #expect(asked.value == 2)
+  }
+
+  @Test func probesThatComeTogetherShareOneQuestion() async throws {
+    let (asked, gate) = (Counter(), Gate())
+    var store = StubStore()
+    store.onReadiness = { () throws(PointStoreError) in
+      asked.add()
+      await gate.pass()
+    }
+    // Time that passes while the store is being asked asks it no second time.
+    let driver = ServiceDriver(store: store, uptime: { .seconds(asked.value * 10) })
+
+    async let statuses = withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<50 { group.addTask { try await driver.send(.GET, "/health/ready").status } }
+      return try await group.reduce(into: [Int]()) { $0.append($1) }
+    }
+    while asked.value == 0 { await Task.yield() }
+    for _ in 0..<1000 { await Task.yield() }
+    gate.open()
+
+    #expect(try await statuses == Array(repeating: 200, count: 50))
+    #expect(asked.value == 1)
+  }
+
+  @Test func metricsAreRenderedTenTimesASecondAtMost() async throws {
+    let (uptime, metrics) = (Uptime(), CountingMetrics())
+    let driver = ServiceDriver(store: StubStore(), metrics: metrics, uptime: { uptime.now })
+
+    var texts: [String] = []
+    for milliseconds in [0, 50, 99, 100, 150, 1000] {
+      uptime.now = .milliseconds(milliseconds)
+      texts.append(try await driver.send(.GET, "/metrics").text)
+    }
+
+    #expect(texts.map { $0.suffix(1) } == ["1", "1", "1", "2", "2", "3"])
+    #expect(metrics.renderings.value == 3)
+  }
+}

@@ -1,0 +1,57 @@
+import HTTPServer
+import NIOHTTP1
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import waymark
+
+/// Warnings that clients bring about are summed up.
+@Suite(.timeLimit(.minutes(5))) struct PeriodicCountTests {
+  private func request(_ status: HTTPResponseStatus) -> EndedRequest {
+    EndedRequest(id: "r", method: nil, route: nil, status: status, bodyBytes: 0, duration: nil)
+  }
+
+  @Test func whatClientsBringAboutIsOneLineAnIntervalWithACount() async throws {
+    let (recorder, intervalEnds) = (LogRecorder(), Gate())
+    let log = AccessLog(logger: recorder.logger, isOn: false) { _ in await intervalEnds.pass() }
+
+    for _ in 0..<1000 { log.requestEnded(request(.httpVersionNotSupported)) }
+    for _ in 0..<10 { log.requestEnded(request(.notImplemented)) }
+    let before = recorder.lines.filter { $0.hasPrefix("warning") }
+    intervalEnds.open()
+    while !recorder.lines.contains(where: { $0.hasPrefix("warning") }) { await Task.yield() }
+
+    let lines = recorder.lines.filter { $0.hasPrefix("warning") }
+    #expect(before.isEmpty)
+    #expect(lines.count == 1)
+    #expect(lines.first?.contains("1010") == true)
+  }
+
+  @Test func whatTheServerBringsAboutIsAWarningEachTime() {
+    let recorder = LogRecorder()
+    let log = AccessLog(logger: recorder.logger, isOn: false)
+
+    for _ in 0..<3 { log.requestEnded(request(.internalServerError)) }
+
+    #expect(recorder.lines.filter { $0.hasPrefix("warning") }.count == 3)
+  }
+
+  @Test func eachIntervalIsCountedByItself() async {
+    let counts = Mutex<[Int]>([])
+    let intervals = Counter()
+    let count = PeriodicCount(interval: .seconds(10)) { _ in
+      intervals.add()
+    } report: { number in
+      counts.withLock { $0.append(number) }
+    }
+
+    count.add()
+    while counts.withLock({ $0.count }) < 1 { await Task.yield() }
+    count.add()
+    while counts.withLock({ $0.count }) < 2 { await Task.yield() }
+
+    #expect(counts.withLock { $0 } == [1, 1])
+    #expect(intervals.value == 2)
+  }
+}
