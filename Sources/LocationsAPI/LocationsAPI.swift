@@ -128,7 +128,9 @@ public struct LocationsAPI: Sendable {
     let delete = DeleteRoute(editor: editor, requiresIfMatch: requiresIfMatch)
     on(.DELETE, "/locations/{id}") { request, path, _ in try await delete.respond(to: request, id: path["id"]) }
     let bulk = ImportRoute(editor: editor)
-    on(.POST, "/locations/import", bodyLimit: .unlimited) { request, _, _ in try await bulk.respond(to: request) }
+    on(.POST, "/locations/import", bodyLimit: .unlimited) { request, _, principal in
+      try await bulk.respond(to: request, from: principal)
+    }
     let export = ExportRoute(service: service, editor: editor)
     router.on(.GET, "/locations/export", responses: .long) { [access] request, _ in
       _ = try access.principal(of: request, for: .read)

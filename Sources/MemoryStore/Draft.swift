@@ -87,7 +87,7 @@ struct Draft: Sendable {
   }
 
   /// Has a key be remembered.
-  mutating func remember(_ key: IdempotencyKey, answer: PointOfInterest) {
+  mutating func remember(_ key: IdempotencyKey, answer: AnsweredKey.Answer) {
     answeredKeys.append(AnsweredKey(key: key, time: now, answer: answer))
   }
 

@@ -67,7 +67,11 @@ struct KeyMemory: Sendable {
   }
 
   private static func size(of answered: AnsweredKey) -> Int {
-    let place = answered.answer.place
-    return 200 + answered.key.text.utf8.count + place.name.utf8.count + place.tags.json.utf8.count
+    let answer =
+      switch answered.answer {
+      case .place(let point): point.place.name.utf8.count + point.place.tags.json.utf8.count
+      case .report(let report): report.rejections.reduce(0) { $0 + 32 + $1.detail.utf8.count }
+      }
+    return 200 + answered.key.text.utf8.count + answer
   }
 }

@@ -3,17 +3,24 @@ import Synchronization
 
 extension MemoryStore: PointImporter {
   /// Takes all the rows but those it rejects, or none when the sequence or the journal fails; see
-  /// ``Points/PointImporter/importRows(_:mode:dryRun:)``.
+  /// ``Points/PointImporter/importRows(_:mode:dryRun:once:)``.
   ///
   /// In the order of n log n for n rows. Until the last has come, those are held in memory that bring something new, each
-  /// once, and eight bytes of each that says what a place is already. A rehearsal holds 24 bytes of each row.
+  /// once, and eight bytes of each that says what a place is already. A dry run holds 24 bytes of each row, and a repeat
+  /// nothing.
   public func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     mode: ImportMode,
-    dryRun: Bool
+    dryRun: Bool,
+    once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     if dryRun { return ImportRehearsal(try await staged(batches), mode: mode).report }
-    return try await importRows(batches, mode: mode) { NewIDs(at: $0) }
+    if let key, let known = await writer.answer(to: key.text) {
+      // What tells a repeat from another request is its whole body.
+      for try await _ in batches {}
+      return try known.report(ofRepeat: key.hashed())
+    }
+    return try await importRows(batches, mode: mode, once: key) { NewIDs(at: $0) }
   }
 
   /// Takes all the rows but those it rejects, as an import does, and gives the places that come without an id those of a
@@ -24,16 +31,21 @@ extension MemoryStore: PointImporter {
     _ batches: Batches,
     ids: any ImportIDSource = DerivedIDs()
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await importRows(batches, mode: .partial) { _ in ids }
+    try await importRows(batches, mode: .partial, once: nil) { _ in ids }
   }
 
   private func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     mode: ImportMode,
+    once key: ImportKey?,
     ids: @escaping @Sendable (_ now: Timestamp) -> any ImportIDSource
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     let stage: ImportStage<StagedPlace> = try await staged(batches)
-    return try await writer.run(alone: true) { draft in
+    let key = key?.hashed()
+    let outcome: Result<ImportReport, PointWriteError> = try await writer.run(alone: true) { draft in
+      if let key, let known = draft.answer(to: key) {
+        return Result { () throws(PointWriteError) in try known.report(ofRepeat: key) }
+      }
       let plan = ImportPlan(
         stage,
         mode: mode,
@@ -43,8 +55,11 @@ extension MemoryStore: PointImporter {
         at: draft.now
       )
       draft.take(plan)
-      return plan.report
+      let takesNothing = mode == .atomic && plan.report.rejected > 0
+      if let key, !takesNothing { draft.remember(key, answer: .report(plan.report)) }
+      return .success(plan.report)
     }
+    return try outcome.get()
   }
 
   /// Gathers the rows. While some are looked at the next ones are read.
@@ -64,6 +79,16 @@ extension MemoryStore: PointImporter {
     }
     await appending?.value
     return stage.finish()
+  }
+}
+
+extension AnsweredKey {
+  /// The report that a repeat of the import is given.
+  ///
+  /// - Throws: ``Points/PointWriteError/keyReused`` for another request.
+  fileprivate func report(ofRepeat repeated: IdempotencyKey) throws(PointWriteError) -> ImportReport {
+    guard key.requestHash == repeated.requestHash, case .report(let report) = answer else { throw .keyReused }
+    return report
   }
 }
 

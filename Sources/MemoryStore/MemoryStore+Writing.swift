@@ -7,13 +7,15 @@ extension MemoryStore: PointWriter {
   public func create(_ place: Place, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
     try await write { draft throws(PointWriteError) in
       if let key, let answered = draft.answer(to: key) {
-        guard answered.key.requestHash == key.requestHash else { throw .keyReused }
-        return answered.answer
+        guard answered.key.requestHash == key.requestHash, case .place(let point) = answered.answer else {
+          throw .keyReused
+        }
+        return point
       }
       if let origin = place.origin, draft.owner(of: origin) != nil { throw .originTaken }
       var generator = SystemRandomNumberGenerator()
       let point = draft.put(place, id: PointID(at: draft.now, using: &generator))
-      if let key { draft.remember(key, answer: point) }
+      if let key { draft.remember(key, answer: .place(point)) }
       return point
     }
   }

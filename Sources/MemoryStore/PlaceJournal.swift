@@ -85,11 +85,19 @@ public struct AnsweredKey: Hashable, Sendable {
   /// When it was answered.
   public let time: Timestamp
 
-  /// The place that was created, as it was then.
-  public let answer: PointOfInterest
+  /// What the request did.
+  public let answer: Answer
+
+  /// What a request did, and a repeat is told again.
+  public enum Answer: Hashable, Sendable {
+    /// The place that was created, as it was then.
+    case place(PointOfInterest)
+    /// The report of an import.
+    case report(ImportReport)
+  }
 
   /// Makes an answered key.
-  public init(key: IdempotencyKey, time: Timestamp, answer: PointOfInterest) {
+  public init(key: IdempotencyKey, time: Timestamp, answer: Answer) {
     self.key = key
     self.time = time
     self.answer = answer

@@ -46,6 +46,9 @@ actor Writer {
     self.clock = clock
   }
 
+  /// What is remembered of a key now.
+  func answer(to key: String) -> AnsweredKey? { keys.answer(to: key, at: clock.now()) }
+
   /// How many writes wait for their turn.
   var waitingCount: Int { waiting.count }
 

@@ -87,6 +87,19 @@ public struct ImportReport: Hashable, Sendable {
   /// Makes a report of nothing done.
   public init() {}
 
+  /// Creates a report that was kept.
+  ///
+  /// - Parameters:
+  ///   - rejected: the number of rows that did not go in; at least as many as the rejections.
+  ///   - rejections: the first ``maximumRejections`` of them, by their numbers.
+  public init(created: Int, updated: Int, unchanged: Int, rejected: Int, rejections: [RejectedRow]) {
+    self.created = created
+    self.updated = updated
+    self.unchanged = unchanged
+    self.rejected = rejected
+    self.rejections = rejections
+  }
+
   /// Counts a row that did not go in.
   public mutating func reject(_ row: RejectedRow) {
     rejected += 1
@@ -141,12 +154,48 @@ public protocol PointImporter: Sendable {
   ///   - batches: the rows, some thousands at a time; taken one after another, at the store's pace.
   ///   - mode: whether rows that are rejected keep the others out too; the report then has nothing but them.
   ///   - dryRun: whether only to say what would be done.
-  /// - Throws: ``PointStoreError``, or what the sequence throws; nothing has been taken then.
+  ///   - key: makes a repeat of the import return the report of the first, for ``IdempotencyKey/lifetime``, and change
+  ///     nothing. It is committed with the rows. A dry run and an atomic import that takes nothing leave no key.
+  /// - Throws: ``PointStoreError``, ``PointWriteError/keyInFlight``, ``PointWriteError/keyReused``, or what the sequence
+  ///   throws; nothing has been taken then.
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     mode: ImportMode,
-    dryRun: Bool
+    dryRun: Bool,
+    once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow]
+}
+
+extension PointImporter {
+  /// Takes all the rows but those it rejects, whether or not they were taken before.
+  ///
+  /// - Throws: ``PointStoreError``, or what the sequence throws; nothing has been taken then.
+  public func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches,
+    mode: ImportMode,
+    dryRun: Bool
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    try await importRows(batches, mode: mode, dryRun: dryRun, once: nil)
+  }
+}
+
+/// The key of an import, whose hash is known when its last row is.
+public struct ImportKey: Sendable {
+  /// The owner of the key and the key: what is unique.
+  public let text: String
+
+  private let requestHash: @Sendable () -> UInt64
+
+  /// Creates a key.
+  ///
+  /// - Parameter requestHash: returns the hash of the whole request; called once the rows have been read to their end.
+  public init(text: String, requestHash: @escaping @Sendable () -> UInt64) {
+    self.text = text
+    self.requestHash = requestHash
+  }
+
+  /// Returns the key with the hash of the request, all of whose rows have been read.
+  public func hashed() -> IdempotencyKey { IdempotencyKey(text: text, requestHash: requestHash()) }
 }
 
 extension PointImporter {

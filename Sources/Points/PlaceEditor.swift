@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A store that takes changes, one at a time and in bulk, and gives everything away.
 public typealias WritablePointStore = PointStore & PointWriter & PointImporter & PointExporter
 
@@ -8,6 +10,7 @@ public struct PlaceEditor: Sendable {
   public static let maximumAttempts = 100
 
   private let store: any WritablePointStore
+  private let importing = KeysInProgress()
 
   /// Makes an editor of a store's places.
   public init(store: any WritablePointStore) {
@@ -77,11 +80,15 @@ public struct PlaceEditor: Sendable {
 
   /// Takes all the rows but those it rejects, or none when the sequence or the store fails; see ``PointImporter``.
   ///
-  /// - Throws: ``PointStoreError``, or what the sequence throws; nothing has been taken then.
+  /// - Throws: ``PointStoreError``, ``PointWriteError/keyInFlight``, ``PointWriteError/keyReused``, or what the sequence
+  ///   throws; nothing has been taken then.
   public func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool
+    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey? = nil
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await store.importRows(batches, mode: mode, dryRun: dryRun)
+    guard let key, !dryRun else { return try await store.importRows(batches, mode: mode, dryRun: dryRun) }
+    guard importing.insert(key.text) else { throw PointWriteError.keyInFlight }
+    defer { importing.remove(key.text) }
+    return try await store.importRows(batches, mode: mode, dryRun: dryRun, once: key)
   }
 
   /// Hands over every place that matches; see ``PointExporter``.
@@ -92,6 +99,17 @@ public struct PlaceEditor: Sendable {
   ) async throws {
     try await store.exportPoints(matching: query, to: consume)
   }
+}
+
+/// The keys of imports in progress here. A repeat that comes meanwhile is rejected before it takes anything: an import
+/// lasts as long as its upload, and its repeats would wait behind it.
+private final class KeysInProgress: Sendable {
+  private let keys = Mutex<Set<[UInt8]>>([])
+
+  /// Returns whether the key was not there.
+  func insert(_ key: String) -> Bool { keys.withLock { $0.insert(Array(key.utf8)).inserted } }
+
+  func remove(_ key: String) { keys.withLock { _ = $0.remove(Array(key.utf8)) } }
 }
 
 /// Why a place was not updated.

@@ -118,9 +118,10 @@ extension ReplicatedStore: PointImporter {
   public func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     mode: ImportMode,
-    dryRun: Bool
+    dryRun: Bool,
+    once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await primary.importRows(batches, mode: mode, dryRun: dryRun)
+    try await primary.importRows(batches, mode: mode, dryRun: dryRun, once: key)
   }
 }
 

@@ -13,8 +13,20 @@ public struct PostgresConfiguration: Sendable {
   /// A libpq URI or connection string, known to parse. It may hold a password: it is shown to nobody.
   let connectionInfo: String
 
-  /// Connections at most.
+  /// The maximum number of connections for requests; those of exports and imports come in addition.
   public var poolSize: Int
+
+  /// The maximum number of connections for exports.
+  public var exportConnections = 2
+
+  /// The maximum number of connections for imports.
+  public var importConnections = 2
+
+  /// The maximum number of connections for exports and imports together.
+  public var bulkConnections = 4
+
+  /// The maximum number of exports that wait for a connection, and of imports.
+  public var maximumBulkWaiters = 32
 
   /// How long the server may work on a statement, in milliseconds.
   public var statementTimeoutMilliseconds: Int

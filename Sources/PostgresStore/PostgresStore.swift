@@ -7,6 +7,7 @@ import Synchronization
 /// once, and once it is back they succeed again, without a restart. A store can be made before its database is there.
 public final class PostgresStore: Sendable {
   let pool: ConnectionPool
+  let bulk: BulkConnections
   let thread: PollingThread
   let configuration: PostgresConfiguration
   let versions = VersionNotes()
@@ -37,6 +38,16 @@ public final class PostgresStore: Sendable {
       setUp: "SET jit = off; \(Self.durability); SET statement_timeout = \(configuration.statementTimeoutMilliseconds)"
     )
     pool = ConnectionPool(on: thread, connector: connector, limits: limits)
+    bulk = BulkConnections(
+      on: thread,
+      limits: BulkQueue.Limits(
+        exports: configuration.exportConnections,
+        imports: configuration.importConnections,
+        together: configuration.bulkConnections,
+        waiters: configuration.maximumBulkWaiters
+      ),
+      waitTime: limits.waitTime
+    )
   }
 
   deinit {
@@ -48,11 +59,15 @@ public final class PostgresStore: Sendable {
 
   /// Closes all connections; calls under way fail, and so do later ones.
   public func shutDown() async {
+    bulk.shutDown()
     await pool.shutDown()
   }
 
   /// What the connections do at the moment.
   public func poolLoad() async -> PoolLoad { await pool.load }
+
+  /// The state of exports and imports.
+  public var bulkLoad: BulkLoad { bulk.load }
 
   /// Asks something that changes nothing.
   func read(_ statement: Statement, _ parameters: Parameters) async throws(PointStoreError) -> QueryResult {

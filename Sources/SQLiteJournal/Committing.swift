@@ -20,6 +20,7 @@ enum Committing {
   private static let log = "INSERT INTO change (sequence, id, kind, version, time) VALUES (?, ?, ?, ?, ?)"
 
   private static let forget = "DELETE FROM answered_key WHERE text = ?"
+  private static let forgetImport = "DELETE FROM answered_import WHERE text = ?"
 
   private static let remember = """
     INSERT OR REPLACE INTO answered_key
@@ -29,6 +30,11 @@ enum Committing {
     """
 
   private static let setHighestVersion = "UPDATE version_counter SET highest = ?"
+  private static let rememberImport = """
+    INSERT OR REPLACE INTO answered_import
+      (text, request_hash, time, created, updated, unchanged, rejected, rejections)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    """
 
   private static let prune = "DELETE FROM change WHERE time < ?"
 
@@ -42,13 +48,25 @@ enum Committing {
       ]
     }
     try run(setHighestVersion, database, CollectionOfOne(batch.highestVersion)) { [$0] }
-    try run(forget, database, batch.forgottenKeys) { [$0] }
-    try run(remember, database, batch.answeredKeys) { answered in
-      var arguments = values(of: answered.answer)
-      arguments += [
-        answered.key.text, Int64(bitPattern: answered.key.requestHash), answered.time.microsecondsSinceEpoch,
-      ]
-      return arguments
+    for statement in [forget, forgetImport] { try run(statement, database, batch.forgottenKeys) { [$0] } }
+    for answered in batch.answeredKeys { try remember(answered, in: database) }
+  }
+
+  private static func remember(_ answered: AnsweredKey, in database: Database) throws {
+    let key: StatementArguments = [
+      answered.key.text, Int64(bitPattern: answered.key.requestHash), answered.time.microsecondsSinceEpoch,
+    ]
+    // The key may have been the other kind's before it expired.
+    switch answered.answer {
+    case .place(let point):
+      try run(forgetImport, database, CollectionOfOne(answered.key.text)) { [$0] }
+      try run(remember, database, CollectionOfOne(point)) { values(of: $0) + key }
+    case .report(let report):
+      try run(forget, database, CollectionOfOne(answered.key.text)) { [$0] }
+      let rejections = try JournalRejection.text(of: report.rejections)
+      try run(rememberImport, database, CollectionOfOne(report)) { report in
+        key + [report.created, report.updated, report.unchanged, report.rejected, rejections]
+      }
     }
   }
 

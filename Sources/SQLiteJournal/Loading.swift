@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Geo
 import MemoryStore
@@ -13,6 +14,11 @@ struct Loading {
 
   private static let keys = """
     SELECT \(placeColumns), text, request_hash, time, rowid FROM answered_key ORDER BY time, rowid
+    """
+
+  private static let imports = """
+    SELECT text, request_hash, time, created, updated, unchanged, rejected, rejections, rowid
+    FROM answered_import
     """
 
   /// The number that was given last, though the row that had it may have been pruned.
@@ -76,6 +82,14 @@ struct Loading {
         note(error, in: "answered_key", row: try? row.integer(14, "rowid"))
       }
     }
+    try StoredRow.forEach(database, Self.imports) { row in
+      do throws(RowDamage) {
+        contents.keys.append(try Self.answeredImport(row))
+      } catch {
+        note(error, in: "answered_import", row: try? row.integer(8, "rowid"))
+      }
+    }
+    contents.keys.sort { $0.time < $1.time }
     contents.lastSequence = try Int64.fetchOne(database, sql: Self.lastSequence) ?? 0
     let highest = try Int64.fetchOne(database, sql: Self.highestVersion)
     if !(0..<PointOfInterest.versionLimit ~= (highest ?? -1)) {
@@ -129,7 +143,28 @@ struct Loading {
         requestHash: UInt64(bitPattern: try row.integer(12, "request_hash"))
       ),
       time: try row.time(13, "time"),
-      answer: try row.point()
+      answer: .place(try row.point())
+    )
+  }
+
+  private static func answeredImport(_ row: StoredRow) throws(RowDamage) -> AnsweredKey {
+    let text = try row.text(7, "rejections")
+    guard let rejections = JournalRejection.rows(of: text) else { throw RowDamage("rejections are no list of rows") }
+    return AnsweredKey(
+      key: IdempotencyKey(
+        text: try row.text(0, "text"),
+        requestHash: UInt64(bitPattern: try row.integer(1, "request_hash"))
+      ),
+      time: try row.time(2, "time"),
+      answer: .report(
+        ImportReport(
+          created: Int(try row.integer(3, "created")),
+          updated: Int(try row.integer(4, "updated")),
+          unchanged: Int(try row.integer(5, "unchanged")),
+          rejected: Int(try row.integer(6, "rejected")),
+          rejections: rejections
+        )
+      )
     )
   }
 }
@@ -158,4 +193,22 @@ struct DamagedJournal: Error, CustomStringConvertible {
   let count: Int
 
   var description: String { count == 1 ? "\(first)" : "\(first); \(count - 1) more rows are damaged" }
+}
+
+/// A rejected row of an import as a journal keeps it.
+struct JournalRejection: Codable {
+  private let number: Int
+  private let detail: String
+
+  /// Returns the rows as JSON.
+  static func text(of rows: [RejectedRow]) throws -> String {
+    let rows = rows.map { JournalRejection(number: $0.number, detail: $0.detail) }
+    return String(decoding: try JSONEncoder().encode(rows), as: UTF8.self)
+  }
+
+  /// Returns the rows of the JSON; `nil` where it is not such a list.
+  static func rows(of text: String) -> [RejectedRow]? {
+    let rows = try? JSONDecoder().decode([JournalRejection].self, from: Data(text.utf8))
+    return rows?.map { RejectedRow(number: $0.number, detail: $0.detail) }
+  }
 }

@@ -59,6 +59,21 @@ enum Schema {
     );
     """
 
+  private static let createAnsweredImports = """
+    -- The keys of imports. A key is here or in answered_key.
+    CREATE TABLE answered_import (
+      text TEXT NOT NULL PRIMARY KEY,
+      request_hash INTEGER NOT NULL,
+      time INTEGER NOT NULL,
+      created INTEGER NOT NULL,
+      updated INTEGER NOT NULL,
+      unchanged INTEGER NOT NULL,
+      rejected INTEGER NOT NULL,
+      -- The first rows that were rejected: [{"number":7,"detail":"…"}].
+      rejections TEXT NOT NULL
+    ) STRICT;
+    """
+
   private static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1 places, changes and answered keys") { database in
@@ -67,6 +82,9 @@ enum Schema {
     }
     migrator.registerMigration("2 versions that never repeat") { database in
       try database.execute(sql: createVersionCounter)
+    }
+    migrator.registerMigration("3 answered imports") { database in
+      try database.execute(sql: createAnsweredImports)
     }
     return migrator
   }

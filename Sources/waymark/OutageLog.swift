@@ -92,11 +92,11 @@ final class OutageLog: WritablePointStore {
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool
+    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    // A rehearsal writes nothing.
+    // A dry run writes nothing.
     guard watch == .all || !dryRun else { return try await store.importRows(batches, mode: mode, dryRun: dryRun) }
-    return try await inBulk { try await store.importRows(batches, mode: mode, dryRun: dryRun) }
+    return try await inBulk { try await store.importRows(batches, mode: mode, dryRun: dryRun, once: key) }
   }
 
   // MARK: What the calls tell

@@ -83,11 +83,11 @@ struct RunningStore: Service {
       let watched = OutageLog(measured, logger: logger)
       let searchLog = PostgresSearchLog(postgres)
       self.searchLog = searchLog
-      collectors = [PoolCollector(postgres, factory: metrics)]
+      collectors = [PoolCollector(postgres, limit: database.poolSize, factory: metrics)]
       pruning = ChangePruning(log: postgres, logger: logger)
       if let url = database.replicaConninfo {
         let replica = try PostgresStore(
-          configuration: try PostgresConfiguration(database, url: url, variable: "DATABASE_REPLICA_URL"),
+          configuration: try PostgresConfiguration(database, replica: url),
           migrations: migrations)
         let both = ReplicatedStore(
           primary: watched,
@@ -203,14 +203,25 @@ extension PostgresConfiguration {
   /// The store's part of the settings.
   init(_ database: DatabaseConfiguration) throws(ConfigurationError) {
     try self.init(database, url: database.conninfo, variable: "DATABASE_URL")
+    poolSize = database.shares.requests
+    exportConnections = database.shares.exports
+    importConnections = database.shares.imports
+    bulkConnections = database.shares.bulk
   }
 
-  /// The same with the URL of another server, which the variable gives.
-  init(_ database: DatabaseConfiguration, url: String, variable: String) throws(ConfigurationError) {
+  /// The same for a replica, which has neither imports nor searches to keep.
+  init(_ database: DatabaseConfiguration, replica url: String) throws(ConfigurationError) {
+    try self.init(database, url: url, variable: "DATABASE_REPLICA_URL")
+    poolSize = database.poolSize - database.shares.exports
+    exportConnections = database.shares.exports
+    importConnections = 0
+    bulkConnections = database.shares.exports
+  }
+
+  private init(_ database: DatabaseConfiguration, url: String, variable: String) throws(ConfigurationError) {
     do {
       let milliseconds = database.statementTimeout / .milliseconds(1)
-      try self.init(
-        url: url, poolSize: database.poolSize, statementTimeoutMilliseconds: Int(milliseconds))
+      try self.init(url: url, statementTimeoutMilliseconds: Int(milliseconds))
       waitTimeoutMilliseconds = Int(database.waitTime / .milliseconds(1))
     } catch {
       throw ConfigurationError(variable: variable, value: nil, expectation: "\(error)")

@@ -29,9 +29,9 @@ struct RefusingStore: WritablePointStore {
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool
+    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await store.importRows(batches, mode: mode, dryRun: dryRun)
+    try await store.importRows(batches, mode: mode, dryRun: dryRun, once: key)
   }
 
   func exportPoints(

@@ -74,6 +74,13 @@ struct ServiceDriver {
       body: Data(try await response.body.collect().readableBytesView))
   }
 
+  /// The response to a request to a service over the store, of which nobody has read the body.
+  static func respond(
+    _ method: HTTPMethod, _ target: String, store: some WritablePointStore
+  ) async throws -> HTTPResponse {
+    await ServiceDriver(writing: store).responder.respond(to: request(method, target))
+  }
+
   /// A request.
   static func request(
     _ method: HTTPMethod, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer()

@@ -72,7 +72,8 @@ extension AnsweredKey {
     return AnsweredKey(
       key: IdempotencyKey(text: text, requestHash: 1),
       time: time,
-      answer: PointOfInterest(id: .sample(1), place: try .sample("x"), version: 1, createdAt: time, updatedAt: time)
+      answer: .place(
+        PointOfInterest(id: .sample(1), place: try .sample("x"), version: 1, createdAt: time, updatedAt: time))
     )
   }
 }

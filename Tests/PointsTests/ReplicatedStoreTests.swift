@@ -151,7 +151,7 @@ private final class NamedStore: WritablePointStore {
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) { _ = try write() }
 
   func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool
+    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     written.add()
     _ = try point()

@@ -37,6 +37,29 @@ import Testing
     #expect(try await reopened.allChanges().map(\.sequence) == [1, 2, 3, 4, 5, 6])
   }
 
+  @Test func anImportsKeyIsKnownAfterTheFileIsOpenedAgain() async throws {
+    let folder = try JournalFolder()
+    let rows = [
+      try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1", number: 1),
+      try .sample("b", 1, 1, source: "s", sourceID: "1", number: 2), try .sample("c", 1, 1, number: 3),
+    ]
+    func importing(into store: MemoryStore, hash: UInt64 = .max) async throws -> ImportReport {
+      try await store.importRows(
+        rows.inOneBatch, mode: .partial, dryRun: false, once: ImportKey(text: "client/1") { hash })
+    }
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let first = try await importing(into: try await MemoryStore(journal: journal))
+    await journal.close()
+
+    let reopened = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
+    let repeated = try await importing(into: reopened)
+
+    #expect((first.created, first.rejections.count) == (2, 1))
+    #expect(repeated == first)
+    #expect(reopened.count == 2)
+    await #expect(throws: PointWriteError.keyReused) { try await importing(into: reopened, hash: 1) }
+  }
+
   @Test func aProcessThatIsKilledBetweenWritesLosesNone() async throws {
     let folder = try JournalFolder()
     let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))

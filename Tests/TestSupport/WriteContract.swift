@@ -29,7 +29,8 @@ public struct WriteContract: Sendable {
   }
 
   /// The whole contract.
-  public static let all = creations + replacements + removals + keys + races + changeLog + bulk + versions + growth
+  public static let all =
+    creations + replacements + removals + keys + races + changeLog + bulk + importKeys + versions + growth
 }
 
 extension WriteContract: CustomTestStringConvertible {

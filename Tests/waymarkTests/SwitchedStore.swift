@@ -43,7 +43,7 @@ final class SwitchedStore: WritablePointStore {
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) { try checkWrite() }
 
   func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool
+    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     try checkRead()
     return ImportReport()

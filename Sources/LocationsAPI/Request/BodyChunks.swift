@@ -8,11 +8,14 @@ import NIOHTTP1
 struct BodyChunks: AsyncSequence, Sendable {
   private let body: HTTPRequestBody
   private let isGzip: Bool
+  private let hash: RequestHash?
 
   /// Takes the body of a request.
   ///
+  /// - Parameter hash: is updated with the body as it is sent, piece by piece as they are read.
   /// - Throws: `Problem` 415 where it is encoded in another way than gzip.
-  init(_ request: HTTPRequest) throws(Problem) {
+  init(_ request: HTTPRequest, hash: RequestHash? = nil) throws(Problem) {
+    self.hash = hash
     body = request.body
     let codings = request.headers[canonicalForm: "content-encoding"].map { $0.lowercased() }
       .filter { !$0.isEmpty && $0 != "identity" }
@@ -24,7 +27,7 @@ struct BodyChunks: AsyncSequence, Sendable {
     isGzip = !codings.isEmpty
   }
 
-  func makeAsyncIterator() -> Iterator { Iterator(pieces: body.makeAsyncIterator(), isGzip: isGzip) }
+  func makeAsyncIterator() -> Iterator { Iterator(pieces: body.makeAsyncIterator(), isGzip: isGzip, hash: hash) }
 
   struct Iterator: AsyncIteratorProtocol {
     /// How much of what gzip holds is given at once.
@@ -33,19 +36,21 @@ struct BodyChunks: AsyncSequence, Sendable {
     private var pieces: HTTPRequestBody.Iterator
     private var decoder: GzipDecoder?
     private let isGzip: Bool
+    private let hash: RequestHash?
     private var piece = ByteBuffer()
     private var mayHoldMore = false
 
-    fileprivate init(pieces: HTTPRequestBody.Iterator, isGzip: Bool) {
+    fileprivate init(pieces: HTTPRequestBody.Iterator, isGzip: Bool, hash: RequestHash?) {
       self.pieces = pieces
       self.isGzip = isGzip
+      self.hash = hash
     }
 
     /// The next bytes; `nil` at the end.
     ///
     /// - Throws: `HTTPBodyError`, `GzipError`.
     mutating func next() async throws -> ByteBufferView? {
-      guard isGzip else { return try await pieces.next()?.readableBytesView }
+      guard isGzip else { return try await nextPiece()?.readableBytesView }
       let decoder: GzipDecoder
       if let made = self.decoder {
         decoder = made
@@ -61,13 +66,19 @@ struct BodyChunks: AsyncSequence, Sendable {
           piece.moveReaderIndex(forwardBy: taken)
           mayHoldMore = output.count == Self.outputBytes
           if !output.isEmpty { return ByteBuffer(bytes: output).readableBytesView }
-        } else if let next = try await pieces.next() {
+        } else if let next = try await nextPiece() {
           piece = next
         } else {
           try decoder.finish()
           return nil
         }
       }
+    }
+
+    private mutating func nextPiece() async throws -> ByteBuffer? {
+      let piece = try await pieces.next()
+      if let piece { hash?.update(piece) }
+      return piece
     }
   }
 }

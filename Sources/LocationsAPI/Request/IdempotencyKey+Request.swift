@@ -3,6 +3,7 @@ import HTTPServer
 import NIOCore
 import NIOHTTP1
 import Points
+import Synchronization
 
 extension IdempotencyKey {
   /// The longest key, in characters.
@@ -14,6 +15,13 @@ extension IdempotencyKey {
   static func read(
     _ request: HTTPRequest, of principal: Principal, body: ByteBuffer
   ) throws(Problem) -> IdempotencyKey? {
+    guard let text = try text(of: request, principal) else { return nil }
+    let hash = RequestHash("\(request.method.rawValue) \(request.path) \(request.mediaType ?? "")")
+    hash.update(body)
+    return IdempotencyKey(text: text, requestHash: hash.value)
+  }
+
+  fileprivate static func text(of request: HTTPRequest, _ principal: Principal) throws(Problem) -> String? {
     let values = request.headers["idempotency-key"]
     guard let value = values.first else { return nil }
     guard values.count == 1, (1...maximumLength).contains(value.utf8.count),
@@ -21,11 +29,45 @@ extension IdempotencyKey {
     else {
       throw .invalidHeader("Idempotency-Key", "must be 1 to \(maximumLength) visible ASCII characters")
     }
-    var hash = SHA256()
-    hash.update(data: Array("\(request.method.rawValue) \(request.path) \(request.mediaType ?? "")\n".utf8))
-    body.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
-    let requestHash = hash.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     // A principal's namespace has no colon.
-    return IdempotencyKey(text: "\(principal.namespace):\(value)", requestHash: requestHash)
+    return "\(principal.namespace):\(value)"
+  }
+}
+
+extension ImportKey {
+  /// Reads the key of a request whose body is a stream.
+  ///
+  /// - Returns: the key, and the hash that is to be updated with the body; `nil` where the request carries none.
+  /// - Throws: `Problem` 400 for a key that is not 1 to 255 visible ASCII characters.
+  static func read(
+    _ request: HTTPRequest, of principal: Principal
+  ) throws(Problem) -> (key: ImportKey, hash: RequestHash)? {
+    guard let text = try IdempotencyKey.text(of: request, principal) else { return nil }
+    let encoding = request.headers["content-encoding"].joined(separator: ",")
+    let target = "\(request.path)?\(request.query ?? "")"
+    let hash = RequestHash("\(request.method.rawValue) \(target) \(request.mediaType ?? "") \(encoding)")
+    return (ImportKey(text: text) { hash.value }, hash)
+  }
+}
+
+/// The hash of a request, made while its body is read: the first 64 bits of SHA-256.
+final class RequestHash: Sendable {
+  private let hash: Mutex<SHA256>
+
+  /// Starts with what comes before the body.
+  init(_ head: String) {
+    var hash = SHA256()
+    hash.update(data: Array("\(head)\n".utf8))
+    self.hash = Mutex(hash)
+  }
+
+  /// Adds a piece of the body.
+  func update(_ piece: ByteBuffer) {
+    piece.withUnsafeReadableBytes { bytes in hash.withLock { $0.update(bufferPointer: bytes) } }
+  }
+
+  /// The hash of what was added.
+  var value: UInt64 {
+    hash.withLock { $0 }.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 }

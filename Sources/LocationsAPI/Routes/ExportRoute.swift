@@ -1,5 +1,6 @@
 import Gzip
 import HTTPServer
+import Logging
 import NIOCore
 import NIOHTTP1
 import PlaceFormats
@@ -22,27 +23,97 @@ struct ExportRoute {
       "content-disposition": "attachment; filename=\"locations.\(arguments.format.rawValue)\"",
     ]
     if arguments.isGzip { headers.add(name: "content-encoding", value: "gzip") }
-    let body = HTTPResponseBody.stream { [editor] writer in
-      let text = Mutex(try ExportText(format: arguments.format, isGzip: arguments.isGzip))
+    if request.method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }
+    let export = RunningExport(arguments, editor)
+    do {
+      try await export.begun()
+    } catch let error as PointStoreError {
+      request.log(error)
+      throw Problem(error)
+    } catch is CancellationError {
+      throw HTTPBodyError.cancelled.problem
+    } catch {
+      request.logger.error("an export failed", metadata: ["error": "\(String(reflecting: error))"])
+      throw .internal
+    }
+    let body = HTTPResponseBody.stream { writer in
       do {
-        // Writing and packing text is work enough to hold up the other connections of this one's event loop.
-        try await withTaskExecutorPreference(globalConcurrentExecutor) {
-          try await editor.exportPoints(matching: arguments.query) { points in
-            // Piece by piece: a batch of long places is megabytes.
-            var rest = points[...]
-            while !rest.isEmpty {
-              let bytes = text.withLock { $0.take(&rest) }
-              if bytes.readableBytes > 0 { try await writer.write(bytes) }
-            }
-          }
-        }
+        try await export.finish(writingTo: writer)
       } catch let error as PointStoreError {
         request.log(error)
         throw error
       }
-      try await writer.write(text.withLock { $0.finish() })
     }
     return HTTPResponse(headers: headers, body: body)
+  }
+}
+
+/// An export that runs beside the request: it has found its connection and its first places before the response's head is
+/// sent, and is then given where to write. It is cancelled when nobody holds it any more.
+private final class RunningExport: Sendable {
+  private let task: Task<Void, any Error>
+  private let beginning: AsyncThrowingStream<Void, any Error>
+  private let writers: AsyncStream<HTTPResponseWriter>.Continuation
+
+  /// Starts an export.
+  init(_ arguments: ExportArguments, _ editor: PlaceEditor) {
+    let (beginning, begun) = AsyncThrowingStream.makeStream(of: Void.self)
+    let (awaited, writers) = AsyncStream.makeStream(of: HTTPResponseWriter.self)
+    self.beginning = beginning
+    self.writers = writers
+    // Writing and packing text is work enough to hold up the other connections of this one's event loop.
+    task = Task(executorPreference: globalConcurrentExecutor) {
+      do {
+        let text = Mutex(try ExportText(format: arguments.format, isGzip: arguments.isGzip))
+        let output = Mutex<HTTPResponseWriter?>(nil)
+        let write = { @Sendable (bytes: ByteBuffer) async throws in
+          begun.finish()
+          var writer = output.withLock { $0 }
+          if writer == nil {
+            writer = await awaited.first { _ in true }
+            output.withLock { $0 = writer }
+          }
+          guard let writer else { throw HTTPConnectionClosed() }
+          if bytes.readableBytes > 0 { try await writer.write(bytes) }
+        }
+        try await editor.exportPoints(matching: arguments.query) { points in
+          // Piece by piece: a batch of long places is megabytes.
+          var rest = points[...]
+          while !rest.isEmpty { try await write(text.withLock { $0.take(&rest) }) }
+        }
+        try await write(text.withLock { $0.finish() })
+      } catch {
+        begun.finish(throwing: error)
+        throw error
+      }
+    }
+  }
+
+  deinit { task.cancel() }
+
+  /// Returns when the first places have been found, or there are none.
+  ///
+  /// - Throws: what the export throws, `CancellationError`.
+  func begun() async throws {
+    try await withTaskCancellationHandler {
+      for try await _ in beginning {}
+      try Task.checkCancellation()
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  /// Writes the export to its end.
+  ///
+  /// - Throws: what the export or the writer throws.
+  func finish(writingTo writer: HTTPResponseWriter) async throws {
+    writers.yield(writer)
+    writers.finish()
+    try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
   }
 }
 

@@ -15,8 +15,8 @@ struct ImportRoute {
 
   let editor: PlaceEditor
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try ImportArguments(request)
+  func respond(to request: HTTPRequest, from principal: Principal) async throws(Problem) -> HTTPResponse {
+    let arguments = try ImportArguments(request, principal)
     // Reading rows is work enough to hold up the other connections of this one's event loop.
     let notes = ImportNotes()
     let report = try await withTaskExecutorPreference(globalConcurrentExecutor) { () throws(Problem) -> ImportReport in
@@ -40,13 +40,13 @@ struct ImportRoute {
     do {
       if arguments.isAtomic {
         let all = AllOrNothing(rows) { rejections.withLock { $0 } }
-        report = try await editor.importRows(all, mode: .atomic, dryRun: arguments.isDryRun)
+        report = try await editor.importRows(all, mode: .atomic, dryRun: arguments.isDryRun, once: arguments.key)
         guard report.rejected == 0 else {
           report.locateRejections(notes.location)
           throw RejectedImport(report: report)
         }
       } else {
-        report = try await editor.importRows(rows, mode: .partial, dryRun: arguments.isDryRun)
+        report = try await editor.importRows(rows, mode: .partial, dryRun: arguments.isDryRun, once: arguments.key)
       }
     } catch {
       throw problem(for: error, request)
@@ -73,6 +73,7 @@ struct ImportRoute {
     case let error as PointStoreError:
       request.log(error)
       return Problem(error)
+    case let error as PointWriteError: return request.problem(for: error)
     case is CancellationError: return HTTPBodyError.cancelled.problem
     default:
       request.logger.error("an import failed", metadata: ["error": "\(String(reflecting: error))"])
@@ -93,11 +94,12 @@ private struct ImportArguments {
   let isAtomic: Bool
   let isDryRun: Bool
   let options: RowOptions
+  let key: ImportKey?
 
   /// Reads the request's head.
   ///
   /// - Throws: `Problem` 400 or 415.
-  init(_ request: HTTPRequest) throws(Problem) {
+  init(_ request: HTTPRequest, _ principal: Principal) throws(Problem) {
     var values = try ParameterValues(request, allowing: [.mode, .dryRun, .source, .idField, .unknownFields])
     isAtomic = values.choice(.mode, default: Mode.partial) == .atomic
     isDryRun = values.flag(.dryRun)
@@ -107,7 +109,9 @@ private struct ImportArguments {
       throw .unsupportedMediaType(request, accepted: ImportRoute.mediaTypes, header: "accept-post")
     }
     self.format = format
-    chunks = try BodyChunks(request)
+    let keyed = try ImportKey.read(request, of: principal)
+    key = keyed?.key
+    chunks = try BodyChunks(request, hash: keyed?.hash)
   }
 }
 

@@ -5,10 +5,12 @@ actor Session {
   private typealias Continuation = CheckedContinuation<Result<QueryResult?, DatabaseError>, Never>
 
   private nonisolated let thread: PollingThread
+  private let onEnd: @Sendable () -> Void
   private var connection: Connection?
   private var continuation: Continuation?
   /// What is left to be handed to libpq of a `COPY`.
   private var copying: Copying?
+  private var isCommitting = false
   private var endReason = "the session is closed"
 
   private enum Copying {
@@ -23,9 +25,14 @@ actor Session {
 
   /// Connects.
   ///
+  /// - Parameter onEnd: called once the server has ended the session's connection too; not where this throws.
   /// - Throws: ``DatabaseError``.
-  static func open(on thread: PollingThread, connector: Connector) async throws(DatabaseError) -> Session {
-    let session = Session(thread: thread)
+  static func open(
+    on thread: PollingThread,
+    connector: Connector,
+    onEnd: @escaping @Sendable () -> Void = {}
+  ) async throws(DatabaseError) -> Session {
+    let session = Session(thread: thread, onEnd: onEnd)
     let failure: ConnectionFailure? = await withCheckedContinuation { continuation in
       connector.connect(handingOverOn: thread) { result in
         nonisolated(unsafe) let result = result
@@ -36,8 +43,9 @@ actor Session {
     return session
   }
 
-  private init(thread: PollingThread) {
+  private init(thread: PollingThread, onEnd: @escaping @Sendable () -> Void) {
     self.thread = thread
+    self.onEnd = onEnd
   }
 
   // MARK: Commands
@@ -58,6 +66,25 @@ actor Session {
   func run(_ sql: String, _ parameters: Parameters = Parameters()) async throws(DatabaseError) -> QueryResult {
     let statement = Statement("", planning: .eachTime, sql)
     return try await command { $0.send(statement, parameters) }
+  }
+
+  /// Commits the transaction. Once that has been sent it is not cancelled with its caller: PostgreSQL keeps a commit that
+  /// is cancelled while it waits for a standby, and the standby may lack it.
+  ///
+  /// - Throws: ``DatabaseError``; the outcome of one that is `lost` is unknown.
+  func commit() async throws(DatabaseError) {
+    guard let connection, continuation == nil else { throw .lost(reason: endReason) }
+    guard !Task.isCancelled else {
+      end(.cancelled)
+      throw .cancelled
+    }
+    let result = await withCheckedContinuation { continuation in
+      self.continuation = continuation
+      isCommitting = true
+      handle(connection.send(script: "COMMIT"))
+    }
+    isCommitting = false
+    _ = try result.get()
   }
 
   /// Starts a `COPY … FROM STDIN`; ``put(copy:)`` and ``endCopy(error:)`` follow.
@@ -196,11 +223,9 @@ actor Session {
     thread.setInterest(wantsRoom ? [.readable, .writable] : .readable, of: connection.socket)
   }
 
-  /// The server is asked to stop from another thread, for that blocks; nobody waits for it.
   private func cancel() {
-    guard continuation != nil, let canceller = connection?.makeCanceller() else { return }
+    guard continuation != nil else { return }
     end(.cancelled)
-    _ = DetachedThread.start { canceller.cancel() }
   }
 
   private func answer(_ result: Result<QueryResult?, DatabaseError>) {
@@ -209,8 +234,11 @@ actor Session {
   }
 
   private func end(_ error: DatabaseError) {
-    if let connection { thread.unwatch(connection.socket) }
-    connection = nil
+    let isBusy = continuation != nil && !isCommitting
+    if let ending = connection.take() {
+      thread.unwatch(ending.socket)
+      Connection.end(ending, isBusy: isBusy, completion: onEnd)
+    }
     copying = nil
     if case .lost(let reason) = error { endReason = reason }
     answer(.failure(error))

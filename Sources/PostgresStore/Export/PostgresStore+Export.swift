@@ -5,10 +5,12 @@ extension PostgresStore: PointExporter {
   /// Hands over every place that matches, from one snapshot, by id; see
   /// ``Points/PointExporter/exportPoints(matching:to:)``.
   ///
-  /// It has a connection of its own, to which the statement time-out doesn't apply. While one batch is taken the next
-  /// one comes, and no more: a slow taker holds the snapshot open, and memory does not grow.
+  /// It has a connection of its own, one of a few, to which the statement time-out doesn't apply. While one batch is taken
+  /// the next one comes, and no more: a slow taker holds the snapshot open, and memory does not grow. The first batch is
+  /// handed over when the database has found it.
   ///
-  /// - Throws: ``PointStoreError``, or what `consume` throws.
+  /// - Throws: ``PointStoreError``, of which ``PointStoreError/overloaded`` where no connection became free in time, or what
+  ///   `consume` throws.
   public func exportPoints(
     matching query: PointQuery,
     to consume: @Sendable ([PointOfInterest]) async throws -> Void
@@ -18,13 +20,8 @@ extension PostgresStore: PointExporter {
       setUp: "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET jit = off"
     )
     do {
-      let session = try await Session.open(on: thread, connector: connector)
-      do {
+      try await bulk.withSession(for: .export, connector: connector) { session in
         try await export(query, session, consume)
-        await session.close()
-      } catch {
-        await session.close()
-        throw error
       }
     } catch DatabaseError.cancelled {
       throw CancellationError()

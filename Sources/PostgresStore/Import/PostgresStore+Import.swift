@@ -9,17 +9,20 @@ public import Points
 #endif
 
 extension PostgresStore: PointImporter {
-  /// Takes all the rows, or none; see ``Points/PointImporter/importRows(_:mode:dryRun:)``.
+  /// Takes all the rows, or none; see ``Points/PointImporter/importRows(_:mode:dryRun:once:)``.
   ///
-  /// It has a connection of its own, to which the statement time-out doesn't apply. Rows are staged as they come;
-  /// imports take turns to merge theirs. The memory used doesn't depend on how many there are.
+  /// It has a connection of its own, one of a few, to which the statement time-out doesn't apply; it takes it when the first
+  /// rows have come, so that an upload that has not begun holds none. Rows are staged as they come; imports take turns to
+  /// merge theirs. The memory used doesn't depend on how many there are.
   ///
-  /// - Throws: ``PointStoreError``, or what the sequence throws; nothing has been taken then, unless the connection
-  ///   broke off just when the server was to commit, which the reason says.
+  /// - Throws: ``PointStoreError``, of which ``PointStoreError/overloaded`` where no connection became free in time,
+  ///   ``PointWriteError``, or what the sequence throws; nothing has been taken then, unless the connection broke off just
+  ///   when the server was to commit, which the reason says.
   public func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     mode: ImportMode,
-    dryRun: Bool
+    dryRun: Bool,
+    once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     let connector = Connector(
       connectionInfo: configuration.connectionInfo,
@@ -27,40 +30,44 @@ extension PostgresStore: PointImporter {
         SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET jit = off; \(Self.durability)
         """
     )
+    var rows = try await RowsAhead(batches.makeAsyncIterator())
     do {
-      let session = try await Session.open(on: thread, connector: connector)
-      do {
+      let report = try await bulk.withSession(for: .import, connector: connector) { session in
         do throws(DatabaseError) {
           try await session.run(VersionStatements.followClock.sql)
         } catch .refused {
           // Versions still grow, from where their sequence is; see ``followClock()``.
         }
-        let report = try await run(batches, mode: mode, dryRun: dryRun, session)
-        await session.close()
-        return report
-      } catch {
-        // Whatever was done is undone with the connection.
-        await session.close()
-        throw error
+        return try await run(&rows, mode: mode, dryRun: dryRun, once: dryRun ? nil : key, session)
       }
+      if let report { return report }
     } catch DatabaseError.cancelled {
       throw CancellationError()
     } catch let error as DatabaseError {
       throw PointStoreError(error)
     }
+    guard let key else { throw PointStoreError.unexpected(reason: "an import without a key was found to be a repeat") }
+    // What tells a repeat from another request is its whole body.
+    while try await rows.next() != nil {}
+    return try await repeated(key.hashed())
   }
 
-  private func run<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches,
+  /// Imports.
+  ///
+  /// - Returns: the report; `nil` where the key is that of an earlier request.
+  private func run<Rows: AsyncIteratorProtocol>(
+    _ rows: inout RowsAhead<Rows>,
     mode: ImportMode,
     dryRun: Bool,
+    once key: ImportKey?,
     _ session: Session
-  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+  ) async throws -> ImportReport? where Rows.Element == [ImportRow] {
     // Nearly all origins differ, and sorting their hashes shows those that don't in a third of the time that a hash table
     // of all of them takes.
     try await session.run(script: "BEGIN; SET LOCAL work_mem = '64MB'; SET LOCAL enable_hashagg = off")
+    if let key, try await isKnown(key, session) { return nil }
     try await session.run(script: ImportStatements.createStage)
-    try await stage(batches, session)
+    try await stage(&rows, session)
     try await session.run(script: ImportStatements.lock)
     var report = try await ImportMerge(session: session, dryRun: dryRun).report()
     if mode == .atomic, report.rejected > 0 {
@@ -68,8 +75,9 @@ extension PostgresStore: PointImporter {
       return report
     }
     if dryRun { return report }
+    if let key { try await remember(key.hashed(), report, session) }
     do {
-      try await session.run(script: "COMMIT")
+      try await session.commit()
     } catch .lost(let reason) {
       throw PointStoreError.outcomeUnknown(reason: "the import may have been taken or not: \(reason)")
     }
@@ -83,13 +91,13 @@ extension PostgresStore: PointImporter {
 
   private static let manyRows = 1000
 
-  private func stage<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches,
+  private func stage<Rows: AsyncIteratorProtocol>(
+    _ source: inout RowsAhead<Rows>,
     _ session: Session
-  ) async throws where Batches.Element == [ImportRow] {
+  ) async throws where Rows.Element == [ImportRow] {
     try await session.startCopy(ImportStatements.stage)
     var rows = CopyRows(time: .now)
-    for try await batch in batches {
+    while let batch = try await source.next() {
       for row in batch {
         rows.append(row)
         if rows.bytes.count >= Self.sentAtOnce {
@@ -105,6 +113,28 @@ extension PostgresStore: PointImporter {
 
   /// So many bytes of rows are sent at once.
   private static let sentAtOnce = 1 << 18
+}
+
+/// Batches of rows of which the first has come.
+private struct RowsAhead<Rows: AsyncIteratorProtocol> where Rows.Element == [ImportRow] {
+  private var first: [ImportRow]?
+  private var rows: Rows
+
+  /// Waits for the first batch.
+  ///
+  /// - Throws: what the sequence throws.
+  init(_ rows: Rows) async throws {
+    self.rows = rows
+    first = try await self.rows.next()
+  }
+
+  /// Returns the next batch; `nil` at the end.
+  ///
+  /// - Throws: what the sequence throws.
+  mutating func next() async throws -> [ImportRow]? {
+    if let batch = first.take() { return batch }
+    return try await rows.next()
+  }
 }
 
 /// The decisions on staged rows, and what they do to the places.

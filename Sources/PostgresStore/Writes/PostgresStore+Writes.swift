@@ -19,11 +19,10 @@ extension PostgresStore: PointWriter {
       parameters.add(hash)
       guard let row = try await change(WriteStatements.createOnce, parameters)?.rows.first else { return nil }
       if row.isNull(PointColumns.count) { throw .keyInFlight }
-      let first = try Self.reading { () throws(PointStoreError) in
-        (hash: try row.integer(PointColumns.count), point: try row.point())
-      }
-      if first.hash != hash { throw .keyReused }
-      return first.point
+      // The key may be an import's, which has no place.
+      let firstHash = try Self.reading { () throws(PointStoreError) in try row.integer(PointColumns.count) }
+      if firstHash != hash { throw .keyReused }
+      return try Self.reading { () throws(PointStoreError) in try row.point() }
     }
   }
 

@@ -165,10 +165,10 @@ enum WriteStatements {
   static let originConstraint = "points_origin"
 
   /// The first half of the numbers of the locks that are held while a key's first request is under way.
-  private static let keyLockClass = 0x7765
+  static let keyLockClass = 0x7765
 
   /// Keys made before this have expired.
-  private static let expiry = "now() - interval '24 hours'"
+  static let expiry = "now() - interval '24 hours'"
 
   /// Gives one row and has the commit wait as that of a write does: for the disk, and for the standbys that the server
   /// is set to wait for.

@@ -94,6 +94,8 @@ struct ImportCommand: AsyncParsableCommand {
       let store = try PostgresStore(
         configuration: try PostgresConfiguration(configuration),
         migrations: try Migration.all(inDirectory: configuration.migrationsPath))
+      // Before the files are read, which may take a while.
+      try await store.checkReadiness()
       let report = try await importing(files, options, into: store)
       await store.shutDown()
       return report

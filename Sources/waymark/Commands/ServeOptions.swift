@@ -25,8 +25,14 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "The same, of a replica that searches go to while it is there. (default: none)")
   var databaseReplicaUrl: String?
 
-  @Option(help: "Connections at most. (default: 8)")
+  @Option(help: "Connections to the database at most, whatever they are for. (default: 12)")
   var databasePoolSize: String?
+
+  @Option(help: "How many of them exports may have. (default: 2, fewer of a small pool)")
+  var databaseExportConnections: String?
+
+  @Option(help: "How many of them imports may have. (default: 2, fewer of a small pool)")
+  var databaseImportConnections: String?
 
   @Option(help: "How long a statement may take, in milliseconds. (default: 5000)")
   var databaseStatementTimeoutMs: String?
@@ -143,7 +149,9 @@ struct ServeOptions: ParsableArguments {
     [
       "HTTP_HOST": httpHost, "HTTP_PORT": httpPort, "TLS_CERTIFICATE_FILE": tlsCertificateFile,
       "TLS_PRIVATE_KEY_FILE": tlsPrivateKeyFile, "POINT_STORE": pointStore, "DATABASE_URL": databaseUrl,
-      "DATABASE_POOL_SIZE": databasePoolSize, "DATABASE_STATEMENT_TIMEOUT_MS": databaseStatementTimeoutMs,
+      "DATABASE_POOL_SIZE": databasePoolSize, "DATABASE_EXPORT_CONNECTIONS": databaseExportConnections,
+      "DATABASE_IMPORT_CONNECTIONS": databaseImportConnections,
+      "DATABASE_STATEMENT_TIMEOUT_MS": databaseStatementTimeoutMs,
       "REQUEST_DEADLINE_MS": requestDeadlineMs, "DATA_FILE": dataFile, "MEMORY_STORE_PATH": memoryStorePath,
       "SKIP_DAMAGED": skipDamaged ? "true" : nil,
       "MIGRATIONS_PATH": migrationsPath,

@@ -6,8 +6,11 @@ struct DatabaseConfiguration: Hashable {
   /// The same of a replica that searches go to; `nil` where there is none.
   let replicaConninfo: String?
 
-  /// How many connections there may be at once, to each of the two.
+  /// The maximum number of connections at once, to each of the two, whatever they are for.
   let poolSize: Int
+
+  /// The shares of them.
+  let shares: ConnectionShares
 
   /// How long a statement may take.
   let statementTimeout: Duration
@@ -27,7 +30,8 @@ struct DatabaseConfiguration: Hashable {
     }
     self.conninfo = conninfo
     replicaConninfo = settings["DATABASE_REPLICA_URL"]
-    poolSize = try settings.integer("DATABASE_POOL_SIZE", in: 1...1000, default: 8)
+    shares = try ConnectionShares(settings, keepsSearches: settings["ANALYTICS"]?.lowercased() == "postgres")
+    poolSize = shares.total
     statementTimeout = try settings.milliseconds("DATABASE_STATEMENT_TIMEOUT_MS", default: 5000)
     waitTime = try settings.milliseconds("REQUEST_DEADLINE_MS", default: 2000)
     migrationsPath = settings["MIGRATIONS_PATH"] ?? Self.migrationsBesidePackage()

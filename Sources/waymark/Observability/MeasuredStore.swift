@@ -84,9 +84,9 @@ struct MeasuredStore: WritablePointStore {
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool
+    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await inBulk(.import) { try await store.importRows(batches, mode: mode, dryRun: dryRun) }
+    try await inBulk(.import) { try await store.importRows(batches, mode: mode, dryRun: dryRun, once: key) }
   }
 
   // MARK: Timing

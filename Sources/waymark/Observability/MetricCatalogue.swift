@@ -12,6 +12,9 @@ enum MetricCatalogue {
   static let poolConnections = "database_pool_connections"
   static let poolLimit = "database_pool_connections_limit"
   static let poolWaiting = "database_pool_waiting_calls"
+  static let bulkConnections = "database_bulk_connections"
+  static let bulkLimit = "database_bulk_connections_limit"
+  static let bulkWaiting = "database_bulk_waiting_calls"
   static let places = "memory_store_places"
   static let droppedSearches = "analytics_dropped_searches_total"
   static let build = "waymark_build_info"
@@ -25,9 +28,12 @@ enum MetricCatalogue {
     MetricDescription(connections, "Connections open."),
     MetricDescription(requestsInFlight, "Requests being answered."),
     MetricDescription(storeDuration, "Calls of the store, by operation and outcome."),
-    MetricDescription(poolConnections, "Connections to the database, by what they do."),
-    MetricDescription(poolLimit, "Connections to the database at most."),
+    MetricDescription(poolConnections, "Connections of requests to the database, by what they do."),
+    MetricDescription(poolLimit, "Connections to the database at most, those of exports and imports included."),
     MetricDescription(poolWaiting, "Calls that wait for a connection to the database."),
+    MetricDescription(bulkConnections, "Connections to the database that exports or imports have."),
+    MetricDescription(bulkLimit, "Connections to the database that exports or imports may have."),
+    MetricDescription(bulkWaiting, "Exports or imports that wait for a connection to the database."),
     MetricDescription(places, "Places in memory."),
     MetricDescription(droppedSearches, "Searches that analytics had no room for."),
     MetricDescription(build, "The version that runs; always 1."),

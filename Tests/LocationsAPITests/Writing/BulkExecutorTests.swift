@@ -66,7 +66,7 @@ private final class WatchedStore: WritablePointStore {
   private func note() { noted.withLock { $0.append(StandInForAnEventLoop.isCurrent) } }
 
   func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool
+    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     note()
     for try await _ in batches {}

@@ -1,0 +1,152 @@
+import Points
+import Synchronization
+
+/// The connections of exports and imports: few, with a bounded queue in front of them.
+///
+/// A connection counts until the server has ended it, so that there are never more backends than the limits say.
+final class BulkConnections: Sendable {
+  private typealias Continuation = CheckedContinuation<Result<Void, any Error>, Never>
+  private typealias CallerID = BulkQueue.CallerID
+
+  private struct State {
+    var queue: BulkQueue
+    var continuations: [CallerID: Continuation] = [:]
+    /// Callers that were cancelled before they had come to the queue.
+    var cancelled: Set<CallerID> = []
+    var isShutDown = false
+  }
+
+  private let state: Mutex<State>
+  private let waitTime: Duration
+  private let thread: PollingThread
+  private let callersMade = Atomic<Int>(0)
+
+  /// Creates the admission for a store's bulk work.
+  ///
+  /// - Parameter waitTime: how long a caller may wait for a connection.
+  init(on thread: PollingThread, limits: BulkQueue.Limits, waitTime: Duration) {
+    self.thread = thread
+    self.waitTime = waitTime
+    state = Mutex(State(queue: BulkQueue(limits: limits)))
+  }
+
+  /// Runs bulk work on a connection of its own, which is ended with it.
+  ///
+  /// - Throws: ``PointStoreError/overloaded`` where too many wait or the wait is too long, ``DatabaseError`` where there is
+  ///   no connection to be had, `CancellationError`, or what the body throws.
+  func withSession<Value>(
+    for kind: BulkQueue.Kind,
+    connector: Connector,
+    _ body: (Session) async throws -> Value
+  ) async throws -> Value {
+    try await admit(kind)
+    let session: Session
+    do {
+      session = try await Session.open(on: thread, connector: connector) { [self] in release(kind) }
+    } catch {
+      release(kind)
+      throw error
+    }
+    do {
+      let value = try await body(session)
+      await session.close()
+      return value
+    } catch {
+      // What was done in a transaction is undone with the connection.
+      await session.close()
+      throw error
+    }
+  }
+
+  /// The state of the bulk work.
+  var load: BulkLoad {
+    state.withLock { state in
+      func use(_ kind: BulkQueue.Kind) -> BulkLoad.Use {
+        BulkLoad.Use(
+          connections: state.queue.connections(of: kind), limit: state.queue.limits.connections(of: kind),
+          waiting: state.queue.waiters(of: kind))
+      }
+      return BulkLoad(exports: use(.export), imports: use(.import))
+    }
+  }
+
+  /// Rejects the callers that wait and those that will come.
+  func shutDown() {
+    let continuations = state.withLock { state in
+      state.isShutDown = true
+      return state.queue.removeWaiters().compactMap { state.continuations.removeValue(forKey: $0) }
+    }
+    for continuation in continuations { continuation.resume(returning: .failure(Self.isShutDown)) }
+  }
+
+  private static var isShutDown: PointStoreError { .unavailable(reason: "the store is shut down") }
+
+  private func admit(_ kind: BulkQueue.Kind) async throws {
+    let id = CallerID(number: callersMade.wrappingAdd(1, ordering: .relaxed).newValue)
+    let timeout = Task { [waitTime] in
+      try await Task.sleep(for: waitTime)
+      fail(id, PointStoreError.overloaded)
+    }
+    defer {
+      timeout.cancel()
+      state.withLock { _ = $0.cancelled.remove(id) }
+    }
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in enqueue(id, kind, continuation) }
+    } onCancel: {
+      fail(id, CancellationError())
+    }
+    try result.get()
+  }
+
+  private func enqueue(_ id: CallerID, _ kind: BulkQueue.Kind, _ continuation: Continuation) {
+    let result: Result<Void, any Error>? = state.withLock { state in
+      if state.isShutDown { return .failure(Self.isShutDown) }
+      if state.cancelled.contains(id) { return .failure(CancellationError()) }
+      switch state.queue.arrived(id, kind) {
+      case .admitted: return .success(())
+      case .rejected: return .failure(PointStoreError.overloaded)
+      case .waits:
+        state.continuations[id] = continuation
+        return nil
+      }
+    }
+    if let result { continuation.resume(returning: result) }
+  }
+
+  private func fail(_ id: CallerID, _ error: any Error) {
+    let continuation = state.withLock { state -> Continuation? in
+      guard state.queue.left(id) else {
+        if error is CancellationError { state.cancelled.insert(id) }
+        return nil
+      }
+      return state.continuations.removeValue(forKey: id)
+    }
+    continuation?.resume(returning: .failure(error))
+  }
+
+  private func release(_ kind: BulkQueue.Kind) {
+    let admitted = state.withLock { state in
+      state.queue.released(kind).compactMap { state.continuations.removeValue(forKey: $0) }
+    }
+    for continuation in admitted { continuation.resume(returning: .success(())) }
+  }
+}
+
+/// The state of a store's exports and imports.
+public struct BulkLoad: Hashable, Sendable {
+  /// The connections of one kind of bulk work.
+  public struct Use: Hashable, Sendable {
+    /// The number of open connections.
+    public let connections: Int
+    /// The maximum number of connections.
+    public let limit: Int
+    /// The number of calls that wait for a connection.
+    public let waiting: Int
+  }
+
+  /// The exports.
+  public let exports: Use
+  /// The imports.
+  public let imports: Use
+}

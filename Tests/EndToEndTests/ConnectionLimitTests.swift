@@ -1,0 +1,154 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Clients that take connections to the database and keep them: exports that nobody reads, uploads that send nothing.
+@Suite(.serialized) struct ConnectionLimitTests {
+  private static let poolSize = 6
+
+  @Test(.timeLimit(.minutes(10))) func unreadExportsAndIdleImportsLeaveConnectionsForAllOthers() async throws {
+    let place = try await Attacked()
+    let attacked = try await place.serve("attacked", ["DATABASE_POOL_SIZE": "\(Self.poolSize)"])
+    let other = try await place.serve("other", ["DATABASE_POOL_SIZE": "\(Self.poolSize)"])
+    let watch = place.watch("attacked")
+
+    let exports = try await place.unreadExports(130, port: attacked.port)
+    let uploads = try await place.idleUploads(50, port: attacked.port)
+    let shut = try await HTTP2Client.open(port: attacked.port, windowBytes: 0)
+    var streams: [HTTP2ClientStream] = []
+    for _ in 0..<100 { streams.append(try await shut.start("GET", "/locations/export")) }
+    var failures: [Int] = []
+    for _ in 0..<50 {
+      for server in [attacked, other] {
+        let status = try await server.driver.get("/locations?lat=1&long=1&limit=3").status
+        if status != 200 { failures.append(status) }
+      }
+    }
+    let imported = try await attacked.driver.importing(
+      Data(#"{"name":"imported","lat":1,"long":1}"#.utf8), as: "application/x-ndjson")
+    let elsewhere = try await other.driver.get("/locations/export?bbox=0,0,0.001,0.001").status
+    let migrated = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": place.database.url])
+    // Each is told whether it is served before its first byte.
+    var statuses: [String: Int] = [:]
+    for export in exports { statuses[try await place.status(of: export), default: 0] += 1 }
+    let maximum = try await watch.end()
+
+    #expect((2...Self.poolSize).contains(maximum))
+    #expect(failures == [])
+    #expect((imported.status, elsewhere, migrated.status) == (200, 200, 0))
+    #expect(Set(statuses.keys) == ["200", "503"])
+    withExtendedLifetime((exports, uploads, streams, shut)) {}
+  }
+
+  @Test(.timeLimit(.minutes(10))) func anExportThatIsCutOffGivesItsConnectionBackAtOnce() async throws {
+    let place = try await Attacked()
+    let server = try await place.serve(
+      "cut", ["DATABASE_POOL_SIZE": "\(Self.poolSize)", "HTTP_WRITE_TIMEOUT_MS": "3000"])
+    let shut = try await HTTP2Client.open(port: server.port, windowBytes: 0)
+    var streams: [HTTP2ClientStream] = []
+    for _ in 0..<100 { streams.append(try await shut.start("GET", "/locations/export")) }
+    let unread = try await place.unreadExports(20, port: server.port)
+    let connections = #"database_bulk_connections{kind="export"}"#
+    while try await server.figure(connections) == 0 { try await Task.sleep(for: .milliseconds(20)) }
+
+    // The clients stay; none of them reads or closes anything.
+    while try await server.figure(connections) > 0 { try await Task.sleep(for: .milliseconds(100)) }
+    let export = try await server.driver.get("/locations/export?bbox=0,0,0.001,0.001").status
+
+    #expect(export == 200)
+    #expect(try await server.figure(#"database_bulk_connections_limit{kind="export"}"#) == 1)
+    #expect(try await server.figure("database_pool_connections_limit") == Double(Self.poolSize))
+    try await shut.ping()
+    withExtendedLifetime((streams, unread)) {}
+  }
+}
+
+/// A database with much to export, and the servers on it.
+private struct Attacked {
+  struct Server {
+    let process: WaymarkProcess
+    let port: Int
+    let driver: ServerDriver
+
+    func figure(_ name: String) async throws -> Double {
+      let text = String(decoding: try await driver.get("/metrics").body, as: UTF8.self)
+      let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
+      return try #require(line?.split(separator: " ").last.flatMap { Double($0) })
+    }
+  }
+
+  let server: TemporaryServer
+  let database: TemporaryDatabase
+
+  init() async throws {
+    server = try await TemporaryServer.start()
+    database = try await server.makeDatabase()
+    try #require(try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url]).status == 0)
+    // Fifty megabytes, far more than sockets hold.
+    try await database.run(
+      """
+      INSERT INTO points (id, lat, long, name, tags)
+      SELECT gen_random_uuid(), 10 + number / 1e4, 20, 'place ' || number, json_build_object('t', repeat('x', 2000))
+      FROM generate_series(1, 25000) AS number
+      """)
+  }
+
+  func serve(_ name: String, _ settings: [String: String]) async throws -> Server {
+    let environment = settings.merging(["DATABASE_URL": database.url + "?application_name=\(name)"]) { $1 }
+    let process = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let port = try await process.port()
+    return Server(process: process, port: port, driver: ServerDriver(port: port))
+  }
+
+  func unreadExports(_ count: Int, port: Int) async throws -> [RawHTTPConnection] {
+    var connections: [RawHTTPConnection] = []
+    for _ in 0..<count {
+      let connection = try await RawHTTPConnection.open(port: port, receiveBufferBytes: 4096)
+      try await connection.send("GET /locations/export HTTP/1.1\r\nHost: test\r\n\r\n")
+      connections.append(connection)
+    }
+    return connections
+  }
+
+  func idleUploads(_ count: Int, port: Int) async throws -> [RawHTTPConnection] {
+    var connections: [RawHTTPConnection] = []
+    for _ in 0..<count {
+      let connection = try await RawHTTPConnection.open(port: port)
+      try await connection.send(
+        """
+        POST /locations/import HTTP/1.1\r\nHost: test\r\nContent-Type: application/x-ndjson\r
+        Transfer-Encoding: chunked\r\n\r\n
+        """)
+      connections.append(connection)
+    }
+    return connections
+  }
+
+  /// The status that a response begins with.
+  func status(of connection: RawHTTPConnection) async throws -> String {
+    String(decoding: try await connection.some(atMost: 12).suffix(3), as: UTF8.self)
+  }
+
+  /// Counts the backends of a server again and again.
+  func watch(_ name: String) -> Watch { Watch(database: database, name: name) }
+
+  struct Watch {
+    private let isOver = Counter()
+    private let task: Task<Int, any Error>
+
+    init(database: TemporaryDatabase, name: String) {
+      task = Task { [isOver] in
+        var maximum = 0
+        let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(name)'"
+        while isOver.value == 0 { maximum = max(maximum, Int(try await database.run(sql)) ?? 0) }
+        return maximum
+      }
+    }
+
+    /// Stops; returns the greatest count.
+    func end() async throws -> Int {
+      isOver.add()
+      return try await task.value
+    }
+  }
+}

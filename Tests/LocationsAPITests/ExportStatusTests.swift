@@ -1,0 +1,89 @@
+import HTTPServer
+import MemoryStore
+import NIOCore
+import NIOHTTP1
+import Points
+import Synchronization
+import Testing
+import TestSupport
+
+@testable import LocationsAPI
+
+/// When the status of an export is sent, and when its work ends.
+@Suite struct ExportStatusTests {
+  @Test(arguments: [
+    (PointStoreError.overloaded, 503, "overloaded"), (.unavailable(reason: "test"), 503, "store-unavailable"),
+    (.timeout, 504, "store-timeout"),
+  ])
+  func anExportThatFailsBeforeItsFirstPlacesIsAnsweredWithAProblem(
+    error: PointStoreError, status: Int, code: String
+  ) async throws {
+    let driver = ServiceDriver(writing: ScriptedExports { _ in throw error })
+
+    let answer = try await driver.send(.GET, "/locations/export")
+
+    #expect(answer.status == status)
+    #expect(try answer.code == code)
+    #expect(status != 503 || answer.headers.contains(name: "retry-after"))
+  }
+
+  @Test func anExportThatFailsLaterBreaksItsResponseOff() async throws {
+    let driver = ServiceDriver(
+      writing: ScriptedExports { consume in
+        try await consume([])
+        throw PointStoreError.unavailable(reason: "test")
+      })
+
+    await #expect(throws: PointStoreError.self) { try await driver.send(.GET, "/locations/export") }
+  }
+
+  @Test func askingForTheHeadTakesNoConnection() async throws {
+    let exports = Counter()
+    let driver = ServiceDriver(writing: ScriptedExports { _ in exports.add() })
+
+    let answer = try await driver.send(.HEAD, "/locations/export")
+
+    #expect(answer.status == 200)
+    #expect(exports.value == 0)
+  }
+
+  @Test(.timeLimit(.minutes(2))) func anExportWhoseResponseIsNotReadIsCancelled() async throws {
+    let isCancelled = Gate()
+    let store = ScriptedExports { consume in
+      do {
+        try await consume([])
+      } catch {
+        isCancelled.open()
+        throw error
+      }
+    }
+
+    do {
+      let response = try await ServiceDriver.respond(.GET, "/locations/export", store: store)
+      #expect(response.status == .ok)
+    }
+
+    await isCancelled.pass()
+  }
+
+  @Test(.timeLimit(.minutes(2))) func aRequestThatIsCancelledWhileItWaitsCancelsItsExport() async throws {
+    let hasBegun = Gate()
+    let isCancelled = Gate()
+    let store = ScriptedExports { _ in
+      hasBegun.open()
+      do {
+        try await Task.sleep(for: .seconds(600))
+      } catch {
+        isCancelled.open()
+        throw error
+      }
+    }
+    let request = Task { try await ServiceDriver.respond(.GET, "/locations/export", store: store).status }
+    await hasBegun.pass()
+
+    request.cancel()
+
+    await isCancelled.pass()
+    #expect(try await request.value == .badRequest)
+  }
+}

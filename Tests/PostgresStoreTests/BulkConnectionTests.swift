@@ -1,0 +1,217 @@
+import Foundation
+import Points
+import PostgresStore
+import Synchronization
+import SyntheticData
+import TestSupport
+import Testing
+
+/// What exports and imports take of a server's connections.
+@Suite struct BulkConnectionTests {
+  @Test(.timeLimit(.minutes(5))) func exportsBeyondTheLimitWaitAndAreThenOverloaded() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await Self.store(database) { $0.waitTimeoutMilliseconds = 200 }
+    let gate = Gate()
+    let exports = (0..<2).map { _ in
+      Task { try await store.exportPoints(matching: PointQuery()) { _ in await gate.pass() } }
+    }
+    while store.bulkLoad.exports.connections < 2 { try await Task.sleep(for: .milliseconds(10)) }
+
+    let error = await #expect(throws: PointStoreError.self) {
+      try await store.exportPoints(matching: PointQuery()) { _ in }
+    }
+    let point = try await store.point(id: .sample(1))
+    gate.open()
+    for export in exports { try await export.value }
+    try await store.exportPoints(matching: PointQuery()) { _ in }
+
+    #expect(error == .overloaded)
+    #expect(point == nil)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aFullQueueRejectsAtOnce() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await Self.store(database) {
+      $0.exportConnections = 1
+      $0.maximumBulkWaiters = 1
+      $0.waitTimeoutMilliseconds = 300_000
+    }
+    let gate = Gate()
+    let exports = (0..<2).map { _ in
+      Task { try await store.exportPoints(matching: PointQuery()) { _ in await gate.pass() } }
+    }
+    while store.bulkLoad.exports.waiting < 1 { try await Task.sleep(for: .milliseconds(10)) }
+
+    await #expect(throws: PointStoreError.overloaded) { try await store.exportPoints(matching: PointQuery()) { _ in } }
+
+    gate.open()
+    for export in exports { try await export.value }
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aWaitingExportThatIsCancelledLeavesTheQueue() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await Self.store(database) {
+      $0.exportConnections = 1
+      $0.waitTimeoutMilliseconds = 300_000
+    }
+    let gate = Gate()
+    let first = Task { try await store.exportPoints(matching: PointQuery()) { _ in await gate.pass() } }
+    while store.bulkLoad.exports.connections < 1 { try await Task.sleep(for: .milliseconds(10)) }
+    let second = Task { try await store.exportPoints(matching: PointQuery()) { _ in } }
+    while store.bulkLoad.exports.waiting < 1 { try await Task.sleep(for: .milliseconds(10)) }
+
+    second.cancel()
+
+    await #expect(throws: CancellationError.self) { try await second.value }
+    #expect(store.bulkLoad.exports.waiting == 0)
+    gate.open()
+    try await first.value
+  }
+
+  @Test(.timeLimit(.minutes(5))) func thereAreNeverMoreBackendsThanTheLimitsSay() async throws {
+    let server = try await TemporaryServer.start()
+    let database = try await server.makeDatabase()
+    let store = try await Self.store(database) {
+      $0.poolSize = 1
+      $0.waitTimeoutMilliseconds = 300_000
+    }
+    var places = try SyntheticPlaces(seed: 7)
+    try await store.importRows(try places.rows(count: 3_000))
+    let rows = try places.rows(count: 200)
+    let maximum = Mutex(0)
+    let isOver = Mutex(false)
+    let watcher = Task {
+      while !isOver.withLock({ $0 }) {
+        let count = try await Int(Self.backends(database)) ?? 0
+        maximum.withLock { $0 = max($0, count) }
+      }
+    }
+
+    // Exports and imports that end well, that throw, and that are cancelled in the middle of a statement.
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<60 {
+        group.addTask {
+          let work = Task {
+            if number % 2 == 0 {
+              try await store.exportPoints(matching: PointQuery()) { _ in if number % 3 == 0 { throw Refusal() } }
+            } else {
+              try await store.importRows(rows)
+            }
+          }
+          if number % 5 == 0 {
+            try? await Task.sleep(for: .milliseconds(number * 5))
+            work.cancel()
+          }
+          _ = await work.result
+        }
+      }
+    }
+    try await Self.allIsClosed(store)
+    isOver.withLock { $0 = true }
+    try await watcher.value
+
+    #expect((2...5).contains(maximum.withLock { $0 }))
+    #expect(try await Int(Self.backends(database)) ?? 9 <= 1)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func anImportTakesAConnectionWhenItsFirstRowsAreThere() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await Self.store(database) {
+      $0.importConnections = 1
+      $0.waitTimeoutMilliseconds = 300_000
+    }
+    let uploads = (0..<20).map { _ in AsyncStream.makeStream(of: [ImportRow].self) }
+    let idle = uploads.map { upload in Task { try await store.importRows(upload.stream, mode: .partial, dryRun: false) }
+    }
+
+    let report = try await store.importRows([.sample("there", 1, 1)])
+    let held = store.bulkLoad.imports.connections + store.bulkLoad.imports.waiting
+    let backends = try await Self.backends(database)
+    for upload in uploads { upload.continuation.finish() }
+    for upload in idle { _ = try await upload.value }
+
+    #expect(report.created == 1)
+    #expect(held <= 1)
+    // That of the import that is just over may be among them.
+    #expect(try #require(Int(backends)) <= 1)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func anImportThatIsCommittingIsNotCancelledWithItsCaller() async throws {
+    let server = try await TemporaryServer.start()
+    let database = try await server.makeDatabase()
+    let store = try await Self.store(database) { $0.poolSize = 1 }
+    // No standby ever confirms.
+    try await Self.wait(forStandby: "nobody", on: server)
+    let rows = try [ImportRow.sample("committed", 1, 1)]
+    let importing = Task { try await store.importRows(rows) }
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query = 'COMMIT'"
+    while try await database.run(waiting) != "1" { try await Task.sleep(for: .milliseconds(10)) }
+
+    importing.cancel()
+    try await Task.sleep(for: .seconds(2))
+
+    // PostgreSQL would have kept the commit without a standby, and shown it.
+    #expect(try await database.run(waiting) == "1")
+    #expect(try await database.run("SELECT count(*) FROM points") == "1")
+    try await Self.wait(forStandby: "", on: server)
+    #expect(try await importing.value.created == 1)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aRepeatIsAnsweredOnceItIsAsDurableAsTheFirst() async throws {
+    let server = try await TemporaryServer.start()
+    let database = try await server.makeDatabase()
+    let store = try await Self.store(database) { $0.statementTimeoutMilliseconds = 300_000 }
+    let rows = try [ImportRow.sample("committed", 1, 1)]
+    let key = ImportKey(text: "k") { 1 }
+    let first = try await store.importRows(rows.inOneBatch, mode: .partial, dryRun: false, once: key)
+    try await Self.wait(forStandby: "nobody", on: server)
+    let isAnswered = Mutex(false)
+
+    let repeated = Task {
+      let report = try await store.importRows(rows.inOneBatch, mode: .partial, dryRun: false, once: key)
+      isAnswered.withLock { $0 = true }
+      return report
+    }
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    while try await database.run(waiting) != "1" { try await Task.sleep(for: .milliseconds(10)) }
+
+    #expect(!isAnswered.withLock { $0 })
+    try await Self.wait(forStandby: "", on: server)
+    #expect(try await repeated.value == first)
+  }
+
+  private struct Refusal: Error {}
+
+  /// A store with a place in it, none of whose connections is open.
+  private static func store(
+    _ database: TemporaryDatabase, _ change: (inout PostgresConfiguration) -> Void
+  ) async throws -> PostgresStore {
+    var configuration = try PostgresConfiguration(url: database.url)
+    change(&configuration)
+    let migrations = try Migration.all(inDirectory: migrationsDirectory)
+    _ = try await Migrator(configuration: configuration, migrations: migrations).migrate()
+    let store = try PostgresStore(configuration: configuration, migrations: migrations)
+    try await store.importRows([.sample("seed", 1, 1, id: .sample(9))])
+    try await allIsClosed(store)
+    return store
+  }
+
+  private static func allIsClosed(_ store: PostgresStore) async throws {
+    while store.bulkLoad.exports.connections + store.bulkLoad.imports.connections > 0 {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+  }
+
+  private static func backends(_ database: TemporaryDatabase) async throws -> String {
+    try await database.run(
+      "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'waymark' AND datname = current_database()")
+  }
+
+  private static func wait(forStandby name: String, on server: TemporaryServer) async throws {
+    // A `COMMIT` of psql's would wait too, so neither is a transaction.
+    try await server.psql(database: "postgres", "ALTER SYSTEM SET synchronous_standby_names = '\(name)'")
+    try await server.psql(database: "postgres", "SELECT pg_reload_conf()")
+    let shown = "SHOW synchronous_standby_names"
+    while try await server.psql(database: "postgres", shown) != name { try await Task.sleep(for: .milliseconds(10)) }
+  }
+}

@@ -1,0 +1,87 @@
+import Points
+import Testing
+
+extension WriteContract {
+  static let importKeys: [WriteContract] = [
+    WriteContract("import of a key is done once, and its repeat given the same report") { makeStore in
+      let store = try await makeStore([.sample("old", 1, 1, id: .sample(1)), .sample("same", 1, 1, id: .sample(2))])
+      let rows = [
+        try ImportRow.sample("new", 1, 1, id: .sample(1), number: 1),
+        try .sample("same", 1, 1, id: .sample(2), number: 2),
+        try .sample("third, which the next supersedes", 1, 1, source: "s", sourceID: "1", number: 3),
+        try .sample("third \u{10FFFD}", 1, 1, source: "s", sourceID: "1", number: 4),
+      ]
+
+      let first = try await store.importRows(rows, once: "k", hash: 1)
+      try await store.delete(id: .sample(1), if: .none)
+      let changes = try await store.allChanges()
+      let repeated = try await store.importRows(rows, once: "k", hash: 1)
+      let unchanged = try await store.allChanges()
+      let another = try await store.importRows(rows, once: "other", hash: 1)
+
+      #expect((first.created, first.updated, first.unchanged, first.rejected) == (1, 1, 1, 1))
+      #expect(repeated == first)
+      #expect(unchanged == changes)
+      #expect((another.created, another.unchanged) == (1, 2))
+    },
+    WriteContract("import of a key that is another request's is refused and changes nothing") { makeStore in
+      let store = try await makeStore([])
+      _ = try await store.importRows([.sample("a", 1, 1)], once: "import", hash: 1)
+      _ = try await store.create(try .sample("b"), once: IdempotencyKey(text: "creation", requestHash: 2))
+      let before = try await store.allChanges()
+
+      for (key, hash) in [("import", UInt64(2)), ("creation", 1)] {
+        await #expect(throws: PointWriteError.keyReused) {
+          try await store.importRows([.sample("c", 1, 1)], once: key, hash: hash)
+        }
+      }
+      await #expect(throws: PointWriteError.keyReused) {
+        try await store.create(try .sample("d"), once: IdempotencyKey(text: "import", requestHash: 3))
+      }
+
+      #expect(try await store.allChanges() == before)
+    },
+    WriteContract("import that fails, takes nothing or is a dry run leaves its key free") { makeStore in
+      struct BrokenOff: Error {}
+      let store = try await makeStore([])
+      let row = try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1", number: 1)
+      let twice = [row, try .sample("b", 1, 1, source: "s", sourceID: "1", number: 2)]
+      let broken = AsyncThrowingStream<[ImportRow], any Error> { continuation in
+        continuation.yield([row])
+        continuation.finish(throwing: BrokenOff())
+      }
+
+      await #expect(throws: BrokenOff.self) {
+        try await store.importRows(broken, mode: .partial, dryRun: false, once: ImportKey(text: "k") { 1 })
+      }
+      let refused = try await store.importRows(twice, mode: .atomic, once: "k", hash: 2)
+      let dry = try await store.importRows([row], dryRun: true, once: "k", hash: 3)
+      let taken = try await store.importRows([row], once: "k", hash: 4)
+
+      #expect((refused.created, refused.rejected) == (0, 1))
+      #expect((dry.created, taken.created) == (1, 1))
+    },
+    WriteContract("import that changes nothing is remembered too") { makeStore in
+      let store = try await makeStore([.sample("a", 1, 1, id: .sample(1))])
+      let rows = [try ImportRow.sample("a", 1, 1, id: .sample(1))]
+
+      let first = try await store.importRows(rows, once: "k", hash: 1)
+      try await store.delete(id: .sample(1), if: .none)
+      let repeated = try await store.importRows(rows, once: "k", hash: 1)
+      let empty = try await store.importRows([], once: "nothing", hash: 1)
+
+      #expect(first.unchanged == 1)
+      #expect(repeated == first)
+      #expect(try await store.point(id: .sample(1)) == nil)
+      #expect(try await store.importRows([], once: "nothing", hash: 1) == empty)
+    },
+  ]
+}
+
+extension PointImporter {
+  fileprivate func importRows(
+    _ rows: [ImportRow], mode: ImportMode = .partial, dryRun: Bool = false, once key: String, hash: UInt64
+  ) async throws -> ImportReport {
+    try await importRows(rows.inOneBatch, mode: mode, dryRun: dryRun, once: ImportKey(text: key) { hash })
+  }
+}
