@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct ServerImportTests {
@@ -24,6 +25,21 @@ import Testing
       first.output.hasPrefix("5 rows: 3 created, 0 updated, 0 unchanged, 2 rejected\nrow 2 (\(csv), line 3): /lat "))
     #expect(first.output.contains("\nrow 4 (\(ndjson), line 2): "))
     #expect(second.output.hasPrefix("5 rows: 0 created, 0 updated, 3 unchanged, 2 rejected\n"))
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func aFileWhoseResponseIsLostIsSentAgainAndImportedOnce() async throws {
+    let (server, _, store) = try await serving()
+    let proxy = try await CuttingProxy(to: try await server.port())
+    let ndjson = try store.folder.write(lines, to: "a.ndjson")
+
+    proxy.cut(afterAnswerBytes: 5)
+    let sent = try await WaymarkProcess.run(["import", "--url", "http://127.0.0.1:\(proxy.port)", ndjson])
+    let again = try await WaymarkProcess.run(["import", "--url", "http://127.0.0.1:\(proxy.port)", ndjson])
+
+    #expect(proxy.hasCut)
+    #expect(sent.output.hasPrefix("3 rows: 2 created, 0 updated, 0 unchanged, 1 rejected\nrow 2: "))
+    #expect(again.output.hasPrefix("3 rows: 0 created, 0 updated, 2 unchanged, 1 rejected\n"))
     withExtendedLifetime(server) {}
   }
 

@@ -92,14 +92,40 @@ struct ImportServer {
     return whole
   }
 
+  /// Sends a file, and once more where the connection broke off. Both requests have one key, so that the file is imported
+  /// once.
   private func send(
     _ file: PlaceFiles.File,
     by client: HTTPClient,
     onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void
   ) async throws(ImportServerError) -> ServerReport {
+    let key = UUID().uuidString
+    do {
+      return try await send(file, key: key, by: client, onProgress: onProgress)
+    } catch {
+      // The standard input can't be read a second time.
+      guard case .brokenOff = error, file.path != FileChunks.standardInputPath else { throw error }
+      do {
+        return try await send(file, key: key, by: client, onProgress: onProgress)
+      } catch let second {
+        // That the server can't be reached now says nothing of the first request.
+        if case .unavailable = second { throw error }
+        throw second
+      }
+    }
+  }
+
+  private func send(
+    _ file: PlaceFiles.File,
+    key: String,
+    by client: HTTPClient,
+    onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void
+  ) async throws(ImportServerError) -> ServerReport {
     var request = HTTPClientRequest(url: target)
     request.method = .POST
-    request.headers = ["content-type": file.format.mediaType, "accept": "application/json"]
+    request.headers = [
+      "content-type": file.format.mediaType, "accept": "application/json", "idempotency-key": key,
+    ]
     if let apiKey { request.headers.add(name: "authorization", value: "Bearer \(apiKey)") }
     if let trace {
       var generator = SystemRandomNumberGenerator()

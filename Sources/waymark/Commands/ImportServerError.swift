@@ -17,13 +17,15 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
   case unavailable(String)
   /// Rows are invalid, and the import takes all rows or none.
   case rejected(ImportReport)
+  /// The connection broke off: the file may have been imported or not.
+  case brokenOff(String)
 
   /// Takes a connection's error.
   init(_ error: any Error, target: String) {
-    self = .unavailable(
+    self =
       Self.isBreak(error)
-        ? "\(target): the connection broke off; whether the file was imported is not known"
-        : "\(target) can't be reached: \(Self.reason(error)); nothing was imported")
+      ? .brokenOff("\(target): the connection broke off; whether the file was imported is not known")
+      : .unavailable("\(target) can't be reached: \(Self.reason(error)); nothing was imported")
   }
 
   /// Takes an answer that is not a report.
@@ -63,12 +65,13 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
     case .refused: return .refused(text)
     case .unavailable: return .unavailable(text)
     case .rejected: return self
+    case .brokenOff: return .brokenOff(text)
     }
   }
 
   var description: String {
     switch self {
-    case .unreadable(let text), .refused(let text), .unavailable(let text): text
+    case .unreadable(let text), .refused(let text), .unavailable(let text), .brokenOff(let text): text
     case .rejected(let report): ImportSummary.rejection(of: report)
     }
   }
@@ -78,7 +81,7 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
     switch self {
     case .unreadable, .rejected: Exit.badData
     case .refused: Exit.failed
-    case .unavailable: Exit.unavailable
+    case .unavailable, .brokenOff: Exit.unavailable
     }
   }
 
@@ -87,6 +90,8 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
     switch error {
     case let error as HTTPClientError: error == .remoteConnectionClosed
     case let error as IOError: [EPIPE, ECONNRESET, ECONNABORTED].contains(error.errnoCode)
+    // A response had begun.
+    case is HTTPParserError: true
     default: false
     }
   }
