@@ -128,7 +128,10 @@ struct ServeConfiguration {
         ? "is for POINT_STORE=postgres, which needs DATABASE_URL" : "is for POINT_STORE=postgres, but it is memory"
       try reject("DATABASE_URL", isSecret: true, expectation)
       try reject("DATABASE_REPLICA_URL", isSecret: true, expectation)
-      for variable in ["DATABASE_POOL_SIZE", "DATABASE_STATEMENT_TIMEOUT_MS", "REQUEST_DEADLINE_MS"] {
+      for variable in [
+        "DATABASE_POOL_SIZE", "DATABASE_EXPORT_CONNECTIONS", "DATABASE_IMPORT_CONNECTIONS",
+        "DATABASE_STATEMENT_TIMEOUT_MS", "REQUEST_DEADLINE_MS",
+      ] {
         try reject(variable, expectation)
       }
     case .postgres:
