@@ -16,6 +16,7 @@ public struct LocationsAPI: Sendable {
   private let caching: CachePolicy
   private let metrics: (any MetricsSource)?
   private let searches: (any SearchHistory)?
+  private let backUp: BackUp?
   private let clock: any WallClock
   private let uptime: @Sendable () -> Duration
   private let version: String
@@ -30,6 +31,7 @@ public struct LocationsAPI: Sendable {
   ///   - caching: what caches are told of answers.
   ///   - metrics: what `GET /metrics` tells; without it there is no such call.
   ///   - searches: what knows what was searched for; without it the call that tells is answered with 404.
+  ///   - backUp: what copies the file in which places are kept; without it the call that does is answered with 501.
   ///   - clock: the time of day, up to which searches are told; one that never goes back, shared with a store that tells
   ///     when its places changed.
   ///   - uptime: a time that never jumps, by which readiness and metrics grow old.
@@ -42,6 +44,7 @@ public struct LocationsAPI: Sendable {
     caching: CachePolicy = CachePolicy(),
     metrics: (any MetricsSource)? = nil,
     searches: (any SearchHistory)? = nil,
+    backUp: BackUp? = nil,
     clock: any WallClock = SystemClock(),
     uptime: @escaping @Sendable () -> Duration = monotonicTime,
     version: String
@@ -53,6 +56,7 @@ public struct LocationsAPI: Sendable {
     self.caching = caching
     self.metrics = metrics
     self.searches = searches
+    self.backUp = backUp
     self.clock = clock
     self.uptime = uptime
     self.version = version
@@ -74,6 +78,11 @@ public struct LocationsAPI: Sendable {
     router.on(.GET, "/analytics/searches") { [access] request, _ in
       _ = try access.principal(of: request, for: .admin)
       return try await searches.respond(to: request)
+    }
+    let backup = BackupRoute(backUp: backUp)
+    router.on(.POST, "/backup") { [access] request, _ in
+      _ = try access.principal(of: request, for: .admin)
+      return try await backup.respond(to: request)
     }
     if let metrics {
       let route = MetricsRoute(source: metrics, uptime: uptime)

@@ -56,15 +56,15 @@ public final class LogAnalytics: BackgroundAnalytics {
   private func log(_ summary: SearchSummary) {
     guard summary.searches + summary.dropped > 0 else { return }
     var metadata: Logger.Metadata = [
-      "searches": "\(summary.searches)",
-      "found_nothing": "\(summary.empty)",
-      "dropped": "\(summary.dropped)",
+      "searches": .stringConvertible(summary.searches),
+      "found_nothing": .stringConvertible(summary.empty),
+      "dropped": .stringConvertible(summary.dropped),
       "half_within": "\(summary.duration(ofShare: 0.5))",
       "99_percent_within": "\(summary.duration(ofShare: 0.99))",
     ]
     if let (cell, searches) = summary.busiestCell {
       metadata["busiest_cell"] = "\(cell)"
-      metadata["busiest_cell_searches"] = "\(searches)"
+      metadata["busiest_cell_searches"] = .stringConvertible(searches)
     }
     logger.info("searches of the last minute", metadata: metadata)
   }

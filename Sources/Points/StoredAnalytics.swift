@@ -77,7 +77,7 @@ public final class StoredAnalytics: BackgroundAnalytics {
     }
     if left > 0 {
       note(dropped: left)
-      logger.warning("searches could not be kept", metadata: ["searches": "\(left)"])
+      logger.warning("searches could not be kept", metadata: ["searches": .stringConvertible(left)])
     }
   }
 
@@ -123,10 +123,11 @@ public final class StoredAnalytics: BackgroundAnalytics {
       } catch .unexpected(let reason) {
         // The same batch would fare no better the next time.
         note(dropped: end - start)
-        logger.error("searches could not be kept", metadata: ["searches": "\(end - start)", "reason": "\(reason)"])
+        logger.error(
+          "searches could not be kept", metadata: ["searches": .stringConvertible(end - start), "reason": "\(reason)"])
       } catch {
         if !backlog.isLogAway, !Task.isCancelled {
-          logger.warning("searches wait to be kept", metadata: ["reason": "\(error.shortDescription)"])
+          logger.warning("searches wait to be kept", metadata: ["reason": "\(error)"])
         }
         backlog.isLogAway = !Task.isCancelled
         break

@@ -79,7 +79,7 @@ public final class SQLiteJournal: Sendable {
   }
 
   /// Runs what may block, off the threads that Swift's tasks share.
-  private static func onThreadOfItsOwn<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+  static func onThreadOfItsOwn<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       DispatchQueue(label: "waymark.journal.opening").async { continuation.resume(returning: body()) }
     }

@@ -94,16 +94,24 @@ enum Schema {
   /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for a file that is not a journal or a newer version's, or
   ///   `DatabaseError`.
   static func bringUpToDate(_ database: DatabaseQueue, path: String) throws {
+    try checkKind(database, path: path, maybeEmpty: true)
+    try migrator.migrate(database)
+  }
+
+  /// Checks that a file is a journal of this version's or an older one.
+  ///
+  /// - Parameter maybeEmpty: whether a file without tables is taken too.
+  /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for a file that is not, or `DatabaseError`.
+  static func checkKind(_ database: DatabaseQueue, path: String, maybeEmpty: Bool = false) throws {
     try database.read { database in
       let id = try Int32.fetchOne(database, sql: "PRAGMA application_id")
       let tables = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") ?? 0
-      guard tables == 0 || id == applicationID else {
+      guard id == applicationID || (maybeEmpty && tables == 0) else {
         throw PointStoreError.schemaMismatch(reason: "\(path) is a database of another kind")
       }
       guard try !migrator.hasBeenSuperseded(database) else {
         throw PointStoreError.schemaMismatch(reason: "\(path) was written by a newer version of this program")
       }
     }
-    try migrator.migrate(database)
   }
 }

@@ -23,12 +23,15 @@ struct Application {
 
   /// Builds the parts. Nothing listens yet.
   ///
-  /// - Throws: ``ConfigurationError`` for a setting, a file of keys or a certificate that can't be used, `FileError` for a
-  ///   data file that can't be read.
+  /// - Throws: ``ConfigurationError`` for a setting, a file of keys or a certificate that can't be used,
+  ///   ``ListeningFailed`` where the address is not to be had, `FileError` for a data file that can't be read.
   init(_ configuration: ServeConfiguration, logger: Logger) async throws {
     self.configuration = configuration
     self.logger = logger
     // What can be refused at once comes before what may take its time.
+    if !configuration.isUnitTesting {
+      try ListeningFailed.check(host: configuration.http.host, port: configuration.http.port)
+    }
     let identity = try configuration.tls.map { files in try TLSIdentity(files) }
     var http = configuration.http
     http.tls = identity
@@ -76,7 +79,7 @@ struct Application {
       caching: CachePolicy(
         directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
       metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors),
-      searches: searchLog, clock: clock, version: waymarkVersion
+      searches: searchLog, backUp: store.backUp, clock: clock, version: waymarkVersion
     ).router(cors: configuration.cors, gate: gate)
     responder = TracingResponder(configuration.tellsTiming ? ServerTimingResponder(responder: router) : router)
   }
@@ -89,12 +92,15 @@ struct Application {
     do {
       server = try await HTTPServer.bind(configuration: http, responder: responder, logger: logger)
     } catch {
-      throw ListeningFailed(host: configuration.http.host, port: configuration.http.port, reason: "\(error)")
+      throw ListeningFailed(host: configuration.http.host, port: configuration.http.port, error)
     }
     serverMetrics.watch(server)
     logger.info(
       "listening",
-      metadata: ["address": "\(configuration.http.host)", "port": "\(server.port)", "tls": "\(http.tls != nil)"])
+      metadata: [
+        "address": "\(configuration.http.host)", "port": .stringConvertible(server.port),
+        "tls": .stringConvertible(http.tls != nil),
+      ])
     // A store that does not answer yet says so in the log, with what an operator has to do. The server runs on: it
     // recovers by itself.
     try? await store.store.checkReadiness()
@@ -110,13 +116,4 @@ struct Application {
     try await ServiceGroup(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet).run()
     logger.info("stopped")
   }
-}
-
-/// The server can't have the address that it is to listen on.
-struct ListeningFailed: Error, CustomStringConvertible {
-  let host: String
-  let port: Int
-  let reason: String
-
-  var description: String { "can't listen on \(host):\(port): \(reason)" }
 }

@@ -28,7 +28,7 @@ struct ChangePruning: Service {
     let start = Timestamp(microsecondsSinceEpoch: now - Self.retention.components.seconds * 1_000_000)
     do {
       let count = try await log.pruneChanges(before: start)
-      if count > 0 { logger.info("old changes were forgotten", metadata: ["changes": "\(count)"]) }
+      if count > 0 { logger.info("old changes were forgotten", metadata: ["changes": .stringConvertible(count)]) }
     } catch {
       logger.warning("old changes could not be forgotten", metadata: ["reason": "\(error)"])
     }

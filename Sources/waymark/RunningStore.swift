@@ -1,4 +1,6 @@
 import CoreMetrics
+import Foundation
+import LocationsAPI
 import Logging
 import MemoryStore
 import PlaceFormats
@@ -25,6 +27,9 @@ struct RunningStore: Service {
   /// What keeps searches, where the store can.
   let searchLog: PostgresSearchLog?
 
+  /// What copies the file in which the places are kept; `nil` where there is none.
+  let backUp: BackUp?
+
   private let close: @Sendable () async -> Void
 
   /// Makes the store.
@@ -48,6 +53,7 @@ struct RunningStore: Service {
       pruning = nil
       collectors = [PlacesCollector(memory, factory: metrics)]
       searchLog = nil
+      backUp = nil
       close = {}
       logger.info("places are in memory alone")
     case .memory(let files, keptIn: let path?):
@@ -66,8 +72,10 @@ struct RunningStore: Service {
       pruning = ChangePruning(log: memory, logger: logger)
       collectors = [PlacesCollector(memory, factory: metrics)]
       searchLog = nil
+      backUp = Self.backUp(of: journal, path: path)
       close = { await journal.close() }
-      logger.info("places are in memory and kept", metadata: ["places": "\(memory.count)", "path": "\(path)"])
+      logger.info(
+        "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
     case .postgres(let database):
       let migrations: [Migration]
       do {
@@ -83,6 +91,7 @@ struct RunningStore: Service {
       let watched = OutageLog(measured, logger: logger)
       let searchLog = PostgresSearchLog(postgres)
       self.searchLog = searchLog
+      backUp = nil
       collectors = [PoolCollector(postgres, limit: database.poolSize, factory: metrics)]
       pruning = ChangePruning(log: postgres, logger: logger)
       if let url = database.replicaConninfo {
@@ -109,7 +118,10 @@ struct RunningStore: Service {
       }
       logger.info(
         "places are in PostgreSQL",
-        metadata: ["pool_size": "\(database.poolSize)", "replica": "\(database.replicaConninfo != nil)"])
+        metadata: [
+          "pool_size": .stringConvertible(database.poolSize),
+          "replica": .stringConvertible(database.replicaConninfo != nil),
+        ])
     }
   }
 
@@ -134,6 +146,18 @@ struct RunningStore: Service {
     return (memory, journal)
   }
 
+  /// Copies the journal into a file beside it, one at a time.
+  private static func backUp(of journal: SQLiteJournal, path: String) -> BackUp {
+    { () throws(PointStoreError) in
+      let copy = path + ".backup"
+      try await journal.backUp(to: copy)
+      guard let size = try? FileManager.default.attributesOfItem(atPath: copy)[.size] as? Int else {
+        throw .unavailable(reason: "the backup \(copy) is gone")
+      }
+      return BackupFile(path: copy, byteCount: size) { try? FileManager.default.removeItem(atPath: copy) }
+    }
+  }
+
   /// Fills an empty store from files, or from the bundled sample.
   private static func filled(_ store: MemoryStore, files: [String], logger: Logger) async throws -> MemoryStore {
     let rejections = Mutex(ImportReport())
@@ -153,15 +177,15 @@ struct RunningStore: Service {
     report.add(rejections.withLock { $0 })
     report.locateRejections(notes.location)
     for row in report.rejections {
-      var metadata: Logger.Metadata = ["row": "\(row.number)", "reason": "\(row.detail)"]
+      var metadata: Logger.Metadata = ["row": .stringConvertible(row.number), "reason": "\(row.detail)"]
       if let file = row.location.file { metadata["file"] = "\(file)" }
-      if let line = row.location.line { metadata["line"] = "\(line)" }
+      if let line = row.location.line { metadata["line"] = .stringConvertible(line) }
       logger.warning("a row was left out", metadata: metadata)
     }
     logger.info(
       "places were loaded",
       metadata: [
-        "places": "\(report.created)", "rejected": "\(report.rejected)",
+        "places": .stringConvertible(report.created), "rejected": .stringConvertible(report.rejected),
         "from": "\(files.isEmpty ? "the bundled sample" : files.joined(separator: ","))",
       ])
     return store

@@ -26,9 +26,9 @@ struct SearchPruning: Service {
     let start = Timestamp(microsecondsSinceEpoch: now - retention.components.seconds * 1_000_000)
     do {
       let count = try await log.pruneSearches(before: start)
-      if count > 0 { logger.info("old searches were forgotten", metadata: ["searches": "\(count)"]) }
+      if count > 0 { logger.info("old searches were forgotten", metadata: ["searches": .stringConvertible(count)]) }
     } catch {
-      logger.warning("old searches could not be forgotten", metadata: ["reason": "\(error.shortDescription)"])
+      logger.warning("old searches could not be forgotten", metadata: ["reason": "\(error)"])
     }
   }
 }

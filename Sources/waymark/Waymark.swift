@@ -22,8 +22,8 @@ struct Waymark: AsyncParsableCommand {
       """,
     version: waymarkVersion,
     subcommands: [
-      ServeCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self, KeysCommand.self,
-      HealthCommand.self,
+      ServeCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
+      KeysCommand.self, HealthCommand.self,
     ]
   )
 }

@@ -96,6 +96,44 @@ import Testing
     #expect(outcome.status == 69)
   }
 
+  @Test(arguments: [
+    ("127.0.0.5", "127.0.0.5"), ("::1", "::1"), ("0.0.0.0", "0.0.0.0"), ("::", "[::]"), ("localhost", "localhost"),
+  ])
+  func healthAsksWhereTheServerListens(host: String, asked: String) async throws {
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: ["HTTP_HOST": host])
+    let port = "\(try await server.port())"
+
+    let well = try await WaymarkProcess.run(["health"], environment: ["HTTP_HOST": asked, "HTTP_PORT": port])
+    let option = try await WaymarkProcess.run(["health", "--http-host", asked, "--http-port", port])
+
+    #expect(well.status == 0, "\(well.log)")
+    #expect(option.status == 0)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func healthSaysWhyThereIsNoAnswer() async throws {
+    let outcome = try await WaymarkProcess.run(["health"], environment: ["HTTP_HOST": "::1", "HTTP_PORT": "1"])
+
+    #expect(outcome.status == 1)
+    #expect(outcome.log == "waymark: no answer from [::1]:1: Connection refused\n")
+  }
+
+  @Test func aPortInUseIsFoundBeforeThePlacesAreLoaded() async throws {
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"])
+    let port = try await server.port()
+    let folder = try TemporaryFolder()
+    let bad = try folder.write("{}", to: "bad.ndjson")
+
+    let second = try await WaymarkProcess.run(["serve", "--http-port", "\(port)", "--data-file", bad])
+    let elsewhere = try await WaymarkProcess.run(["serve", "--http-host", "192.0.2.1", "--http-port", "0"])
+
+    #expect(second.status == 1 && elsewhere.status == 1)
+    #expect(second.log.hasPrefix("waymark: can't listen on 127.0.0.1:\(port): another program listens on this port"))
+    #expect(second.log.split(separator: "\n").count == 1)
+    #expect(elsewhere.log.contains("this machine does not have the address"))
+    withExtendedLifetime(server) {}
+  }
+
   @Test func healthTellsWhetherAServerAnswers() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let port = try await server.port()

@@ -23,7 +23,9 @@ import Testing
     let found = try await ServerDriver(port: try await server.port()).get("/locations?lat=0&long=0").places
 
     #expect(imported.status == 0)
-    #expect(imported.output.hasPrefix("4 rows: 3 created, 0 updated, 0 unchanged, 1 rejected\nrow 3 (standard input, line 3): /lat "))
+    #expect(
+      imported.output.hasPrefix(
+        "4 rows: 3 created, 0 updated, 0 unchanged, 1 rejected\nrow 3 (standard input, line 3): /lat "))
     #expect(found.map(\.name) == ["A", "B", "C"])
     #expect(found[1].tags == ["k": "\u{1} \"quoted\" 日本"])
     #expect(found[0].distance == 156_899.6)

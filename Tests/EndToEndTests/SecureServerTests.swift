@@ -35,6 +35,32 @@ import Testing
     #expect(report.text.contains("\"unchanged\":\(count)"))
   }
 
+  @Test func aPrivateAuthorityIsNamedAsTheReasonAndTakenFromAFile() async throws {
+    let server = try await WaymarkProcess(["serve"], environment: variables)
+    let port = try await server.port()
+    let folder = try TemporaryFolder()
+    let csv = try folder.write("id,name,lat,long\n0199a1b2-0000-7000-8000-000000000001,A,1,2\n", to: "a.csv")
+    let url = "https://localhost:\(port)"
+    let arguments = ["import", "--url", url, csv]
+
+    let distrusted = try await WaymarkProcess.run(arguments)
+    let byOption = try await WaymarkProcess.run(arguments + ["--ca-file", files.certificate])
+    let byVariable = try await WaymarkProcess.run(arguments, environment: ["SSL_CERT_FILE": files.certificate])
+    let otherName = try await WaymarkProcess.run(
+      ["import", "--url", "https://127.0.0.1:\(port)", "--ca-file", files.certificate, csv])
+    let noFile = try await WaymarkProcess.run(arguments + ["--ca-file", csv])
+    let export = try await WaymarkProcess.run(["export", "--url", url, "--ca-file", files.certificate])
+
+    #expect(distrusted.status == 69)
+    #expect(distrusted.log.contains("not signed by an authority that is trusted here"), "\(distrusted.log)")
+    #expect(distrusted.log.contains("--ca-file"))
+    #expect(byOption.status == 0 && byVariable.status == 0, "\(byOption.log)")
+    #expect(otherName.status == 69 && otherName.log.contains("its certificate is for another name"), "\(otherName.log)")
+    #expect(noFile.status == 64 && noFile.log.contains("--ca-file='\(csv)': must be a file of certificates in PEM"))
+    #expect(export.status == 0 && export.output.contains("\"name\":\"A\""))
+    withExtendedLifetime(server) {}
+  }
+
   @Test func signalBringsTheRenewedCertificateAndDropsNoConnection() async throws {
     let server = try await WaymarkProcess(["serve"], environment: variables)
     let port = try await server.port()

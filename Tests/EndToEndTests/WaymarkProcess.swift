@@ -101,13 +101,10 @@ final class WaymarkProcess: Sendable {
   /// Waits until the server listens, and answers the port.
   func port() async throws -> Int {
     struct Line: Decodable {
-      let port: String
+      let port: Int
     }
     let line = try await logLine(with: "\"listening\"")
-    guard let port = Int(try JSONDecoder().decode(Line.self, from: Data(line.utf8)).port) else {
-      throw Failure(description: "no port in \(line)")
-    }
-    return port
+    return try JSONDecoder().decode(Line.self, from: Data(line.utf8)).port
   }
 
   private var log: String { text(of: logFile) }

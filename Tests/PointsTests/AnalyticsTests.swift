@@ -63,8 +63,8 @@ import Testing
 
     let line = try #require(lines.logged.first)
     #expect(lines.logged.count == 1)
-    #expect(line["searches"] == "500")
-    #expect(line["found_nothing"] == "0")
+    #expect(line["searches"]?.description == "500")
+    #expect(line["found_nothing"]?.description == "0")
     #expect(line["busiest_cell"] == "1.0,0.0")
   }
 

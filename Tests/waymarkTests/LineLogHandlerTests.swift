@@ -26,6 +26,20 @@ import Testing
       ])
   }
 
+  @Test func numbersAndBooleansAreSuchInJSONAndTextsOfDigitsAreNot() {
+    let line = written(.json) {
+      $0.info(
+        "x",
+        metadata: [
+          "a": .stringConvertible(-7), "b": .stringConvertible(0.25), "c": .stringConvertible(true), "d": "12",
+          "e": .stringConvertible(Double.nan), "f": [.stringConvertible(1), "z"],
+          "g": ["k": .stringConvertible(UInt8(2))],
+        ])
+    }
+
+    #expect(line.hasSuffix(#""a":-7,"b":0.25,"c":true,"d":"12","e":"nan","f":[1,"z"],"g":{"k":2}}"# + "\n"))
+  }
+
   @Test(arguments: [LineLogHandler.Format.text, .json])
   func nothingInAMessageSplitsALine(format: LineLogHandler.Format) {
     let line = written(format) { $0.info("a\nb\u{1B}[31m", metadata: ["k": "c\r\nd"]) }

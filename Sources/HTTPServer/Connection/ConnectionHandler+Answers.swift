@@ -42,7 +42,7 @@ extension ConnectionHandler: AnswerSink {
     guard !isSendable else { return (framing, !isHead && framing != .none) }
     logger(of: current).error(
       "an answer can't be sent: its status or a header field is not valid",
-      metadata: ["status": "\(response.status.code)", "headers": "\(response.headers)"]
+      metadata: ["status": .stringConvertible(response.status.code), "headers": "\(response.headers)"]
     )
     let problem = HTTPResponse(.internal, typePrefix: server.configuration.problemTypePrefix)
     _ = server.encoder.append(

@@ -33,7 +33,7 @@ extension HTTP2StreamHandler {
     guard response.status.code >= 200, let head = head(of: response, to: current) else {
       logger(of: current).error(
         "an answer can't be sent: its status or a header field is not valid",
-        metadata: ["status": "\(response.status.code)", "headers": "\(response.headers)"]
+        metadata: ["status": .stringConvertible(response.status.code), "headers": "\(response.headers)"]
       )
       send(HTTPResponse(.internal, typePrefix: server.configuration.problemTypePrefix))
       return false

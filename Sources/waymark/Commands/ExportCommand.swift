@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import NIOHTTP1
 import PlaceFormats
 import Points
 import PostgresStore
@@ -9,18 +10,23 @@ import Synchronization
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Writes all places of the database to a file.",
+    abstract: "Writes all places of the database, or of a server, to a file.",
     discussion: """
       Writes NDJSON, GeoJSON, GeoJSON text sequences, CSV or JSON that import reads again as the same places. All come \
       from one moment, whatever is written meanwhile. The file appears when it is whole.
 
+      With --url they come from a server that runs, whatever it keeps its places in.
+
       Examples:
         waymark export places.csv
+        waymark export --url https://places.example.org --api-key wm_… places.ndjson
         waymark export --format geojson | gzip > places.geojson.gz
       """
   )
 
   @OptionGroup var database: DatabaseOptions
+
+  @OptionGroup var server: ServerOptions
 
   @Option(help: "geojson, geojsonseq, ndjson, csv or json. (default: what the file's name ends in, else ndjson)")
   var format: String?
@@ -29,8 +35,28 @@ struct ExportCommand: AsyncParsableCommand {
   var file = "-"
 
   func run() async throws {
-    let configuration = try database.configuration()
     let format = try placeFormat()
+    if let target = try server.target() {
+      guard database.databaseUrl == nil else {
+        throw Exit.because("--url and --database-url can't be given both", Exit.usage)
+      }
+      try await download(format, from: target)
+    } else {
+      try await exportDatabase(as: format)
+    }
+  }
+
+  private func download(_ format: PlaceFormat, from target: ServerTarget) async throws {
+    let request = target.request(.GET, "/locations/export?f=\(format.rawValue)")
+    let mediaType = String(format.mediaType.prefix { $0 != ";" })
+    try await ExportFile.writing(file, didNothing: "nothing was exported") { output in
+      try await target.download(request, mediaType, to: output)
+      try await output.finish()
+    }
+  }
+
+  private func exportDatabase(as format: PlaceFormat) async throws {
+    let configuration = try database.configuration()
     do {
       let store = try PostgresStore(
         configuration: try PostgresConfiguration(configuration),
@@ -42,7 +68,7 @@ struct ExportCommand: AsyncParsableCommand {
         try output.write(text.withLock { $0.text(of: points) })
       }
       try output.write(text.withLock { $0.ending() })
-      try output.finish()
+      try await output.finish()
       await store.shutDown()
     } catch let error as PointStoreError {
       throw Exit.because(error, didNothing: "nothing was exported")

@@ -30,12 +30,21 @@ final class ExportFile: Sendable {
 
   /// Gives the file its name, once it is safely written.
   ///
+  /// - Parameter verify: is called with the path at which the file still is; it is not given its name when this throws.
   /// - Throws: when the file can't be written.
-  func finish() throws {
+  func finish(verifying verify: (String) async throws -> Void = { _ in }) async throws {
     guard let path else { return }
     try handle.synchronize()
     try handle.close()
+    try await verify(Self.partial(path))
     guard rename(Self.partial(path), path) == 0 else { throw ExportFileError(path: path) }
+  }
+
+  /// Removes what has been written of a file that is not finished.
+  func discard() {
+    guard let path else { return }
+    try? handle.close()
+    unlink(Self.partial(path))
   }
 
   private static func partial(_ path: String) -> String { path + ".partial" }
@@ -46,4 +55,24 @@ struct ExportFileError: Error, CustomStringConvertible {
   let path: String
 
   var description: String { "'\(path)' can't be written" }
+}
+
+extension ExportFile {
+  /// Writes a file from a server, and removes what there is of it where that fails.
+  ///
+  /// - Throws: the exit code, having said why.
+  static func writing(
+    _ path: String, didNothing outcome: String, _ body: (ExportFile) async throws -> Void
+  ) async throws {
+    var output: ExportFile?
+    do {
+      let file = try ExportFile(path: path)
+      output = file
+      try await body(file)
+    } catch {
+      output?.discard()
+      let isUnavailable = (error as? ServerCallError)?.isUnavailable == true
+      throw Exit.because("\(error); \(outcome)", isUnavailable ? Exit.unavailable : Exit.failed)
+    }
+  }
 }

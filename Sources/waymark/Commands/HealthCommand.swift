@@ -16,8 +16,13 @@ struct HealthCommand: AsyncParsableCommand {
 
       Where TLS_CERTIFICATE_FILE is set, as for `waymark serve`, or with --tls, it asks over TLS. Whose certificate it \
       gets is not looked at: it says nothing secret, and what answers on this machine's loopback is what it asks about.
+
+      Where HTTP_HOST is 0.0.0.0 or ::, which mean every address of the machine, it asks 127.0.0.1 or ::1.
       """
   )
+
+  @Option(help: "The address it listens on. (default: HTTP_HOST, or 127.0.0.1)")
+  var httpHost: String?
 
   @Option(help: "The port it listens on. (default: HTTP_PORT, or 8080)")
   var httpPort: String?
@@ -29,7 +34,8 @@ struct HealthCommand: AsyncParsableCommand {
   var ready = false
 
   func run() async throws {
-    let settings = Settings(flags: ["HTTP_PORT": httpPort].compactMapValues { $0 })
+    let settings = Settings(flags: ["HTTP_HOST": httpHost, "HTTP_PORT": httpPort].compactMapValues { $0 })
+    let host = Self.reachableHost(settings["HTTP_HOST"] ?? "127.0.0.1")
     let port: Int
     do {
       port = try settings.integer("HTTP_PORT", in: 1...65_535, default: 8080)
@@ -39,12 +45,42 @@ struct HealthCommand: AsyncParsableCommand {
     do {
       let secure = tls || settings["TLS_CERTIFICATE_FILE"] != nil
       let status = try await Self.status(
-        of: ready ? "/health/ready" : "/health/live", port: port, context: secure ? try Self.trustful() : nil)
+        of: ready ? "/health/ready" : "/health/live", host: host, port: port,
+        context: secure ? try Self.trustful() : nil)
       guard status == .ok else { throw Exit.because("the server answered \(status)", Exit.failed) }
     } catch let error as ExitCode {
       throw error
     } catch {
-      throw Exit.because("no answer from 127.0.0.1:\(port)", Exit.failed)
+      throw Exit.because("no answer from \(Self.authority(host, port)): \(Self.reason(error))", Exit.failed)
+    }
+  }
+
+  /// Returns the host to connect to for a server that listens on one: the loopback address for those that mean every
+  /// address of the machine.
+  static func reachableHost(_ host: String) -> String {
+    var host = host
+    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+    guard let address = try? SocketAddress(ipAddress: host, port: 0) else { return host }
+    switch address {
+    case .v4: return address.ipAddress == "0.0.0.0" ? "127.0.0.1" : host
+    case .v6: return address.ipAddress == "::" ? "::1" : host
+    case .unixDomainSocket: return host
+    }
+  }
+
+  /// Returns the host and the port as the `Host` header has them.
+  static func authority(_ host: String, _ port: Int) -> String {
+    host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    switch error {
+    case let error as NIOConnectionError:
+      error.connectionErrors.first.map { reason($0.error) } ?? "the name '\(error.host)' is not known"
+    case let error as IOError: String(cString: strerror(error.errnoCode))
+    case ChannelError.connectTimeout: "no connection within two seconds"
+    case ChannelError.eof: "the connection ended without a response within two seconds"
+    default: "\(error)"
     }
   }
 
@@ -57,11 +93,11 @@ struct HealthCommand: AsyncParsableCommand {
 
   /// The status that a local server answers a request with, within two seconds.
   private static func status(
-    of path: String, port: Int, context: NIOSSLContext?
+    of path: String, host: String, port: Int, context: NIOSSLContext?
   ) async throws -> HTTPResponseStatus {
     let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .connectTimeout(.seconds(2))
-      .connect(host: "127.0.0.1", port: port) { channel in
+      .connect(host: host, port: port) { channel in
         channel.eventLoop.makeCompletedFuture {
           if let context {
             try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil))
@@ -74,7 +110,7 @@ struct HealthCommand: AsyncParsableCommand {
     return try await channel.executeThenClose { responses, requests in
       let timeout = channel.channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.channel.close(promise: nil) }
       defer { timeout.cancel() }
-      let headers: HTTPHeaders = ["host": "127.0.0.1:\(port)", "connection": "close"]
+      let headers: HTTPHeaders = ["host": authority(host, port), "connection": "close"]
       try await requests.write(.head(.init(version: .http1_1, method: .GET, uri: path, headers: headers)))
       try await requests.write(.end(nil))
       for try await case .head(let head) in responses { return head.status }

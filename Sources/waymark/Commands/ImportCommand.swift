@@ -33,7 +33,7 @@ struct ImportCommand: AsyncParsableCommand {
 
   @OptionGroup var database: DatabaseOptions
 
-  @OptionGroup var server: ImportServerOptions
+  @OptionGroup var server: ServerOptions
 
   @Option(help: "geojson, geojsonseq, ndjson, csv or json. (default: what each file's name ends in)")
   var format: String?
@@ -56,7 +56,8 @@ struct ImportCommand: AsyncParsableCommand {
     let files = try namedFiles()
     let options = try rows.options()
     let report: ImportReport
-    if let server = try server.server(isAtomic: atomic, isDryRun: dryRun, options: options) {
+    if let target = try server.target() {
+      let server = ImportServer(target, isAtomic: atomic, isDryRun: dryRun, options: options)
       report = try await send(files, to: server)
     } else {
       report = try await importIntoDatabase(files, options)

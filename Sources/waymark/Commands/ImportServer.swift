@@ -1,6 +1,5 @@
 import AsyncHTTPClient
 import Foundation
-import HTTPServer
 import NIOCore
 import NIOHTTP1
 import PlaceFormats
@@ -10,47 +9,24 @@ import Points
 struct ImportServer {
   private static let path = "/locations/import"
 
-  /// How long a connection may take to be made. How long an import takes is the server's to say.
-  private static let connectTimeout = TimeAmount.seconds(10)
-
   /// A report has at most so many bytes: that of the first hundred rows that were left out.
   private static let maximumReportBytes = 1 << 20
 
-  /// The address of the call, with its parameters.
-  let target: String
+  private let target: ServerTarget
 
-  private let apiKey: String?
-  private let trace: TraceParent?
+  /// The path of the call, with its parameters.
+  private let call: String
 
-  /// Makes a server.
-  ///
-  /// - Parameters:
-  ///   - url: where it is, without the path of the call.
-  ///   - trace: the trace that the requests are steps of.
-  /// - Throws: ``ConfigurationError`` for an address or a key that can't be used; it does not tell the key.
-  init(
-    url: String, apiKey: String?, trace: TraceParent? = nil, isAtomic: Bool, isDryRun: Bool,
-    options: RowOptions = .standard
-  ) throws(ConfigurationError) {
-    guard let components = URLComponents(string: url), ["http", "https"].contains(components.scheme?.lowercased()),
-      components.host?.isEmpty == false, components.user == nil, components.query == nil, components.fragment == nil
-    else {
-      throw .init(variable: "--url", value: url, expectation: "must be an address such as http://127.0.0.1:8080")
-    }
-    guard apiKey?.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) != false else {
-      throw .init(variable: "WAYMARK_API_KEY", value: nil, expectation: "must be printable ASCII without blanks")
-    }
-    var base = url
-    while base.hasSuffix("/") { base.removeLast() }
+  /// Creates a server.
+  init(_ target: ServerTarget, isAtomic: Bool, isDryRun: Bool, options: RowOptions = .standard) {
+    self.target = target
     let parameters = [
       isAtomic ? "mode=atomic" : nil, isDryRun ? "dryRun=true" : nil,
       options.unknownFields == .tags ? nil : "unknownFields=\(options.unknownFields.rawValue)",
       options.source.map { "source=\(Self.percentEncoded($0))" },
       options.idField.map { "idField=\(Self.percentEncoded($0))" },
     ].compactMap(\.self)
-    target = base + Self.path + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
-    self.apiKey = apiKey
-    self.trace = trace
+    call = Self.path + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
   }
 
   private static func percentEncoded(_ text: String) -> String {
@@ -70,25 +46,39 @@ struct ImportServer {
     onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void,
     onWarning: (String) -> Void
   ) async throws(ImportServerError) -> ImportReport {
-    var configuration = HTTPClient.Configuration()
-    configuration.timeout.connect = Self.connectTimeout
-    // A request whose body is a stream can't be sent again to elsewhere.
-    configuration.redirectConfiguration = .disallow
-    let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    try await target.withClient { client in
+      await Self.result { () throws(ImportServerError) in
+        try await importing(files, by: client, onProgress: onProgress, onWarning: onWarning)
+      }
+    }.get()
+  }
+
+  private static func result<Value>(
+    _ body: () async throws(ImportServerError) -> Value
+  ) async -> Result<Value, ImportServerError> {
+    do {
+      return .success(try await body())
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func importing(
+    _ files: [PlaceFiles.File],
+    by client: HTTPClient,
+    onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void,
+    onWarning: (String) -> Void
+  ) async throws(ImportServerError) -> ImportReport {
     var whole = ImportReport()
-    var failure: ImportServerError?
     for (index, file) in files.enumerated() {
       do {
         let report = try await send(file, by: client, onProgress: onProgress)
         for warning in report.warnings ?? [] { onWarning("\(file.path): \(warning)") }
         whole.add(report.counted(after: whole.rowCount, in: file))
       } catch {
-        failure = error.about(file, importedBefore: index)
-        break
+        throw error.about(file, importedBefore: index)
       }
     }
-    try? await client.shutdown()
-    if let failure { throw failure }
     return whole
   }
 
@@ -121,16 +111,9 @@ struct ImportServer {
     by client: HTTPClient,
     onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void
   ) async throws(ImportServerError) -> ServerReport {
-    var request = HTTPClientRequest(url: target)
-    request.method = .POST
-    request.headers = [
-      "content-type": file.format.mediaType, "accept": "application/json", "idempotency-key": key,
-    ]
-    if let apiKey { request.headers.add(name: "authorization", value: "Bearer \(apiKey)") }
-    if let trace {
-      var generator = SystemRandomNumberGenerator()
-      request.headers.add(name: "traceparent", value: trace.child(using: &generator).description)
-    }
+    var request = target.request(.POST, call)
+    request.headers.add(
+      contentsOf: ["content-type": file.format.mediaType, "accept": "application/json", "idempotency-key": key])
     request.body = .stream(FileBuffers(path: file.path) { onProgress(file.path, $0) }, length: .unknown)
     let status: HTTPResponseStatus
     let body: ByteBuffer
@@ -141,13 +124,13 @@ struct ImportServer {
     } catch let error as FileError {
       throw .unreadable("\(error.reason); nothing was imported")
     } catch {
-      throw ImportServerError(error, target: target)
+      throw ImportServerError(error, target: target.base + call)
     }
     guard status == .ok else { throw ImportServerError(status, body: Data(body.readableBytesView), file: file) }
     do {
       return try JSONDecoder().decode(ServerReport.self, from: Data(body.readableBytesView))
     } catch {
-      throw .refused("\(target) did not answer as Waymark does")
+      throw .refused("\(target.base) did not answer as Waymark does")
     }
   }
 }

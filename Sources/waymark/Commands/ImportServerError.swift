@@ -1,9 +1,6 @@
 import ArgumentParser
-import AsyncHTTPClient
 import Foundation
-import NIOCore
 import NIOHTTP1
-import NIOPosix
 import PlaceFormats
 import Points
 
@@ -23,9 +20,9 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
   /// Takes a connection's error.
   init(_ error: any Error, target: String) {
     self =
-      Self.isBreak(error)
+      ServerTarget.isBreak(error)
       ? .brokenOff("\(target): the connection broke off; whether the file was imported is not known")
-      : .unavailable("\(target) can't be reached: \(Self.reason(error)); nothing was imported")
+      : .unavailable("\(target) can't be reached: \(ServerTarget.reason(error)); nothing was imported")
   }
 
   /// Takes an answer that is not a report.
@@ -82,28 +79,6 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
     case .unreadable, .rejected: Exit.badData
     case .refused: Exit.failed
     case .unavailable, .brokenOff: Exit.unavailable
-    }
-  }
-
-  /// Whether a connection that there was has ended.
-  private static func isBreak(_ error: any Error) -> Bool {
-    switch error {
-    case let error as HTTPClientError: error == .remoteConnectionClosed
-    case let error as IOError: [EPIPE, ECONNRESET, ECONNABORTED].contains(error.errnoCode)
-    // A response had begun.
-    case is HTTPParserError: true
-    default: false
-    }
-  }
-
-  private static func reason(_ error: any Error) -> String {
-    switch error {
-    case let error as HTTPClientError: error.shortDescription
-    case let error as NIOConnectionError:
-      error.connectionErrors.first.map { reason($0.error) } ?? "the name '\(error.host)' is not known"
-    case let error as IOError: String(cString: strerror(error.errnoCode))
-    // Of TLS and others no more than the kind: the rest is for who debugs it.
-    default: "\(type(of: error))"
     }
   }
 }

@@ -38,6 +38,8 @@ struct ServeCommand: AsyncParsableCommand {
       throw Exit.because(error, Exit.usage)
     } catch let error as PointStoreError {
       throw Self.exit(error)
+    } catch let error as ListeningFailed {
+      throw Exit.because(error, Exit.failed)
     } catch {
       throw Exit.because("\(error)", Exit.badData)
     }

@@ -69,18 +69,46 @@ struct LineLogHandler: LogHandler {
 
   private func jsonLine(_ event: LogEvent, _ fields: [(key: String, value: Logger.MetadataValue)]) -> [UInt8] {
     var line: [UInt8] = []
-    func append(_ key: String, _ value: String) {
+    func append(_ key: String, _ value: Logger.MetadataValue) {
       line.append(UInt8(ascii: line.isEmpty ? "{" : ","))
       JSONString.append(key, to: &line)
       line.append(UInt8(ascii: ":"))
-      JSONString.append(value, to: &line)
+      Self.append(value, to: &line)
     }
-    append("time", clock.now().description)
-    append("level", event.level.rawValue)
-    append("message", event.message.description)
-    for (key, value) in fields where !["time", "level", "message"].contains(key) { append(key, value.description) }
+    append("time", .string(clock.now().description))
+    append("level", .string(event.level.rawValue))
+    append("message", .string(event.message.description))
+    for (key, value) in fields where !["time", "level", "message"].contains(key) { append(key, value) }
     line.append(contentsOf: "}\n".utf8)
     return line
+  }
+
+  /// Appends a value as JSON: numbers and booleans as such, so that they can be summed up and compared. A string is a
+  /// string whatever it holds, so that a field's type does not change from line to line.
+  private static func append(_ value: Logger.MetadataValue, to line: inout [UInt8]) {
+    switch value {
+    case .string(let text): JSONString.append(text, to: &line)
+    case .stringConvertible(let number as any BinaryInteger): line.append(contentsOf: number.description.utf8)
+    case .stringConvertible(let number as Double) where number.isFinite: DecimalText.append(number, to: &line)
+    case .stringConvertible(let flag as Bool): line.append(contentsOf: flag.description.utf8)
+    case .stringConvertible(let other): JSONString.append(other.description, to: &line)
+    case .array(let values):
+      line.append(UInt8(ascii: "["))
+      for (index, value) in values.enumerated() {
+        if index > 0 { line.append(UInt8(ascii: ",")) }
+        append(value, to: &line)
+      }
+      line.append(UInt8(ascii: "]"))
+    case .dictionary(let members):
+      line.append(UInt8(ascii: "{"))
+      for (index, (key, value)) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+        if index > 0 { line.append(UInt8(ascii: ",")) }
+        JSONString.append(key, to: &line)
+        line.append(UInt8(ascii: ":"))
+        append(value, to: &line)
+      }
+      line.append(UInt8(ascii: "}"))
+    }
   }
 
   private func textLine(_ event: LogEvent, _ fields: [(key: String, value: Logger.MetadataValue)]) -> [UInt8] {

@@ -38,9 +38,9 @@ struct AccessLog: RequestObserver {
       "request-id": .string(request.id),
       "route": .string(request.route ?? "none"),
       "method": .string(MethodLabel(request.method).name),
-      "status": .string(request.status.map { "\($0.code)" } ?? "none"),
       "bytes": .stringConvertible(request.bodyBytes),
     ]
+    if let status = request.status { metadata["status"] = .stringConvertible(status.code) }
     if let trace = request.trace {
       metadata["trace-id"] = .stringConvertible(trace.traceID)
       metadata["span-id"] = .string(trace.spanText)

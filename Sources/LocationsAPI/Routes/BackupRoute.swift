@@ -1,0 +1,89 @@
+import HTTPServer
+import NIOCore
+import NIOHTTP1
+import PlaceFormats
+public import Points
+import Synchronization
+
+/// A copy of the file in which places are kept, removed with the last reference to it.
+public final class BackupFile: Sendable {
+  /// The path of the copy.
+  public let path: String
+
+  /// The size of the copy.
+  public let byteCount: Int
+
+  private let remove: @Sendable () -> Void
+
+  /// Creates a copy that exists.
+  ///
+  /// - Parameter remove: removes the file.
+  public init(path: String, byteCount: Int, remove: @escaping @Sendable () -> Void) {
+    self.path = path
+    self.byteCount = byteCount
+    self.remove = remove
+  }
+
+  deinit { remove() }
+}
+
+/// Makes a copy of the file in which places are kept.
+public typealias BackUp = @Sendable () async throws(PointStoreError) -> BackupFile
+
+/// `POST /backup`: a copy of the file of the memory store, streamed; one at a time.
+final class BackupRoute: Sendable {
+  private let backUp: BackUp?
+  private let isBusy = Atomic(false)
+
+  init(backUp: BackUp?) {
+    self.backUp = backUp
+  }
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    _ = try ParameterValues(request, allowing: []).check()
+    guard let backUp else {
+      throw Problem(
+        .notImplemented, code: "not-implemented",
+        detail: "this server keeps its places in no file of its own, which MEMORY_STORE_PATH would name")
+    }
+    guard !isBusy.exchange(true, ordering: .acquiringAndReleasing) else {
+      throw Problem(
+        .conflict, code: "conflict", detail: "another backup is in progress", headers: ["retry-after": "10"])
+    }
+    let turn = Turn { [self] in isBusy.store(false, ordering: .releasing) }
+    let (path, byteCount) = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      turn.keep(try await backUp())
+    }
+    let headers: HTTPHeaders = [
+      "content-type": "application/vnd.sqlite3", "cache-control": "no-store",
+      "content-disposition": "attachment; filename=\"places.db\"",
+    ]
+    return HTTPResponse(
+      headers: headers,
+      body: .stream(length: byteCount) { writer in
+        for try await chunk in FileChunks(path: path) { try await writer.write(ByteBuffer(bytes: chunk)) }
+        withExtendedLifetime(turn) {}
+      })
+  }
+
+  /// The right to make a backup, given back with the last reference to it.
+  private final class Turn: Sendable {
+    private let file = Mutex<BackupFile?>(nil)
+    private let giveBack: @Sendable () -> Void
+
+    init(giveBack: @escaping @Sendable () -> Void) {
+      self.giveBack = giveBack
+    }
+
+    deinit {
+      // The next one may be of the same name.
+      file.withLock { $0 = nil }
+      giveBack()
+    }
+
+    func keep(_ file: BackupFile) -> (path: String, byteCount: Int) {
+      self.file.withLock { $0 = file }
+      return (file.path, file.byteCount)
+    }
+  }
+}

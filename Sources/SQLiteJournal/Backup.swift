@@ -1,0 +1,128 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+public import Points
+
+extension SQLiteJournal {
+  /// Copies the file as it is at one moment, while writes go on: a step of a megabyte is between two of them.
+  ///
+  /// A write that is made meanwhile is in the copy. The copy needs nothing beside it and has been checked. Memory is
+  /// bounded whatever the file's size.
+  ///
+  /// - Parameter path: the path of the copy; a file there is replaced.
+  /// - Throws: ``Points/PointStoreError`` `unavailable` where it can't be written; the file at the path is removed then.
+  public func backUp(to path: String) async throws(PointStoreError) {
+    let failure: (any Error)?
+    do {
+      let copying = try Copying(to: path)
+      do {
+        while try await database.writeWithoutTransaction({ try copying.step(from: $0) }) {}
+      } catch {
+        // SQLite lets go of the source on the thread that has it.
+        try? await database.writeWithoutTransaction { _ in copying.end() }
+        throw error
+      }
+      try await database.writeWithoutTransaction { _ in copying.end() }
+      try copying.close()
+      failure = await Self.onThreadOfItsOwn { Self.failure { try Self.check(path) } }
+    } catch {
+      failure = error
+    }
+    guard let failure else { return }
+    unlink(path)
+    if let error = failure as? PointStoreError { throw error }
+    throw .unavailable(
+      reason: "the backup \(path): \((failure as? DatabaseError)?.explanation ?? "\(failure)")")
+  }
+
+  /// Checks that a file is a whole journal that this program can open.
+  ///
+  /// - Throws: ``Points/PointStoreError`` `schemaMismatch` with what is wrong with it.
+  public static func verify(path: String) async throws(PointStoreError) {
+    let failure = await onThreadOfItsOwn { self.failure { try check(path) } }
+    guard let failure else { return }
+    if let error = failure as? PointStoreError { throw error }
+    throw .schemaMismatch(reason: "\(path) is damaged: \((failure as? DatabaseError)?.explanation ?? "\(failure)")")
+  }
+
+  private static func failure(_ body: () throws -> Void) -> (any Error)? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private static func check(_ path: String) throws {
+    var configuration = Configuration()
+    configuration.readonly = true
+    let database = try DatabaseQueue(path: path, configuration: configuration)
+    try Schema.checkKind(database, path: path)
+    let complaints = try database.read { try String.fetchAll($0, sql: "PRAGMA integrity_check(3)") }
+    guard complaints == ["ok"] else {
+      throw PointStoreError.schemaMismatch(reason: "\(path) is damaged: \(complaints.joined(separator: "; "))")
+    }
+    try database.close()
+  }
+}
+
+/// A copy that is being made through SQLite's backup interface.
+///
+/// Unchecked: it is used by one task, which waits for each step; a step runs on the queue of the source's connection.
+private final class Copying: @unchecked Sendable {
+  /// The pages of a step: a megabyte of 4 KiB each.
+  private static let pagesPerStep: Int32 = 256
+
+  private var destination: OpaquePointer?
+  private var backup: OpaquePointer?
+
+  init(to path: String) throws {
+    unlink(path)
+    guard sqlite3_open_v2(path, &destination, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil) == SQLITE_OK else {
+      throw error()
+    }
+    // It is read to its end and removed; a crash leaves nothing that anyone uses.
+    try execute("PRAGMA synchronous = OFF")
+  }
+
+  deinit {
+    end()
+    sqlite3_close_v2(destination)
+  }
+
+  /// Copies some pages, and returns whether there are more.
+  func step(from source: Database) throws -> Bool {
+    if backup == nil {
+      backup = sqlite3_backup_init(destination, "main", source.sqliteConnection, "main")
+      guard backup != nil else { throw error() }
+    }
+    switch sqlite3_backup_step(backup, Self.pagesPerStep) {
+    case SQLITE_OK: return true
+    case SQLITE_DONE: return false
+    case let code:
+      throw PointStoreError.unavailable(reason: "the backup failed: \(String(cString: sqlite3_errstr(code)))")
+    }
+  }
+
+  /// Lets go of the source.
+  func end() {
+    sqlite3_backup_finish(backup)
+    backup = nil
+  }
+
+  /// Makes the copy a file that needs no log beside it.
+  func close() throws {
+    try execute("PRAGMA journal_mode = DELETE")
+    guard sqlite3_close(destination) == SQLITE_OK else { throw error() }
+    destination = nil
+  }
+
+  private func execute(_ sql: String) throws {
+    guard sqlite3_exec(destination, sql, nil, nil, nil) == SQLITE_OK else { throw error() }
+  }
+
+  private func error() -> PointStoreError {
+    .unavailable(reason: "the backup can't be written: \(String(cString: sqlite3_errmsg(destination)))")
+  }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+import NIOHTTP1
+import Points
+import SQLiteJournal
+
+/// `waymark backup`: copies the file of a running server's memory store.
+struct BackupCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup",
+    abstract: "Copies the file of a running server's MEMORY_STORE_PATH.",
+    discussion: """
+      The server makes the copy, as the file is its alone, and goes on taking writes meanwhile. The copy is the file as it \
+      is at one moment, with all versions, times, changes and idempotency keys. Its integrity is checked before it gets \
+      its name. To restore it, stop the server and put it in the place of the file.
+
+      The call needs a key of scope admin where the server has keys. A server with PostgreSQL is backed up with pg_dump.
+
+      Examples:
+        waymark backup places-monday.db
+        waymark backup --url https://places.example.org --api-key wm_… places.db
+      """
+  )
+
+  @OptionGroup var server: ServerOptions
+
+  @Argument(help: "File to write.")
+  var file: String
+
+  func run() async throws {
+    guard file != "-" else { throw Exit.because("the backup needs a file, as it is checked there", Exit.usage) }
+    let target = try server.target(url: server.url ?? Self.localServer())
+    try await ExportFile.writing(file, didNothing: "no backup was made") { output in
+      try await target.download(target.request(.POST, "/backup"), "application/vnd.sqlite3", to: output)
+      try await output.finish { path in try await SQLiteJournal.verify(path: path) }
+    }
+  }
+
+  /// The address of the server on this machine, as the settings have it.
+  private static func localServer() throws -> String {
+    let settings = Settings(flags: [:])
+    let port: Int
+    do {
+      port = try settings.integer("HTTP_PORT", in: 1...65_535, default: 8080)
+    } catch {
+      throw Exit.because(error, Exit.usage)
+    }
+    let host = HealthCommand.reachableHost(settings["HTTP_HOST"] ?? "127.0.0.1")
+    let scheme = settings["TLS_CERTIFICATE_FILE"] == nil ? "http" : "https"
+    return "\(scheme)://\(HealthCommand.authority(host, port))"
+  }
+}

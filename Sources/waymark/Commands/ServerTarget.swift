@@ -1,0 +1,205 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPServer
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// A running server that a command sends requests to.
+struct ServerTarget: Sendable {
+  /// The limit of the time in which a connection is made. How long a call takes is the server's to say.
+  private static let connectTimeout = TimeAmount.seconds(10)
+
+  /// The address of the server, without a slash at its end.
+  let base: String
+
+  private let apiKey: String?
+  private let authorities: [NIOSSLCertificate]?
+  private let trace: TraceParent?
+
+  /// Creates a target.
+  ///
+  /// - Parameters:
+  ///   - url: the address of the server, without the path of a call.
+  ///   - authorities: a file of the certificates that the server's may be signed with, in PEM, and the name of the option
+  ///     or variable that gives it; `nil` for those that the system trusts.
+  ///   - trace: the trace that the requests are steps of.
+  /// - Throws: ``ConfigurationError`` for an address, a key or a file that can't be used; it does not tell the key.
+  init(
+    url: String, apiKey: String?, authorities: (variable: String, file: String)? = nil, trace: TraceParent? = nil
+  ) throws(ConfigurationError) {
+    guard let components = URLComponents(string: url), let scheme = components.scheme?.lowercased(),
+      ["http", "https"].contains(scheme), components.host?.isEmpty == false, components.user == nil,
+      components.query == nil, components.fragment == nil
+    else {
+      throw .init(variable: "--url", value: url, expectation: "must be an address such as http://127.0.0.1:8080")
+    }
+    guard apiKey?.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) != false else {
+      throw .init(variable: "WAYMARK_API_KEY", value: nil, expectation: "must be printable ASCII without blanks")
+    }
+    var base = url
+    while base.hasSuffix("/") { base.removeLast() }
+    self.base = base
+    self.apiKey = apiKey
+    self.trace = trace
+    guard scheme == "https", let (variable, file) = authorities else {
+      self.authorities = nil
+      return
+    }
+    let certificates = try? NIOSSLCertificate.fromPEMFile(file)
+    guard let certificates, !certificates.isEmpty else {
+      throw .init(variable: variable, value: file, expectation: "must be a file of certificates in PEM")
+    }
+    self.authorities = certificates
+  }
+
+  /// Calls with a client, which is shut down afterwards.
+  func withClient<Value>(_ body: (HTTPClient) async -> Value) async -> Value {
+    var configuration = HTTPClient.Configuration()
+    configuration.timeout.connect = Self.connectTimeout
+    // A request whose body is a stream can't be sent again to elsewhere.
+    configuration.redirectConfiguration = .disallow
+    configuration.connectionPool.retryConnectionEstablishment = false
+    if let authorities {
+      var tls = TLSConfiguration.makeClientConfiguration()
+      tls.trustRoots = .certificates(authorities)
+      configuration.tlsConfiguration = tls
+    }
+    let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    let value = await body(client)
+    try? await client.shutdown()
+    return value
+  }
+
+  /// Returns a request.
+  ///
+  /// - Parameter target: the path of the call, with its query.
+  func request(_ method: HTTPMethod, _ target: String) -> HTTPClientRequest {
+    var request = HTTPClientRequest(url: base + target)
+    request.method = method
+    if let apiKey { request.headers.add(name: "authorization", value: "Bearer \(apiKey)") }
+    if let trace {
+      var generator = SystemRandomNumberGenerator()
+      request.headers.add(name: "traceparent", value: trace.child(using: &generator).description)
+    }
+    return request
+  }
+
+  // MARK: Errors
+
+  /// Returns whether the error is that of a connection that was made and has ended.
+  static func isBreak(_ error: any Error) -> Bool {
+    switch error {
+    case let error as HTTPClientError: error == .remoteConnectionClosed
+    case let error as IOError: [EPIPE, ECONNRESET, ECONNABORTED].contains(error.errnoCode)
+    // A response had begun.
+    case is HTTPParserError: true
+    default: false
+    }
+  }
+
+  /// Returns the reason of a connection's error, for a user.
+  static func reason(_ error: any Error) -> String {
+    switch error {
+    case let error as HTTPClientError: return error.shortDescription
+    case let error as NIOConnectionError:
+      return error.connectionErrors.first.map { reason($0.error) } ?? "the name '\(error.host)' is not known"
+    case let error as IOError: return String(cString: strerror(error.errnoCode))
+    case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+      return "its certificate is for another name"
+    case let error as NIOSSLError: return tlsReason("\(error)")
+    default: return "\(error)"
+    }
+  }
+
+  /// Returns the reason that a description of a TLS error names.
+  private static func tlsReason(_ text: String) -> String {
+    if text.contains("CERTIFICATE_VERIFY_FAILED") {
+      return """
+        its certificate is not signed by an authority that is trusted here, or is not valid now; --ca-file or \
+        SSL_CERT_FILE names a file of the authority's certificate
+        """
+    }
+    if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") {
+      return "it does not speak TLS on this port; without TLS the address begins with http://"
+    }
+    return "the TLS handshake failed: \(text)"
+  }
+}
+
+/// The error of a call whose response is a file.
+struct ServerCallError: Error, CustomStringConvertible {
+  let description: String
+
+  /// A Boolean value that indicates whether a later call may succeed.
+  let isUnavailable: Bool
+
+  /// Creates the error of a connection.
+  init(_ error: any Error, target: ServerTarget) {
+    isUnavailable = true
+    description =
+      ServerTarget.isBreak(error)
+      ? "\(target.base): the connection broke off" : "\(target.base) can't be reached: \(ServerTarget.reason(error))"
+  }
+
+  /// Creates the error of a response that is not the file.
+  init(_ status: HTTPResponseStatus, body: Data) {
+    struct Problem: Decodable {
+      let detail: String?
+    }
+    let detail = (try? JSONDecoder().decode(Problem.self, from: body))?.detail
+    description = "the server answered \(status.code)\(detail.map { ": \($0)" } ?? "")"
+    isUnavailable = [.requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout]
+      .contains(status)
+  }
+
+  /// Creates the error of a response of another program.
+  init(notWaymark target: ServerTarget) {
+    isUnavailable = false
+    description = "\(target.base) did not answer as Waymark does"
+  }
+}
+
+extension ServerTarget {
+  /// The limit of the body of a response that is a problem.
+  private static let maximumProblemBytes = 1 << 20
+
+  /// Sends a request whose response is a file, and writes it as it comes.
+  ///
+  /// - Parameter mediaType: the media type that the response must have.
+  /// - Throws: ``ServerCallError``, or the error of writing.
+  func download(_ request: HTTPClientRequest, _ mediaType: String, to file: ExportFile) async throws {
+    let result: Result<Void, any Error> = await withClient { client in
+      do {
+        let response: HTTPClientResponse
+        do {
+          response = try await client.execute(request, deadline: .distantFuture)
+        } catch {
+          throw ServerCallError(error, target: self)
+        }
+        guard response.status == .ok else {
+          let body = try? await response.body.collect(upTo: Self.maximumProblemBytes)
+          throw ServerCallError(response.status, body: Data(body?.readableBytesView ?? ByteBufferView()))
+        }
+        guard response.headers.first(name: "content-type")?.hasPrefix(mediaType) == true else {
+          throw ServerCallError(notWaymark: self)
+        }
+        var body = response.body.makeAsyncIterator()
+        while let buffer = try await next(of: &body) { try file.write(Array(buffer.readableBytesView)) }
+        return .success(())
+      } catch {
+        return .failure(error)
+      }
+    }
+    try result.get()
+  }
+
+  private func next(of body: inout HTTPClientResponse.Body.AsyncIterator) async throws -> ByteBuffer? {
+    do {
+      return try await body.next()
+    } catch {
+      throw ServerCallError(error, target: self)
+    }
+  }
+}
