@@ -23,7 +23,7 @@ struct Waymark: AsyncParsableCommand {
     version: waymarkVersion,
     subcommands: [
       ServeCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
-      KeysCommand.self, HealthCommand.self,
+      KeysCommand.self, HealthCommand.self, CheckCommand.self,
     ]
   )
 }

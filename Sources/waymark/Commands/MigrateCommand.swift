@@ -19,7 +19,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
   @OptionGroup var database: DatabaseOptions
 
-  @Flag(help: "Only say what would be run.")
+  @Flag(help: "Only say what would be run, and what the role may not do that it needs.")
   var dryRun = false
 
   func run() async throws {
@@ -37,6 +37,9 @@ struct MigrateCommand: AsyncParsableCommand {
             : "The schema is newer than this program, which works with it: \(newer.joined(separator: ", ")).")
       }
       for name in names { print(dryRun ? "would run \(name)" : "ran \(name)") }
+      if dryRun, !names.isEmpty { try await checkPrivileges(configuration) }
+    } catch let error as ExitCode {
+      throw error
     } catch let error as ConfigurationError {
       throw Exit.because(error, Exit.usage)
     } catch MigrationError.unavailable(let reason) {
@@ -44,5 +47,16 @@ struct MigrateCommand: AsyncParsableCommand {
     } catch {
       throw Exit.because("\(error)", Exit.failed)
     }
+  }
+  /// Reports what would make the migrations fail.
+  ///
+  /// - Throws: the exit code 1, having said why, where a privilege or PostGIS is missing.
+  private func checkPrivileges(_ configuration: DatabaseConfiguration) async throws {
+    let check = DatabaseCheck(configuration: try PostgresConfiguration(configuration), migrations: [])
+    let problems = try await check.findings(for: [.migrating]).compactMap { finding in
+      if case .problem(let text) = finding { text } else { nil }
+    }
+    guard !problems.isEmpty else { return }
+    throw Exit.because("they would fail: \(problems.joined(separator: "; "))", Exit.failed)
   }
 }

@@ -1,0 +1,259 @@
+import Points
+
+/// An examination of a database: whether it can be reached, has what the service needs, and grants what it does.
+///
+/// It changes nothing and takes two connections.
+public struct DatabaseCheck: Sendable {
+  /// The uses that a role is examined for.
+  public enum Use: Hashable, Sendable {
+    /// Reading and changing places.
+    case serving
+    /// Keeping searches, as `ANALYTICS=postgres` does.
+    case analytics
+    /// Running the migrations that are left.
+    case migrating
+  }
+
+  /// One statement about the database, for an operator.
+  public enum Finding: Hashable, Sendable {
+    /// It is as it should be.
+    case fine(String)
+    /// It works with limits.
+    case warning(String)
+    /// It will not work.
+    case problem(String)
+  }
+
+  /// The error of a database that can't be reached. It holds no secrets.
+  public struct Unreachable: Error, CustomStringConvertible {
+    /// The reason.
+    public let description: String
+  }
+
+  private static let overview = """
+    SELECT current_setting('server_version'), current_user::text, current_database()::text,
+      coalesce(current_schema()::text, ''), pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
+      (SELECT extversion FROM pg_extension WHERE extname = 'postgis'),
+      EXISTS (SELECT FROM pg_available_extensions WHERE name = 'postgis'),
+      (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
+        OR EXISTS (
+          SELECT FROM pg_available_extension_versions
+          WHERE name = 'postgis' AND (trusted OR NOT superuser)
+            AND has_database_privilege(current_database(), 'CREATE')),
+      coalesce(has_schema_privilege(current_schema(), 'CREATE'), false),
+      has_database_privilege(current_database(), 'TEMPORARY'),
+      to_regclass('waymark_migrations') IS NOT NULL
+    """
+
+  /// One row for each table that exists and privilege that is missing. The names come from ``tablePrivileges``.
+  private static let missingPrivileges = """
+    SELECT wanted.relation, wanted.privilege
+    FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS wanted (relation, privilege, position)
+    WHERE to_regclass(wanted.relation) IS NOT NULL
+      AND NOT has_table_privilege(to_regclass(wanted.relation), wanted.privilege)
+    ORDER BY wanted.position
+    """
+
+  /// The tables of the schema that another role owns: a migration that alters them fails.
+  private static let foreignTables = """
+    SELECT relation.relname::text, pg_get_userbyid(relation.relowner)::text
+    FROM pg_class AS relation
+    WHERE relation.oid = ANY (ARRAY[
+        to_regclass('waymark_migrations'), to_regclass('points'), to_regclass('changes'),
+        to_regclass('idempotency_keys'), to_regclass('searches')]::oid[])
+      AND NOT pg_has_role(current_user, relation.relowner, 'USAGE')
+    ORDER BY relation.relname
+    """
+
+  private static let tablePrivileges: [(relation: String, privileges: [String])] = [
+    ("waymark_migrations", ["SELECT"]), ("points", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
+    ("changes", ["SELECT", "INSERT", "DELETE"]), ("changes_sequence_seq", ["SELECT"]),
+    ("idempotency_keys", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
+  ]
+
+  private static let analyticsPrivileges = [(relation: "searches", privileges: ["SELECT", "INSERT", "DELETE"])]
+
+  private let configuration: PostgresConfiguration
+  private let migrations: [Migration]
+
+  /// Creates an examination.
+  public init(configuration: PostgresConfiguration, migrations: [Migration]) {
+    self.configuration = configuration
+    self.migrations = migrations
+  }
+
+  /// Returns the findings for the uses.
+  ///
+  /// - Throws: ``Unreachable``.
+  public func findings(for uses: Set<Use>) async throws(Unreachable) -> [Finding] {
+    guard let thread = PollingThread() else { throw Unreachable(description: "the system has no thread to give") }
+    defer { thread.stop() }
+    let session = try await open(on: thread)
+    let result: Result<[Finding], Unreachable>
+    do {
+      result = .success(try await findings(uses, session, thread))
+    } catch let error as Unreachable {
+      result = .failure(error)
+    } catch {
+      result = .failure(Unreachable(description: "\(error)"))
+    }
+    await session.close()
+    return try result.get()
+  }
+
+  private func open(on thread: PollingThread) async throws(Unreachable) -> Session {
+    let connector = Connector(connectionInfo: configuration.connectionInfo, setUp: "")
+    do {
+      return try await Session.open(on: thread, connector: connector)
+    } catch {
+      throw Unreachable(description: Self.reason(error))
+    }
+  }
+
+  private func ask(
+    _ session: Session, _ sql: String, _ parameters: Parameters = Parameters()
+  ) async throws(Unreachable) -> QueryResult {
+    do {
+      return try await session.run(sql, parameters)
+    } catch {
+      throw Unreachable(description: Self.reason(error))
+    }
+  }
+
+  private func findings(
+    _ uses: Set<Use>, _ session: Session, _ thread: PollingThread
+  ) async throws -> [Finding] {
+    let row = try await ask(session, Self.overview).rows[0]
+    let (user, database, schema) = (try row.text(1), try row.text(2), try row.text(3))
+    var findings = [Finding.fine("connected as \(user) to \(database), PostgreSQL \(try row.text(0))")]
+
+    if try row.boolean(4) {
+      findings.append(.problem("the server is a standby and takes no writes"))
+    } else if try row.boolean(5) {
+      findings.append(.problem("transactions of \(user) are read-only (default_transaction_read_only)"))
+    }
+    findings.append(try postgis(row, user, isMigrating: uses.contains(.migrating)))
+    if schema.isEmpty {
+      findings.append(.problem("\(user) has USAGE on no schema of search_path: GRANT USAGE ON SCHEMA … TO \(user)"))
+    }
+    if uses.contains(.migrating) {
+      findings += try await migrating(row, user, schema, session)
+    }
+    if uses.contains(.serving) {
+      findings += try await privileges(uses, row, user, session)
+      findings.append(try await poolerMode(session, thread))
+    }
+    return findings
+  }
+
+  private func postgis(_ row: QueryResult.Row, _ user: String, isMigrating: Bool) throws -> Finding {
+    if let version = row.optionalText(6) { return .fine("PostGIS \(version)") }
+    guard try row.boolean(7) else {
+      return .problem("PostGIS is not installed on the server: install its package there")
+    }
+    let mayCreate = try row.boolean(8)
+    if isMigrating, mayCreate { return .fine("PostGIS is not in the database; the migration adds it") }
+    return .problem(
+      mayCreate
+        ? "PostGIS is not in the database: `waymark migrate` adds it"
+        : "PostGIS is not in the database, and \(user) may not add it: a superuser must run CREATE EXTENSION postgis")
+  }
+
+  private func migrating(
+    _ row: QueryResult.Row, _ user: String, _ schema: String, _ session: Session
+  ) async throws -> [Finding] {
+    var findings: [Finding] = []
+    if !schema.isEmpty, try !row.boolean(9) {
+      findings.append(
+        .problem("\(user) has no CREATE on the schema \(schema): GRANT CREATE ON SCHEMA \(schema) TO \(user)"))
+    }
+    for table in try await ask(session, Self.foreignTables).rows {
+      findings.append(
+        .problem(
+          "\(user) does not own the table \(try table.text(0)), which migrations alter: \(try table.text(1)) does"))
+    }
+    return findings
+  }
+
+  // MARK: Privileges
+
+  private func privileges(
+    _ uses: Set<Use>, _ row: QueryResult.Row, _ user: String, _ session: Session
+  ) async throws -> [Finding] {
+    let wanted = Self.tablePrivileges + (uses.contains(.analytics) ? Self.analyticsPrivileges : [])
+    let pairs = wanted.flatMap { wanted in wanted.privileges.map { (wanted.relation, $0) } }
+    let missing = try await ask(
+      session, Self.missingPrivileges,
+      Parameters {
+        $0.add(pairs.map(\.0))
+        $0.add(pairs.map(\.1))
+      })
+    var findings: [Finding] = []
+    var mayReadMigrations = try row.boolean(11)
+    for row in missing.rows {
+      let (relation, privilege) = (try row.text(0), try row.text(1))
+      if relation == "waymark_migrations" { mayReadMigrations = false }
+      let object = relation == "changes_sequence_seq" ? "the sequence \(relation)" : "the table \(relation)"
+      let grant = relation == "changes_sequence_seq" ? "SEQUENCE \(relation)" : relation
+      findings.append(
+        .problem("\(user) has no \(privilege) on \(object): GRANT \(privilege) ON \(grant) TO \(user)"))
+    }
+    if try !row.boolean(10) {
+      let grant = "GRANT TEMPORARY ON DATABASE … TO \(user)"
+      findings.append(.problem("\(user) has no TEMPORARY on the database, which imports need: \(grant)"))
+    }
+    findings.insert(contentsOf: try await schema(row, mayReadMigrations, session), at: 0)
+    if findings.allSatisfy({ if case .problem = $0 { false } else { true } }) {
+      findings.append(.fine("\(user) has all privileges that are needed"))
+    }
+    return findings
+  }
+
+  private func schema(_ row: QueryResult.Row, _ mayRead: Bool, _ session: Session) async throws -> [Finding] {
+    guard try row.boolean(11) else {
+      return [.problem("the database has no tables of this program: run `waymark migrate`")]
+    }
+    guard mayRead else { return [] }
+    let result = try await ask(session, SchemaState.comparison.sql, SchemaState.parameters(for: migrations))
+    let state = try SchemaState(result, of: migrations)
+    if let complaint = state.complaint { return [.problem(complaint)] }
+    return [.fine("the schema is current")]
+  }
+
+  // MARK: Poolers
+
+  /// Tells by two sessions whether a pooler gives a server's connection to another client between two transactions: then
+  /// the second is on the connection that the first one was on, although that is still open.
+  private func poolerMode(_ first: Session, _ thread: PollingThread) async throws -> Finding {
+    let process = "SELECT pg_backend_pid()::int8"
+    let before = try await ask(first, process).rows[0].integer(0)
+    let second: Session
+    do {
+      second = try await open(on: thread)
+    } catch {
+      return .warning("a second connection is not to be had: \(error.description)")
+    }
+    let other: Int64
+    do {
+      other = try await ask(second, process).rows[0].integer(0)
+    } catch {
+      await second.close()
+      throw error
+    }
+    await second.close()
+    guard before == other else { return .fine("each connection has a session of its own") }
+    return .problem(
+      """
+      a pooler shares connections between transactions (PgBouncer's pool_mode = transaction), in which prepared \
+      statements do not last: use pool_mode = session, or connect to PostgreSQL itself
+      """)
+  }
+
+  private static func reason(_ error: DatabaseError) -> String {
+    switch error {
+    case .refused(let error): error.summary
+    case .lost(let reason): reason
+    case .cancelled: "it was cancelled"
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import ArgumentParser
+import Foundation
+import HTTPServer
+import LocationsAPI
+import NIOSSL
+import PlaceFormats
+import PostgresStore
+
+/// `waymark check`: examines settings, files and the database before `waymark serve` needs them.
+struct CheckCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check",
+    abstract: "Says what of the settings, files and database will not work.",
+    discussion: """
+      Takes the options and variables of `waymark serve` and examines them: the settings, the address to listen on, \
+      certificates and key files, data files, the connection to the database, PostGIS, the schema, the role's privileges \
+      and the mode of a pooler in between. It changes nothing.
+
+      Exits 0 where all will work, 1 where something won't, and 69 where the database can't be reached.
+
+      Examples:
+        waymark check
+        waymark check --database-url postgresql://waymark@db/places
+      """
+  )
+
+  @OptionGroup var options: ServeOptions
+
+  func run() async throws {
+    let settings = Settings(flags: options.flags)
+    var report = CheckReport()
+    let configuration: ServeConfiguration
+    do {
+      _ = try LogConfiguration(settings)
+      configuration = try ServeConfiguration(settings)
+      report.note(.fine("the settings"))
+    } catch {
+      report.note(.problem("\(error)"))
+      throw ExitCode(1)
+    }
+    checkListening(configuration, &report)
+    await checkFiles(configuration, &report)
+    switch configuration.store {
+    case .memory(let files, let path): checkMemory(files, path, &report)
+    case .postgres(let database):
+      let isAnalysing = configuration.analytics == .postgres
+      await checkDatabase(database, uses: isAnalysing ? [.serving, .analytics] : [.serving], &report)
+    }
+    if let exit = report.exit { throw exit }
+  }
+
+  private func checkListening(_ configuration: ServeConfiguration, _ report: inout CheckReport) {
+    let (host, port) = (configuration.http.host, configuration.http.port)
+    report.examine("the address \(host):\(port) is free") { () throws(ListeningFailed) in
+      try ListeningFailed.check(host: host, port: port)
+    }
+    let access = configuration.access
+    if access.keysFile == nil, access.tokens == nil, !Loopback.contains(host: host) {
+      report.note(
+        .warning("without API_KEYS_FILE or JWT_JWKS_FILE a server on \(host) takes no changes"))
+    }
+  }
+
+  // MARK: Files
+
+  private func checkFiles(_ configuration: ServeConfiguration, _ report: inout CheckReport) async {
+    if let files = configuration.tls {
+      report.examine("the certificate \(files.certificate) and its key") { () throws(ConfigurationError) in
+        _ = try TLSIdentity(files)
+      }
+      checkValidity(of: files.certificate, &report)
+    }
+    if let path = configuration.access.keysFile {
+      do {
+        let count = try KeyFile(path: path).keys.count
+        report.note(count == 0 ? .problem("\(path) has no key in it") : .fine("the keys of \(path): \(count)"))
+      } catch {
+        report.note(.problem("\(error)"))
+      }
+    }
+    if let tokens = configuration.access.tokens {
+      do {
+        let keys = try await TokenKeySet(path: tokens.keySetFile)
+        report.note(.fine("the token keys of \(tokens.keySetFile): \(keys.count)"))
+      } catch {
+        report.note(.problem("\(error)"))
+      }
+    }
+  }
+
+  private func checkValidity(of file: String, _ report: inout CheckReport) {
+    guard let certificate = try? NIOSSLCertificate.fromPEMFile(file).first else { return }
+    let end = Date(timeIntervalSince1970: Double(certificate.notValidAfter))
+    let start = Date(timeIntervalSince1970: Double(certificate.notValidBefore))
+    let days = Int(end.timeIntervalSinceNow / 86_400)
+    if end < .now {
+      report.note(.problem("the certificate \(file) has expired, on \(end.formatted(.iso8601))"))
+    } else if start > .now {
+      report.note(.problem("the certificate \(file) is not valid before \(start.formatted(.iso8601))"))
+    } else if days < 14 {
+      report.note(.warning("the certificate \(file) expires in \(days) days, on \(end.formatted(.iso8601))"))
+    }
+  }
+
+  private func checkMemory(_ files: [String], _ path: String?, _ report: inout CheckReport) {
+    for file in files {
+      report.examine("the data file \(file)") { () throws(FileError) in
+        _ = try PlaceFiles.File(path: file)
+        guard FileManager.default.isReadableFile(atPath: file) else {
+          throw FileError(path: file, reason: "can't be read")
+        }
+      }
+    }
+    guard let path else { return report.note(.warning("places are in memory alone, as MEMORY_STORE_PATH is not set")) }
+    let folder = URL(filePath: path).deletingLastPathComponent().path
+    // SQLite keeps its log beside the file.
+    if !FileManager.default.isWritableFile(atPath: folder) {
+      report.note(.problem("the folder \(folder) of MEMORY_STORE_PATH can't be written to"))
+    } else if FileManager.default.fileExists(atPath: path), !FileManager.default.isWritableFile(atPath: path) {
+      report.note(.problem("\(path) can't be written to"))
+    } else {
+      report.note(.fine("places are kept in \(path)"))
+    }
+  }
+
+  // MARK: Database
+
+  private func checkDatabase(
+    _ database: DatabaseConfiguration, uses: Set<DatabaseCheck.Use>, _ report: inout CheckReport
+  ) async {
+    do {
+      let migrations = try Migration.all(inDirectory: database.migrationsPath)
+      report.note(.fine("the migrations of \(database.migrationsPath): \(migrations.count)"))
+      let check = DatabaseCheck(configuration: try PostgresConfiguration(database), migrations: migrations)
+      for finding in try await check.findings(for: uses) { report.note(finding) }
+      guard let replica = database.replicaConninfo else { return }
+      let configuration = try PostgresConfiguration(database, url: replica, variable: "DATABASE_REPLICA_URL")
+      _ = try await DatabaseCheck(configuration: configuration, migrations: migrations).findings(for: [])
+      report.note(.fine("the replica answers"))
+    } catch let error as DatabaseCheck.Unreachable {
+      report.noteUnreachable("the database can't be reached: \(error)")
+    } catch {
+      report.note(.problem("\(error)"))
+    }
+  }
+}
+
+/// Writes findings as they are made, and keeps how the command ends.
+struct CheckReport {
+  /// The exit code; `nil` for 0.
+  private(set) var exit: ExitCode?
+
+  /// Writes a finding.
+  mutating func note(_ finding: DatabaseCheck.Finding) {
+    switch finding {
+    case .fine(let text): print("ok       \(text)")
+    case .warning(let text): print("warning  \(text)")
+    case .problem(let text):
+      print("problem  \(text)")
+      if exit == nil { exit = Exit.failed }
+    }
+  }
+
+  /// Writes that the database can't be reached.
+  mutating func noteUnreachable(_ text: String) {
+    note(.problem(text))
+    exit = Exit.unavailable
+  }
+
+  /// Writes that something is fine, or the error with which it is not.
+  mutating func examine<Failure: Error>(_ subject: String, _ body: () throws(Failure) -> Void) {
+    do {
+      try body()
+      note(.fine(subject))
+    } catch {
+      note(.problem("\(error)"))
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct CheckTests {
+  @Test func aDatabaseIsExaminedForWhatIsMissing() async throws {
+    let database = try await TemporaryDatabase.make()
+    let owner = ["DATABASE_URL": database.url, "HTTP_PORT": "0"]
+    let role = "clerk_\(database.name)"
+    try await database.run("CREATE ROLE \(role) LOGIN; REVOKE ALL ON SCHEMA public FROM PUBLIC")
+    let clerk = [
+      "DATABASE_URL": "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)", "HTTP_PORT": "0",
+    ]
+
+    let empty = try await WaymarkProcess.run(["check"], environment: owner)
+    try await database.run("GRANT USAGE ON SCHEMA public TO \(role)")
+    let plan = try await WaymarkProcess.run(["migrate", "--dry-run"], environment: clerk)
+    let migrated = try await WaymarkProcess.run(["migrate"], environment: owner)
+    let well = try await WaymarkProcess.run(["check"], environment: owner)
+    try await database.run(
+      "GRANT SELECT ON waymark_migrations, points, changes, idempotency_keys, changes_sequence_seq TO \(role)")
+    let reader = try await WaymarkProcess.run(["check"], environment: clerk)
+
+    #expect(empty.status == 1)
+    #expect(empty.output.contains("problem  the database has no tables of this program: run `waymark migrate`"))
+    #expect(plan.status == 1)
+    #expect(plan.output.contains("would run 0001_points"))
+    #expect(plan.log.contains("GRANT CREATE ON SCHEMA public TO \(role)"), "\(plan.log)")
+    #expect(migrated.status == 0 && well.status == 0, "\(well.output)")
+    #expect(well.output.contains("ok       the schema is current"))
+    #expect(well.output.contains("ok       each connection has a session of its own"))
+    #expect(reader.status == 1)
+    #expect(reader.output.contains("has no INSERT on the table points: GRANT INSERT ON points TO \(role)"))
+    #expect(!reader.output.contains("has no SELECT"), "\(reader.output)")
+  }
+
+  @Test func aDatabaseThatIsNotThereExitsWith69AndABadSettingWith1() async throws {
+    let away = try await WaymarkProcess.run(
+      ["check"], environment: ["DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/none", "HTTP_PORT": "0"])
+    let setting = try await WaymarkProcess.run(["check"], environment: ["CACHE_CONTROL": "max-age=abc"])
+
+    #expect(away.status == 69)
+    #expect(away.output.contains("problem  the database can't be reached: "))
+    #expect(!away.output.contains("secret"))
+    #expect(setting.status == 1 && setting.output.contains("problem  CACHE_CONTROL='max-age=abc'"))
+  }
+
+  @Test func filesAndTheAddressAreExamined() async throws {
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"])
+    let port = try await server.port()
+    let files = try TestCertificateFiles(try TestCertificate())
+    let folder = try TemporaryFolder()
+    let keys = try folder.write("nonsense", to: "keys.txt")
+
+    let fine = try await WaymarkProcess.run(
+      ["check", "--http-port", "0", "--memory-store-path", folder.path(of: "places.db")],
+      environment: ["TLS_CERTIFICATE_FILE": files.certificate, "TLS_PRIVATE_KEY_FILE": files.privateKey])
+    let broken = try await WaymarkProcess.run([
+      "check", "--http-port", "\(port)", "--api-keys-file", keys, "--data-file", folder.path(of: "none.csv"),
+      "--memory-store-path", "/nowhere/places.db",
+    ])
+
+    #expect(fine.status == 0, "\(fine.output)")
+    #expect(fine.output.contains("warning  the certificate \(files.certificate) expires in 0 days"))
+    #expect(broken.status == 1)
+    for text in ["another program listens on this port", "API_KEYS_FILE", "none.csv", "/nowhere"] {
+      #expect(broken.output.contains(text), "\(broken.output)")
+    }
+    withExtendedLifetime(server) {}
+  }
+}
