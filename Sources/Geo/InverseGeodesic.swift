@@ -26,9 +26,10 @@ struct InverseGeodesic {
   private let east: Angle
 
   init(from start: Coordinate, to end: Coordinate) {
-    let farther = abs(start.latitude) >= abs(end.latitude)
-    let firstLatitude = farther ? start.latitude : end.latitude
-    let secondLatitude = farther ? end.latitude : start.latitude
+    let (startLatitude, endLatitude) = (Self.flushed(start.latitude), Self.flushed(end.latitude))
+    let farther = abs(startLatitude) >= abs(endLatitude)
+    let firstLatitude = farther ? startLatitude : endLatitude
+    let secondLatitude = farther ? endLatitude : startLatitude
     let first = Self.reducedLatitude(-abs(firstLatitude))
     var second = Self.reducedLatitude(firstLatitude > 0 ? -secondLatitude : secondLatitude)
     // Equal in the more telling of sine and cosine: made equal in both, which the search relies on.
@@ -39,10 +40,17 @@ struct InverseGeodesic {
     }
     self.first = first
     self.second = second
-    let degrees = abs(Self.uniqueLongitude(start) - Self.uniqueLongitude(end))
+    let degrees = Self.flushed(abs(Self.uniqueLongitude(start) - Self.uniqueLongitude(end)))
     degreesEast = degrees > 180 ? 360 - degrees : degrees
     radiansEast = degreesEast * (.pi / 180)
     east = Angle(degrees: degreesEast)
+  }
+
+  /// The angle, or 0 where it is so small that products of its sine underflow and the search loses its direction.
+  ///
+  /// A distance changes by less than the place moves, here by less than 10⁻⁹⁴ m.
+  private static func flushed(_ degrees: Double) -> Double {
+    abs(degrees) < 1e-100 ? 0 : degrees
   }
 
   /// The longitude by the one of its names that makes a spot's distances the same to the last bit.

@@ -103,6 +103,31 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    Double.leastNonzeroMagnitude, 1e-320, 1e-308, 1e-200, 1e-170, 1e-162, 1e-155, 1e-154, 1e-150, 1e-101, 1e-99, 1e-50,
+  ])
+  func latitudeNextToTheEquatorIsAsFarAsTheEquator(tiny: Double) throws {
+    let longitudes = [-180, -179.7, -120, -3, 0, tiny, 1, 2.5, 45, 90, 135, 179.1, 179.4, 179.9, 179.999_999, 180]
+    let latitudes = [-tiny, 0, tiny, tiny / 3, -45, 60]
+    for longitude in longitudes {
+      for (first, second) in latitudes.flatMap({ first in latitudes.map { (first, $0) } }) {
+        let start = try Coordinate(latitude: first, longitude: 0)
+        let end = try Coordinate(latitude: second, longitude: longitude)
+        let metres = Geodesic.distanceMetres(from: start, to: end)
+        let onEquator = Geodesic.distanceMetres(
+          from: try Coordinate(latitude: abs(first) > 1 ? first : 0, longitude: 0),
+          to: try Coordinate(latitude: abs(second) > 1 ? second : 0, longitude: longitude == tiny ? 0 : longitude))
+        let mirrored = Geodesic.distanceMetres(
+          from: try Coordinate(latitude: -first, longitude: 0),
+          to: try Coordinate(latitude: -second, longitude: -longitude))
+
+        #expect(abs(metres - onEquator) < 0.0001, "\(start) \(end)")
+        #expect(metres.bitPattern == mirrored.bitPattern, "\(start) \(end)")
+        #expect(metres.bitPattern == Geodesic.distanceMetres(from: end, to: start).bitPattern, "\(start) \(end)")
+      }
+    }
+  }
+
   @Test(arguments: kinds)
   func chordAndDistanceBoundEachOther(kind: String) {
     for pair in Self.reference where pair.kind == kind {

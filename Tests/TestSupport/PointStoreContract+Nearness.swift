@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Points
 import Testing
 
@@ -72,6 +73,23 @@ extension PointStoreContract {
       let names = try await store.names(try .near(0, 0))
 
       #expect(names == ["north", "east", "west"])
+    },
+    PointStoreContract("latitudes next to the equator are as far as the equator") { makeStore in
+      let store = try await makeStore([
+        .sample("third", 1e-170, 120), .sample("second", -1e-200, 60), .sample("first", .leastNonzeroMagnitude, -50),
+        .sample("fourth", -1e-155, 179),
+      ])
+
+      for latitude in [0, 1e-170, -1e-170, .leastNonzeroMagnitude] {
+        let query = try PointQuery.near(latitude, 0, radiusMetres: 19_950_000)
+        let found = try await store.page(matching: query).points
+
+        #expect(found.map(\.point.place.name) == ["first", "second", "third", "fourth"])
+        for (found, degrees) in zip(found, [50.0, 60, 120, 179]) {
+          let metres = try #require(found.distanceMetres)
+          #expect(abs(metres - degrees * 111_319.490_793_273_57) < 0.001)
+        }
+      }
     },
     PointStoreContract("radius takes in what is just at it") { makeStore in
       let store = try await makeStore([.sample("near", 52.5, 13.4), .sample("edge", 52.52, 13.41)])
