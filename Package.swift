@@ -74,7 +74,7 @@ let package = Package(
       .target(
         name: "TestSupport",
         dependencies: [
-          "Geo", "Points", "SyntheticData", logging,
+          "Geo", "JSONText", "Points", "SyntheticData", logging,
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHPACK", package: "swift-nio-http2"),
@@ -94,15 +94,15 @@ let package = Package(
     module("Gzip", ["CZlib"]),
     module("JSONText"),
     module("Points", ["Geo", "JSONText", logging]),
-    module("MemoryStore", ["CPrefetch", "Geo", "Points"]),
+    module("MemoryStore", ["CPrefetch", "Geo", "JSONText", "Points"]),
     module(
       "SQLiteJournal",
       [
-        "Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
+        "Geo", "JSONText", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]
     ),
-    module("PostgresStore", ["CLibPQ", "Geo", "Points", logging]),
+    module("PostgresStore", ["CLibPQ", "Geo", "JSONText", "Points", logging]),
     module("PrometheusMetrics", [metrics]),
     module("PlaceFormats", ["Geo", "JSONText", "Points"]),
     module(
@@ -144,7 +144,8 @@ let package = Package(
       .testTarget(
         name: "waymarkTests",
         dependencies: [
-          "waymark", "HTTPServer", "LocationsAPI", "Points", "PrometheusMetrics", "TestSupport", logging, metrics,
+          "waymark", "HTTPServer", "JSONText", "LocationsAPI", "Points", "PrometheusMetrics", "TestSupport", logging,
+          metrics,
           .product(name: "NIOHTTP1", package: "swift-nio"),
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],
@@ -153,7 +154,7 @@ let package = Package(
       .executableTarget(
         name: "waymark-bench",
         dependencies: [
-          "Geo", "HTTPServer", "LocationsAPI", "MemoryStore", "Points", "SyntheticData",
+          "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "Points", "SyntheticData",
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),

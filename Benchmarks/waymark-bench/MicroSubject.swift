@@ -1,5 +1,6 @@
 import Geo
 import HTTPServer
+import JSONText
 import LocationsAPI
 import MemoryStore
 import NIOCore

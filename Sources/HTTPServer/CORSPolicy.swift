@@ -1,3 +1,4 @@
+public import JSONText
 import NIOHTTP1
 
 /// Which pages of other origins may read the answers (the CORS protocol of the Fetch standard), without credentials.
@@ -7,7 +8,7 @@ public struct CORSPolicy: Sendable {
     /// Everyone's.
     case any
     /// Those of these origins, such as `https://example.com`.
-    case list(Set<String>)
+    case list(Set<ExactText>)
   }
 
   private let origins: Origins
@@ -27,11 +28,13 @@ public struct CORSPolicy: Sendable {
   public init(
     origins: Origins = .any,
     exposedHeaders: [String] = [
-      "ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id",
+      "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Disposition", "Content-Encoding", "Date", "ETag", "Link",
+      "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "Server-Timing", "Vary", "WWW-Authenticate",
+      "X-Request-Id",
     ],
     allowedHeaders: [String] = [
-      "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-Modified-Since", "If-None-Match",
-      "Traceparent", "Tracestate", "X-Request-Id",
+      "Authorization", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match", "If-Modified-Since",
+      "If-None-Match", "Traceparent", "Tracestate", "X-Request-Id",
     ],
     maximumAgeSeconds: Int = 86_400
   ) {
@@ -51,7 +54,7 @@ public struct CORSPolicy: Sendable {
       headers.add(contentsOf: headersForAny)
     case .list(let allowed):
       headers.add(name: "vary", value: "origin")
-      guard let origin = request.headers.first(name: "origin"), allowed.contains(origin) else { return }
+      guard let origin = request.headers.first(name: "origin"), allowed.contains(ExactText(origin)) else { return }
       headers.add(name: "access-control-allow-origin", value: origin)
       headers.add(name: "access-control-expose-headers", value: exposedHeaders)
     }

@@ -1,3 +1,5 @@
+import JSONText
+
 /// The names and values of a query, in the order they stand in it.
 public struct QueryParameters: Sendable {
   /// One name and its value.
@@ -45,14 +47,14 @@ public struct QueryParameters: Sendable {
   }
 
   /// The parameters of that name.
-  public subscript(name: String) -> [Parameter] { all.filter { $0.name == name } }
+  public subscript(name: String) -> [Parameter] { all.filter { $0.name.hasSameBytes(as: name) } }
 
   /// The value of a parameter that may stand once at most; `nil` where it is absent.
   ///
   /// - Throws: 400 `invalid-parameter` where it is repeated.
   public func value(of name: String) throws(Problem) -> String? {
     var found: String?
-    for parameter in all where parameter.name == name {
+    for parameter in all where parameter.name.hasSameBytes(as: name) {
       guard found == nil else { throw .invalidParameter(name, "must not be repeated") }
       found = parameter.value
     }

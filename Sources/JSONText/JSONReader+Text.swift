@@ -34,7 +34,7 @@ extension JSONReader {
 
     /// Whether the string is this ASCII text.
     public func isEqual(to ascii: StaticString) -> Bool {
-      if hasEscapes { return string == ascii.description }
+      if hasEscapes { return string?.hasSameBytes(as: ascii.description) == true }
       guard bytes.count == ascii.utf8CodeUnitCount else { return false }
       for index in 0..<bytes.count where bytes[index] != ascii.utf8Start[index] { return false }
       return true

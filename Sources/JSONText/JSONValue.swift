@@ -1,7 +1,9 @@
 /// A JSON text read into memory.
 ///
 /// Numbers keep the text they were written as, so that nothing is lost between reading and deciding what to do.
-public enum JSONValue: Hashable, Sendable {
+///
+/// Texts are compared by their bytes, numbers as they were written.
+public enum JSONValue: Sendable {
   /// `null`.
   case null
   /// `true` or `false`.
@@ -18,7 +20,7 @@ public enum JSONValue: Hashable, Sendable {
   /// One name and value of an object.
   public struct Member: Hashable, Sendable {
     /// The name, its escapes undone.
-    public let name: String
+    @ComparedByBytes public private(set) var name: String
     /// The value.
     public let value: JSONValue
 
@@ -32,7 +34,7 @@ public enum JSONValue: Hashable, Sendable {
   /// The last member of that name when this is an object that has one.
   public subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
-    return members.last { $0.name == name }?.value
+    return members.last { $0.name.hasSameBytes(as: name) }?.value
   }
 
   /// What kind of value this is, in the words of RFC 8259.
@@ -44,6 +46,31 @@ public enum JSONValue: Hashable, Sendable {
     case .string: "a string"
     case .array: "an array"
     case .object: "an object"
+    }
+  }
+}
+
+extension JSONValue: Hashable {
+  /// Returns a Boolean value that indicates whether both are written alike, white space and escapes aside.
+  public static func == (left: JSONValue, right: JSONValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let left), .bool(let right)): left == right
+    case (.number(let left), .number(let right)), (.string(let left), .string(let right)): left.hasSameBytes(as: right)
+    case (.array(let left), .array(let right)): left == right
+    case (.object(let left), .object(let right)): left == right
+    default: false
+    }
+  }
+
+  /// Adds the value to a hash.
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .bool(let value): hasher.combine(value)
+    case .number(let text), .string(let text): text.hashBytes(into: &hasher)
+    case .array(let elements): hasher.combine(elements)
+    case .object(let members): hasher.combine(members)
     }
   }
 }

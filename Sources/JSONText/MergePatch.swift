@@ -22,7 +22,7 @@ extension JSONValue {
 private struct UniqueMembers {
   private var names: [String] = []
   private var values: [JSONValue?] = []
-  private var positions: [[UInt8]: Int] = [:]
+  private var positions: [ExactText: Int] = [:]
 
   init(_ members: [JSONValue.Member]) {
     for member in members { self[member.name] = member.value }
@@ -34,12 +34,12 @@ private struct UniqueMembers {
   }
 
   subscript(name: String) -> JSONValue? {
-    get { positions[Array(name.utf8)].flatMap { values[$0] } }
+    get { positions[ExactText(name)].flatMap { values[$0] } }
     set {
-      if let position = positions[Array(name.utf8)] {
+      if let position = positions[ExactText(name)] {
         values[position] = newValue
       } else if newValue != nil {
-        positions[Array(name.utf8)] = names.count
+        positions[ExactText(name)] = names.count
         names.append(name)
         values.append(newValue)
       }

@@ -1,3 +1,4 @@
+import JSONText
 import Points
 
 /// The places as some writes leave them that are decided one after another and kept together.

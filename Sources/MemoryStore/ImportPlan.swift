@@ -1,3 +1,4 @@
+import JSONText
 import Points
 
 /// What an import does to a snapshot: decided here, done elsewhere.

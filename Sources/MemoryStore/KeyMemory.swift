@@ -1,3 +1,4 @@
+import JSONText
 import Points
 
 /// The keys of requests that were answered: for as long as they have to be remembered, and so many at most.

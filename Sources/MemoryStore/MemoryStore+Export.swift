@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 public import Points
 
 extension MemoryStore: PointExporter {
@@ -31,7 +32,7 @@ private struct ExportFilter {
   init(_ query: PointQuery) {
     box = query.box.map { BoxFilter($0) }
     proximity = query.proximity.flatMap { $0.radiusMetres == nil ? nil : ProximityFilter($0, after: nil) }
-    categories = Set(query.categories.map { ExactText($0) })
+    categories = query.categories
   }
 
   func takes(_ slot: Int, of segment: Segment) -> Bool {

@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Points
 
 /// What is kept of a place beside the columns that searches read, its texts in the ``PlaceRecords``' bytes: the name, the

@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Points
 
 /// Numbers for texts, in the order in which they are first met.

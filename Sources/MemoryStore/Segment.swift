@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Points
 
 /// The columns of a segment that searches read, a slot to a place.

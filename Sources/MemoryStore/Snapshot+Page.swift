@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Points
 
 extension Snapshot {
@@ -79,7 +80,7 @@ extension Snapshot {
     _ wanted: Int,
     _ proximity: ProximityFilter,
     box: BoxFilter?,
-    categories: Set<String>
+    categories: Set<ExactText>
   ) -> [Candidate] {
     var bound = Double.infinity
     if (proximity.after?.distanceMetres ?? 0) < Self.farStart {
@@ -123,7 +124,7 @@ extension Snapshot {
   /// categories, and with the slots of the same places by id.
   @inline(__always)
   private func forEachTree(
-    of categories: Set<String>,
+    of categories: Set<ExactText>,
     _ search: (TreeSource, UnsafeBufferPointer<UInt32>) -> Void
   ) {
     for (index, part) in parts.enumerated() {
@@ -142,7 +143,7 @@ extension Snapshot {
           search(source(segment.tree), segment.slotsByID)
         }
         for category in categories {
-          guard let number = segment.categories.number(of: category) else { continue }
+          guard let number = segment.categories.number(of: category.text) else { continue }
           search(source(segment.categories.tree(of: number)), segment.categories.slotsByID(of: number))
         }
       }

@@ -1,3 +1,5 @@
+import JSONText
+
 /// What the columns of a CSV file mean.
 struct CSVHeader {
   /// What a column means.
@@ -16,7 +18,7 @@ struct CSVHeader {
   /// - Throws: ``FormatError`` that names the column that has no name, stands twice or is missing.
   init(_ names: [String], options: RowOptions) throws(FormatError) {
     var columns: [Column] = []
-    var seen: [String: String] = [:]
+    var seen: [ExactText: String] = [:]
     var fields: Set<PlaceField> = []
     for (index, name) in names.enumerated() {
       guard !name.isEmpty else { throw FormatError(reason: "column \(index + 1) of the header has no name") }
@@ -29,9 +31,10 @@ struct CSVHeader {
       }
       let field = PlaceField(column: name)
       let meaning = field.flatMap { $0 == .serviceMade ? nil : "field \($0)" } ?? "column \(name)"
-      if let other = seen.updateValue(name, forKey: meaning) {
+      if let other = seen.updateValue(name, forKey: ExactText(meaning)) {
         throw FormatError(
-          reason: "the header has the column '\(name.prefix(40))' twice" + (other == name ? "" : ", as '\(other)' too")
+          reason: "the header has the column '\(name.prefix(40))' twice"
+            + (other.hasSameBytes(as: name) ? "" : ", as '\(other)' too")
         )
       }
       if let field {

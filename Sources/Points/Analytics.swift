@@ -1,4 +1,5 @@
 public import Geo
+public import JSONText
 
 /// What is told of the searches that were made, to learn from them; nothing in an answer depends on it.
 public protocol Analytics: Sendable {
@@ -49,7 +50,7 @@ public struct Search: Hashable, Sendable {
   public let cell: Cell?
 
   /// The categories that were asked for; empty for all.
-  public let categories: Set<String>
+  public let categories: Set<ExactText>
 
   /// How many places the page held.
   public let found: Int

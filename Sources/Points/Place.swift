@@ -1,14 +1,15 @@
 public import Geo
+public import JSONText
 
 /// What is said of a place by whoever describes it: everything but what the service adds.
 ///
 /// A value of this type keeps all the rules of the HTTP contract; nothing past its construction checks them again.
 public struct Place: Hashable, Sendable {
   /// 1 to 500 Unicode scalars, without control characters, trimmed of white space.
-  public let name: String
+  @ComparedByBytes public private(set) var name: String
 
   /// At most 100 Unicode scalars, without control characters, trimmed of white space; never empty.
-  public let category: String?
+  @ComparedByBytes public private(set) var category: String?
 
   /// Where it is.
   public let coordinate: Coordinate
@@ -22,10 +23,10 @@ public struct Place: Hashable, Sendable {
   /// Where a description came from; unique among the places of a store.
   public struct Origin: Hashable, Sendable {
     /// The data set, for example `osm`.
-    public let source: String
+    @ComparedByBytes public private(set) var source: String
 
     /// The place's name in that data set.
-    public let sourceID: String
+    @ComparedByBytes public private(set) var sourceID: String
 
     /// Takes an origin that a store kept; ``Place/init(name:category:coordinate:tags:source:sourceID:)`` checks one.
     public init(source: String, sourceID: String) {

@@ -1,4 +1,5 @@
 public import Geo
+public import JSONText
 
 /// Which places are asked for, in which order, and how many at a time.
 ///
@@ -48,7 +49,7 @@ public struct PointQuery: Hashable, Sendable {
   public var box: BoundingBox?
 
   /// The categories of which a place has one; empty for any place, with or without a category.
-  public var categories: Set<String>
+  public var categories: Set<ExactText>
 
   /// How many places are wanted at most, within ``limits``.
   public var limit: Int
@@ -60,7 +61,7 @@ public struct PointQuery: Hashable, Sendable {
   public init(
     proximity: Proximity? = nil,
     box: BoundingBox? = nil,
-    categories: Set<String> = [],
+    categories: Set<ExactText> = [],
     limit: Int = defaultLimit,
     after: Position? = nil
   ) {
@@ -115,7 +116,7 @@ public struct PointPage: Hashable, Sendable {
 /// How many places a category has.
 public struct CategoryCount: Hashable, Sendable {
   /// The category.
-  public let category: String
+  @ComparedByBytes public private(set) var category: String
 
   /// How many places have it.
   public let count: Int

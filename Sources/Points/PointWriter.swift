@@ -1,3 +1,5 @@
+public import JSONText
+
 /// What changes places one at a time: a store's other side.
 ///
 /// A change is one transaction: it is there whole, with its entry in the change log, or not at all, and when a call
@@ -50,7 +52,7 @@ public struct IdempotencyKey: Hashable, Sendable {
   public static let lifetime: Duration = .seconds(24 * 60 * 60)
 
   /// Whose key it is and the key: what is unique.
-  public let text: String
+  @ComparedByBytes public private(set) var text: String
 
   /// A hash of the request, which a repeat has too.
   public let requestHash: UInt64

@@ -1,3 +1,5 @@
+public import JSONText
+
 /// What the searches of a stretch of time have in common.
 public struct SearchReport: Hashable, Sendable {
   /// How many searches there were, and how many of them found nothing.
@@ -31,7 +33,7 @@ public struct SearchReport: Hashable, Sendable {
   /// The count of one category; a search for several counts in each.
   public struct CategoryCount: Hashable, Sendable {
     /// The category's name, as clients wrote it: there need be no place of it.
-    public let category: String
+    @ComparedByBytes public private(set) var category: String
     /// The searches for it.
     public let count: Count
 

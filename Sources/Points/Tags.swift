@@ -6,7 +6,7 @@ public import JSONText
 /// them whole; reading one by its key reads that text.
 public struct Tags: Hashable, Sendable {
   /// The tags as a JSON object, keys in the order of their Unicode scalars, no white space.
-  public let json: String
+  @ComparedByBytes public private(set) var json: String
 
   /// No tags.
   public static let none = Tags(json: "{}")
@@ -20,10 +20,10 @@ public struct Tags: Hashable, Sendable {
   /// How long a value may be, in Unicode scalars.
   public static let maximumValueLength = 2000
 
-  /// Makes tags from text by key.
+  /// Creates tags from keys and their values; of a key that stands twice, to the byte, the last value counts.
   ///
   /// - Throws: ``InvalidPlace`` with a violation for each tag that breaks a rule.
-  public init(_ tags: [String: String]) throws(InvalidPlace) {
+  public init(_ tags: some Sequence<(key: String, value: String)>) throws(InvalidPlace) {
     var builder = TagsBuilder()
     for (key, value) in tags { builder.append(key: key, value: value) }
     self = try builder.build()
@@ -72,8 +72,8 @@ extension Tags {
   public var isEmpty: Bool { json.utf8.count == 2 }
 
   /// The tags by key. Linear in their length.
-  public var dictionary: [String: String] {
-    Dictionary(pairs, uniquingKeysWith: { _, last in last })
+  public var dictionary: [ExactText: String] {
+    Dictionary(pairs.map { (ExactText($0.key), $0.value) }, uniquingKeysWith: { _, last in last })
   }
 
   /// The tags, sorted by key. Linear in their length.
@@ -85,5 +85,5 @@ extension Tags {
   }
 
   /// The tag of that key. Linear in the tags' length.
-  public subscript(key: String) -> String? { pairs.first { $0.key == key }?.value }
+  public subscript(key: String) -> String? { pairs.first { $0.key.hasSameBytes(as: key) }?.value }
 }

@@ -1,3 +1,4 @@
+import JSONText
 @testable import MemoryStore
 import Geo
 import Points
@@ -90,7 +91,7 @@ import Testing
 
     for limit in [1, 20] {
       for after in [0, 1_000, 1_990, 1_999, 2_000, 3_990, 3_999] as [UInt64] {
-        for categories in [[], ["all"]] as [Set<String>] {
+        for categories in [[], ["all"]] as [Set<ExactText>] {
           let query = PointQuery(box: box, categories: categories, limit: limit, after: .init(id: .sample(after)))
           #expect(try await store.page(matching: query) == reference.page(matching: query))
         }

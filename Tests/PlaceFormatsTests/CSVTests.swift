@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import PlaceFormats
 import Points
 import Testing
@@ -33,6 +34,12 @@ import Testing
     #expect(parsed.names == [1: "A", 3: "D"])
     #expect(parsed.details == [2: "/name must not contain control characters"])
     #expect(parsed.rows.map(\.place.tags.json) == ["{}", #"{"note":"z"}"#])
+  }
+
+  @Test func columnsOfTwoNormalFormsAreTwo() throws {
+    let row = try #require(Parsed("name,lat,long,\u{E9},e\u{301}\nA,1,2,composed,decomposed\n", .csv).rows.first)
+
+    #expect(row.place.tags.dictionary == ["\u{E9}": "composed", "e\u{301}": "decomposed"])
   }
 
   @Test(arguments: [

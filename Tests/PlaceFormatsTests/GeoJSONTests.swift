@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import PlaceFormats
 import Points
 import Testing

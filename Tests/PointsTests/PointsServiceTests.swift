@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Synchronization
 import TestSupport
 import Testing

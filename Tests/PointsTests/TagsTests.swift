@@ -13,9 +13,9 @@ import Testing
   }
 
   @Test func tagsAreGivenBackAsTheyCame() throws {
-    let dictionary = ["a": "1", "b\\": "\"2\"", "😀": "\u{1}\u{7F}"]
+    let dictionary: [ExactText: String] = ["a": "1", "b\\": "\"2\"", "😀": "\u{1}\u{7F}"]
 
-    let tags = try Tags(dictionary)
+    let tags = try Tags(dictionary.map { (key: $0.key.text, value: $0.value) })
 
     #expect(tags.dictionary == dictionary)
     #expect(tags.pairs.map(\.key) == ["a", "b\\", "😀"])
@@ -66,7 +66,7 @@ import Testing
     let key = String(repeating: "é", count: 200)
     let value = String(repeating: "😀", count: 2000)
 
-    #expect(try Tags([key: value]).dictionary == [key: value])
+    #expect(try Tags([key: value]).dictionary == [ExactText(key): value])
     let keyError = #expect(throws: InvalidPlace.self) { try Tags([key + "x": ""]) }
     let valueError = #expect(throws: InvalidPlace.self) { try Tags(["k": value + "x"]) }
     #expect(keyError?.violations.map(\.detail) == ["the key must have at most 200 characters, got 201"])

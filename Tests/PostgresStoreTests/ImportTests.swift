@@ -16,7 +16,7 @@ import Testing
     id: PointID? = nil,
     origin: String? = nil,
     latitude: Double = 48,
-    tags: [String: String] = [:]
+    tags: KeyValuePairs<String, String> = [:]
   ) throws -> ImportRow {
     ImportRow(
       number: number,

@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Points
 import SyntheticData
 import TestSupport
@@ -25,7 +26,7 @@ import Testing
       }
       let query = PointQuery(
         proximity: Int.random(in: 0..<10, using: &generator) == 0 ? nil : .init(center: center),
-        categories: Set(categories))
+        categories: Set(categories.map { ExactText($0) }))
       let found = max(0, Int.random(in: -5...20, using: &generator))
       let duration = Duration.microseconds(Int.random(in: 0...50_000, using: &generator))
       return TimedSearch(
@@ -168,9 +169,10 @@ extension SearchReport {
       cells.filter { $0.count.foundNothing > 0 }
         .sorted { ($1.count.foundNothing, $0.cell) < ($0.count.foundNothing, $1.cell) }.prefix(limit))
     categories = Set(searches.flatMap(\.search.categories)).sorted {
-      $0.unicodeScalars.lexicographicallyPrecedes($1.unicodeScalars)
+      $0.text.unicodeScalars.lexicographicallyPrecedes($1.text.unicodeScalars)
     }
-    .map { name in CategoryCount(category: name, count: count(searches.filter { $0.search.categories.contains(name) }))
+    .map { name in
+      CategoryCount(category: name.text, count: count(searches.filter { $0.search.categories.contains(name) }))
     }
     .sorted { $0.count.searches > $1.count.searches }
     let hour: Int64 = 3_600_000_000

@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Points
 import SyntheticData
 import TestSupport
@@ -54,7 +55,7 @@ import Testing
     let store = try await store(places.enumerated().map { ImportRow(number: $0 + 1, id: nil, place: $1) })
 
     for text in Self.hostileTexts {
-      let page = try await store.page(matching: PointQuery(categories: [text, "none", ""]))
+      let page = try await store.page(matching: PointQuery(categories: [ExactText(text), "none", ""]))
       #expect(page.points.map { $0.point.place.category } == [text])
     }
     #expect(try await store.categoryCounts().count == Self.hostileTexts.count)

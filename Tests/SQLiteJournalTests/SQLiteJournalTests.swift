@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Geo
+import JSONText
 import MemoryStore
 import Points
 import Synchronization

@@ -1,4 +1,5 @@
 public import Geo
+import JSONText
 public import Points
 
 /// The plain reference for what a store must answer: everything is measured, sorted and gone through.
@@ -61,7 +62,9 @@ public struct BruteForce: Sendable {
         if let radius = query.proximity?.radiusMetres, (found.distanceMetres ?? 0) > radius { return false }
         if let box = query.box, !box.contains(found.point.place.coordinate) { return false }
         if !query.categories.isEmpty {
-          guard let category = found.point.place.category, query.categories.contains(category) else { return false }
+          guard let category = found.point.place.category, query.categories.contains(ExactText(category)) else {
+            return false
+          }
         }
         guard let after = query.after else { return true }
         guard query.proximity != nil else { return found.point.id > after.id }

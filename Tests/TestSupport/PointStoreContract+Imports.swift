@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Points
 import SyntheticData
 import Testing
@@ -42,6 +43,25 @@ extension PointStoreContract {
       #expect(try await store.point(id: .sample(1))?.place.name == "changed")
       #expect(try #require(try await store.point(id: .sample(1))).version > before.version)
       #expect(try await store.point(id: .sample(2))?.place.name == "new")
+    },
+    PointStoreContract("texts of another normal form are another place's texts, keys and values") { makeStore in
+      let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+      func row(_ text: String, _ sourceID: String) throws -> ImportRow {
+        try .sample(
+          text, 1, 1, category: text, tags: ["caf\u{E9}": "composed", "cafe\u{301}": "decomposed", "k": text],
+          source: text, sourceID: sourceID, number: 1)
+      }
+      let store = try await makeStore([try row(composed, composed)])
+
+      let same = try await store.importRows([row(composed, composed)])
+      let other = try await store.importRows([row(decomposed, composed)])
+      let third = try await store.importRows([row(composed, decomposed)])
+
+      #expect((same.unchanged, other.created, third.created) == (1, 1, 1))
+      let places = try await store.allPoints().map(\.place)
+      let expected = [try row(composed, composed), try row(decomposed, composed), try row(composed, decomposed)]
+      #expect(Set(places) == Set(expected.map(\.place)))
+      #expect(places.allSatisfy { $0.tags.pairs.map(\.value).prefix(2) == ["decomposed", "composed"] })
     },
     PointStoreContract("replaced place is found where it is now and no longer where it was") { makeStore in
       var rows = try (0..<30).map { try ImportRow.sample("other \($0)", 40, Double($0), category: "other") }

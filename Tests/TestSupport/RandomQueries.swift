@@ -1,4 +1,5 @@
 public import Geo
+import JSONText
 public import Points
 import SyntheticData
 
@@ -57,7 +58,7 @@ public struct RandomQueries {
     if chance(3) { query.box = try box(around: center) }
     if chance(3) {
       for _ in 0..<Int.random(in: 1...3, using: &generator) {
-        query.categories.insert(categories[Int.random(in: categories.indices, using: &generator)])
+        query.categories.insert(ExactText(categories[Int.random(in: categories.indices, using: &generator)]))
       }
     }
     if chance(2) {

@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Points
 import Testing
 
@@ -19,6 +20,23 @@ extension WriteContract {
       #expect(try await store.page(matching: PointQuery()).points.map(\.point) == [created])
       #expect(try await store.point(shuffledAtOrAfter: 0) == created)
       #expect(try await store.categoryCounts() == [.init(category: "cafe", count: 1)])
+    },
+    WriteContract("text of another normal form is a change") { makeStore in
+      let store = try await makeStore([])
+      let composed = try Place.sample(
+        "caf\u{E9}", category: "caf\u{E9}", tags: ["\u{E9}": "\u{E9}"], sourceID: "\u{E9}")
+      let decomposed = try Place.sample(
+        "cafe\u{301}", category: "cafe\u{301}", tags: ["e\u{301}": "e\u{301}"], sourceID: "e\u{301}")
+      #expect(composed != decomposed)
+
+      let created = try await store.create(composed, once: nil)
+      let second = try await store.create(decomposed, once: nil)
+      let changed = try await store.put(decomposed.withoutOrigin, id: created.id, if: .none).point
+
+      #expect(second.id != created.id)
+      #expect(try await store.point(id: created.id)?.place == decomposed.withoutOrigin)
+      #expect(changed.version > created.version)
+      #expect(try await store.categoryCounts() == [.init(category: "cafe\u{301}", count: 2)])
     },
     WriteContract("each creation gives an id of its own") { makeStore in
       let store = try await makeStore([])
@@ -197,4 +215,11 @@ extension WriteContract {
       #expect(point.version > second.version)
     },
   ]
+}
+
+extension Place {
+  /// The same without its source.
+  fileprivate var withoutOrigin: Place {
+    Place(storedName: name, category: category, coordinate: coordinate, tags: tags, origin: nil)
+  }
 }

@@ -1,3 +1,5 @@
+import JSONText
+
 /// The keys that a file names, one a line: `name:scope:sha256`, the hash in base 16. Blank lines, and those that begin
 /// with `#`, say nothing.
 public struct KeyFile: Hashable, Sendable {
@@ -20,7 +22,7 @@ public struct KeyFile: Hashable, Sendable {
   /// - Throws: ``Invalid`` for the first line that can't be used.
   public init(_ text: String) throws(Invalid) {
     var keys: [APIKey] = []
-    var names: Set<String> = []
+    var names: Set<ExactText> = []
     for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let line = line.trimmingSpaces
       guard !line.isEmpty, line.first != "#" else { continue }
@@ -30,7 +32,9 @@ public struct KeyFile: Hashable, Sendable {
       guard APIKey.isAcceptable(name: String(parts[0])) else {
         throw Invalid(line: number, reason: "has a name that is not 1 to 100 characters out of A-Z a-z 0-9 . _ -")
       }
-      guard names.insert(String(parts[0])).inserted else { throw Invalid(line: number, reason: "repeats a name") }
+      guard names.insert(ExactText(String(parts[0]))).inserted else {
+        throw Invalid(line: number, reason: "repeats a name")
+      }
       guard let scope = AccessScope(rawValue: String(parts[1])) else {
         throw Invalid(line: number, reason: "has a scope that is not one of read, write, admin")
       }

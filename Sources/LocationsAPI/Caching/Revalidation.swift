@@ -1,4 +1,5 @@
 import HTTPServer
+import JSONText
 import NIOHTTP1
 import Points
 import Synchronization
@@ -91,13 +92,13 @@ final class Revalidation: Sendable {
       switch self {
       case .noneMatch(let headers):
         fields.first(name: "etag").map { Self.names($0, in: headers) } ?? false
-      case .modifiedSince(let date): fields.first(name: "last-modified") == date
+      case .modifiedSince(let date): fields.first(name: "last-modified").hasSameBytes(as: date)
       }
     }
 
     /// Whether `If-None-Match` names a weak tag. Most send back the one tag that they were given, as it was.
     private static func names(_ tag: String, in headers: HTTPHeaders) -> Bool {
-      if headers.first(name: "if-none-match") == tag { return true }
+      if headers.first(name: "if-none-match").hasSameBytes(as: tag) { return true }
       // `*` is whatever there is, and an answer there always is.
       return EntityTag.matches(
         String(tag.dropFirst(2)), ifNoneMatch: headers[canonicalForm: "if-none-match"])

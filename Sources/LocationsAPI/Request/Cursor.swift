@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Points
 
 /// Where a page ended, as an opaque text for the `cursor` parameter.
@@ -57,7 +58,7 @@ enum Cursor {
     }
     for category in query.categories.sorted() {
       mix(3)
-      for byte in category.utf8 { mix(UInt64(byte)) }
+      for byte in category.text.utf8 { mix(UInt64(byte)) }
     }
     return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
   }

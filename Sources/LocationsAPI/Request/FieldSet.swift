@@ -35,7 +35,7 @@ package struct FieldSet: OptionSet, Hashable, Sendable {
   init?(name: some StringProtocol) {
     if name == "*" {
       self = .all
-    } else if let (_, field) = Self.named.first(where: { $0.name == name }) {
+    } else if let (_, field) = Self.named.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
       self = field
     } else {
       return nil

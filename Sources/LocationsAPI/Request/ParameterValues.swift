@@ -7,7 +7,7 @@ import Points
 /// The parameters of one request, read one after the other; what is wrong with them is collected and told all at once.
 struct ParameterValues {
   private var texts = [String?](repeating: nil, count: Parameter.allCases.count)
-  private var rawCategories: [Substring] = []
+  private var categoryLists: [QueryParameters.Parameter] = []
   private var errors: [ProblemError] = []
   private var code: ParameterProblem?
 
@@ -23,7 +23,7 @@ struct ParameterValues {
         continue
       }
       if parameter == .category {
-        rawCategories.append(pair.rawValue)
+        categoryLists.append(pair)
       } else if texts[parameter.rawValue] != nil {
         note(.invalid, parameter.name, "must not be repeated")
       } else {
@@ -78,7 +78,7 @@ struct ParameterValues {
   /// The box; `nil` where it is not given or wrong, which is noted.
   mutating func box() -> BoundingBox? {
     guard let text = self[.box] else { return nil }
-    let edges = text.split(separator: ",", omittingEmptySubsequences: false).map { Self.number($0) }
+    let edges = Self.list(text).map { Self.number($0) }
     guard edges.count == 4, let west = edges[0], let south = edges[1], let east = edges[2], let north = edges[3] else {
       note(.invalid, "bbox", "must be four numbers, west,south,east,north in degrees, got \(quoted(text))")
       return nil
@@ -91,22 +91,36 @@ struct ParameterValues {
     }
   }
 
-  /// The categories, of all `category` parameters together; a comma stands between two, `%2C` is part of a name.
-  mutating func categories() -> Set<String> {
-    var categories: Set<String> = []
-    for rawName in rawCategories.flatMap({ $0.split(separator: ",", omittingEmptySubsequences: false) }) {
-      guard let name = PercentEncoding.decode(rawName, plusIsSpace: true) else {
-        note(.invalid, "category", "must be percent-encoded UTF-8")
-        continue
-      }
-      if name.isEmpty || name.utf8.contains(0) || name.unicodeScalars.count > Place.maximumCategoryLength {
-        note(
-          .invalid, "category", "must be names of 1 to \(Place.maximumCategoryLength) characters, got \(quoted(name))")
-      } else {
-        categories.insert(name)
+  /// The categories, of all `category` parameters together. A comma stands between two, encoded or not, and may be part
+  /// of a name as well: where there is one, the whole is a category too.
+  mutating func categories() -> Set<ExactText> {
+    var categories: Set<ExactText> = []
+    for list in categoryLists {
+      let names = Self.list(list.value)
+      let isWhole = names.count > 1 && Self.isCategory(list.value[...])
+      if isWhole { categories.insert(ExactText(list.value)) }
+      // Between two encoded commas there may be nothing: the name that they are in is looked for as a whole.
+      let mayBeEmpty = isWhole && list.rawValue.utf8.contains(UInt8(ascii: "%"))
+      for name in names where !(name.isEmpty && mayBeEmpty) {
+        if Self.isCategory(name) {
+          categories.insert(ExactText(String(name)))
+        } else {
+          let length = Place.maximumCategoryLength
+          note(.invalid, "category", "must be names of 1 to \(length) characters, got \(quoted(String(name)))")
+        }
       }
     }
     return categories
+  }
+
+  private static func isCategory(_ name: Substring) -> Bool {
+    !name.isEmpty && !name.utf8.contains(0) && name.unicodeScalars.count <= Place.maximumCategoryLength
+  }
+
+  /// The elements of a list with commas between. It is split at bytes: a comma with a combining mark behind it is one
+  /// character and still a comma.
+  private static func list(_ text: String) -> [Substring] {
+    text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { Substring($0) }
   }
 
   /// How many places are wanted.
@@ -132,10 +146,10 @@ struct ParameterValues {
   }
 
   /// Which fields are wanted.
-  mutating func fields() -> FieldSet {
-    guard let text = self[.fields] else { return .standard }
+  mutating func fields(default fallback: FieldSet = .standard) -> FieldSet {
+    guard let text = self[.fields] else { return fallback }
     var fields: FieldSet = []
-    for name in text.split(separator: ",", omittingEmptySubsequences: false) {
+    for name in Self.list(text) {
       if let field = FieldSet(name: name) {
         fields.formUnion(field)
       } else {

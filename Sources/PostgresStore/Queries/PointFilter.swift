@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Points
 
 /// The conditions of a query other than nearness's order, as SQL and values.
@@ -15,7 +16,7 @@ struct PointFilter: Sendable {
   /// Takes a query's conditions.
   init(_ query: PointQuery, center: EarthCentred?) {
     box = query.box
-    categories = query.categories.sorted()
+    categories = query.categories.sorted().map(\.text)
     greatestChord = query.proximity?.radiusMetres.map { radius in
       Geodesic.greatestChordMetres(distanceMetres: radius) + SpatialBox.slackMetres
     }

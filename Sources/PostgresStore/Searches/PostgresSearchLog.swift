@@ -1,3 +1,4 @@
+import JSONText
 public import Points
 
 /// What was searched for, in the table `searches` of a store's database.
@@ -65,7 +66,7 @@ extension PostgresSearchLog: SearchLog {
     var categories: [(number: Int64, name: String)] = []
     for (index, entry) in searches.enumerated() {
       for name in entry.search.categories.sorted().prefix(maximumCategories) {
-        categories.append((Int64(index + 1), name))
+        categories.append((Int64(index + 1), name.text))
       }
     }
     return Parameters {

@@ -1,4 +1,5 @@
 import HTTPServer
+import JSONText
 
 extension CORSPolicy {
   private static let variable = "CORS_ALLOWED_ORIGINS"
@@ -12,7 +13,7 @@ extension CORSPolicy {
       throw .init(
         variable: Self.variable, value: settings[Self.variable], expectation: "must be * alone or a list without it")
     }
-    var origins: Set<String> = []
+    var origins: Set<ExactText> = []
     for text in texts where text != "*" {
       guard let origin = Self.origin(text) else {
         throw .init(
@@ -20,7 +21,7 @@ extension CORSPolicy {
           expectation: "must be * or origins with commas between: a scheme and a host, and a port where it is not the "
             + "scheme's, without a path, such as https://example.com or http://localhost:3000")
       }
-      origins.insert(origin)
+      origins.insert(ExactText(origin))
     }
     self.init(origins: origins.isEmpty ? .any : .list(origins))
   }

@@ -1,4 +1,5 @@
 import HTTPServer
+import JSONText
 import MemoryStore
 import NIOHTTP1
 import Points

@@ -1,3 +1,4 @@
+import Geo
 import Points
 import TestSupport
 import Testing
@@ -46,9 +47,12 @@ import Testing
   private static func large(number: Int) -> Place {
     var generator = SystemRandomNumberGenerator()
     let tags = (0..<32).map { tag in
-      ("\(tag)", (0..<125).map { _ in String(UInt64.random(in: .min ... .max, using: &generator), radix: 16) }.joined())
+      let words = (0..<125).map { _ in String(UInt64.random(in: .min ... .max, using: &generator), radix: 16) }
+      return (key: "\(tag)", value: words.joined())
     }
-    guard let place = try? Place.sample("large \(number)", tags: Dictionary(uniqueKeysWithValues: tags)) else {
+    guard let coordinate = try? Coordinate(latitude: 1, longitude: 2), let kept = try? Tags(tags),
+      let place = try? Place(name: "large \(number)", coordinate: coordinate, tags: kept)
+    else {
       preconditionFailure("the tags are within their bounds")
     }
     return place

@@ -42,8 +42,8 @@ struct TokenClaims {
   func grant(
     issuer: String, audience: String, leewaySeconds: Double
   ) throws(TokenRejection) -> VerifiedToken {
-    guard self.issuer == issuer else { throw .wrongIssuer }
-    guard audiences.contains(audience) else { throw .wrongAudience }
+    guard self.issuer.hasSameBytes(as: issuer) else { throw .wrongIssuer }
+    guard audiences.contains(where: { $0.hasSameBytes(as: audience) }) else { throw .wrongAudience }
     guard let scope = scopes.compactMap(Self.scope).max() else { throw .noScope }
     return VerifiedToken(
       grant: Grant(principal: Principal(subject: subject), scope: scope, evidence: "the token"),

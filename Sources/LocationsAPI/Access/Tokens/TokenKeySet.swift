@@ -7,7 +7,7 @@ public struct TokenKeySet: Sendable {
   /// The key of a set that holds one alone; a token need not name it.
   let only: TokenKey?
 
-  private let keys: [String: TokenKey]
+  private let keys: [ExactText: TokenKey]
 
   /// How many keys can be used.
   public var count: Int { keys.isEmpty && only != nil ? 1 : keys.count }
@@ -26,7 +26,7 @@ public struct TokenKeySet: Sendable {
     guard let set = try? JSONReader.value(of: json), case .array(let members)? = set["keys"] else {
       throw Invalid(description: "must be a JSON Web Key Set: an object with the array 'keys'")
     }
-    var keys: [String: TokenKey] = [:]
+    var keys: [ExactText: TokenKey] = [:]
     var nameless: [TokenKey] = []
     for (index, member) in members.enumerated() {
       var name: String?
@@ -42,7 +42,7 @@ public struct TokenKeySet: Sendable {
         nameless.append(key)
         continue
       }
-      guard keys.updateValue(key, forKey: name) == nil else {
+      guard keys.updateValue(key, forKey: ExactText(name)) == nil else {
         throw Invalid(description: "holds two keys with the kid of number \(index + 1)")
       }
     }
@@ -57,5 +57,5 @@ public struct TokenKeySet: Sendable {
   }
 
   /// The key of that name.
-  subscript(id: String) -> TokenKey? { keys[id] }
+  subscript(id: String) -> TokenKey? { keys[ExactText(id)] }
 }

@@ -64,7 +64,7 @@ public struct TokenVerifier: Sendable {
     default: throw .malformed
     }
     guard let key else { throw .unknownKey }
-    guard key.algorithm.name == algorithm else { throw .wrongAlgorithm }
+    guard key.algorithm.name.hasSameBytes(as: algorithm) else { throw .wrongAlgorithm }
     return key
   }
 

@@ -1,0 +1,119 @@
+/// Text that is equal only to the same bytes, as it is in a database and in JSON; a `String` also equals its other
+/// Unicode normal forms.
+///
+/// Whatever comes from outside and is a key, a member of a set or compared goes by this type.
+@frozen
+public struct ExactText: Sendable {
+  /// The text.
+  public let text: String
+
+  /// Creates the value of a text.
+  @inlinable
+  public init(_ text: String) {
+    self.text = text
+  }
+}
+
+extension ExactText: Hashable, Comparable {
+  /// Returns a Boolean value that indicates whether both are the same bytes.
+  @inlinable
+  public static func == (left: ExactText, right: ExactText) -> Bool {
+    left.text.hasSameBytes(as: right.text)
+  }
+
+  /// Returns a Boolean value that indicates whether the left one comes first by bytes, which is also the order of
+  /// Unicode scalars.
+  public static func < (left: ExactText, right: ExactText) -> Bool {
+    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+  }
+
+  /// Adds the bytes to a hash.
+  @inlinable
+  public func hash(into hasher: inout Hasher) {
+    text.hashBytes(into: &hasher)
+  }
+}
+
+extension ExactText: ExpressibleByStringLiteral, CustomStringConvertible {
+  /// Creates the value of a literal.
+  public init(stringLiteral text: String) {
+    self.init(text)
+  }
+
+  /// The text.
+  public var description: String { text }
+}
+
+/// A stored text by whose bytes the type that it is part of is compared and hashed, where the compiler writes the
+/// comparison.
+@propertyWrapper @frozen
+public struct ComparedByBytes<Value: ByteComparable>: Hashable, Sendable {
+  /// The text.
+  public var wrappedValue: Value
+
+  /// Creates the property from its text.
+  @inlinable
+  public init(wrappedValue: Value) {
+    self.wrappedValue = wrappedValue
+  }
+
+  /// Returns a Boolean value that indicates whether both are the same bytes.
+  @inlinable
+  public static func == (left: ComparedByBytes, right: ComparedByBytes) -> Bool {
+    left.wrappedValue.hasSameBytes(as: right.wrappedValue)
+  }
+
+  /// Adds the bytes to a hash.
+  @inlinable
+  public func hash(into hasher: inout Hasher) {
+    wrappedValue.hashBytes(into: &hasher)
+  }
+}
+
+/// A text, or an optional one, that can be compared by its bytes.
+public protocol ByteComparable: Sendable {
+  /// Returns a Boolean value that indicates whether both are the same UTF-8.
+  func hasSameBytes(as other: Self) -> Bool
+
+  /// Adds the UTF-8 to a hash.
+  func hashBytes(into hasher: inout Hasher)
+}
+
+extension String: ByteComparable {
+  /// Returns a Boolean value that indicates whether both are the same UTF-8.
+  @inlinable
+  public func hasSameBytes(as other: String) -> Bool {
+    guard utf8.count == other.utf8.count else { return false }
+    let isSame = utf8.withContiguousStorageIfAvailable { left in
+      other.utf8.withContiguousStorageIfAvailable { right in left.elementsEqual(right) }
+    }
+    return isSame.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
+  }
+
+  /// Adds the UTF-8 to a hash, with an end that no text has.
+  @inlinable
+  public func hashBytes(into hasher: inout Hasher) {
+    let isDone: Void? = utf8.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    if isDone == nil { for byte in utf8 { hasher.combine(byte) } }
+    hasher.combine(0xFF as UInt8)
+  }
+}
+
+extension Optional: ByteComparable where Wrapped: ByteComparable {
+  /// Returns a Boolean value that indicates whether both are absent or the same UTF-8.
+  @inlinable
+  public func hasSameBytes(as other: Wrapped?) -> Bool {
+    switch (self, other) {
+    case (nil, nil): true
+    case (let left?, let right?): left.hasSameBytes(as: right)
+    default: false
+    }
+  }
+
+  /// Adds the UTF-8 to a hash, or that there is none.
+  @inlinable
+  public func hashBytes(into hasher: inout Hasher) {
+    hasher.combine(self != nil)
+    self?.hashBytes(into: &hasher)
+  }
+}
