@@ -13,6 +13,14 @@ public struct HTTPRequest: Sendable {
   /// What stands after the target's `?`, percent-encoded as it came; `nil` where there is no `?`.
   public var query: Substring? { head.target.query }
 
+  /// The host and port that the client named: the authority of a target in absolute form, else the only `Host` field,
+  /// which is `:authority` in HTTP/2; `nil` where there is none, or several.
+  public var authority: Substring? {
+    if let authority = head.target.authority { return authority }
+    let hosts = headers["host"]
+    return hosts.count == 1 ? hosts[0][...] : nil
+  }
+
   /// The header fields in the order they came.
   public var headers: HTTPHeaders { head.headers }
 

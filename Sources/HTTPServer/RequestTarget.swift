@@ -6,14 +6,20 @@ struct RequestTarget: Sendable {
   /// What stands after the first `?`.
   let query: Substring?
 
-  /// Splits a target in origin form, absolute form (scheme and authority are dropped) or asterisk form.
+  /// The authority of a target in absolute form, which counts instead of `Host` (RFC 9112, section 3.2.2).
+  let authority: Substring?
+
+  /// Splits a target in origin form, absolute form (the scheme is dropped) or asterisk form.
   init(_ target: String) {
     let whole = target[...]
     var rest = whole
+    var named: Substring?
     if whole.utf8.first != UInt8(ascii: "/"), let authority = Self.afterScheme(of: whole) {
       let end = authority.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
       rest = authority[(end ?? authority.endIndex)...]
+      named = authority[..<rest.startIndex]
     }
+    authority = named
     let length = Self.lengthOfPath(rest)
     let end = rest.utf8.index(rest.startIndex, offsetBy: length)
     let path = rest[..<end]

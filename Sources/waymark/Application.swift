@@ -101,6 +101,7 @@ struct Application {
         "address": "\(configuration.http.host)", "port": .stringConvertible(server.port),
         "tls": .stringConvertible(http.tls != nil),
       ])
+    if let notice = access.keylessNotice { logger.notice("\(notice)") }
     // A store that does not answer yet says so in the log, with what an operator has to do. The server runs on: it
     // recovers by itself.
     try? await store.store.checkReadiness()

@@ -24,7 +24,7 @@ import Testing
       service: PointsService(store: StubStore()), access: AccessControl(access), searches: history,
       clock: FixedClock(Self.now), version: "1"
     ).router()
-    let response = await router.respond(to: HTTPRequest(target: target, headers: headers))
+    let response = await router.respond(to: ServiceDriver.request(.GET, target, headers: headers))
     return ServiceDriver.Answer(
       status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))

@@ -66,9 +66,11 @@ struct ServiceDriver {
 
   /// The answer to a request.
   func send(
-    _ method: HTTPMethod = .GET, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer()
+    _ method: HTTPMethod = .GET, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer(),
+    from address: String = "127.0.0.1"
   ) async throws -> Answer {
-    let response = await responder.respond(to: Self.request(method, target, headers: headers, body: body))
+    let request = Self.request(method, target, headers: headers, body: body, from: address)
+    let response = await responder.respond(to: request)
     return Answer(
       status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))
@@ -81,11 +83,16 @@ struct ServiceDriver {
     await ServiceDriver(writing: store).responder.respond(to: request(method, target))
   }
 
-  /// A request.
+  /// Returns a request from a program on the server's machine, to `localhost` unless the headers name another host.
   static func request(
-    _ method: HTTPMethod, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer()
+    _ method: HTTPMethod, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer(),
+    from address: String = "127.0.0.1"
   ) -> HTTPRequest {
-    HTTPRequest(method: method, target: target, headers: headers, body: .bytes(body))
+    var headers = headers
+    if !headers.contains(name: "host") { headers.add(name: "host", value: "localhost:8080") }
+    return HTTPRequest(
+      method: method, target: target, headers: headers, body: .bytes(body),
+      remoteAddress: try? SocketAddress(ipAddress: address, port: 1))
   }
 
   /// An answer, read.
@@ -147,8 +154,8 @@ extension AsyncStream where Element: Sendable {
 extension Place {
   /// A place for a test.
   static func at(
-    _ latitude: Double, _ longitude: Double, name: String, category: String? = nil, tags: [String: String] = [:],
-    sourceID: String? = nil
+    _ latitude: Double, _ longitude: Double, name: String, category: String? = nil,
+    tags: KeyValuePairs<String, String> = [:], sourceID: String? = nil
   ) throws -> Place {
     try Place(
       name: name, category: category, coordinate: Coordinate(latitude: latitude, longitude: longitude),

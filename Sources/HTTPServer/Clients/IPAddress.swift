@@ -22,6 +22,9 @@ public struct IPAddress: Hashable, Sendable {
   /// Whether it is an address of IPv4.
   var isV4: Bool { high == 0 && low >> 32 == Self.mapped >> 32 }
 
+  /// A Boolean value that indicates whether a machine reaches only itself by it: 127.0.0.0/8 and ::1.
+  public var isLoopback: Bool { isV4 ? low >> 24 & 0xFF == 127 : high == 0 && low == 1 }
+
   /// The address of a socket; `nil` for one of no network.
   public init?(_ address: SocketAddress) {
     switch address {

@@ -25,6 +25,18 @@ public final class AccessControl: Sendable {
     self.clock = clock
   }
 
+  /// What an operator is told at the start of a server without keys: what is open, and how to close it; `nil` where
+  /// there are keys.
+  public var keylessNotice: String? {
+    let policy = state.withLock { $0.policy }
+    guard policy.isKeyless else { return nil }
+    return policy.isLoopback
+      ? "no keys are configured: every program on this machine may change places and read search analytics;"
+        + " set API_KEYS_FILE or JWT_JWKS_FILE to require a key"
+      : "no keys are configured: everyone may read places, and nobody may change them;"
+        + " set API_KEYS_FILE or JWT_JWKS_FILE to allow changes"
+  }
+
   /// Replaces the API keys; requests from now on are held to them.
   public func replaceKeys(_ keys: [APIKey]) {
     state.withLock { $0.policy.keys = keys }
@@ -45,7 +57,7 @@ public final class AccessControl: Sendable {
   public func principal(of request: HTTPRequest, for scope: AccessScope) throws(Problem) -> Principal {
     if scope == .read, areReadsOpen { return .anonymous }
     let policy = state.withLock { $0.policy }
-    guard !policy.isKeyless else { return try policy.keyless(request.headers, for: scope) }
+    guard !policy.isKeyless else { return try policy.keyless(request, for: scope) }
     guard let credential = try Credential(request.headers) else {
       throw .unauthenticated(
         "this call needs an API key or a token, sent as 'Authorization: Bearer …'", challenge: .required)

@@ -1,13 +1,12 @@
 import HTTPServer
-import NIOHTTP1
 import Points
 
 /// Who may do what. It decides and does nothing else.
 ///
 /// - With keys, or with those that sign tokens, a write needs one that allows it, and so does a read where
 ///   ``readRequiresKey`` says so.
-/// - Without, everyone may read, and write where the server listens to its own machine alone; then a browser's page may
-///   not, unless it came from this machine too, so that no web site writes to the server on its visitor's machine.
+/// - Without, everyone may read, and programs on the server's own machine may do the rest where it listens on a loopback
+///   address alone; see ``KeylessAccess``.
 public struct AccessPolicy: Sendable {
   /// The keys there are; `nil` where the server was given none.
   public var keys: [APIKey]?
@@ -49,7 +48,7 @@ public struct AccessPolicy: Sendable {
   /// Who it is that proved nothing, where there is nothing to prove it with.
   ///
   /// - Throws: `Problem` 401 `unauthenticated` or 403 `forbidden`, with the reason.
-  func keyless(_ headers: HTTPHeaders, for scope: AccessScope) throws(Problem) -> Principal {
+  func keyless(_ request: HTTPRequest, for scope: AccessScope) throws(Problem) -> Principal {
     guard scope > .read else {
       throw .unauthenticated("this server answers only to API keys, and has none", challenge: .required)
     }
@@ -58,9 +57,7 @@ public struct AccessPolicy: Sendable {
         "this server has neither API keys (API_KEYS_FILE) nor keys of tokens (JWT_JWKS_FILE), and without them takes"
           + " changes only where it listens on a loopback address")
     }
-    if let origin = headers.first(name: "origin"), !Loopback.contains(origin: origin) {
-      throw .forbidden("this server has no API keys, and without them takes no changes from pages of other machines")
-    }
+    try KeylessAccess.check(request)
     return .anonymous
   }
 }

@@ -28,16 +28,6 @@ import Testing
   }
 
   @Test(arguments: [
-    ("http://localhost:3000", 201), ("http://127.0.0.1", 201), ("http://[::1]:80", 201), ("https://evil.example", 403),
-    ("null", 403), ("http://localhost.evil.example", 403), ("http://127.0.0.1.evil.example", 403),
-  ])
-  func withoutKeysNoPageOfAnotherMachineWrites(origin: String, status: Int) async throws {
-    let answer = try await post(AccessPolicy(keys: nil, isLoopback: true), headers: ["origin": origin])
-
-    #expect(answer.status == status)
-  }
-
-  @Test(arguments: [
     (nil, 401), ("Bearer w", 201), ("bearer  a", 201), ("Bearer r", 403), ("Bearer x", 401), ("Bearer", 401),
     ("Basic dzp3", 401), ("Bearer ww", 401),
   ])
@@ -139,7 +129,8 @@ import Testing
 
   @Test(arguments: [
     ("localhost", true), ("127.0.0.1", true), ("127.9.9.9", true), ("::1", true), ("[::1]", true), ("0.0.0.0", false),
-    ("::", false), ("10.0.0.1", false), ("127.example", false), ("", false),
+    ("::", false), ("10.0.0.1", false), ("127.example", false), ("", false), ("::ffff:127.0.0.1", true),
+    ("0:0:0:0:0:0:0:1", true), ("::ffff:10.0.0.1", false), ("128.0.0.1", false), ("127.1", false),
   ])
   func loopbackAddressesAreTold(host: String, isLoopback: Bool) {
     #expect(Loopback.contains(host: host) == isLoopback)
