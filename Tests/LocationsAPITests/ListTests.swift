@@ -78,14 +78,45 @@ import Testing
     #expect(try answer.names == ["E1", "E3", "E5"])
   }
 
-  @Test func aCommaInACategoryIsWrittenEncoded() async throws {
+  @Test(arguments: ["category=a%2Cb", "category=a,b", "category=a%2cb", "category=b%2Ca,x&category=a%2Cb"])
+  func listOfCategoriesIsSplitAfterDecodingAndMatchesAsAWholeToo(query: String) async throws {
     let driver = try await ServiceDriver(places: [
-      .at(0, 0, name: "Both", category: "a,b"), .at(0, 0, name: "A", category: "a"),
+      .at(0, 0, name: "Whole", category: "a,b"), .at(0, 1, name: "A", category: "a"),
+      .at(0, 2, name: "B", category: "b"), .at(0, 3, name: "C", category: "c"),
     ])
 
-    let answer = try await driver.send(.GET, "/locations?category=a%2Cb")
+    let answer = try await driver.send(.GET, "/locations?lat=0&long=0&\(query)")
 
-    #expect(try answer.names == ["Both"])
+    #expect(try answer.names == ["Whole", "A", "B"])
+  }
+
+  @Test(arguments: ["%2C", "a%2C%2Cb", "%2Ca"])
+  func categoryWithCommasSideBySideIsFoundAsAWhole(category: String) async throws {
+    let places = [",", "a,,b", ",a"].map { category in
+      try? Place.at(0, 0, name: category, category: category)
+    }.compactMap(\.self)
+    let driver = try await ServiceDriver(places: places)
+
+    let answer = try await driver.send(.GET, "/locations?category=\(category)")
+
+    #expect(try answer.names == [category.replacing("%2C", with: ",")])
+  }
+
+  @Test func commaWithACombiningMarkBehindItIsAComma() async throws {
+    let driver = try await ServiceDriver(places: [
+      .at(0, 0, name: "A", category: "a"), .at(0, 1, name: "Mark", category: "\u{301}b"),
+    ])
+
+    let answer = try await driver.send(.GET, "/locations?category=a,%CC%81b")
+
+    #expect(try Set(answer.names) == ["A", "Mark"])
+  }
+
+  @Test func boxAndFieldsAreSplitAfterDecodingToo() async throws {
+    let answer = try await driver().send(.GET, "/locations?bbox=179%2C-1,-179%2c1&fields=name%2Clat")
+
+    #expect(try Set(answer.names) == ["East", "West"])
+    #expect(try answer.array.allSatisfy { Set($0.keys) == ["name", "lat"] })
   }
 
   @Test func aBoxMayCrossTheAntimeridian() async throws {

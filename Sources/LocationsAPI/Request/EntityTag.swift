@@ -1,29 +1,51 @@
 import NIOHTTP1
 import Points
 
-/// Entity tags (RFC 9110, section 8.8.3) of single places: strong, made from the version and, as several formats share
-/// an address, from the format.
+/// Entity tags (RFC 9110, section 8.8.3) of single places: strong, made from the version and, as several formats and
+/// codings share an address, from the format and from the content coding.
 enum EntityTag {
   /// The tag of a place in a format, quotes included.
-  static func of(_ point: PointOfInterest, format: ResponseFormat) -> String {
-    of(version: point.version, format: format)
+  static func of(_ point: PointOfInterest, format: ResponseFormat, coding: ContentCoding = .identity) -> String {
+    of(version: point.version, format: format, coding: coding)
   }
 
   /// The tag of a version in a format, quotes included.
-  static func of(version: Int64, format: ResponseFormat) -> String { "\"\(version)\(format.etagSuffix)\"" }
+  static func of(version: Int64, format: ResponseFormat, coding: ContentCoding = .identity) -> String {
+    "\"\(version)\(format.etagSuffix)\(coding == .gzip ? gzipSuffix : "")\""
+  }
+
+  /// What tells the tag of a gzipped place from that of the same bytes sent as they are.
+  private static let gzipSuffix = ".gzip"
+
+  /// The tag of the place in the format, in either coding, that `If-None-Match` names; `nil` where it names none.
+  ///
+  /// A client that has the place in one coding need not be sent it in the other.
+  static func known(
+    of point: PointOfInterest, format: ResponseFormat, ifNoneMatch values: [Substring]
+  ) -> String? {
+    guard !values.isEmpty else { return nil }
+    let plain = of(point, format: format)
+    if matches(plain, ifNoneMatch: values) { return plain }
+    let gzip = of(point, format: format, coding: .gzip)
+    return matches(gzip, ifNoneMatch: values) ? gzip : nil
+  }
 
   /// Whether `If-None-Match` names the tag: by the weak comparison, or as `*` (RFC 9110, section 13.1.2).
   static func matches(_ tag: String, ifNoneMatch values: [Substring]) -> Bool {
     switch EntityTagList(values) {
     case .any: true
-    case .tags(let tags, _): tags.contains { $0.text == tag }
+    case .tags(let tags, _): tags.contains { $0.text.utf8.elementsEqual(tag.utf8) }
     }
   }
 
   /// The version that a tag was made from; `nil` for a tag that none was.
   static func version(of tag: Substring) -> Int64? {
-    let parts = tag.dropFirst().dropLast().split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let digits = parts.first, let version = Int64(digits), version > 0, "\(version)" == digits else { return nil }
+    var text = tag.dropFirst().dropLast()
+    if text.hasSuffix(gzipSuffix) { text = text.dropLast(gzipSuffix.count) }
+    let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let digits = parts.first, let version = Int64(digits), version > 0,
+      "\(version)".utf8.elementsEqual(digits.utf8)
+    else { return nil }
     guard parts.count == 2 else { return version }
     return ResponseFormat(rawValue: String(parts[1])).map { $0 == .json } == false ? version : nil
   }

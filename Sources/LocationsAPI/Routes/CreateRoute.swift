@@ -3,19 +3,13 @@ import NIOHTTP1
 import PlaceFormats
 import Points
 
-/// `POST /locations`: creates a place under a new id.
+/// `POST /locations`: creates a place under a new id; one that the body names is ignored, as is all that the service sets.
 struct CreateRoute {
   let editor: PlaceEditor
 
   func respond(to request: HTTPRequest, from principal: Principal) async throws(Problem) -> HTTPResponse {
     let presentation = try PresentationArguments(request)
     let (document, body) = try await PlaceBody.read(request)
-    guard document.id == nil else {
-      throw Problem(
-        InvalidPlace([
-          .init(pointer: "/id", detail: "is given by the service; PUT creates a place under an id of yours")
-        ]))
-    }
     let key = try IdempotencyKey.read(request, of: principal, body: body)
 
     let point = try await request.reportingWriteErrors { () throws(PointWriteError) in

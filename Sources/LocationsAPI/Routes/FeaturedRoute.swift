@@ -8,16 +8,18 @@ struct FeaturedRoute {
   let policy: CachePolicy
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try PresentationArguments(request)
+    let arguments = try PresentationArguments(request, fields: .standard)
     let featured = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.featuredPoint()
     }
     guard let (point, remainingSeconds) = featured else { throw .notFound("there are no places to feature") }
-    var response = HTTPResponse(
-      FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format)
+    var response = try await ContentCoding.apply(
+      to: HTTPResponse(
+        FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format),
+      of: request)
     response.headers.add(
       name: "cache-control", value: policy.cacheControl(maximumAgeSeconds: remainingSeconds))
-    response.headers.add(name: "vary", value: policy.vary(by: "accept"))
+    response.headers.add(name: "vary", value: policy.vary(by: "accept, accept-encoding"))
     return response
   }
 }

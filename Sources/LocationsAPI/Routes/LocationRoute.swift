@@ -14,17 +14,21 @@ struct LocationRoute {
       try await service.point(id: id)
     }
     guard let point else { throw .notFound("there is no place of id \(id)") }
-    let etag = EntityTag.of(point, format: arguments.format)
-    let naming: HTTPHeaders = [
-      "etag": etag, "cache-control": policy.cacheControl, "vary": policy.vary(by: "accept"),
-    ]
-    guard !EntityTag.matches(etag, ifNoneMatch: request.headers[canonicalForm: "if-none-match"]) else {
-      return HTTPResponse(status: .notModified, headers: naming)
-    }
-    var response = HTTPResponse(
-      FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format)
-    response.headers.add(contentsOf: naming)
+    let known = EntityTag.known(
+      of: point, format: arguments.format, ifNoneMatch: request.headers[canonicalForm: "if-none-match"])
+    if let known { return HTTPResponse(status: .notModified, headers: naming(etag: known)) }
+    var response = try await ContentCoding.apply(
+      to: HTTPResponse(
+        FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format),
+      of: request)
+    let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
+    response.headers.add(
+      contentsOf: naming(etag: EntityTag.of(point, format: arguments.format, coding: coding)))
     return response
+  }
+
+  private func naming(etag: String) -> HTTPHeaders {
+    ["etag": etag, "cache-control": policy.cacheControl, "vary": policy.vary(by: "accept, accept-encoding")]
   }
 }
 
@@ -33,12 +37,14 @@ struct PresentationArguments {
   let fields: FieldSet
   let format: ResponseFormat
 
-  /// Reads the request.
+  /// Creates the arguments from a request.
   ///
+  /// - Parameter fallback: the fields where the request names none: all, so that what was read can be edited and put
+  ///   back.
   /// - Throws: `Problem` 400 or 406.
-  init(_ request: HTTPRequest) throws(Problem) {
+  init(_ request: HTTPRequest, fields fallback: FieldSet = .all) throws(Problem) {
     var values = try ParameterValues(request, allowing: .presentation)
-    fields = values.fields()
+    fields = values.fields(default: fallback)
     try values.check()
     format = try .chosen(by: values[.format], accept: request.headers)
   }

@@ -114,6 +114,40 @@ import Testing
     #expect(try await last(wary) == 429)
   }
 
+  @Test func preflightIsNeitherCountedNorRefused() async throws {
+    let service = try service()
+    let preflight: HTTPHeaders = ["origin": "https://page.example", "access-control-request-method": "POST"]
+    func ask(_ headers: HTTPHeaders) async throws -> HTTPResponse {
+      await service.respond(
+        to: HTTPRequest(
+          method: .OPTIONS, target: "/categories", headers: headers,
+          remoteAddress: try SocketAddress(ipAddress: "192.0.2.1", port: 1)))
+    }
+
+    for _ in 0..<10 {
+      let answer = try await ask(preflight)
+      #expect(answer.status == .noContent)
+      #expect(answer.headers.contains(name: "access-control-allow-headers"))
+    }
+    let counted = try await send(to: service, times: 3).map(\.status.code)
+    let after = try await ask(preflight)
+    let plain = try await ask([:])
+
+    #expect(counted == [200, 200, 429])
+    #expect(after.status == .noContent)
+    #expect(plain.status.code == 429)
+  }
+
+  @Test func pageMayReadWhatARefusalSays() async throws {
+    let answer = try #require(try await send(to: service(), headers: ["origin": "https://page.example"], times: 3).last)
+    let exposed = answer.headers[canonicalForm: "access-control-expose-headers"].map { $0.lowercased() }
+
+    #expect(answer.status == .tooManyRequests)
+    for field in ["retry-after", "ratelimit", "ratelimit-policy", "www-authenticate", "age", "allow", "date"] {
+      #expect(exposed.contains(field))
+    }
+  }
+
   @Test func theBodyOfARefusedRequestIsNotRead() async throws {
     let service = try service()
     _ = try await send(to: service, times: 2)

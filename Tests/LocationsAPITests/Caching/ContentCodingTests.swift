@@ -37,6 +37,67 @@ import Testing
     #expect(plain.headers[canonicalForm: "vary"].contains("accept-encoding"))
   }
 
+  private func longPlace() async throws -> (driver: ServiceDriver, target: String) {
+    let driver = ServiceDriver(writing: MemoryStore())
+    let text = String(repeating: "opening hours ", count: 100)
+    let created = try await driver.send(
+      .POST, "/locations", json: #"{"name":"x","lat":1,"long":2,"tags":{"note":"\#(text)"}}"#)
+    return (driver, "/locations/" + (try #require(created.object["id"] as? String)))
+  }
+
+  @Test(arguments: ["", "?f=geojson", "?f=csv", "?f=geojsonseq"])
+  func singlePlaceIsPackedUnderATagOfItsOwn(query: String) async throws {
+    let (driver, target) = try await longPlace()
+
+    let plain = try await driver.send(.GET, target + query)
+    let packed = try await driver.send(.GET, target + query, headers: ["accept-encoding": "gzip"])
+
+    #expect(packed.headers["content-encoding"] == ["gzip"])
+    #expect(packed.body.count < plain.body.count)
+    #expect(try unpacked(packed.body) == plain.body)
+    #expect(plain.headers.first(name: "etag") != packed.headers.first(name: "etag"))
+    for answer in [plain, packed] {
+      #expect(answer.headers[canonicalForm: "vary"].contains("accept-encoding"))
+      let tag = try #require(answer.headers.first(name: "etag"))
+      #expect(!tag.hasPrefix("W/"))
+      for coding in ["gzip", "identity"] {
+        let again = try await driver.send(
+          .GET, target + query, headers: ["accept-encoding": coding, "if-none-match": tag])
+        #expect(again.status == 304)
+        #expect(again.headers["etag"] == [tag])
+      }
+    }
+  }
+
+  @Test func tagOfAPackedPlaceNamesTheVersionThatAChangeIsMadeTo() async throws {
+    let (driver, target) = try await longPlace()
+    let body = #"{"name":"y","lat":1,"long":2}"#
+    for query in ["", "?f=geojson"] {
+      let packed = try await driver.send(.GET, target + query, headers: ["accept-encoding": "gzip"])
+      let tag = try #require(packed.headers.first(name: "etag"))
+
+      let first = try await driver.send(
+        .PATCH, target, headers: ["if-match": tag, "content-type": "application/merge-patch+json"],
+        json: #"{"name":"\#(query)changed"}"#)
+      let second = try await driver.send(.PUT, target, headers: ["if-match": tag], json: body)
+
+      #expect(first.status == 200)
+      #expect(second.status == 412)
+    }
+  }
+
+  @Test(arguments: ["/locations/check?lat=1&long=2", "/locations/featured"])
+  func checkAndFeaturedPlaceArePackedToo(target: String) async throws {
+    let (driver, _) = try await longPlace()
+
+    let plain = try await driver.send(.GET, target)
+    let packed = try await driver.send(.GET, target, headers: ["accept-encoding": "gzip"])
+
+    #expect(packed.headers["content-encoding"] == ["gzip"])
+    #expect(try unpacked(packed.body) == plain.body)
+    #expect(plain.headers[canonicalForm: "vary"].contains("accept-encoding"))
+  }
+
   @Test func whatIsShortIsSentAsItIsUnlessThatIsRuledOut() async throws {
     let driver = try await driver(places: 1)
 

@@ -35,7 +35,6 @@ import Testing
     (#"{"name":"x","lat":1,"long":2,"adress":"?"}"#, ["/adress"]),
     (#"{"name":"x","lat":1,"long":2,"tags":{"a/b":[1]}}"#, ["/tags/a~1b"]),
     (#"{"name":"x","lat":1,"long":2,"source":"osm"}"#, ["/sourceId"]),
-    (#"{"name":"x","lat":1,"long":2,"id":"0199a1b2-0000-7000-8000-000000000000"}"#, ["/id"]),
     (#"{"name":"x","lat":1,"long":2,"type":"Feature"}"#, ["/type"]),
     ("[]", [""]),
   ])

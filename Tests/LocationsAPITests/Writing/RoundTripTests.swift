@@ -1,0 +1,87 @@
+import Foundation
+import MemoryStore
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import LocationsAPI
+
+/// What was read can be edited and put back, and nothing is lost by it.
+@Suite struct PlaceRoundTripTests {
+  private static let fields: Set = [
+    "id", "name", "category", "lat", "long", "tags", "source", "sourceId", "version", "createdAt", "updatedAt",
+  ]
+  private let driver = ServiceDriver(writing: MemoryStore())
+  private let place =
+    #"{"name":"a","category":"cafe","lat":1,"long":2,"tags":{"k":"v"},"source":"osm","sourceId":"node/1"}"#
+
+  private func create() async throws -> (target: String, answer: ServiceDriver.Answer) {
+    let answer = try await driver.send(.POST, "/locations", json: place)
+    return ("/locations/" + (try #require(answer.object["id"] as? String)), answer)
+  }
+
+  @Test func singlePlacesAndTheAnswersToWritesCarryAllFields() async throws {
+    let (target, created) = try await create()
+    let read = try await driver.send(.GET, target)
+    let replaced = try await driver.send(.PUT, target, json: place)
+    let changed = try await driver.send(
+      .PATCH, target, headers: ["content-type": "application/merge-patch+json"], json: #"{"name":"b"}"#)
+
+    for answer in [created, read, replaced, changed] { #expect(try Set(answer.object.keys) == Self.fields) }
+    #expect(try await Set(driver.send(.GET, target + "?fields=name").object.keys) == ["name"])
+  }
+
+  @Test(arguments: ["/locations", "/locations/featured"])
+  func otherReadsKeepTheirShortForm(target: String) async throws {
+    _ = try await create()
+
+    let answer = try await driver.send(.GET, target)
+
+    #expect(answer.status == 200)
+    #expect(!answer.text.contains("sourceId") && !answer.text.contains("version"))
+  }
+
+  @Test(arguments: [("application/json", "json"), ("application/geo+json", "geojson")])
+  func editedPlaceKeepsItsSourceWhenItIsPutBack(type: String, format: String) async throws {
+    let (target, _) = try await create()
+    let read = try await driver.send(.GET, target + "?f=\(format)")
+    let edited = read.text.replacing("\"name\":\"a\"", with: "\"name\":\"b\"")
+
+    let written = try await driver.send(.PUT, target, headers: ["content-type": type], json: edited)
+
+    #expect(written.status == 200)
+    let object = try written.object
+    #expect(object["name"] as? String == "b")
+    #expect(object["source"] as? String == "osm")
+    #expect(object["sourceId"] as? String == "node/1")
+    #expect(object["version"] as? Int == 2)
+    #expect(object["tags"] as? [String: String] == ["k": "v"])
+  }
+
+  @Test func whatTheServiceSetsMayStandInABodyAndIsIgnored() async throws {
+    let service =
+      #""id":"0199a1b2-0000-7000-8000-000000000001","version":99,"createdAt":"1999","updatedAt":7,"distance":3"#
+    let body = "{\"name\":\"x\",\"lat\":1,\"long\":2,\(service)}"
+
+    let created = try await driver.send(.POST, "/locations", json: body)
+    let replaced = try await driver.send(.PUT, "/locations/0199A1B2-0000-7000-8000-000000000001", json: body)
+    let patched = try await driver.send(
+      .PATCH, "/locations/0199a1b2-0000-7000-8000-000000000001",
+      headers: ["content-type": "application/merge-patch+json"], json: "{\(service)}")
+
+    #expect([created, replaced, patched].map(\.status) == [201, 201, 200])
+    #expect(try created.object["id"] as? String != "0199a1b2-0000-7000-8000-000000000001")
+    for answer in [created, replaced] { #expect(try answer.object["version"] as? Int == 1) }
+  }
+
+  @Test(arguments: [HTTPMethod.PUT, .PATCH])
+  func idThatContradictsThePathIsRefused(method: HTTPMethod) async throws {
+    let (target, _) = try await create()
+    let body = #"{"name":"x","lat":1,"long":2,"id":"0199a1b2-0000-7000-8000-000000000002"}"#
+
+    let answer = try await driver.send(method, target, json: body)
+
+    #expect(answer.status == 422)
+    #expect(try answer.pointers == ["/id"])
+  }
+}
