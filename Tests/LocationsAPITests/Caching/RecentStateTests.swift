@@ -1,4 +1,5 @@
 import LocationsAPI
+import NIOHTTP1
 import Points
 import Synchronization
 import TestSupport
