@@ -115,11 +115,14 @@ final class RequestFraming {
     switch phase {
     case .start:
       guard byte != Self.lineFeed, byte != Self.space else { throw .requestLine }
+      guard byte == Self.carriageReturn || FieldWriter.isTokenByte(byte) else { throw .requestLine }
       phase = byte == Self.carriageReturn ? .startLineFeed : .method
     case .startLineFeed:
       guard byte == Self.lineFeed else { throw .requestLine }
       phase = .start
     case .method:
+      // A method that is a token and unknown is another matter than what is no request.
+      guard byte == Self.space || FieldWriter.isTokenByte(byte) else { throw .requestLine }
       if byte == Self.space { phase = .targetStart }
     case .targetStart:
       guard byte != Self.space else { throw .requestLine }
