@@ -22,8 +22,8 @@ struct CSVHeader {
     var fields: Set<PlaceField> = []
     for (index, name) in names.enumerated() {
       guard !name.isEmpty else { throw FormatError(reason: "column \(index + 1) of the header has no name") }
-      if name == options.idField {
-        guard seen.updateValue(name, forKey: "column \(name)") == nil else {
+      if options.idField.hasSameBytes(as: name) {
+        guard seen.updateValue(name, forKey: ExactText("column \(name)")) == nil else {
           throw FormatError(reason: "the header has the column '\(name.prefix(40))' twice")
         }
         columns.append(.key)
@@ -51,7 +51,7 @@ struct CSVHeader {
     where !fields.contains(field) {
       throw FormatError(reason: "the header has no column '\(name)'; it has \(Self.list(names))")
     }
-    if let idField = options.idField, !names.contains(idField) {
+    if let idField = options.idField, !names.contains(where: { $0.hasSameBytes(as: idField) }) {
       throw FormatError(reason: "the header has no column '\(idField.prefix(40))'; it has \(Self.list(names))")
     }
     if options.source != nil, options.idField == nil, fields.isDisjoint(with: [.id, .sourceID]) {

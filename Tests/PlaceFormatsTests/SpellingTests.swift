@@ -1,3 +1,4 @@
+import JSONText
 import Geo
 import PlaceFormats
 import Points

@@ -22,7 +22,7 @@ extension PointStoreContract {
     },
     PointStoreContract("pages of long places end early and a walk gives every place once") { makeStore in
       // About 400 kB of tags each, so that a page holds ten or so.
-      let tags = Dictionary(uniqueKeysWithValues: (0..<200).map { ("key \($0)", String(repeating: "x", count: 2000)) })
+      let tags = (0..<200).map { (key: "key \($0)", value: String(repeating: "x", count: 2000)) }
       let rows = try (0..<30).map { try ImportRow.sample("\($0)", 1, Double($0) / 100, category: "all", tags: tags) }
       let store = try await makeStore(rows)
 

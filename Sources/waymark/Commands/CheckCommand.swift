@@ -134,7 +134,7 @@ struct CheckCommand: AsyncParsableCommand {
       let check = DatabaseCheck(configuration: try PostgresConfiguration(database), migrations: migrations)
       for finding in try await check.findings(for: uses) { report.note(finding) }
       guard let replica = database.replicaConninfo else { return }
-      let configuration = try PostgresConfiguration(database, url: replica, variable: "DATABASE_REPLICA_URL")
+      let configuration = try PostgresConfiguration(database, replica: replica)
       _ = try await DatabaseCheck(configuration: configuration, migrations: migrations).findings(for: [])
       report.note(.fine("the replica answers"))
     } catch let error as DatabaseCheck.Unreachable {
