@@ -22,6 +22,7 @@ import sys
 import threading
 import time
 import uuid
+import urllib.parse
 
 # What the service announces that a client may have to try again, by status and code.
 ANNOUNCED = {(503, "store-unavailable"), (503, "overloaded"), (504, "store-timeout"), (504, "outcome-unknown"), (429, "rate-limited")}
@@ -281,7 +282,7 @@ def places_of(port):
             if place["name"].startswith("crash "):
                 places[place["id"]] = place
         link = re.match(r"<([^>]*)>", answer.headers.get("link") or "")
-        path = link and re.sub(r"^https?://[^/]*", "", link[1])
+        path = link and urllib.parse.urljoin(path, link[1])
     return places
 
 

@@ -19,6 +19,7 @@ public struct LocationsAPI: Sendable {
   private let backUp: BackUp?
   private let clock: any WallClock
   private let uptime: @Sendable () -> Duration
+  private let address: PublicAddress
   private let version: String
 
   /// Makes the interface to a service.
@@ -35,6 +36,7 @@ public struct LocationsAPI: Sendable {
   ///   - clock: the time of day, up to which searches are told; one that never goes back, shared with a store that tells
   ///     when its places changed.
   ///   - uptime: a time that never jumps, by which readiness and metrics grow old.
+  ///   - address: the address under which clients see the service.
   ///   - version: the version that `GET /` tells.
   public init(
     service: PointsService,
@@ -47,6 +49,7 @@ public struct LocationsAPI: Sendable {
     backUp: BackUp? = nil,
     clock: any WallClock = SystemClock(),
     uptime: @escaping @Sendable () -> Duration = monotonicTime,
+    address: PublicAddress = PublicAddress(),
     version: String
   ) {
     self.service = service
@@ -59,6 +62,7 @@ public struct LocationsAPI: Sendable {
     self.backUp = backUp
     self.clock = clock
     self.uptime = uptime
+    self.address = address
     self.version = version
   }
 
@@ -91,8 +95,7 @@ public struct LocationsAPI: Sendable {
         return await route.respond()
       }
     }
-    let index = index
-    router.on(.GET, "/") { _, _ in HTTPResponse(contentType: "application/json", bytes: index) }
+    router.on(.GET, "/") { request, _ in HTTPResponse(contentType: "application/json", bytes: index(for: request)) }
     return router
   }
 
@@ -107,7 +110,7 @@ public struct LocationsAPI: Sendable {
       }
     }
     let revalidation = Revalidation(service: service, policy: caching, program: version, clock: clock)
-    let list = ListRoute(service: service, revalidation: revalidation)
+    let list = ListRoute(service: service, revalidation: revalidation, address: address)
     onGet("/locations", responses: .long) { request, _ in try await list.respond(to: request) }
     let location = LocationRoute(service: service, policy: caching)
     onGet("/locations/{id}") { request, path in try await location.respond(to: request, id: path["id"]) }
@@ -128,9 +131,9 @@ public struct LocationsAPI: Sendable {
         try await handler(request, path, access.principal(of: request, for: .write))
       }
     }
-    let create = CreateRoute(editor: editor)
+    let create = CreateRoute(editor: editor, address: address)
     on(.POST, "/locations") { request, _, principal in try await create.respond(to: request, from: principal) }
-    let replace = ReplaceRoute(editor: editor, requiresIfMatch: requiresIfMatch)
+    let replace = ReplaceRoute(editor: editor, address: address, requiresIfMatch: requiresIfMatch)
     on(.PUT, "/locations/{id}") { request, path, _ in try await replace.respond(to: request, id: path["id"]) }
     let change = ChangeRoute(editor: editor, requiresIfMatch: requiresIfMatch)
     on(.PATCH, "/locations/{id}") { request, path, _ in try await change.respond(to: request, id: path["id"]) }
@@ -148,7 +151,7 @@ public struct LocationsAPI: Sendable {
   }
 
   /// The answer to `GET /`: what this is and where to go.
-  private var index: [UInt8] {
+  private func index(for request: HTTPRequest) -> [UInt8] {
     var json = Array("{\"name\":\"waymark\",\"version\":".utf8)
     JSONString.append(version, to: &json)
     let links =
@@ -166,7 +169,9 @@ public struct LocationsAPI: Sendable {
       ] + (metrics == nil ? [] : [("metrics", "/metrics")])
     json.append(contentsOf: ",\"links\":{".utf8)
     for (index, (name, target)) in links.enumerated() {
-      json.append(contentsOf: "\(index > 0 ? "," : "")\"\(name)\":\"\(target)\"".utf8)
+      let target = address.target(path: target, relative: String(target.dropFirst()), for: request)
+      json.append(contentsOf: "\(index > 0 ? "," : "")\"\(name)\":".utf8)
+      JSONString.append(target, to: &json)
     }
     json.append(contentsOf: "}}".utf8)
     return json

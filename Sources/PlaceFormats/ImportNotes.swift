@@ -102,7 +102,7 @@ public final class ImportNotes: Sendable {
   ]
 
   private static func suggestedField(in tags: Tags) -> String? {
-    let names = tags.dictionary.keys.sorted().map(\.text)
+    let names = tags.pairs.map(\.key)
     for name in idNames {
       if let field = names.first(where: { $0.lowercased() == name }) { return field }
     }

@@ -1,4 +1,5 @@
 import Geo
+public import JSONText
 import Points
 
 /// How the rows of an import are read, beyond what their format says.
@@ -15,11 +16,11 @@ public struct RowOptions: Hashable, Sendable {
   public var unknownFields: UnknownFields
 
   /// The source of the rows that do not name their own together with a `sourceId`; `nil` where there is none.
-  public let source: String?
+  @ComparedByBytes public private(set) var source: String?
 
   /// The member or column whose value is the `sourceId` under ``source``; `nil` for the Feature's `id`, or the member or
   /// column `id` or `sourceId`.
-  public let idField: String?
+  @ComparedByBytes public private(set) var idField: String?
 
   /// Creates options.
   ///

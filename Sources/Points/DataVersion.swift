@@ -19,10 +19,15 @@ public struct DataVersion: Hashable, Sendable {
   /// has no such clock.
   public let changedAt: Timestamp?
 
+  /// A Boolean value that indicates whether this was the version of the places at the moment when it was told, and not
+  /// that of a while ago.
+  public let isCurrent: Bool
+
   /// Makes a version.
-  public init(token: String, source: UInt64 = 0, changedAt: Timestamp? = nil) {
+  public init(token: String, source: UInt64 = 0, changedAt: Timestamp? = nil, isCurrent: Bool = true) {
     self.token = token
     self.source = source
     self.changedAt = changedAt
+    self.isCurrent = isCurrent
   }
 }

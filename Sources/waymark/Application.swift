@@ -79,7 +79,7 @@ struct Application {
       caching: CachePolicy(
         directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
       metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors),
-      searches: searchLog, backUp: store.backUp, clock: clock, version: waymarkVersion
+      searches: searchLog, backUp: store.backUp, clock: clock, address: configuration.address, version: waymarkVersion
     ).router(cors: configuration.cors, gate: gate)
     responder = TracingResponder(configuration.tellsTiming ? ServerTimingResponder(responder: router) : router)
   }

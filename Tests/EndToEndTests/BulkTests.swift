@@ -61,7 +61,7 @@ import Testing
       let connection = try await RawHTTPConnection.open(port: before.port)
       try await connection.send(
         """
-        POST /locations/import?mode=\(mode) HTTP/1.1\r\nHost: test\r\nContent-Type: application/x-ndjson\r
+        POST /locations/import?mode=\(mode) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r
         Content-Length: \(rows.utf8.count + 1)\r\n\r\n\(rows)
         """)
       if isReset { connection.reset() } else { connection.shutdownSending() }

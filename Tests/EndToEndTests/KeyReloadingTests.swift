@@ -26,6 +26,13 @@ import Testing
     let complaint = try await server.logLine(with: "the file of API keys stays as it was")
     let broken = [try await status(nil), try await status(first.secret), try await status(second.secret)]
 
+    _ = try folder.write("# none left\n\n", to: "keys.txt")
+    server.send(SIGHUP)
+    let empty = try await server.logLine(with: "but has none")
+    let kept = [try await status(nil), try await status(first.secret), try await status(second.secret)]
+
+    #expect(empty.contains("stays as it was"))
+    #expect(kept == broken)
     #expect(before == [401, 201, 401])
     #expect(exchanged == [401, 401, 201])
     #expect(broken == [401, 401, 201])

@@ -72,6 +72,28 @@ import Testing
     #expect(partial.output.contains("3 created"))
   }
 
+  @Test func listsBeforeAndAfterAChangeHaveTagsOfTheirOwnAtOnce() async throws {
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: try await migrated())
+    let driver = ServerDriver(port: try await server.port())
+    // The first list makes the version known.
+    _ = try await driver.get("/locations")
+    var bodies: [String: Data] = [:]
+
+    for number in 0..<50 {
+      let answer = try await driver.get("/locations")
+      if let tag = answer.headers["etag"] {
+        #expect(bodies[tag] == nil || bodies[tag] == answer.body)
+        bodies[tag] = answer.body
+      }
+      let place = Data(#"{"name":"\#(number)","lat":1,"long":2}"#.utf8)
+      let created = try await driver.send(
+        "POST", "/locations", headers: ["Content-Type": "application/json"], body: place)
+      #expect(created.status == 201)
+    }
+
+    #expect(bodies.count > 1)
+  }
+
   @Test func aFileThatIsNotWhatItSaysImportsNothing() async throws {
     let environment = try await migrated()
     let folder = try TemporaryFolder()

@@ -155,7 +155,7 @@ extension ServerDriver {
       let answer = try await get(page)
       #expect(answer.status == 200)
       origins += try answer.origins.map(\.origin)
-      next = answer.next
+      next = answer.next.map { "/locations" + $0 }
     }
     return origins
   }

@@ -104,7 +104,8 @@ import Testing
   }
 
   @Test(arguments: [
-    Double.leastNonzeroMagnitude, Double.leastNormalMagnitude / 1e12, 1e-308, 1e-200, 1e-170, 1e-162, 1e-155, 1e-154, 1e-150, 1e-101, 1e-99, 1e-50,
+    Double.leastNonzeroMagnitude, Double.leastNormalMagnitude / 1e12,
+    1e-308, 1e-200, 1e-170, 1e-162, 1e-155, 1e-154, 1e-150, 1e-101, 1e-99, 1e-50,
   ])
   func latitudeNextToTheEquatorIsAsFarAsTheEquator(tiny: Double) throws {
     let longitudes = [-180, -179.7, -120, -3, 0, tiny, 1, 2.5, 45, 90, 135, 179.1, 179.4, 179.9, 179.999_999, 180]

@@ -45,6 +45,24 @@ import Testing
     #expect(feature.properties.tags == ["b": "2", "a": "line\nbreak\t\"q\""])
   }
 
+  @Test func featureCollectionLeadsToTheNextPageAndSaysHowManyItHas() async throws {
+    let driver = try await driver()
+
+    let first = try await driver.send(.GET, "/locations?limit=1&f=geojson")
+    let again = try await driver.send(.GET, "/locations?limit=1&f=geojson")
+    let links = try #require(try first.object["links"] as? [[String: String]])
+    let last = try await driver.send(.GET, try #require(first.next))
+
+    #expect(try first.object["numberReturned"] as? Int == 1)
+    #expect(try (first.object["timeStamp"] as? String).flatMap { Timestamp(rfc3339: $0) } != nil)
+    #expect(links.map { $0["rel"] } == ["next"])
+    #expect(links[0]["type"] == "application/geo+json")
+    #expect(first.headers["link"] == ["<\(links[0]["href"] ?? "")>; rel=\"next\""])
+    #expect(first.body == again.body && first.headers["etag"] == again.headers["etag"])
+    #expect(try (last.object["links"] as? [Any])?.isEmpty == true)
+    #expect(try last.object["numberReturned"] as? Int == 1)
+  }
+
   @Test func aGeoJSONSequenceHasARecordSeparatorBeforeEachFeature() async throws {
     let answer = try await driver().send(.GET, "/locations?f=geojsonseq&fields=name")
 
@@ -74,7 +92,9 @@ import Testing
     let driver = try await ServiceDriver(places: [])
 
     #expect(try await driver.send(.GET, "/locations").text == "[]")
-    #expect(try await driver.send(.GET, "/locations?f=geojson").text == #"{"type":"FeatureCollection","features":[]}"#)
+    #expect(
+      try await driver.send(.GET, "/locations?f=geojson").text
+        == #"{"type":"FeatureCollection","features":[],"numberReturned":0,"links":[]}"#)
     #expect(try await driver.send(.GET, "/locations?f=geojsonseq").text == "")
     #expect(try await driver.send(.GET, "/locations?f=csv&fields=name").text == "name\r\n")
   }

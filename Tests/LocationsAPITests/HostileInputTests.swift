@@ -84,7 +84,7 @@ import Testing
       }
     }
     if created.status == 201 {
-      #expect(created.headers.first(name: "location")?.wholeMatch(of: /\/locations\/[0-9a-f-]{36}/) != nil)
+      #expect(created.headers.first(name: "location")?.wholeMatch(of: /locations\/[0-9a-f-]{36}/) != nil)
     }
   }
 

@@ -26,7 +26,7 @@ import Testing
     ).router()
     let response = await router.respond(to: ServiceDriver.request(.GET, target, headers: headers))
     return ServiceDriver.Answer(
-      status: Int(response.status.code), headers: response.headers,
+      target: target, status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))
   }
 

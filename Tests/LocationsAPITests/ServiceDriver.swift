@@ -72,7 +72,7 @@ struct ServiceDriver {
     let request = Self.request(method, target, headers: headers, body: body, from: address)
     let response = await responder.respond(to: request)
     return Answer(
-      status: Int(response.status.code), headers: response.headers,
+      target: target, status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))
   }
 
@@ -97,6 +97,7 @@ struct ServiceDriver {
 
   /// An answer, read.
   struct Answer {
+    let target: String
     let status: Int
     let headers: HTTPHeaders
     let body: Data
@@ -133,10 +134,19 @@ struct ServiceDriver {
       get throws { (try object["errors"] as? [[String: String]] ?? []).compactMap { $0["pointer"] } }
     }
 
+    /// The target of `Location`, resolved.
+    var location: String? { headers.first(name: "location").map { resolve($0) } }
+
+    /// A reference resolved against the request's target.
+    private func resolve(_ reference: String) -> String {
+      URL(string: reference, relativeTo: URL(string: "http://localhost" + target))?.absoluteString
+        .replacing("http://localhost", with: "") ?? reference
+    }
+
     /// The target of the link to the next page.
     var next: String? {
       guard let link = headers.first(name: "link"), link.hasSuffix(">; rel=\"next\"") else { return nil }
-      return String(link.dropFirst().prefix { $0 != ">" })
+      return resolve(String(link.dropFirst().prefix { $0 != ">" }))
     }
   }
 }

@@ -1,5 +1,6 @@
 import JSONText
 import Geo
+import JSONText
 import PlaceFormats
 import Points
 import Testing

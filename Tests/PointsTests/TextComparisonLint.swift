@@ -15,6 +15,9 @@ import Testing
     ("Location.parameter", "where in a request an error is, which only tests compare"),
     ("Location.pointer", "where in a request an error is, which only tests compare"),
     ("Segment.parameter", "the parameters' names in this program's templates"),
+    ("RowLocation.file", "a path, which only tests compare"),
+    ("State.identities", "paths of this program's files"),
+    ("JournalDamage", "the name of a table, and a message for people"),
     ("Difference", "names of migrations"),
     ("ConnectionFailure", "a message for people, which only tests compare"),
     ("RejectedRow", "a message for people, which only tests compare"),
@@ -36,6 +39,7 @@ import Testing
 
   /// Comparisons of something else than texts of users, by file and what is compared.
   private static let allowedComparisons = [
+    ("Statement.swift", "left.name == right.name", "names of this program's statements"),
     ("PathParameters.swift", "$0.name == name", "the parameters' names in this program's templates"),
     ("Router.swift", "template.text == template.text", "this program's templates"),
     ("Revalidation.swift", "source == version.source", "numbers of servers"),

@@ -35,6 +35,12 @@ public struct TrustedProxies: Sendable {
     }
   }
 
+  /// Returns a Boolean value that indicates whether the request came from one of the proxies.
+  public func trustsPeer(of request: HTTPRequest) -> Bool {
+    guard !networks.isEmpty, let peer = request.remoteAddress.flatMap({ IPAddress($0) }) else { return false }
+    return contains(peer)
+  }
+
   private func contains(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address) } }
 
   /// Goes from the peer to whom it asked for, and on as long as that is a proxy too. What can't be read ends it: beyond

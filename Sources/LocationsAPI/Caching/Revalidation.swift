@@ -1,5 +1,7 @@
+import Crypto
 import HTTPServer
 import JSONText
+import NIOCore
 import NIOHTTP1
 import Points
 import Synchronization
@@ -10,6 +12,10 @@ import Synchronization
 /// The entity tags are weak: what they promise is the same places, whichever content coding they are sent in. A tag names
 /// the version that was known before the search (``Points/DataVersion`` says why that is right) and the format, for
 /// formats share an address, and whatever program made the answer, since another one may write it differently.
+///
+/// What a search finds may be newer than the version that was known before it. Where that is possible the tag also has a
+/// digest of what was found, so that no two representations share one. A tag whose version is still the current one
+/// names what would be found now, digest or not: nothing has changed since that version was read.
 ///
 /// `Last-Modified` is sent where the store knows a time, and the second of that time has passed: what is written later
 /// then has a later second. `If-Modified-Since` is compared with it as a text, as an opaque name: dates that other
@@ -49,7 +55,7 @@ final class Revalidation: Sendable {
     _ search: () async throws(Problem) -> HTTPResponse
   ) async throws(Problem) -> HTTPResponse {
     guard !policy.isOff else {
-      var response = try await search()
+      var response = try await ContentCoding.apply(to: search(), of: request)
       response.headers.add(contentsOf: unnamed)
       return response
     }
@@ -57,20 +63,33 @@ final class Revalidation: Sendable {
     let version: DataVersion?
     if let condition {
       version = try await request.reportingStoreErrors { () throws(PointStoreError) in try await service.dataVersion() }
-      if let version, condition.isMet(by: self.fields(of: version, in: format)) {
-        return HTTPResponse(status: .notModified, headers: self.fields(of: version, in: format))
+      if let version, let fields = confirmed(condition, version: version, in: format) {
+        return HTTPResponse(status: .notModified, headers: fields)
       }
     } else {
       version = service.knownDataVersion()
     }
-    var response = try await search()
+    let response = try await search()
+    var fields = unnamed
     // The search may have gone to another server than the one that told the version.
-    if let version, service.knownDataVersion()?.source == version.source {
-      response.headers.add(contentsOf: self.fields(of: version, in: format))
-    } else {
-      response.headers.add(contentsOf: unnamed)
+    if let version, let known = service.knownDataVersion(), known.source == version.source {
+      fields = self.fields(of: version, in: format)
+      if !known.isCurrent || known.token != version.token {
+        fields.replaceOrAdd(name: "etag", value: tag(of: version, in: format, digest: Self.digest(of: response)))
+        fields.remove(name: "last-modified")
+      }
     }
-    return response
+    var packed = try await ContentCoding.apply(to: response, of: request)
+    packed.headers.add(contentsOf: fields)
+    return packed
+  }
+
+  /// A digest of the body and of where the next page is; equal ones are taken for the same.
+  private static func digest(of response: HTTPResponse) -> String {
+    var hash = SHA256()
+    if case .bytes(let bytes) = response.body { bytes.withUnsafeReadableBytes { hash.update(bufferPointer: $0) } }
+    hash.update(data: Array((response.headers.first(name: "link") ?? "").utf8))
+    return Hexadecimal.encode(Array(hash.finalize().prefix(8)))
   }
 
   /// What a request asks about what it has; `nil` where it asks nothing.
@@ -87,22 +106,45 @@ final class Revalidation: Sendable {
         return nil
       }
     }
+  }
 
-    func isMet(by fields: HTTPHeaders) -> Bool {
-      switch self {
-      case .noneMatch(let headers):
-        fields.first(name: "etag").map { Self.names($0, in: headers) } ?? false
-      case .modifiedSince(let date): fields.first(name: "last-modified").hasSameBytes(as: date)
+  /// The fields of a 304 where the client has what would be found in the version; `nil` where it has not.
+  private func confirmed(_ condition: Condition, version: DataVersion, in format: ResponseFormat) -> HTTPHeaders? {
+    var fields = self.fields(of: version, in: format)
+    switch condition {
+    case .modifiedSince(let date):
+      return fields.first(name: "last-modified").hasSameBytes(as: date) ? fields : nil
+    case .noneMatch(let headers):
+      let tag = self.tag(of: version, in: format)
+      // Most send back the one tag that they were given, as it was.
+      if headers.first(name: "if-none-match").hasSameBytes(as: tag) { return fields }
+      guard case .tags(let tags, _) = EntityTagList(headers[canonicalForm: "if-none-match"]) else {
+        // `*` is whatever there is, and an answer there always is.
+        return fields
       }
+      guard let known = tags.first(where: { names($0.text, version, in: format) }) else { return nil }
+      fields.replaceOrAdd(name: "etag", value: "W/\(known.text)")
+      return fields
     }
+  }
 
-    /// Whether `If-None-Match` names a weak tag. Most send back the one tag that they were given, as it was.
-    private static func names(_ tag: String, in headers: HTTPHeaders) -> Bool {
-      if headers.first(name: "if-none-match").hasSameBytes(as: tag) { return true }
-      // `*` is whatever there is, and an answer there always is.
-      return EntityTag.matches(
-        String(tag.dropFirst(2)), ifNoneMatch: headers[canonicalForm: "if-none-match"])
-    }
+  /// Whether a tag, without its mark of weakness, was made from the version and the format, with a digest or without.
+  private func names(_ tag: Substring, _ version: DataVersion, in format: ResponseFormat) -> Bool {
+    let plain = self.tag(of: version, in: format).utf8.dropFirst(2)
+    if tag.utf8.elementsEqual(plain) { return true }
+    let rest = format.etagSuffix.utf8.count + 1
+    guard tag.utf8.count == plain.count + 1 + Self.digestLength, tag.utf8.starts(with: plain.dropLast(rest)),
+      tag.utf8.suffix(rest).elementsEqual(plain.suffix(rest))
+    else { return false }
+    let digest = tag.utf8.dropFirst(plain.count - rest).dropLast(rest)
+    return digest.first == UInt8(ascii: "_")
+      && digest.dropFirst().allSatisfy { $0 &- UInt8(ascii: "0") < 10 || $0 &- UInt8(ascii: "a") < 6 }
+  }
+
+  private static let digestLength = 16
+
+  private func tag(of version: DataVersion, in format: ResponseFormat, digest: String? = nil) -> String {
+    "W/\"\(version.token)-\(programTag)\(digest.map { "_" + $0 } ?? "")\(format.etagSuffix)\""
   }
 
   // MARK: Header fields
@@ -117,7 +159,7 @@ final class Revalidation: Sendable {
     if let fields = last.withLock({ $0?.version == version && $0?.format == format ? $0?.fields : nil }) {
       return fields
     }
-    var fields: HTTPHeaders = ["etag": "W/\"\(version.token)-\(programTag)\(format.etagSuffix)\""]
+    var fields: HTTPHeaders = ["etag": tag(of: version, in: format)]
     fields.add(contentsOf: unnamed)
     var isSettled = true
     if let changedAt = version.changedAt {

@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import NIOCore
 import Points
 
@@ -8,12 +9,29 @@ enum PlaceGeoJSON {
   /// What a feature takes beside what the place itself does, at most.
   private static let overhead = 128
 
-  /// Appends a FeatureCollection of the places.
-  static func writeCollection(of points: [FoundPoint], fields: FieldSet, to buffer: inout ByteBuffer) {
+  /// Appends a FeatureCollection of the places, with what OGC API Features adds to one (OGC 17-069r4, section 7.16).
+  ///
+  /// `timeStamp` is when the places on the page last changed and not the time of the response, so that the same places
+  /// are the same bytes; a page of no places has none.
+  static func writeCollection(
+    of points: [FoundPoint], fields: FieldSet, next: String?, to buffer: inout ByteBuffer
+  ) {
     buffer.writeStaticString("{\"type\":\"FeatureCollection\",\"features\":[")
     for index in points.indices {
       if index > 0 { buffer.writeStaticString(",") }
       writeFeature(of: points[index], fields: fields, to: &buffer)
+    }
+    buffer.writeString("],\"numberReturned\":\(points.count)")
+    if let changedAt = points.lazy.map(\.point.updatedAt).max() {
+      buffer.writeString(",\"timeStamp\":\"\(changedAt)\"")
+    }
+    buffer.writeStaticString(",\"links\":[")
+    if let next {
+      buffer.writeStaticString("{\"rel\":\"next\",\"type\":\"application/geo+json\",\"href\":")
+      var href: [UInt8] = []
+      JSONString.append(next, to: &href)
+      buffer.writeBytes(href)
+      buffer.writeStaticString("}")
     }
     buffer.writeStaticString("]}")
   }

@@ -4,12 +4,14 @@ import NIOHTTP1
 import Points
 
 extension HTTPResponse {
-  /// An answer of places; what it differs by is left to be said.
-  init(_ points: [FoundPoint], fields: FieldSet, format: ResponseFormat) {
+  /// Creates a response of a page of places; what it varies by is left to be said.
+  ///
+  /// - Parameter next: the target of the next page, for formats that carry it.
+  init(_ points: [FoundPoint], fields: FieldSet, format: ResponseFormat, next: String?) {
     var buffer = ByteBuffer()
     switch format {
     case .json: PlaceJSON.writeArray(of: points, fields: fields, to: &buffer)
-    case .geoJSON: PlaceGeoJSON.writeCollection(of: points, fields: fields, to: &buffer)
+    case .geoJSON: PlaceGeoJSON.writeCollection(of: points, fields: fields, next: next, to: &buffer)
     case .geoJSONSequence: PlaceGeoJSON.writeSequence(of: points, fields: fields, to: &buffer)
     case .csv: PlaceCSV.write(points, fields: fields, to: &buffer)
     }

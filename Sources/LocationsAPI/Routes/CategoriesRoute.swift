@@ -14,7 +14,7 @@ struct CategoriesRoute {
     try values.check()
     _ = try ResponseFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
     return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
-      try await ContentCoding.apply(to: count(for: request), of: request)
+      try await count(for: request)
     }
   }
 

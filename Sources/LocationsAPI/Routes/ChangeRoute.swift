@@ -30,7 +30,7 @@ struct ChangeRoute {
       }
     }
 
-    return HTTPResponse(written: point, wasCreated: false, presentation)
+    return HTTPResponse(written: point, createdAt: nil, presentation)
   }
 }
 

@@ -21,8 +21,7 @@ struct CheckRoute {
     _ = try ResponseFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
     guard let coordinate else { throw .internal }
     return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
-      try await ContentCoding.apply(
-        to: check(coordinate, withinMetres: radius, fields: fields, for: request), of: request)
+      try await check(coordinate, withinMetres: radius, fields: fields, for: request)
     }
   }
 

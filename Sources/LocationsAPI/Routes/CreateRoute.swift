@@ -6,6 +6,7 @@ import Points
 /// `POST /locations`: creates a place under a new id; one that the body names is ignored, as is all that the service sets.
 struct CreateRoute {
   let editor: PlaceEditor
+  let address: PublicAddress
 
   func respond(to request: HTTPRequest, from principal: Principal) async throws(Problem) -> HTTPResponse {
     let presentation = try PresentationArguments(request)
@@ -16,18 +17,21 @@ struct CreateRoute {
       try await editor.create(document.place, once: key)
     }
 
-    return HTTPResponse(written: point, wasCreated: true, presentation)
+    let location = address.target(path: "/locations/\(point.id)", relative: "locations/\(point.id)", for: request)
+    return HTTPResponse(written: point, createdAt: location, presentation)
   }
 }
 
 extension HTTPResponse {
-  /// The answer to a write: the place as it is now.
-  init(written point: PointOfInterest, wasCreated: Bool, _ presentation: PresentationArguments) {
+  /// Creates the response to a write: the place as it is now.
+  ///
+  /// - Parameter location: where the place is, if it was created.
+  init(written point: PointOfInterest, createdAt location: String?, _ presentation: PresentationArguments) {
     self.init(
       FoundPoint(point: point, distanceMetres: nil), fields: presentation.fields, format: presentation.format)
     headers.add(name: "etag", value: EntityTag.of(point, format: presentation.format))
-    guard wasCreated else { return }
+    guard let location else { return }
     status = .created
-    headers.add(name: "location", value: "/locations/\(point.id)")
+    headers.add(name: "location", value: location)
   }
 }

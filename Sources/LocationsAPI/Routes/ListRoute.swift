@@ -7,37 +7,43 @@ import Points
 struct ListRoute {
   let service: PointsService
   let revalidation: Revalidation
+  let address: PublicAddress
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ListArguments(request)
     return try await revalidation.respond(to: request, in: arguments.format) { () async throws(Problem) in
-      try await ContentCoding.apply(to: find(arguments, for: request), of: request)
+      try await request.reportingStoreErrors { () throws(PointStoreError) in try await find(arguments, for: request) }
     }
   }
 
-  private func find(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var (response, next) = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await answer(to: arguments)
-    }
-    if let next {
-      let cursor = Cursor.text(for: next, in: arguments.query)
-      response.headers.add(
-        name: "link",
-        value: NextLink.value(path: request.path, query: request.query, cursor: cursor)
-      )
-    }
-    return response
-  }
-
-  private func answer(
-    to arguments: ListArguments
-  ) async throws(PointStoreError) -> (HTTPResponse, next: PointQuery.Position?) {
+  private func find(
+    _ arguments: ListArguments, for request: HTTPRequest
+  ) async throws(PointStoreError) -> HTTPResponse {
     guard arguments.format == .json, arguments.fields.isDisjoint(with: .administrative) else {
       let page = try await service.page(matching: arguments.query)
-      return (HTTPResponse(page.points, fields: arguments.fields, format: arguments.format), page.next)
+      let next = page.next.map { nextTarget(after: $0, arguments, for: request) }
+      return HTTPResponse(page.points, fields: arguments.fields, format: arguments.format, next: next).linked(to: next)
     }
     let page = try await service.summaries(matching: arguments.query)
-    return (HTTPResponse(page.summaries, fields: arguments.fields), page.next)
+    let next = page.next.map { nextTarget(after: $0, arguments, for: request) }
+    return HTTPResponse(page.summaries, fields: arguments.fields).linked(to: next)
+  }
+
+  private func nextTarget(
+    after position: PointQuery.Position, _ arguments: ListArguments, for request: HTTPRequest
+  ) -> String {
+    let query = NextLink.query(request.query, cursor: Cursor.text(for: position, in: arguments.query))
+    return address.target(path: "/locations" + query, relative: query, for: request)
+  }
+}
+
+extension HTTPResponse {
+  /// The response with a link to the next page, where there is one.
+  fileprivate func linked(to next: String?) -> HTTPResponse {
+    guard let next else { return self }
+    var response = self
+    response.headers.add(name: "link", value: "<\(next)>; rel=\"next\"")
+    return response
   }
 }
 
@@ -68,16 +74,14 @@ struct ListArguments: Hashable {
   }
 }
 
-/// The target of `Link: <…>; rel="next"` (RFC 8288).
+/// The query of the target of `Link: <…>; rel="next"` (RFC 8288).
 enum NextLink {
-  /// The value of the header: the request's own target with another cursor. Characters that would end the target early
-  /// or that no URI has are percent-encoded.
-  static func value(path: Substring, query: Substring?, cursor: String) -> String {
+  /// The request's own query with another cursor, from the `?` on. Characters that would end the target early or that no
+  /// URI has are percent-encoded.
+  static func query(_ query: Substring?, cursor: String) -> String {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(path.utf8.count + (query?.utf8.count ?? 0) + cursor.utf8.count + 32)
-    bytes.append(UInt8(ascii: "<"))
-    var (path, query) = (path, query ?? "")
-    path.withUTF8 { append($0[...], to: &bytes) }
+    bytes.reserveCapacity((query?.utf8.count ?? 0) + cursor.utf8.count + 16)
+    var query = query ?? ""
     bytes.append(UInt8(ascii: "?"))
     query.withUTF8 { query in
       var start = query.startIndex
@@ -93,7 +97,6 @@ enum NextLink {
     }
     bytes.append(contentsOf: "cursor=".utf8)
     bytes.append(contentsOf: cursor.utf8)
-    bytes.append(contentsOf: ">; rel=\"next\"".utf8)
     return String(decoding: bytes, as: UTF8.self)
   }
 

@@ -6,6 +6,7 @@ import Points
 /// `PUT /locations/{id}`: replaces a place, or creates it under that id.
 struct ReplaceRoute {
   let editor: PlaceEditor
+  let address: PublicAddress
   let requiresIfMatch: Bool
 
   func respond(to request: HTTPRequest, id text: String) async throws(Problem) -> HTTPResponse {
@@ -19,7 +20,8 @@ struct ReplaceRoute {
       try await editor.put(document.place, id: id, if: condition)
     }
 
-    return HTTPResponse(written: point, wasCreated: wasCreated, presentation)
+    let location = address.target(path: "/locations/\(point.id)", relative: "\(point.id)", for: request)
+    return HTTPResponse(written: point, createdAt: wasCreated ? location : nil, presentation)
   }
 }
 

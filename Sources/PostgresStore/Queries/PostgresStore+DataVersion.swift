@@ -73,6 +73,6 @@ extension PostgresStore {
       }
     }
     guard let version, pool.servers.primary?.epoch == version.source else { return nil }
-    return version
+    return DataVersion(token: version.token, source: version.source, changedAt: version.changedAt, isCurrent: false)
   }
 }

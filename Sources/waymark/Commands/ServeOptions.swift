@@ -76,6 +76,10 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "Requests that a client may make at once. (default: twice RATE_LIMIT_RPS, and 10 at least)")
   var rateLimitBurst: String?
 
+  @Option(
+    help: "Address under which clients see the service, such as https://example.com/poi. (default: links are relative)")
+  var publicUrl: String?
+
   @Option(help: "Proxies that are believed when they say who asks: addresses and networks with commas between.")
   var trustedProxies: String?
 
@@ -159,6 +163,7 @@ struct ServeOptions: ParsableArguments {
       "API_KEYS_FILE": apiKeysFile, "READ_REQUIRES_KEY": readRequiresKey,
       "JWT_JWKS_FILE": jwtJwksFile, "JWT_ISSUER": jwtIssuer, "JWT_AUDIENCE": jwtAudience,
       "RATE_LIMIT_RPS": rateLimitRps, "RATE_LIMIT_BURST": rateLimitBurst, "TRUSTED_PROXIES": trustedProxies,
+      "PUBLIC_URL": publicUrl,
       "REQUIRE_IF_MATCH": requireIfMatch, "LOG_LEVEL": logLevel,
       "LOG_FORMAT": logFormat, "ACCESS_LOG": accessLog, "SERVER_TIMING": serverTiming,
       "CORS_ALLOWED_ORIGINS": corsAllowedOrigins, "DRAIN_TIMEOUT_MS": drainTimeoutMs,

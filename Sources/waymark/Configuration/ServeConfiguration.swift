@@ -49,6 +49,9 @@ struct ServeConfiguration {
   /// Who may do what.
   let access: AccessConfiguration
 
+  /// The address under which clients see the service.
+  let address: PublicAddress
+
   /// How often a client may ask.
   let rateLimit: RateLimitConfiguration
 
@@ -81,6 +84,13 @@ struct ServeConfiguration {
     cors = try CORSPolicy(settings)
     access = try AccessConfiguration(settings)
     rateLimit = try RateLimitConfiguration(settings)
+    let publicURL = settings["PUBLIC_URL"]
+    if let publicURL, !PublicAddress.isAcceptable(url: publicURL) {
+      throw .init(
+        variable: "PUBLIC_URL", value: publicURL,
+        expectation: "must be an address such as https://example.com/poi, without query and fragment")
+    }
+    address = PublicAddress(url: publicURL, proxies: rateLimit.proxies)
     requiresIfMatch = try settings.flag("REQUIRE_IF_MATCH")
     cacheControl = settings["CACHE_CONTROL"] ?? CachePolicy.defaultDirectives
     guard CachePolicy.areDirectives(cacheControl) else {

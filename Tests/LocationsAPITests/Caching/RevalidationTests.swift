@@ -78,6 +78,36 @@ import Testing
     #expect(answer.headers["etag"].first?.hasPrefix("W/\"before") == true)
   }
 
+  @Test(arguments: ["/locations", "/locations?f=geojson", "/locations?f=csv"])
+  func twoRepresentationsOfAVersionThatIsNotCurrentHaveTwoTags(target: String) async throws {
+    let places = try ["before", "after"].map { try Place.at(1, 1, name: $0) }
+    let shown = Switchable(0)
+    var store = StubStore { _ in
+      let time = Timestamp(microsecondsSinceEpoch: 0)
+      let point = PointOfInterest(
+        id: PointID(high: 1, low: 1), place: places[shown.value], version: 1, createdAt: time, updatedAt: time)
+      return PointPage(points: [FoundPoint(point: point, distanceMetres: nil)], hasMore: false)
+    }
+    store.onKnownDataVersion = { DataVersion(token: "v1", isCurrent: false) }
+    store.onDataVersion = { DataVersion(token: shown.value == 0 ? "v1" : "v2") }
+    let driver = ServiceDriver(store: store)
+
+    let first = try await driver.send(.GET, target)
+    let again = try await driver.send(.GET, target)
+    let tag = try #require(first.headers.first(name: "etag"))
+    let confirmed = try await driver.send(.GET, target, headers: ["if-none-match": tag])
+    shown.value = 1
+    let second = try await driver.send(.GET, target)
+    let changed = try await driver.send(.GET, target, headers: ["if-none-match": tag])
+
+    #expect(again.headers["etag"] == [tag])
+    #expect(first.body != second.body)
+    #expect(second.headers.first(name: "etag") != tag)
+    #expect(confirmed.status == 304)
+    #expect(confirmed.headers["etag"] == [tag])
+    #expect(changed.status == 200)
+  }
+
   @Test func anAnswerThatMayBeAnotherServersHasNoName() async throws {
     let known = Switchable(DataVersion(token: "v", source: 1))
     var store = StubStore { _ in

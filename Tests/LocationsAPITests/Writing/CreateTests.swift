@@ -9,7 +9,7 @@ import Testing
 
   @Test func aNewPlaceIsToldWithItsAddressAndTag() async throws {
     let created = try await driver.send(.POST, "/locations", json: cafe)
-    let location = try #require(created.headers.first(name: "location"))
+    let location = try #require(created.location)
 
     let got = try await driver.send(.GET, location)
 

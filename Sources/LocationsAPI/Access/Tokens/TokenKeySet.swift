@@ -1,4 +1,5 @@
 import JSONText
+import JWTKit
 
 /// The public keys of a token's issuer: a JSON Web Key Set (RFC 7517).
 ///
@@ -54,6 +55,13 @@ public struct TokenKeySet: Sendable {
     }
     self.keys = keys
     only = nameless.first ?? (keys.count == 1 ? keys.first?.value : nil)
+  }
+
+  /// The only key for an algorithm, which a token need not name; `nil` where there is none, or several.
+  func only(for algorithm: String) -> TokenKey? {
+    if let only { return only }
+    let fitting = keys.values.filter { $0.algorithm.name.hasSameBytes(as: algorithm) }
+    return fitting.count == 1 ? fitting[0] : nil
   }
 
   /// The key of that name.

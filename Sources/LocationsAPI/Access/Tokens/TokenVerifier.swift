@@ -59,7 +59,7 @@ public struct TokenVerifier: Sendable {
     }
     let key: TokenKey?
     switch header["kid"] {
-    case nil: key = keys.only
+    case nil: key = keys.only(for: algorithm)
     case .string(let id): key = keys[id]
     default: throw .malformed
     }

@@ -63,6 +63,19 @@ import Testing
     #expect(try await rejection(of: nameless, trusting: TokenIssuer.keySet(one, other)) == .unknownKey)
   }
 
+  @Test func tokenNeedNotNameTheOnlyKeyThatFits() async throws {
+    let (one, other) = (TokenIssuer.es256(kid: "1"), try TokenIssuer.rsa("RS256"))
+    let both = try await verifier(TokenIssuer.keySet(one, other))
+
+    _ = try both.verify(try one.token(header: #"{"alg":"ES256"}"#)[...], at: Self.now)
+    _ = try both.verify(try other.token(header: #"{"alg":"RS256"}"#)[...], at: Self.now)
+
+    let stranger = try TokenIssuer.es256(kid: "3").token(header: #"{"alg":"ES256"}"#)
+    #expect(try await rejection(of: stranger, trusting: TokenIssuer.keySet(one, other)) == .badSignature)
+    let unfit = try one.token(header: #"{"alg":"ES384"}"#)
+    #expect(try await rejection(of: unfit, trusting: TokenIssuer.keySet(one, other)) == .unknownKey)
+  }
+
   @Test func aPublicKeyIsNoSecret() async throws {
     let issuer = try TokenIssuer.rsa("RS256")
     let publicKey = try TokenIssuer.rsaKey.get().publicKey

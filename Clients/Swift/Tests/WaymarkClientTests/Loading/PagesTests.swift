@@ -39,6 +39,23 @@ import WaymarkClient
     #expect(service.requests.allSatisfy { $0.value(forHTTPHeaderField: "Accept") == "application/json" })
   }
 
+  @Test func relativeLinksLeadOnUnderThePathOfTheRequest() async throws {
+    let service = try MockService(
+      .ok(#"[{"name":"A"}]"#, ["Link": "<?category=bar&limit=1&cursor=1>; rel=\"next\""]),
+      .ok(#"[{"name":"B"}]"#, ["Link": "<?category=bar&limit=1&cursor=2>; rel=\"next\""]),
+      .ok(#"[{"name":"C"}]"#))
+    let prefixed = APIRequestLoader(
+      apiRequest: PlacesRequest(baseURL: service.baseURL.appending(path: "poi"), limit: 1),
+      urlSession: service.session, configuration: LoaderConfiguration(retries: .none)
+    ).pages(requestData: PlaceFilter(categories: ["bar"]))
+
+    let names = try await names(prefixed)
+
+    #expect(names == ["A", "B", "C"])
+    #expect(service.requests.allSatisfy { $0.url?.path() == "/poi/locations" })
+    #expect(service.requests.last?.url?.query() == "category=bar&limit=1&cursor=2")
+  }
+
   @Test func aPageIsAskedForOnlyWhenItIsWanted() async throws {
     let service = try MockService(.ok(#"[{"name":"A"}]"#, ["Link": "</locations?cursor=1>; rel=\"next\""]))
 

@@ -1,0 +1,72 @@
+public import HTTPServer
+import NIOHTTP1
+
+/// The address under which clients see the service, for the targets that responses name: `Link`, `Location` and the links
+/// in bodies.
+///
+/// It is the configured one, or else the path prefix that a trusted proxy says it took off. Without either, targets are
+/// relative references, which lead to the right place under any prefix (RFC 3986, section 5).
+public struct PublicAddress: Sendable {
+  /// The longest prefix that is believed, in bytes.
+  private static let maximumPrefixLength = 256
+
+  private let url: String?
+  private let proxies: TrustedProxies
+
+  /// Creates an address.
+  ///
+  /// - Parameters:
+  ///   - url: the address itself, which ``isAcceptable(url:)`` takes; `nil` where none is configured.
+  ///   - proxies: the proxies whose `X-Forwarded-Prefix` is believed.
+  public init(url: String? = nil, proxies: TrustedProxies = TrustedProxies()) {
+    self.url = url.map { String(Self.withoutTrailingSlashes($0[...])) }
+    self.proxies = proxies
+  }
+
+  /// Returns a Boolean value that indicates whether a text is an address of HTTP without user, query and fragment.
+  public static func isAcceptable(url: String) -> Bool {
+    guard url.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) else { return false }
+    let address = #/https?:\/\/([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(\/[^?#@\\<>"{}|^`]*)?/#
+    return url.wholeMatch(of: address) != nil
+  }
+
+  /// The target of a resource in the response to a request.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the resource in the service, with or without a query.
+  ///   - relative: a reference from the request's own path to the same resource.
+  func target(path: String, relative: String, for request: HTTPRequest) -> String {
+    if let url { return url + path }
+    return prefix(of: request).map { $0 + path } ?? relative
+  }
+
+  /// The prefix that a trusted proxy names; `nil` where none does, or what it names is no path.
+  private func prefix(of request: HTTPRequest) -> Substring? {
+    let values = request.headers["x-forwarded-prefix"]
+    guard values.count == 1, proxies.trustsPeer(of: request),
+      (1...Self.maximumPrefixLength).contains(values[0].utf8.count)
+    else { return nil }
+    // With two slashes it would name another server, and with dots another path.
+    let segments = values[0].split(separator: "/", omittingEmptySubsequences: false)
+    guard segments.first?.isEmpty == true, !segments.dropFirst().dropLast().contains(""),
+      !segments.contains("."), !segments.contains(".."), values[0].utf8.allSatisfy(Self.isOfPath)
+    else { return nil }
+    return Self.withoutTrailingSlashes(values[0][...])
+  }
+
+  /// Whether the byte may stand in a path (RFC 3986, section 3.3), a percent sign included.
+  private static func isOfPath(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"):
+      true
+    default: "-._~%!$&'()*+=:@/".utf8.contains(byte)
+    }
+  }
+
+  private static func withoutTrailingSlashes(_ text: Substring) -> Substring {
+    var text = text
+    while text.utf8.last == UInt8(ascii: "/") { text.removeLast() }
+    return text
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import HTTPServer
+import MemoryStore
+import NIOCore
+import NIOHTTP1
+import Points
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct PublicAddressTests {
+  private static let id = "0199a1b2-0000-7000-8000-000000000001"
+
+  /// The targets that responses name: of the next page, of a new place, of one that PUT created, and of a call in the
+  /// index.
+  private func targets(url: String? = nil, prefix: [String] = [], trusting proxy: String? = nil) async throws
+    -> [String]
+  {
+    let store = MemoryStore()
+    let proxies = TrustedProxies(try proxy.map { [try #require(IPNetwork($0))] } ?? [])
+    let router = LocationsAPI(
+      service: PointsService(store: store), editor: PlaceEditor(store: store),
+      access: AccessControl(
+        AccessPolicy(keys: [APIKey(name: "w", scope: .write, secret: "w")], isLoopback: true)),
+      address: PublicAddress(url: url, proxies: proxies), version: "1"
+    ).router()
+    var headers: HTTPHeaders = ["authorization": "Bearer w", "content-type": "application/json"]
+    for value in prefix { headers.add(name: "x-forwarded-prefix", value: value) }
+    func send(_ method: HTTPMethod, _ target: String, json: String = "") async -> HTTPResponse {
+      await router.respond(
+        to: ServiceDriver.request(method, target, headers: headers, body: ByteBuffer(string: json)))
+    }
+    let place = #"{"name":"x","lat":1,"long":2}"#
+    let created = await send(.POST, "/locations", json: place)
+    let put = await send(.PUT, "/locations/\(Self.id)", json: place)
+    let list = await send(.GET, "/locations?limit=1&f=geojson")
+    let index = try await send(.GET, "/").body.collect()
+    let links = try JSONSerialization.jsonObject(with: Data(index.readableBytesView)) as? [String: Any]
+    let link = try #require(list.headers.first(name: "link"))
+    return [
+      String(link.dropFirst().prefix { $0 != "&" }),
+      String(try #require(created.headers.first(name: "location")).dropLast(36)),
+      try #require(put.headers.first(name: "location")),
+      try #require((links?["links"] as? [String: String])?["categories"]),
+    ]
+  }
+
+  private static let relative = ["?limit=1", "locations/", id, "categories"]
+
+  private static func absolute(_ base: String) -> [String] {
+    ["\(base)/locations?limit=1", "\(base)/locations/", "\(base)/locations/\(id)", "\(base)/categories"]
+  }
+
+  @Test func withoutAnAddressTargetsAreRelative() async throws {
+    #expect(try await targets() == Self.relative)
+  }
+
+  @Test(
+    arguments: ["", "/", "/poi/"],
+    [
+      (["?limit=1"], "/locations", "/locations?limit=1"), (["locations/x"], "/locations", "/locations/x"),
+      (["x"], "/locations/y", "/locations/x"),
+    ])
+  func relativeTargetsKeepWorkingUnderAPrefix(prefix: String, references: ([String], String, String)) throws {
+    let mount = prefix.hasSuffix("/") ? String(prefix.dropLast()) : prefix
+    let base = try #require(URL(string: "http://h" + mount + references.1))
+
+    #expect(
+      URL(string: references.0[0], relativeTo: base)?.absoluteURL.absoluteString == "http://h" + mount + references.2)
+  }
+
+  @Test(arguments: ["https://example.com/poi", "https://example.com/poi/", "http://[::1]:8080", "https://example.com"])
+  func configuredAddressBeginsEveryTarget(url: String) async throws {
+    let base = url.hasSuffix("/") ? String(url.dropLast()) : url
+
+    #expect(PublicAddress.isAcceptable(url: url))
+    #expect(try await targets(url: url) == Self.absolute(base))
+    #expect(try await targets(url: url, prefix: ["/other"], trusting: "127.0.0.0/8") == Self.absolute(base))
+  }
+
+  @Test(arguments: ["/poi", "/poi/", "/a/b-c/%20"])
+  func prefixOfATrustedProxyBeginsEveryTarget(prefix: String) async throws {
+    let base = prefix.hasSuffix("/") ? String(prefix.dropLast()) : prefix
+
+    #expect(try await targets(prefix: [prefix], trusting: "127.0.0.0/8") == Self.absolute(base))
+    #expect(try await targets(prefix: [prefix], trusting: "10.0.0.0/8") == Self.relative)
+    #expect(try await targets(prefix: [prefix]) == Self.relative)
+  }
+
+  @Test(arguments: [
+    ["//evil.example"], ["https://evil.example"], ["poi"], ["/a/../b"], ["/a//b"], ["/a b"], ["/a\">"], ["/a", "/b"],
+    [""],
+    ["/a?b"], ["/a#b"], ["/a, /b"], ["/" + String(repeating: "a", count: 256)], ["/\u{E9}"], ["/."],
+  ])
+  func prefixThatIsNoPathIsIgnored(values: [String]) async throws {
+    #expect(try await targets(prefix: values, trusting: "127.0.0.0/8") == Self.relative)
+  }
+
+  @Test(arguments: [
+    "example.com", "ftp://example.com", "https://", "https://user@example.com", "https://example.com/a?b",
+    "https://example.com/#a", "https://exa mple.com", "https://example.com:port", "//example.com", "/poi",
+  ])
+  func addressThatIsNoneIsToldApart(url: String) {
+    #expect(!PublicAddress.isAcceptable(url: url))
+  }
+}
