@@ -38,7 +38,7 @@ import Testing
     let again = try await WaymarkProcess.run(["import", "--url", "http://127.0.0.1:\(proxy.port)", ndjson])
 
     #expect(proxy.hasCut)
-    #expect(sent.output.hasPrefix("3 rows: 2 created, 0 updated, 0 unchanged, 1 rejected\nrow 2: "))
+    #expect(sent.output.hasPrefix("3 rows: 2 created, 0 updated, 0 unchanged, 1 rejected\nrow 2 (\(ndjson), line 2): "))
     #expect(again.output.hasPrefix("3 rows: 0 created, 0 updated, 2 unchanged, 1 rejected\n"))
     withExtendedLifetime(server) {}
   }

@@ -39,7 +39,7 @@ import Testing
     let folder = try JournalFolder()
     let journal = try await SQLiteJournal.open(path: folder.path)
     let store = try await MemoryStore(journal: journal)
-    let tags = ["k": String(repeating: "x", count: 1900)]
+    let tags: KeyValuePairs = ["k": String(repeating: "x", count: 1900)]
     for number in 1...2000 {
       _ = try await store.put(try .sample("\(number)", tags: tags), id: .sample(UInt64(number)), if: .none)
     }

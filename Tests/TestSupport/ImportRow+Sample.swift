@@ -10,7 +10,7 @@ extension ImportRow {
     _ latitude: Double,
     _ longitude: Double,
     category: String? = nil,
-    tags: some Sequence<(key: String, value: String)> = KeyValuePairs<String, String>(),
+    tags: KeyValuePairs<String, String> = [:],
     source: String? = nil,
     sourceID: String? = nil,
     id: PointID? = nil,

@@ -23,7 +23,13 @@ extension PointStoreContract {
     PointStoreContract("pages of long places end early and a walk gives every place once") { makeStore in
       // About 400 kB of tags each, so that a page holds ten or so.
       let tags = (0..<200).map { (key: "key \($0)", value: String(repeating: "x", count: 2000)) }
-      let rows = try (0..<30).map { try ImportRow.sample("\($0)", 1, Double($0) / 100, category: "all", tags: tags) }
+      let rows = try (0..<30).map { number in
+        let coordinate = try Coordinate(latitude: 1, longitude: Double(number) / 100)
+        return ImportRow(
+          number: number, id: nil,
+          place: try Place(
+            name: "\(number)", category: "all", coordinate: coordinate, tags: try Tags(tags), source: nil, sourceID: nil))
+      }
       let store = try await makeStore(rows)
 
       for base in [PointQuery(), try .near(1, 0), PointQuery(categories: ["all"])] {

@@ -47,7 +47,7 @@ extension Place {
     _ latitude: Double = 1,
     _ longitude: Double = 2,
     category: String? = nil,
-    tags: some Sequence<(key: String, value: String)> = KeyValuePairs<String, String>(),
+    tags: KeyValuePairs<String, String> = [:],
     sourceID: String? = nil
   ) throws -> Place {
     try ImportRow.sample(

@@ -79,7 +79,7 @@ private final class RunningExport: Sendable {
         try await editor.exportPoints(matching: arguments.query) { points in
           // Piece by piece: a batch of long places is megabytes.
           var rest = points[...]
-          while !rest.isEmpty { try await write(text.withLock { $0.take(&rest) }) }
+          repeat { try await write(text.withLock { $0.take(&rest) }) } while !rest.isEmpty
         }
         try await write(text.withLock { $0.finish() })
       } catch {
