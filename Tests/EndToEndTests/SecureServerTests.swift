@@ -87,7 +87,7 @@ import Testing
 
   @Test func oneSignalReadsTheKeysAgainToo() async throws {
     let folder = try TemporaryFolder()
-    let keys = try folder.write("", to: "keys.txt")
+    let keys = try folder.write("reader:read:\(String(repeating: "0", count: 64))\n", to: "keys.txt")
     let environment = variables.merging(["API_KEYS_FILE": keys]) { $1 }
     let server = try await WaymarkProcess(["serve"], environment: environment)
     _ = try await server.port()

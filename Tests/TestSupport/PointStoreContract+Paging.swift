@@ -28,7 +28,8 @@ extension PointStoreContract {
         return ImportRow(
           number: number, id: nil,
           place: try Place(
-            name: "\(number)", category: "all", coordinate: coordinate, tags: try Tags(tags), source: nil, sourceID: nil))
+            name: "\(number)", category: "all", coordinate: coordinate, tags: try Tags(tags), source: nil,
+            sourceID: nil))
       }
       let store = try await makeStore(rows)
 

@@ -9,7 +9,7 @@ import CLibPQ
 #endif
 
 /// The process of a PostgreSQL server that serves one connection, known well enough to be terminated and no other.
-struct Backend: Hashable, Sendable {
+struct Backend: Sendable {
   /// The server, as libpq found it.
   let host: String
   let address: String
@@ -83,7 +83,7 @@ struct Backend: Hashable, Sendable {
 }
 
 /// What became of the attempt to terminate a backend.
-enum BackendEnding: Hashable, Sendable {
+enum BackendEnding: Sendable {
   /// The backend was told to end, or is gone.
   case signalled
   /// It was left alone: it has committed, and waits for a synchronous standby.

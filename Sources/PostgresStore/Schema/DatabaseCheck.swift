@@ -15,7 +15,7 @@ public struct DatabaseCheck: Sendable {
   }
 
   /// One statement about the database, for an operator.
-  public enum Finding: Hashable, Sendable {
+  public enum Finding: Sendable {
     /// It is as it should be.
     case fine(String)
     /// It works with limits.

@@ -42,12 +42,13 @@ enum VersionStatements {
   /// replica that lacked the last writes was promoted, and would give numbers again.
   ///
   /// Those who do so at the same time take turns, and look after they have waited. What others draw meanwhile is less
-  /// than the ten seconds of microseconds by which the sequence must be behind.
+  /// than the ten seconds of microseconds by which the sequence must be behind. Nobody waits for a standby to confirm it:
+  /// the write that follows does.
   static let followClock = Statement(
     "follow_clock",
     """
     WITH turn AS MATERIALIZED (
-      SELECT pg_advisory_xact_lock(\(lockClass), 0)
+      SELECT pg_advisory_xact_lock(\(lockClass), 0), set_config('synchronous_commit', 'local', true)
     ), clock AS MATERIALIZED (
       SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now FROM turn
     )
