@@ -1,33 +1,34 @@
 import Points
 
-/// The rows of a page in its order, still in the answers that they came in, and the one behind them where there is one.
+/// The rows of a page in its order, still in the statement's result, and the one behind them where there is one.
 struct FoundRows: Sendable {
   /// The places that were found, in order, each once.
-  private(set) var candidates: [NearestSearch.Candidate] = []
-  private var answers: [QueryResult] = []
+  let candidates: [NearestSearch.Candidate]
+  private let result: QueryResult?
   private var limit: Int
 
-  /// Makes an empty page.
-  init(limit: Int) {
-    self.limit = limit
+  /// Creates an empty page.
+  init() {
+    candidates = []
+    result = nil
+    limit = 0
   }
 
-  /// Adds what an answer proves.
-  mutating func append(_ batch: NearestSearch.Batch) {
-    for var candidate in batch.proven {
-      candidate.answer = Int32(answers.count)
-      candidates.append(candidate)
-    }
-    answers.append(batch.answer)
+  /// Creates a page of candidates that are rows of a result.
+  init(_ candidates: [NearestSearch.Candidate], in result: QueryResult, limit: Int) {
+    self.candidates = candidates
+    self.result = result
+    self.limit = limit
   }
 
   /// The page, from whole places' columns.
   func page() throws(PointStoreError) -> PointPage {
+    guard let result else { return PointPage(points: [], hasMore: false) }
     let limit = fittingCount
     var points: [FoundPoint] = []
     points.reserveCapacity(limit)
     for candidate in candidates.prefix(limit) {
-      points.append(FoundPoint(point: try row(of: candidate).point(), distanceMetres: candidate.distanceMetres))
+      points.append(FoundPoint(point: try result.row(candidate.row).point(), distanceMetres: candidate.distanceMetres))
     }
     return PointPage(points: points, hasMore: candidates.count > limit)
   }
@@ -41,11 +42,8 @@ struct FoundRows: Sendable {
 
   /// The number of places that the page holds.
   private var fittingCount: Int {
-    PointPage.fittingCount(of: count) { row(of: candidates[$0]).textBytes }
-  }
-
-  private func row(of candidate: NearestSearch.Candidate) -> QueryResult.Row {
-    answers[Int(candidate.answer)].row(candidate.row)
+    guard let result else { return 0 }
+    return PointPage.fittingCount(of: count) { result.row(candidates[$0].row).textBytes }
   }
 }
 
@@ -53,8 +51,9 @@ extension FoundRows: PointSummaries {
   var count: Int { min(candidates.count, limit) }
 
   func forEach(_ body: (PointSummary) -> Void) {
+    guard let result else { return }
     for candidate in candidates.prefix(limit) {
-      row(of: candidate).withSummary(
+      result.row(candidate.row).withSummary(
         id: candidate.id,
         at: candidate.coordinate,
         distanceMetres: candidate.distanceMetres,

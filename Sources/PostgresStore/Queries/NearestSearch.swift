@@ -1,37 +1,33 @@
 import Geo
 import Points
 
-/// Finds one page of nearest places, exactly in the order of the geodesic and then of the id.
+/// The search for one page of nearest places, exactly in the order of the geodesic and then of the id.
 ///
 /// PostgreSQL finds candidates by the chord, the straight line through the earth, which an index can rank; the geodesic
-/// is computed here and decides. Chord and geodesic bound each other, so that an answer proves how far it is complete:
-/// what lies beyond its last chord can't be nearer than the least geodesic of such a chord. What is proven is taken,
-/// and the search goes on from there, ring by ring, until the page is full.
+/// is computed here and decides. Chord and geodesic bound each other, so that a statement's rows prove how far they are
+/// complete: what lies beyond the last chord can't be nearer than the least geodesic of such a chord.
+///
+/// All places of a page come from one statement, and so from one snapshot: a place that moves between two statements
+/// would be found by both of them, or by neither. Where the rows of the first statement prove too little, what is asked
+/// next is not the rest but the whole page once more, in a ring wide enough to hold it.
 struct NearestSearch {
   /// A place that may be on the page.
   struct Candidate: BitwiseCopyable {
     let distanceMetres: Double
     let id: PointID
     let coordinate: Coordinate
-    /// Which of the search's answers it is in, and where there.
-    var answer: Int32 = 0
+    /// The number of its row.
     let row: Int32
 
     var position: PointQuery.Position { .init(distanceMetres: distanceMetres, id: id) }
   }
 
-  /// What an answer proves.
-  struct Batch {
-    /// The answer.
-    let answer: QueryResult
-    /// The next places, in order, none left out.
-    var proven: [Candidate] = []
-    /// Where the search stands; `nil` when there is nothing more.
-    var end: PointQuery.Position?
-    /// Whatever is left has no shorter chord than this, metres.
-    var leastChord = 0.0
-    /// Within this distance there is certainly enough to fill the page, metres.
-    var sufficientReach: Double?
+  /// The proof that a statement's rows give.
+  private enum Proof {
+    /// The rows hold the page, which these candidates begin with.
+    case page(FoundRows)
+    /// The rows do not. The page was probably within this distance, metres; `nil` where nothing is known of it.
+    case insufficient(probableReach: Double?)
   }
 
   /// Up to so many matches of a box or categories are all fetched and sorted here when a page goes on.
@@ -76,28 +72,22 @@ struct NearestSearch {
     filter = PointFilter(query, center: position)
   }
 
-  /// The places of the page, and one more where there is one.
+  /// Returns the places of the page, and one more where there is one.
+  ///
+  /// - Throws: ``PointStoreError``.
   func found() async throws(PointStoreError) -> FoundRows {
-    guard !filter.isEmpty else { return FoundRows(limit: query.limit) }
-    var batch = if let after = query.after { try await next(after: after) } else { try await nearest() }
-    var found = FoundRows(limit: query.limit)
-    found.append(batch)
-    var width: Double?
-    while found.candidates.count < wanted, let end = batch.end {
-      let step = width ?? max(1, end.distanceMetres / Self.ringsWithinReach)
-      let reach = batch.sufficientReach ?? end.distanceMetres + step
-      batch = try await ring(after: end, from: batch.leastChord, to: min(reach, radiusMetres))
-      found.append(batch)
-      // As wide as the density that was met asks for, within bounds.
-      width = step * min(64, max(4, 2 * Double(wanted) / Double(batch.proven.count)))
+    guard !filter.isEmpty else { return FoundRows() }
+    let proof = if let after = query.after { try await next(after: after) } else { try await nearest() }
+    switch proof {
+    case .page(let found): return found
+    case .insufficient(let reach): return try await ring(after: query.after ?? Self.start, probableReach: reach)
     }
-    return found
   }
 
-  // MARK: Ways to ask
+  // MARK: Statements
 
-  /// The first places of all.
-  private func nearest() async throws(PointStoreError) -> Batch {
+  /// Looks at the first places of all.
+  private func nearest() async throws(PointStoreError) -> Proof {
     let count = Self.fetchCount(for: wanted)
     let result =
       if filter.mayBeSelective {
@@ -106,36 +96,59 @@ struct NearestSearch {
         try await store.pool.run(NearestStatements.sharedNearest(columns, position, filter, count: count))
       }
     let ranked = try rank(result, after: Self.start)
-    return batch(ranked, of: result, after: Self.start, isComplete: result.count < count, leastChord: ranked.leastChord)
+    let proof = proof(by: ranked, of: result, isComplete: result.count < count)
+    // There are too few places up to the radius, or those that are missing are just about there.
+    if case .insufficient(probableReach: nil) = proof { return .insufficient(probableReach: radiusMetres) }
+    return proof
   }
 
-  /// The first places after a position, where that is not far from the start or there are few matches in all.
-  private func next(after end: PointQuery.Position) async throws(PointStoreError) -> Batch {
+  /// Looks at the first places after a position, where that is not far from the start or there are few matches in all.
+  private func next(after end: PointQuery.Position) async throws(PointStoreError) -> Proof {
     if filter.mayBeSelective {
       let result = try await store.read(NearestStatements.few(columns, position, filter, atMost: Self.fewCount + 1))
-      if result.count <= Self.fewCount { return Batch(answer: result, proven: try rank(result, after: end).candidates) }
+      if result.count <= Self.fewCount {
+        return .page(FoundRows(try rank(result, after: end).candidates, in: result, limit: query.limit))
+      }
     }
     let count = Self.fetchCount(for: wanted)
     let depth = Self.shallowPages * count
-    let chord = leastChord(at: end)
     let result = try await store.read(
-      NearestStatements.nearest(columns, position, filter, notNearerThan: chord, amongFirst: depth, count: count)
+      NearestStatements.nearest(
+        columns, position, filter, notNearerThan: leastChord(at: end), amongFirst: depth, count: count)
     )
     guard let total = try result.rows.first?.integer(result.columnCount - 1) else {
       throw .unexpected(reason: "a count gave no row")
     }
     let ranked = try rank(result, after: end)
-    return batch(ranked, of: result, after: end, isComplete: total < depth && result.count < count, leastChord: chord)
+    return proof(by: ranked, of: result, isComplete: total < depth && result.count < count)
   }
 
-  /// The first places after a position up to a distance, however many are on one spot.
+  /// Searches the ring behind a position, each time from the position on and in a wider ring, until one statement's rows
+  /// prove the page.
   private func ring(
     after end: PointQuery.Position,
-    from leastChord: Double,
-    to reach: Double
-  ) async throws(PointStoreError) -> Batch {
+    probableReach: Double?
+  ) async throws(PointStoreError) -> FoundRows {
+    let start = max(0, end.distanceMetres)
+    var reach = probableReach ?? start + max(1, start / Self.ringsWithinReach)
+    while true {
+      reach = min(reach, radiusMetres)
+      let (found, isComplete) = try await places(after: end, upTo: reach)
+      if isComplete || reach >= radiusMetres { return found }
+      // As wide as the density that was met asks for, within bounds.
+      let growth = min(64, max(2, 2 * Double(wanted) / Double(found.candidates.count)))
+      reach = start + max(1, reach - start) * growth
+    }
+  }
+
+  /// Returns the first places after a position up to a distance, however many are on one spot, and whether they fill the
+  /// page.
+  private func places(
+    after end: PointQuery.Position,
+    upTo reach: Double
+  ) async throws(PointStoreError) -> (FoundRows, isComplete: Bool) {
     let outerChord = Geodesic.greatestChordMetres(distanceMetres: reach) + SpatialBox.slackMetres
-    let chords = min(leastChord, outerChord)...outerChord
+    let chords = min(leastChord(at: end), outerChord)...outerChord
     let cover = RingCover(around: center, chords: chords).boxes(
       atMost: Self.maximumSectors,
       within: filter.region
@@ -160,13 +173,8 @@ struct NearestSearch {
       let complete = isCut ? ranked.greatestDistance - 2 * Self.toleranceMetres : reach.nextUp
       // Of a spot no more than are wanted have been fetched, so no more may be taken.
       let proven = Array(ranked.candidates.prefix { $0.distanceMetres < complete }.prefix(wanted))
-      if proven.count == wanted || isCut, let last = proven.last {
-        return Batch(answer: result, proven: proven, end: last.position, leastChord: self.leastChord(at: last.position))
-      }
-      if !isCut {
-        if reach >= radiusMetres { return Batch(answer: result, proven: proven) }
-        let end = PointQuery.Position(distanceMetres: reach, id: PointID(high: .max, low: .max))
-        return Batch(answer: result, proven: proven, end: end, leastChord: self.leastChord(at: end))
+      if proven.count == wanted || !isCut {
+        return (FoundRows(proven, in: result, limit: query.limit), proven.count == wanted)
       }
       // So many places are within a hair's breadth of each other.
       count *= 4
@@ -179,49 +187,36 @@ struct NearestSearch {
   private struct Ranked {
     /// Those that are within the radius and after the position, in order.
     var candidates: [Candidate] = []
-    var leastChord = 0.0
     var greatestChord = 0.0
     var greatestDistance = 0.0
   }
 
-  /// What the nearest rows by chord prove.
+  /// Returns what the nearest rows by chord prove.
   ///
-  /// - Parameters:
-  ///   - end: where the search stood.
-  ///   - isComplete: whether these are all rows there are.
-  ///   - leastChord: what is known of the chords of all that is after the position.
-  private func batch(
-    _ ranked: Ranked,
-    of answer: QueryResult,
-    after end: PointQuery.Position,
-    isComplete: Bool,
-    leastChord: Double
-  ) -> Batch {
+  /// - Parameter isComplete: a Boolean value that indicates whether these are all rows there are.
+  private func proof(by ranked: Ranked, of result: QueryResult, isComplete: Bool) -> Proof {
     let chord = ranked.greatestChord - SpatialBox.slackMetres
     let complete = isComplete ? .infinity : Geodesic.leastDistanceMetres(chordMetres: chord)
-    if complete > radiusMetres { return Batch(answer: answer, proven: ranked.candidates) }
-    let proven = Array(ranked.candidates.prefix { $0.distanceMetres < complete })
+    let proven =
+      complete > radiusMetres
+      ? ranked.candidates : Array(ranked.candidates.prefix { $0.distanceMetres < complete })
+    if complete > radiusMetres || proven.count >= wanted {
+      return .page(FoundRows(proven, in: result, limit: query.limit))
+    }
     let reach = ranked.candidates.count >= wanted ? ranked.candidates[wanted - 1].distanceMetres : nil
-    return Batch(
-      answer: answer,
-      proven: proven,
-      end: proven.last?.position ?? end,
-      leastChord: max(leastChord - SpatialBox.slackMetres, proven.last.map { self.leastChord(at: $0.position) } ?? 0),
-      sufficientReach: reach
-    )
+    return .insufficient(probableReach: reach)
   }
 
   private func rank(_ result: QueryResult, after end: PointQuery.Position) throws(PointStoreError) -> Ranked {
     var ranked = Ranked()
     ranked.candidates.reserveCapacity(result.count)
-    var squares = (least: Double.infinity, greatest: 0.0)
+    var greatestSquare = 0.0
     for row in result.rows {
       // A count of nothing comes with a row of nulls.
       if row.isNull(0) { continue }
       let coordinate = try row.coordinate()
       let place = EarthCentred(coordinate)
-      let square = position.chordSquared(to: place)
-      squares = (min(squares.least, square), max(squares.greatest, square))
+      greatestSquare = max(greatestSquare, position.chordSquared(to: place))
       let distance = Geodesic.distanceMetres(from: center, at: position, to: coordinate, at: place)
       ranked.greatestDistance = max(ranked.greatestDistance, distance)
       let id = try row.pointID()
@@ -231,8 +226,7 @@ struct NearestSearch {
         )
       }
     }
-    ranked.leastChord = squares.least.squareRoot()
-    ranked.greatestChord = squares.greatest.squareRoot()
+    ranked.greatestChord = greatestSquare.squareRoot()
     ranked.candidates.sort { ($0.distanceMetres, $0.id) < ($1.distanceMetres, $1.id) }
     return ranked
   }
