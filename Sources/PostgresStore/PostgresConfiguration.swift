@@ -42,6 +42,10 @@ public struct PostgresConfiguration: Sendable {
   /// connection is given up.
   public var silenceToleranceMilliseconds = 1000
 
+  /// The time for the server to confirm the commit of an import, in milliseconds; after it the import's outcome is
+  /// unknown. A commit that has to wait for a synchronous standby waits on.
+  public var commitTimeoutMilliseconds = 30_000
+
   /// Makes a configuration.
   ///
   /// - Parameters:

@@ -205,6 +205,28 @@ import Testing
     #expect(try await store.allPoints() == [])
   }
 
+  @Test(.timeLimit(.minutes(5)), arguments: ["pg_cancel_backend", "pg_terminate_backend"])
+  func importThatIsEndedBeforeItsCommitIsDurableIsKnownToHaveTakenNothing(function: String) async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    try await database.run(
+      """
+      CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(600); RETURN NULL; END';
+      CREATE CONSTRAINT TRIGGER waiting AFTER INSERT ON points DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION wait()
+      """)
+    let committing = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+    let row = try row(1, "one")
+
+    let importing = Task { try await store.importRows([row]) }
+    while try await database.run("SELECT count(*) \(committing)") != "1" {}
+    try await database.run("SELECT \(function)(pid) \(committing)")
+    let error = await #expect(throws: PointStoreError.self) { try await importing.value }
+
+    #expect(error == .timeout || error?.shortDescription == "unavailable")
+    #expect(try await store.allPoints() == [])
+  }
+
   @Test(.timeLimit(.minutes(5))) func importsAtTheSameTimeNeitherDeadlockNorMakeDoubles() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
 

@@ -70,8 +70,11 @@ enum DatabaseError: Error, Hashable, Sendable {
   /// The server refused it; the connection lives.
   case refused(ServerError)
 
-  /// The connection is gone.
+  /// The connection is gone; what it was asked may have been done.
   case lost(reason: String)
+
+  /// The connection is gone; what it was asked was not done or was rolled back.
+  case undone(reason: String)
 
   /// The caller was cancelled.
   case cancelled
@@ -82,7 +85,8 @@ extension PointStoreError {
   init(_ error: DatabaseError) {
     switch error {
     case .refused(let error): self.init(error)
-    case .lost(let reason): self = .unavailable(reason: reason)
+    // What a transaction did that was never committed is rolled back.
+    case .lost(let reason), .undone(let reason): self = .unavailable(reason: reason)
     // Whoever cancels has stopped waiting.
     case .cancelled: self = .timeout
     }

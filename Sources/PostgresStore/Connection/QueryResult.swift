@@ -65,6 +65,9 @@ struct QueryResult: Sendable {
   /// The row of an index that ``rows`` gave.
   func row(_ index: Int32) -> Row { Row(owner: owner, index: index) }
 
+  /// The command that was run, `COMMIT` for example, and for some the number of rows after it.
+  var commandTag: String { PQcmdStatus(handle).map { String(cString: $0) } ?? "" }
+
   /// How many values each row has.
   var columnCount: Int32 { PQnfields(handle) }
 

@@ -11,6 +11,8 @@ actor Session {
   /// What is left to be handed to libpq of a `COPY`.
   private var copying: Copying?
   private var isCommitting = false
+  /// The session itself while it waits for the outcome of a commit that its caller no longer waits for.
+  private var selfWhileAbandoned: Session?
   private var endReason = "the session is closed"
 
   private enum Copying {
@@ -69,22 +71,38 @@ actor Session {
   }
 
   /// Commits the transaction. Once that has been sent it is not cancelled with its caller: PostgreSQL keeps a commit that
-  /// is cancelled while it waits for a standby, and the standby may lack it.
+  /// is cancelled while it waits for a standby, and the standby may lack it. Where it takes longer than the limit, the
+  /// caller is told so, and the session ends once the server has answered.
   ///
-  /// - Throws: ``DatabaseError``; the outcome of one that is `lost` is unknown.
-  func commit() async throws(DatabaseError) {
-    guard let connection, continuation == nil else { throw .lost(reason: endReason) }
+  /// - Throws: ``DatabaseError``; after `lost` the transaction may have been committed or not, and may yet be; after any
+  ///   other it was rolled back.
+  func commit(within limit: Duration) async throws(DatabaseError) {
+    guard let connection, continuation == nil else { throw .undone(reason: endReason) }
     guard !Task.isCancelled else {
       end(.cancelled)
       throw .cancelled
     }
+    let timeout = Task {
+      try await Task.sleep(for: limit)
+      abandonCommit(after: limit)
+    }
+    defer { timeout.cancel() }
     let result = await withCheckedContinuation { continuation in
       self.continuation = continuation
       isCommitting = true
       handle(connection.send(script: "COMMIT"))
     }
-    isCommitting = false
-    _ = try result.get()
+    if selfWhileAbandoned == nil { isCommitting = false }
+    // A transaction that has failed is rolled back at its commit, which is no error.
+    guard let tag = try result.get()?.commandTag, tag == "COMMIT" else {
+      throw .undone(reason: "the server rolled the transaction back")
+    }
+  }
+
+  private func abandonCommit(after limit: Duration) {
+    guard isCommitting, continuation != nil else { return }
+    selfWhileAbandoned = self
+    answer(.failure(.lost(reason: "the server has not confirmed the commit within \(limit)")))
   }
 
   /// Starts a `COPY … FROM STDIN`; ``put(copy:)`` and ``endCopy(error:)`` follow.
@@ -109,8 +127,10 @@ actor Session {
     _ = try await copy(.end(error: error)).get()
   }
 
-  /// Ends the session; a transaction that is open is rolled back.
+  /// Ends the session; a transaction that is open is rolled back. One whose commit the server has not confirmed ends when
+  /// that is done, or the connection is gone: until then it is one of the server's connections.
   func close() {
+    guard selfWhileAbandoned == nil else { return }
     end(.lost(reason: endReason))
   }
 
@@ -175,14 +195,14 @@ actor Session {
   private func handle(_ progress: Connection.Progress) {
     switch progress {
     case .waiting: break
+    case .finished where selfWhileAbandoned != nil: end(.lost(reason: endReason))
     case .finished(let result):
       copying = nil
       answer(result.map(Optional.some).mapError(DatabaseError.refused))
     case .copying:
       if copying == nil { answer(.success(nil)) }
-    case .lost(let reason), .undone(let reason), .refused(let reason), .readOnly(let reason),
-      .unreplicated(let reason):
-      end(.lost(reason: reason))
+    case .lost(let reason), .unreplicated(let reason): end(.lost(reason: reason))
+    case .undone(let reason), .refused(let reason), .readOnly(let reason): end(.undone(reason: reason))
     }
     setInterest()
   }
@@ -240,7 +260,11 @@ actor Session {
       Connection.end(ending, isBusy: isBusy, completion: onEnd)
     }
     copying = nil
-    if case .lost(let reason) = error { endReason = reason }
+    selfWhileAbandoned = nil
+    switch error {
+    case .lost(let reason), .undone(let reason): endReason = reason
+    case .refused, .cancelled: break
+    }
     answer(.failure(error))
   }
 }

@@ -16,8 +16,9 @@ extension PostgresStore: PointImporter {
   /// merge theirs. The memory used doesn't depend on how many there are.
   ///
   /// - Throws: ``PointStoreError``, of which ``PointStoreError/overloaded`` where no connection became free in time,
-  ///   ``PointWriteError``, or what the sequence throws; nothing has been taken then, unless the connection broke off just
-  ///   when the server was to commit, which the reason says.
+  ///   ``PointWriteError``, or what the sequence throws; nothing has been taken then, but after
+  ///   ``PointStoreError/outcomeUnknown(reason:)`` that is not known: the connection broke off while the server was to
+  ///   commit, or the server committed without its synchronous standby, or took too long to confirm the commit.
   public func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     mode: ImportMode,
@@ -77,7 +78,7 @@ extension PostgresStore: PointImporter {
     if dryRun { return report }
     if let key { try await remember(key.hashed(), report, session) }
     do {
-      try await session.commit()
+      try await session.commit(within: .milliseconds(configuration.commitTimeoutMilliseconds))
     } catch .lost(let reason) {
       throw PointStoreError.outcomeUnknown(reason: "the import may have been taken or not: \(reason)")
     }

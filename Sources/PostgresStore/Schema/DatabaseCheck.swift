@@ -252,7 +252,7 @@ public struct DatabaseCheck: Sendable {
   private static func reason(_ error: DatabaseError) -> String {
     switch error {
     case .refused(let error): error.summary
-    case .lost(let reason): reason
+    case .lost(let reason), .undone(let reason): reason
     case .cancelled: "it was cancelled"
     }
   }

@@ -13,7 +13,9 @@ import Testing
     let database: TemporaryDatabase
     let store: PostgresStore
 
-    init(statementTimeoutMilliseconds: Int = 600_000) async throws {
+    init(
+      statementTimeoutMilliseconds: Int = 600_000, commitTimeoutMilliseconds: Int = 600_000
+    ) async throws {
       primary = try await TemporaryServer.start()
       database = try await primary.makeDatabase()
       await (try database.migratedStore()).shutDown()
@@ -22,6 +24,7 @@ import Testing
       var configuration = try PostgresConfiguration(
         url: database.url, poolSize: 8, statementTimeoutMilliseconds: statementTimeoutMilliseconds)
       configuration.silenceToleranceMilliseconds = 500
+      configuration.commitTimeoutMilliseconds = commitTimeoutMilliseconds
       store = try PostgresStore(configuration: configuration, migrations: [])
     }
 
@@ -122,6 +125,42 @@ import Testing
     if case .store(.outcomeUnknown)? = error {} else { Issue.record("got \(String(describing: error))") }
     #expect(waiting == "1")
     #expect(seen == [])
+  }
+
+  @Test(arguments: ["pg_cancel_backend", "pg_terminate_backend"])
+  func importWhoseWaitForTheStandbyIsCutShortHasAnUnknownOutcome(function: String) async throws {
+    let cluster = try await Cluster()
+    let store = cluster.store
+    let row = try ImportRow.sample("one", 1, 1)
+    try await cluster.standby.signal("STOP")
+
+    let importing = Task { try await store.importRows([row]) }
+    try await cluster.waitForCommits(1)
+    try await cluster.database.run("SELECT \(function)(pid) \(Cluster.waiting)")
+    let error = await #expect(throws: PointStoreError.self) { try await importing.value }
+    let seen = try await store.names(PointQuery())
+    try await cluster.standby.signal("CONT")
+
+    #expect(error?.shortDescription == "outcome_unknown")
+    #expect(seen == ["one"])
+  }
+
+  @Test func importWhoseCommitWaitsForTheStandbyIsAnsweredInTimeAndCommitsLater() async throws {
+    let cluster = try await Cluster(commitTimeoutMilliseconds: 500)
+    let store = cluster.store
+    let row = try ImportRow.sample("one", 1, 1)
+    try await cluster.standby.signal("STOP")
+
+    let error = await #expect(throws: PointStoreError.self) { try await store.importRows([row]) }
+    let waiting = try await cluster.database.run("SELECT count(*) \(Cluster.waiting)")
+    let counted = store.bulkLoad.imports.connections
+    try await cluster.standby.signal("CONT")
+    while store.bulkLoad.imports.connections > 0 { try await Task.sleep(for: .milliseconds(10)) }
+
+    #expect(error?.shortDescription == "outcome_unknown")
+    #expect(waiting == "1")
+    #expect(counted == 1)
+    #expect(try await store.names(PointQuery()) == ["one"])
   }
 }
 
