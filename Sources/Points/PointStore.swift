@@ -65,6 +65,10 @@ public enum PointStoreError: Error, Hashable, Sendable {
   /// The store's schema is not the one this version needs. The reason names the command that mends it.
   case schemaMismatch(reason: String)
 
+  /// The store's operator has not allowed the service what the call needs; nothing was done. The reason names what is
+  /// missing, for operators.
+  case misconfigured(reason: String)
+
   /// The call waited too long for its turn, or too many were waiting already.
   case overloaded
 
@@ -83,6 +87,7 @@ public enum PointStoreError: Error, Hashable, Sendable {
     switch self {
     case .unavailable: "unavailable"
     case .schemaMismatch: "schema_mismatch"
+    case .misconfigured: "misconfigured"
     case .overloaded: "overloaded"
     case .timeout: "timeout"
     case .outcomeUnknown: "outcome_unknown"
@@ -95,7 +100,8 @@ extension PointStoreError: CustomStringConvertible {
   /// What happened, and why where that is known; for operators.
   public var description: String {
     switch self {
-    case .unavailable(let reason), .schemaMismatch(let reason), .outcomeUnknown(let reason), .unexpected(let reason):
+    case .unavailable(let reason), .schemaMismatch(let reason), .misconfigured(let reason),
+      .outcomeUnknown(let reason), .unexpected(let reason):
       "\(shortDescription): \(reason)"
     case .overloaded, .timeout: shortDescription
     }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// A store and a replica of it: searches go to the replica, all else to the primary.
 ///
-/// - Where one of the two can't be reached, or has not the schema, a read goes to the other. Reads go on while the primary
-///   is away; a write then fails.
+/// - Where one of the two can't be reached, has not the schema or denies a read, the read goes to the other. Reads go on
+///   while the primary is away; a write then fails.
 /// - A search may miss what was written a moment ago: the replica follows, and how closely is the database's affair. A
 ///   place that is asked for by its id comes from the primary while that is there, so that who reads its version and
 ///   writes with `If-Match` does not meet an old one, and who creates a place finds it at its address.
@@ -44,7 +44,7 @@ extension PointStoreError {
   /// Whether another copy of the store may well answer.
   fileprivate var isAnAbsence: Bool {
     switch self {
-    case .unavailable, .schemaMismatch: true
+    case .unavailable, .schemaMismatch, .misconfigured: true
     case .overloaded, .timeout, .outcomeUnknown, .unexpected: false
     }
   }

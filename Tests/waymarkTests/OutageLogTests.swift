@@ -57,6 +57,27 @@ import Testing
     #expect(recorder.lines.last?.hasPrefix("notice the store answers again") == true)
   }
 
+  @Test func deniedOperationIsLoggedOnceThoughOthersSucceed() async throws {
+    let log = OutageLog(store, logger: recorder.logger)
+
+    for _ in 0..<3 {
+      store.refuse(with: .store(.misconfigured(reason: "permission denied for table points")))
+      await store.call("create", through: log)
+      await store.call("put", through: log)
+      _ = try await log.page(matching: PointQuery())
+    }
+    let during = recorder.lines
+    store.fail(with: nil)
+    await store.call("create", through: log)
+
+    #expect(during.count == 2)
+    #expect(during.first?.hasPrefix("error the store denies an operation") == true)
+    #expect(during.first?.contains("create") == true)
+    #expect(during.first?.contains("permission denied for table points") == true)
+    #expect(recorder.lines.count == 3)
+    #expect(recorder.lines.last?.hasPrefix("notice the store allows the operation again") == true)
+  }
+
   @Test func whatIsRefusedIsNoOutage() async throws {
     let log = OutageLog(store, logger: recorder.logger)
 

@@ -15,6 +15,10 @@ extension Problem {
       self.init(
         .serviceUnavailable, code: "store-unavailable", title: "Store unavailable",
         detail: "the places are being set up or upgraded", headers: ["retry-after": "10"])
+    case .misconfigured:
+      self.init(
+        .serviceUnavailable, code: "store-misconfigured", title: "Store misconfigured",
+        detail: "the service lacks a privilege that its operator has to grant", headers: ["retry-after": "10"])
     case .overloaded:
       self.init(
         .serviceUnavailable, code: "overloaded", title: "Overloaded",
@@ -49,12 +53,12 @@ extension HTTPRequest {
 
   /// Logs why the store did not answer, where operators need to know.
   func log(_ error: PointStoreError) {
-    // An outage is logged by the store, once; here it would be a line a request.
+    // An outage and a missing privilege are logged by the store, once; here it would be a line a request.
     let level: Logger.Level =
       switch error {
       case .unexpected: .error
       case .outcomeUnknown: .warning
-      case .unavailable, .schemaMismatch, .overloaded, .timeout: .debug
+      case .unavailable, .schemaMismatch, .misconfigured, .overloaded, .timeout: .debug
       }
     logger.log(level: level, "the store did not answer", metadata: ["error": "\(error)"])
   }

@@ -33,6 +33,16 @@ struct ServerError: Error, Hashable, Sendable {
     self.isComplete = isComplete
   }
 
+  /// Returns the same error with another message.
+  func withMessage(_ message: String) -> ServerError {
+    ServerError(
+      sqlState: sqlState, message: message, constraint: constraint, isFatal: isFatal, source: source,
+      isComplete: isComplete)
+  }
+
+  /// A Boolean value that indicates whether the role lacks a privilege (`insufficient_privilege`).
+  var isDenial: Bool { isComplete && sqlState == "42501" }
+
   /// The code of the field ``source``: `PG_DIAG_SOURCE_FUNCTION`, a macro that Swift doesn't import.
   static let sourceFunction = Int32(UInt8(ascii: "R"))
 
@@ -101,6 +111,8 @@ extension PointStoreError {
       self = .overloaded
     case "42P01", "42703", "42883", "42704", "3F000":  // undefined table, column, function, object; no such schema
       self = .schemaMismatch(reason: "the database has not the tables of this version: run `waymark migrate`")
+    case _ where error.isDenial:
+      self = .misconfigured(reason: error.summary)
     case let state where error.endsConnection || ["53", "57", "58", "25", "40"].contains(state.prefix(2)):
       self = .unavailable(reason: error.summary)
     default:

@@ -25,6 +25,8 @@ extension PostgresStore: PointExporter {
       }
     } catch DatabaseError.cancelled {
       throw CancellationError()
+    } catch DatabaseError.refused(let error) where error.isDenial {
+      throw PointStoreError(await pool.explained(error))
     } catch let error as DatabaseError {
       throw PointStoreError(error)
     }

@@ -44,6 +44,8 @@ extension PostgresStore: PointImporter {
       if let report { return report }
     } catch DatabaseError.cancelled {
       throw CancellationError()
+    } catch DatabaseError.refused(let error) where error.isDenial {
+      throw PointStoreError(await pool.explained(error))
     } catch let error as DatabaseError {
       throw PointStoreError(error)
     }

@@ -108,6 +108,26 @@ actor ConnectionPool {
     isRead: Bool,
     isUrgent: Bool = false
   ) async throws(PointStoreError) -> Answer {
+    let answer = try await unexplainedAnswer(to: question, isRead: isRead, isUrgent: isUrgent)
+    guard case .failure(let error) = answer, error.isDenial else { return answer }
+    return .failure(await explained(error))
+  }
+
+  /// Returns a denial with the privileges that the role lacks, or as it is where these are not to be learned.
+  nonisolated func explained(_ error: ServerError) async -> ServerError {
+    let wanted = MissingPrivileges.serving + MissingPrivileges.analytics
+    let question = Question.statement(MissingPrivileges.statement, MissingPrivileges.parameters(for: wanted))
+    guard case .success(let result) = try? await unexplainedAnswer(to: question, isRead: true),
+      let explanation = try? MissingPrivileges.explanation(of: error, by: result)
+    else { return error }
+    return explanation
+  }
+
+  private nonisolated func unexplainedAnswer(
+    to question: Question,
+    isRead: Bool,
+    isUrgent: Bool = false
+  ) async throws(PointStoreError) -> Answer {
     guard isUrgent || !isCrowded.load(ordering: .relaxed) else { throw .overloaded }
     let id = RequestID(number: requestsMade.wrappingAdd(1, ordering: .relaxed).newValue)
     let isCancelled = Flag()

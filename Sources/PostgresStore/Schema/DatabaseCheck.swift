@@ -45,15 +45,6 @@ public struct DatabaseCheck: Sendable {
       to_regclass('waymark_migrations') IS NOT NULL
     """
 
-  /// One row for each table that exists and privilege that is missing. The names come from ``tablePrivileges``.
-  private static let missingPrivileges = """
-    SELECT wanted.relation, wanted.privilege
-    FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS wanted (relation, privilege, position)
-    WHERE to_regclass(wanted.relation) IS NOT NULL
-      AND NOT has_table_privilege(to_regclass(wanted.relation), wanted.privilege)
-    ORDER BY wanted.position
-    """
-
   /// The tables of the schema that another role owns: a migration that alters them fails.
   private static let foreignTables = """
     SELECT relation.relname::text, pg_get_userbyid(relation.relowner)::text
@@ -64,14 +55,6 @@ public struct DatabaseCheck: Sendable {
       AND NOT pg_has_role(current_user, relation.relowner, 'USAGE')
     ORDER BY relation.relname
     """
-
-  private static let tablePrivileges: [(relation: String, privileges: [String])] = [
-    ("waymark_migrations", ["SELECT"]), ("points", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
-    ("changes", ["SELECT", "INSERT", "DELETE"]), ("changes_sequence_seq", ["SELECT"]),
-    ("idempotency_keys", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
-  ]
-
-  private static let analyticsPrivileges = [(relation: "searches", privileges: ["SELECT", "INSERT", "DELETE"])]
 
   private let configuration: PostgresConfiguration
   private let migrations: [Migration]
@@ -180,21 +163,16 @@ public struct DatabaseCheck: Sendable {
   private func privileges(
     _ uses: Set<Use>, _ row: QueryResult.Row, _ user: String, _ session: Session
   ) async throws -> [Finding] {
-    let wanted = Self.tablePrivileges + (uses.contains(.analytics) ? Self.analyticsPrivileges : [])
-    let pairs = wanted.flatMap { wanted in wanted.privileges.map { (wanted.relation, $0) } }
+    let wanted = MissingPrivileges.serving + (uses.contains(.analytics) ? MissingPrivileges.analytics : [])
     let missing = try await ask(
-      session, Self.missingPrivileges,
-      Parameters {
-        $0.add(pairs.map(\.0))
-        $0.add(pairs.map(\.1))
-      })
+      session, MissingPrivileges.statement.sql, MissingPrivileges.parameters(for: wanted))
     var findings: [Finding] = []
     var mayReadMigrations = try row.boolean(11)
     for row in missing.rows {
-      let (relation, privilege) = (try row.text(0), try row.text(1))
+      let (relation, isSequence, privilege) = (try row.text(0), try row.boolean(1), try row.text(2))
       if relation == "waymark_migrations" { mayReadMigrations = false }
-      let object = relation == "changes_sequence_seq" ? "the sequence \(relation)" : "the table \(relation)"
-      let grant = relation == "changes_sequence_seq" ? "SEQUENCE \(relation)" : relation
+      let object = "the \(isSequence ? "sequence" : "table") \(relation)"
+      let grant = isSequence ? "SEQUENCE \(relation)" : relation
       findings.append(
         .problem("\(user) has no \(privilege) on \(object): GRANT \(privilege) ON \(grant) TO \(user)"))
     }

@@ -107,6 +107,8 @@ public enum MigrationError: Error, Hashable, Sendable {
   case outOfOrder(name: String)
   /// PostgreSQL refused a migration, of which nothing was done.
   case failed(name: String, reason: String)
+  /// PostgreSQL refused what goes with any migration; none was run.
+  case refused(reason: String)
   /// The database can't be asked.
   case unavailable(reason: String)
 }
@@ -127,6 +129,7 @@ extension MigrationError: CustomStringConvertible {
     case .outOfOrder(let name):
       "\(name).sql has not been run on this database, but a later one has; give it a later number"
     case .failed(let name, let reason): "\(name).sql failed, and nothing of it was done: \(reason)"
+    case .refused(let reason): "the database refused the migrations, and none was run: \(reason)"
     case .unavailable(let reason): "the database can't be asked: \(reason)"
     }
   }

@@ -92,7 +92,13 @@ public struct Migrator: Sendable {
   }
 
   private static func advice(_ error: DatabaseError) -> String {
-    guard case .refused(let error) = error, error.message.contains("\"postgis\"") else { return "" }
+    guard case .refused(let error) = error else { return "" }
+    if error.sqlState == "42501", !error.message.contains("\"postgis\"") {
+      return """
+        ; the role that migrates needs CREATE on the schema and owns the tables: `waymark migrate --dry-run` says more
+        """
+    }
+    guard error.message.contains("\"postgis\"") else { return "" }
     return "; PostGIS must be installed on the server, and someone who may must run CREATE EXTENSION postgis"
   }
 
@@ -101,6 +107,8 @@ public struct Migrator: Sendable {
       guard try await tableExists(session) else { return SchemaState(nothingRunOf: migrations) }
       return try SchemaState(
         try await session.run(SchemaState.comparison.sql, SchemaState.parameters(for: migrations)), of: migrations)
+    } catch DatabaseError.refused(let error) {
+      throw .refused(reason: error.summary + Self.advice(.refused(error)))
     } catch let error as DatabaseError {
       throw .unavailable(reason: Self.reason(error))
     } catch {
@@ -138,6 +146,8 @@ public struct Migrator: Sendable {
   ) async throws(MigrationError) -> Value {
     do {
       return try await body()
+    } catch .refused(let error) {
+      throw .refused(reason: error.summary + Self.advice(.refused(error)))
     } catch {
       throw .unavailable(reason: Self.reason(error))
     }

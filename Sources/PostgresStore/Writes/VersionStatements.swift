@@ -71,8 +71,8 @@ extension PostgresStore {
     guard followed == Self.noServer || (server != nil && server != followed) else { return }
     do {
       _ = try await pool.run(VersionStatements.followClock, Parameters(), isRead: false)
-    } catch .unexpected {
-      // The role may not set the sequence, or the like: versions still grow, from where the sequence is.
+    } catch .misconfigured {
+      // The role may not set the sequence: versions still grow, from where the sequence is.
     }
     followedServer.store(pool.servers.primary?.epoch ?? 0, ordering: .relaxed)
   }

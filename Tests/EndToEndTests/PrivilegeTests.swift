@@ -1,0 +1,153 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What clients and operators are told where the database's role lacks a privilege.
+@Suite(.timeLimit(.minutes(5))) struct PrivilegeTests {
+  /// A database with the schema and places, and a role that may do nothing there but connect.
+  private struct Clerk {
+    let database: TemporaryDatabase
+    let role: String
+
+    var environment: [String: String] {
+      ["DATABASE_URL": "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"]
+    }
+
+    init() async throws {
+      database = try await TemporaryDatabase.make()
+      role = "limited_\(database.name)"
+      let migrated = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
+      try #require(migrated.status == 0, "\(migrated.log)")
+      try await database.run(
+        "CREATE ROLE \(role) LOGIN; REVOKE TEMPORARY ON DATABASE \(database.name) FROM PUBLIC")
+    }
+
+    func grant(_ privileges: String...) async throws {
+      try await database.run(privileges.map { "GRANT \($0) TO \(role)" }.joined(separator: "; "))
+    }
+
+    func server() async throws -> (WaymarkProcess, ServerDriver) {
+      let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+      return (server, ServerDriver(port: try await server.port()))
+    }
+  }
+
+  private static let reading = "SELECT ON waymark_migrations, points, changes, idempotency_keys"
+
+  /// The table of privileges in the documentation.
+  private static let serving = [
+    "SELECT ON waymark_migrations", "SELECT, INSERT, UPDATE, DELETE ON points, changes, idempotency_keys",
+    "USAGE, UPDATE ON SEQUENCE point_versions", "SELECT ON SEQUENCE changes_sequence_seq",
+  ]
+
+  private let json = ["Content-Type": "application/json"]
+  private let place = Data(#"{"name":"A","lat":1,"long":2}"#.utf8)
+  private let row = Data((#"{"name":"B","lat":1,"long":2,"source":"t","sourceId":"b"}"# + "\n").utf8)
+
+  @Test func roleWithoutInsertGetsAProblemOnPOSTAndOneLogLine() async throws {
+    let clerk = try await Clerk()
+    try await clerk.grant(Self.reading)
+    let (server, driver) = try await clerk.server()
+
+    for _ in 0..<3 {
+      let created = try await driver.send("POST", "/locations", headers: json, body: place)
+      let listed = try await driver.get("/locations")
+
+      #expect(created.status == 503)
+      #expect(try created.problem.code == "store-misconfigured")
+      #expect(created.headers["retry-after"] != nil)
+      #expect(listed.status == 200)
+    }
+    let ready = try await driver.get("/health/ready")
+    server.send(SIGTERM)
+    let log = try await server.outcome().log.split(separator: "\n")
+
+    #expect(ready.status == 200)
+    let lines = log.filter { $0.contains("denies an operation") }
+    #expect(lines.count == 1, "\(log)")
+    #expect(lines.first?.contains("create") == true)
+    #expect(lines.first?.contains("\(clerk.role) has no INSERT") == true, "\(lines)")
+    #expect(!log.contains { $0.contains("does not answer") })
+  }
+
+  @Test func roleWithoutSelectGetsAProblemOnGET() async throws {
+    let clerk = try await Clerk()
+    try await clerk.grant("SELECT ON waymark_migrations")
+    let (server, driver) = try await clerk.server()
+
+    for target in ["/locations", "/locations?lat=1&long=1", "/categories", "/locations/featured"] {
+      let answer = try await driver.get(target)
+
+      #expect(answer.status == 503, "\(target)")
+      #expect(try answer.problem.code == "store-misconfigured", "\(target)")
+    }
+    let export = try await driver.get("/locations/export")
+    let line = try await server.logLine(with: "denies an operation")
+
+    #expect(export.status == 503)
+    #expect(line.contains("\(clerk.role) has no SELECT, INSERT, UPDATE, DELETE on points"), "\(line)")
+  }
+
+  @Test func importWithoutTemporaryGetsAProblemThatNamesItInTheLog() async throws {
+    let clerk = try await Clerk()
+    for grant in Self.serving { try await clerk.grant(grant) }
+    let (server, driver) = try await clerk.server()
+
+    let denied = try await driver.importing(row, as: "application/x-ndjson")
+    let line = try await server.logLine(with: "denies an operation")
+    let folder = try TemporaryFolder()
+    let command = try await WaymarkProcess.run(
+      ["import", "--format", "ndjson", "-"], environment: clerk.environment,
+      input: try folder.write(String(decoding: row, as: UTF8.self), to: "rows.ndjson"))
+
+    #expect(denied.status == 503)
+    #expect(try denied.problem.code == "store-misconfigured")
+    #expect(line.contains("permission denied to create temporary tables in database"), "\(line)")
+    #expect(command.status == 1)
+    #expect(command.log.contains("temporary tables"), "\(command.log)")
+  }
+
+  @Test func privilegesOfTheDocumentationAreEnoughForEverything() async throws {
+    let clerk = try await Clerk()
+    for grant in Self.serving { try await clerk.grant(grant) }
+    try await clerk.grant("TEMPORARY ON DATABASE \(clerk.database.name)")
+    let (server, driver) = try await clerk.server()
+
+    let created = try await driver.send(
+      "POST", "/locations", headers: json.merging(["Idempotency-Key": "one"]) { $1 }, body: place)
+    let id = try #require(created.headers["location"]?.split(separator: "/").last)
+    let location = "/locations/\(id)"
+    let other = Data(#"{"name":"C","lat":1,"long":2}"#.utf8)
+    let replaced = try await driver.send("PUT", location, headers: json, body: other)
+    let deleted = try await driver.send("DELETE", location)
+    let recreated = try await driver.send("PUT", location, headers: json, body: place)
+    let imported = try await driver.importing(row, as: "application/x-ndjson")
+    let listed = try await driver.get("/locations")
+    let exported = try await driver.get("/locations/export")
+    let check = try await WaymarkProcess.run(
+      ["check", "--http-port", "0"], environment: clerk.environment)
+    server.send(SIGTERM)
+    let log = try await server.outcome().log
+
+    #expect([created, replaced, deleted, recreated].map(\.status) == [201, 200, 204, 201])
+    #expect(try imported.report.created == 1)
+    #expect(listed.status == 200 && exported.status == 200)
+    #expect(check.status == 0, "\(check.output)")
+    #expect(!log.contains("denies"), "\(log)")
+  }
+
+  @Test func migratingWithoutCreateIsNoOutage() async throws {
+    let database = try await TemporaryDatabase.make()
+    let role = "migrator_\(database.name)"
+    try await database.run("CREATE ROLE \(role) LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+
+    let outcome = try await WaymarkProcess.run(
+      ["migrate"],
+      environment: ["DATABASE_URL": "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"])
+
+    #expect(outcome.status == 1)
+    #expect(outcome.log.contains("permission denied for schema public"), "\(outcome.log)")
+    #expect(outcome.log.contains("needs CREATE on the schema"))
+    #expect(!outcome.log.contains("reached"))
+  }
+}
