@@ -1,3 +1,4 @@
+import Geo
 import MemoryStore
 import Points
 import Synchronization
@@ -57,6 +58,10 @@ extension ForwardingStore {
     try await store.delete(id: id, if: condition)
   }
 
+  func deleteBatch(ofSource source: String, after id: PointID?) async throws(PointWriteError) -> DeletedBatch {
+    try await store.deleteBatch(ofSource: source, after: id)
+  }
+
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
@@ -79,7 +84,9 @@ extension ForwardingStore {
 
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await store.point(id: id) }
 
-  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await store.categoryCounts() }
+  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+    try await store.categoryCounts(in: box)
+  }
 
   func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     try await store.point(shuffledAtOrAfter: pivot)
