@@ -47,10 +47,9 @@ extension PointStoreContract {
     PointStoreContract("texts of another normal form are another place's texts, keys and values") { makeStore in
       let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
       func row(_ text: String, _ sourceID: String) throws -> ImportRow {
-        // A dictionary would take the first two keys for one.
+        // A dictionary takes both for one key.
         let tags: KeyValuePairs = ["caf\u{E9}": "composed", "cafe\u{301}": "decomposed", "k": text]
-        return try .sample(
-          text, 1, 1, category: text, tags: tags, source: text, sourceID: sourceID, number: 1)
+        return try .sample(text, 1, 1, category: text, tags: tags, source: text, sourceID: sourceID, number: 1)
       }
       let store = try await makeStore([try row(composed, composed)])
 
