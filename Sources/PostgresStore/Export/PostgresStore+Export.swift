@@ -77,14 +77,7 @@ extension PostgresStore: PointExporter {
       center = values.bind(EarthCentred(proximity.center))
     }
     let conditions = filter.conditions(&values, center: center)
-    let sql = """
-      DECLARE exported NO SCROLL CURSOR FOR
-      SELECT \(PointColumns.all)
-      FROM points
-      \(conditions.asWhereClause)
-      ORDER BY id
-      """
-    return (sql, values.parameters)
+    return (ExportPages.cursor(whereClause: conditions.asWhereClause), values.parameters)
   }
 
   /// The places of an answer, without those that only the chord has within the radius.
