@@ -101,7 +101,9 @@ final class OutageLog: WritablePointStore {
   }
 
   func deleteBatch(ofSource source: String, after id: PointID?) async throws(PointWriteError) -> DeletedBatch {
-    try await writing(.delete) { () throws(PointWriteError) in try await store.deleteBatch(ofSource: source, after: id) }
+    try await writing(.delete) { () throws(PointWriteError) in
+      try await store.deleteBatch(ofSource: source, after: id)
+    }
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(
