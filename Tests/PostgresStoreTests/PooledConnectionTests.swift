@@ -231,6 +231,20 @@ import Testing
     #expect(read == [.connect(connection(5))])
   }
 
+  @Test func writesStayRefusedWhileThoseThatWaitForAStandbyAreLookedAtAgain() {
+    var pool = pool(busyWith: 4, writes: [1, 2, 3, 4], more: 0)
+    _ = pool.expired(at: after(.seconds(6)), jitter: 0)
+    for number in 1...2 { _ = pool.waitsForStandby(connection(number), at: after(.seconds(7))) }
+
+    let again = pool.expired(at: after(.seconds(37)), jitter: 0)
+    let write = pool.arrived(request(6), mayBeRepeated: false, at: after(.seconds(37)))
+    let kept = (1...2).flatMap { pool.waitsForStandby(connection($0), at: after(.seconds(38))) }
+
+    #expect(again.contains(.end(connection(1))) && again.contains(.end(connection(2))))
+    #expect(write == [.fail(request(6), .overloaded)])
+    #expect(kept == [])
+  }
+
   // MARK: The end
 
   @Test func shuttingDownLeavesTheOutcomeOfAWriteUnknown() {

@@ -82,6 +82,7 @@ extension PoolStateMachine {
     guard let connection = connections[id], case .ending(let requests, _) = connection.state else { return [] }
     let reason = "the write waits for a synchronous standby"
     let actions = requests.map { Action.fail($0.id, .outcomeUnknown(reason: reason)) }
+    let mayAwaitStandby = connections.count { $0.key != id && $0.value.isAwaitingStandby } < standbyShare
     connections[id]?.state = .ending([], until: now)
     // Most connections are to stay free for reads. The backend of one that is closed here goes on waiting.
     let event: PooledConnection.Event =
@@ -91,8 +92,11 @@ extension PoolStateMachine {
 
   /// A Boolean value that indicates whether one more connection may be left to a write that waits for a standby.
   var mayAwaitStandby: Bool {
-    connections.values.count { $0.isAwaitingStandby } < max(1, limits.connections / 2)
+    connections.values.count { $0.isAwaitingStandby } < standbyShare
   }
+
+  /// The maximum number of connections that are left to writes that wait for a standby.
+  private var standbyShare: Int { max(1, limits.connections / 2) }
 
   /// Lets an event happen to a connection.
   mutating func handle(_ event: PooledConnection.Event, of id: ConnectionID, at now: Instant) -> [Action] {

@@ -190,7 +190,15 @@ struct PooledConnection {
 
   var isConnecting: Bool { if case .connecting = state { true } else { false } }
 
-  var isAwaitingStandby: Bool { if case .awaitingStandby = state { true } else { false } }
+  /// A Boolean value that indicates whether a write without a caller holds the connection, and waits for a standby as far
+  /// as is known: also while its backend is being looked at again.
+  var isAwaitingStandby: Bool {
+    switch state {
+    case .awaitingStandby: true
+    case .ending(let requests, _): requests.isEmpty
+    case .connecting, .idle, .busy, .cancelling: false
+    }
+  }
 
   /// A Boolean value that indicates whether the connection is established and may take another request soon.
   var isServing: Bool {
