@@ -13,6 +13,7 @@ public final class HTTPServer: Sendable {
   private let group: MultiThreadedEventLoopGroup
   private let context: ServerContext
   private let lifecycle: Mutex<Lifecycle>
+  private let listenerEnd: ListenerEnd
 
   /// The port it listens on.
   public var port: Int { localAddress.port ?? 0 }
@@ -75,6 +76,7 @@ public final class HTTPServer: Sendable {
     self.group = group
     self.context = context
     self.localAddress = address
+    listenerEnd = ListenerEnd(channel, patience: TimeAmount(context.configuration.timeouts.handshake))
     self.lifecycle = Mutex(Lifecycle(phase: .serving(quiescing)))
   }
 
@@ -133,13 +135,16 @@ extension HTTPServer {
     }
   }
 
-  /// Drains the server: new connections are refused, idle ones are closed, and requests in flight are answered and
-  /// their connections closed. What is left when the grace period ends is cut. Returns when all have ended.
+  /// Drains the server: new connections are refused, but for those whose handshake has begun, idle ones are closed, and
+  /// requests in flight are answered and their connections closed. What is left when the grace period ends is cut. Returns
+  /// when all have ended.
   ///
   /// A call while another one drains can only shorten the grace.
   public func shutdown(gracePeriod: Duration = .seconds(8)) async {
     guard let drained = beginDrain(gracePeriod: gracePeriod) else { return await ended() }
     try? await drained.get()
+    listenerEnd.hurry()
+    try? await listenerEnd.ended.futureResult.get()
     lifecycle.withLock { $0.phase = .closing }
     await endEventLoops()
     let waiting = lifecycle.withLock { lifecycle in
@@ -171,7 +176,7 @@ extension HTTPServer {
         let promise = group.next().makePromise(of: Void.self)
         lifecycle.phase = .draining(promise)
         end(promise, after: gracePeriod)
-        quiescing.initiateShutdown(promise: promise)
+        listenerEnd.begin(quiescing, promise)
         return promise.futureResult
       case .draining(let promise):
         end(promise, after: gracePeriod)

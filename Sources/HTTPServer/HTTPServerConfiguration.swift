@@ -123,6 +123,12 @@ public struct HTTPServerConfiguration: Sendable {
     /// How many bytes are progress; see ``body`` and ``write``.
     public var minimumBytesPerPeriod = 1024
 
+    /// When the server drains, how long handshakes that have begun may take to end; the connections are then accepted.
+    public var handshake: Duration = .milliseconds(250)
+
+    /// When the server drains, how long a connection is kept whose first request has not begun.
+    public var firstCall: Duration = .seconds(2)
+
     /// How long an idle connection is kept when the server drains, for the request that may be on its way.
     public var lastCall: Duration = .milliseconds(100)
 

@@ -19,6 +19,7 @@ public struct LocationsAPI: Sendable {
   private let backUp: BackUp?
   private let clock: any WallClock
   private let uptime: @Sendable () -> Duration
+  private let isDraining: @Sendable () -> Bool
   private let address: PublicAddress
   private let version: String
 
@@ -36,6 +37,7 @@ public struct LocationsAPI: Sendable {
   ///   - clock: the time of day, up to which searches are told; one that never goes back, shared with a store that tells
   ///     when its places changed.
   ///   - uptime: a time that never jumps, by which readiness and metrics grow old.
+  ///   - isDraining: whether the process has been told to stop, and is ready no longer.
   ///   - address: the address under which clients see the service.
   ///   - version: the version that `GET /` tells.
   public init(
@@ -49,6 +51,7 @@ public struct LocationsAPI: Sendable {
     backUp: BackUp? = nil,
     clock: any WallClock = SystemClock(),
     uptime: @escaping @Sendable () -> Duration = monotonicTime,
+    isDraining: @escaping @Sendable () -> Bool = { false },
     address: PublicAddress = PublicAddress(),
     version: String
   ) {
@@ -62,6 +65,7 @@ public struct LocationsAPI: Sendable {
     self.backUp = backUp
     self.clock = clock
     self.uptime = uptime
+    self.isDraining = isDraining
     self.address = address
     self.version = version
   }
@@ -75,7 +79,7 @@ public struct LocationsAPI: Sendable {
     var router = Router(cors: cors, problemTypePrefix: Self.problemTypePrefix, gate: gate)
     addReading(to: &router)
     if let editor { addWriting(editor, to: &router) }
-    let health = HealthRoute(service: service, uptime: uptime)
+    let health = HealthRoute(service: service, uptime: uptime, isDraining: isDraining)
     router.on(.GET, "/health/live") { _, _ in health.live() }
     router.on(.GET, "/health/ready") { request, _ in try await health.ready(request) }
     let searches = SearchesRoute(history: searches, clock: clock)

@@ -20,6 +20,7 @@ struct Application {
   private let reloadable: [Reloading.Part]
   private let serverMetrics: ServerMetrics
   private let searchPruning: SearchPruning?
+  private let drainState = DrainState()
 
   /// Builds the parts. Nothing listens yet.
   ///
@@ -79,7 +80,8 @@ struct Application {
       caching: CachePolicy(
         directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
       metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors),
-      searches: searchLog, backUp: store.backUp, clock: clock, address: configuration.address, version: waymarkVersion
+      searches: searchLog, backUp: store.backUp, clock: clock,
+      isDraining: { [drainState] in drainState.isDraining }, address: configuration.address, version: waymarkVersion
     ).router(cors: configuration.cors, gate: gate)
     responder = TracingResponder(configuration.tellsTiming ? ServerTimingResponder(responder: router) : router)
   }
@@ -111,7 +113,10 @@ struct Application {
     if let searchPruning { services.append(searchPruning) }
     if let analytics { services.append(AnalyticsService(analytics: analytics)) }
     services.append(reloading)
-    services.append(ServerService(server: server, drainTimeout: configuration.drainTimeout))
+    services.append(
+      ServerService(
+        server: server, readiness: drainState, drainDelay: configuration.drainDelay,
+        drainTimeout: configuration.drainTimeout, logger: logger))
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
     try await ServiceGroup(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet).run()

@@ -86,6 +86,36 @@ import Testing
     }
   }
 
+  /// The system resets what waits in the queue of a listening socket that is closed.
+  @Test func noConnectionThatWasMadeBeforeTheEndIsReset() async throws {
+    let (rounds, connectionsPerRound, clients) = (5, 2000, 64)
+    let made = Counter()
+    for _ in 0..<rounds {
+      try await withServer(ClosureResponder.path, configure: { $0.threads = 2 }) { server in
+        let answered = Counter()
+        let enough = Gate()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for _ in 0..<clients {
+            group.addTask {
+              // Until nobody listens; whatever was connected must be answered.
+              while let connection = try? await RawHTTPConnection.open(port: server.port) {
+                _ = made.add()
+                let response = try await connection.get("/", headers: "Connection: close\r\n")
+                #expect(response.status == 200)
+                if answered.add() == connectionsPerRound { enough.open() }
+              }
+            }
+          }
+          await enough.pass()
+          await server.shutdown(gracePeriod: .seconds(60))
+          try await group.waitForAll()
+        }
+      }
+    }
+
+    #expect(made.value >= rounds * connectionsPerRound)
+  }
+
   @Test(arguments: [false, true])
   func whatTheSystemStillSendsIsWaitedFor(asksForClose: Bool) async throws {
     let text = String(repeating: "0123456789", count: 20_000)

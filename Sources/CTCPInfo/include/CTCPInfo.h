@@ -18,4 +18,26 @@ struct waymark_tcp_info {
   uint32_t after_notsent_bytes;
 };
 
+/// The number of Linux's socket option SO_ATTACH_FILTER; 0 where the system has none.
+extern const int waymark_so_attach_filter;
+
+/// The value of Linux's socket option SO_ATTACH_FILTER (linux/filter.h): instructions that decide which segments a socket
+/// sees.
+struct waymark_socket_filter {
+  unsigned short count;
+  /// The address of the instructions.
+  uintptr_t instructions;
+};
+
+/// Which segments a listening socket lets pass.
+enum waymark_segments {
+  /// All but those that begin a connection: a handshake that has begun can end.
+  waymark_segments_of_begun_handshakes,
+  /// None.
+  waymark_segments_none,
+};
+
+/// Returns a filter, which is valid for the life of the process; one without instructions where the system has none.
+struct waymark_socket_filter waymark_socket_filter(enum waymark_segments segments);
+
 #endif

@@ -8,7 +8,8 @@ extension ConnectionHandler: DeadlineKeeper {
   var nextDeadline: Deadline.Kind {
     if state.isWaiting {
       if hasBegunHead { return .header }
-      return state.isDrained && !hasQueued ? .lastCall : .idle
+      guard state.isDrained, !hasQueued else { return .idle }
+      return hasBegunRequests ? .lastCall : .firstCall
     }
     if state.isReceiving { return !isBodyPaused && !state.awaitsContinue ? .body : .nothing }
     return state.isInputClosed && state.owesAnswer ? .hangUp : .nothing
@@ -38,7 +39,7 @@ extension ConnectionHandler: DeadlineKeeper {
       failInput(Problem(.requestTimeout, code: "request-timeout", detail: "the request did not arrive in time"))
     case .body:
       failInput(Problem(.requestTimeout, code: "request-timeout", detail: "the body did not arrive in time"))
-    case .header, .idle, .lastCall:
+    case .header, .idle, .firstCall, .lastCall:
       closeIdle()
     case .linger:
       endLinger()

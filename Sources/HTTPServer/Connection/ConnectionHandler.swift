@@ -56,6 +56,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private var isDispatching = false
   /// How many requests have begun: tells a body's late demand from one of the body that is on.
   private var requestsBegun = 0
+  var hasBegunRequests: Bool { requestsBegun > 0 }
   private(set) var isBodyPaused = false
   var task: Task<Void, Never>?
 
@@ -145,7 +146,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     switch event {
     case is ChannelShouldQuiesceEvent:
       state.drain()
-      if state.isWaiting, !hasBegunHead { watch(.lastCall) }
+      if state.isWaiting, !hasBegunHead { watch(nextDeadline) }
       server.graceEnded.futureResult.hop(to: eventLoop).assumeIsolated().whenComplete { _ in self.close() }
     case ChannelEvent.inputClosed:
       endInput()

@@ -16,6 +16,8 @@ final class Deadline {
     case body
     /// A request.
     case idle
+    /// The first request of a connection, when the server drains.
+    case firstCall
     /// A request that was on its way when the server began to drain.
     case lastCall
     /// The client to take what is written, in periods in each of which it must take something.
@@ -106,6 +108,7 @@ extension DeadlineKeeper {
     case .header: TimeAmount(timeouts.header)
     case .body: TimeAmount(timeouts.body)
     case .idle: TimeAmount(timeouts.idle)
+    case .firstCall: TimeAmount(timeouts.firstCall)
     case .lastCall: TimeAmount(timeouts.lastCall)
     case .write: TimeAmount(timeouts.write)
     case .linger: TimeAmount(timeouts.linger)

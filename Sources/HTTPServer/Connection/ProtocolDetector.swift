@@ -23,6 +23,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
 
   private let start = NIODeadline.now()
   private let isSecure: Bool
+  private var isDraining = false
   private var context: ChannelHandlerContext?
   /// The bytes that the preface begins with too.
   private var received = ByteBuffer()
@@ -67,9 +68,16 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
     guard !isOver else { return context.fireUserInboundEventTriggered(event) }
     switch event {
     case TLSUserEvent.handshakeCompleted(let negotiated) as TLSUserEvent:
-      if negotiated == "h2" { speakHTTP2() } else { speakHTTP1() }
+      let notice: Notice = isDraining ? .event(ChannelShouldQuiesceEvent()) : .nothing
+      if negotiated == "h2" { speakHTTP2(then: notice) } else { speakHTTP1(then: notice) }
+    case is ChannelShouldQuiesceEvent where isSecure:
+      // The first request comes behind the handshake.
+      isDraining = true
+      watch(.firstCall)
+      server.graceEnded.futureResult.hop(to: eventLoop).assumeIsolated().whenComplete { _ in
+        if !self.isOver { self.close() }
+      }
     case is ChannelShouldQuiesceEvent, ChannelEvent.inputClosed:
-      // Who is still shaking hands has not asked for anything.
       if isSecure { close() } else { speakHTTP1(then: .event(event)) }
     default:
       context.fireUserInboundEventTriggered(event)
@@ -127,8 +135,8 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
     }
   }
 
-  private func speakHTTP2() {
-    install(then: .nothing) { context, pipeline in
+  private func speakHTTP2(then notice: Notice = .nothing) {
+    install(then: notice) { context, pipeline in
       let connection = HTTP2Connection(server: server, channel: context.channel, start: start)
       try pipeline.addHandlers(connection.makeFrameCounter(), connection.makeMultiplexer(), connection)
     }

@@ -222,7 +222,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   func expire(_ kind: Deadline.Kind) {
     switch kind {
     case .nothing, .body: break
-    case .header, .idle, .lastCall:
+    case .header, .idle, .firstCall, .lastCall:
       sayFarewell()
       endOutput()
     case .linger where delivery?.isUnderWay(on: channel) == true:

@@ -10,15 +10,24 @@ struct HealthRoute {
 
   let service: PointsService
   private let readiness: RecentValue<Problem?>
+  private let isDraining: @Sendable () -> Bool
 
-  init(service: PointsService, uptime: @escaping @Sendable () -> Duration = monotonicTime) {
+  init(
+    service: PointsService, uptime: @escaping @Sendable () -> Duration = monotonicTime,
+    isDraining: @escaping @Sendable () -> Bool = { false }
+  ) {
     self.service = service
+    self.isDraining = isDraining
     readiness = RecentValue(maximumAge: Self.maximumAge, uptime: uptime)
   }
 
   func live() -> HTTPResponse { Self.healthy }
 
   func ready(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    guard !isDraining() else {
+      throw Problem(
+        .serviceUnavailable, code: "overloaded", title: "Draining", detail: "the server has been told to stop")
+    }
     if let problem = await readiness.value({ await check(request.logger) }) { throw problem }
     return Self.healthy
   }

@@ -104,6 +104,11 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "Whose pages may read the answers: origins with commas between, or *. (default: *)")
   var corsAllowedOrigins: String?
 
+  @Option(
+    help:
+      "How long the server is not ready but goes on serving when it is told to stop, in milliseconds. (default: 0)")
+  var drainDelayMs: String?
+
   @Option(help: "How long requests in flight get when the server is told to stop, in milliseconds. (default: 8000)")
   var drainTimeoutMs: String?
 
@@ -166,7 +171,8 @@ struct ServeOptions: ParsableArguments {
       "PUBLIC_URL": publicUrl,
       "REQUIRE_IF_MATCH": requireIfMatch, "LOG_LEVEL": logLevel,
       "LOG_FORMAT": logFormat, "ACCESS_LOG": accessLog, "SERVER_TIMING": serverTiming,
-      "CORS_ALLOWED_ORIGINS": corsAllowedOrigins, "DRAIN_TIMEOUT_MS": drainTimeoutMs,
+      "CORS_ALLOWED_ORIGINS": corsAllowedOrigins, "DRAIN_DELAY_MS": drainDelayMs,
+      "DRAIN_TIMEOUT_MS": drainTimeoutMs,
       "HTTP_THREADS": httpThreads, "HTTP_MAX_URI_BYTES": httpMaxUriBytes,
       "HTTP_MAX_HEADER_BYTES": httpMaxHeaderBytes, "HTTP_MAX_BODY_BYTES": httpMaxBodyBytes,
       "HTTP_MAX_CONNECTIONS": httpMaxConnections, "HTTP_MAX_REQUESTS_IN_FLIGHT": httpMaxRequestsInFlight,

@@ -67,6 +67,9 @@ struct ServeConfiguration {
   /// Whether answers tell how long they took to make.
   let tellsTiming: Bool
 
+  /// How long the server goes on accepting connections, and says that it is not ready, when it is told to stop.
+  let drainDelay: Duration
+
   /// How long requests in flight get to finish when the server is told to stop.
   let drainTimeout: Duration
 
@@ -100,6 +103,7 @@ struct ServeConfiguration {
     }
     logsRequests = try settings.flag("ACCESS_LOG")
     tellsTiming = try settings.flag("SERVER_TIMING")
+    drainDelay = .milliseconds(try settings.integer("DRAIN_DELAY_MS", in: 0...3_600_000, default: 0))
     drainTimeout = try settings.milliseconds("DRAIN_TIMEOUT_MS", default: 8000)
     skipsDamaged = try settings.flag("SKIP_DAMAGED")
     let analytics = try settings.choice("ANALYTICS", default: AnalyticsKind.log)

@@ -23,10 +23,9 @@ struct ProcessMetrics: MetricsCollector {
   }
 
   func collect() async {
-    var time = timespec()
-    if clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0 {
-      processorTime.follow(Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
-    }
+    // In microseconds, whatever the precision of the clock (POSIX).
+    let microseconds = clock()
+    if microseconds >= 0 { processorTime.follow(Double(microseconds) / 1e6) }
     if let stat = ProcFile.text("/proc/self/stat").flatMap(ProcessStat.init) {
       residentMemory.set(stat.residentPages * Int64(sysconf(Int32(_SC_PAGESIZE))))
       virtualMemory.set(stat.virtualBytes)
