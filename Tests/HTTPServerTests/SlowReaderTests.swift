@@ -1,13 +1,22 @@
 import HTTPServer
 import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
 import TestSupport
 import Testing
 
-/// Clients that read slowly and steadily are served to the end: progress is what they have acknowledged.
+/// Clients that read slowly and steadily are served to the end, and those that stop are cut: progress is what their systems
+/// have acknowledged.
 @Suite(.timeLimit(.minutes(10))) struct SlowReaderTests {
   private typealias Frames = RawHTTP2Frames
 
   private static let length = 16 * 1024 * 1024
+  private static let period = Duration.seconds(20)
+  /// At this rate the server's socket, which holds megabytes and takes more when a third is free, takes nothing for longer
+  /// than a period. The client's socket is so small that its system acknowledges something every other second.
+  private static let bytesPerSecond = 40_000
+  private static let receiveBufferBytes: Int32 = 32 * 1024
 
   private static let responder = ClosureResponder { _ in
     let piece = ByteBuffer(repeating: 97, count: 64 * 1024)
@@ -27,17 +36,22 @@ import Testing
     return preface + update + Frames.frame(type: Frames.headers, flags: 5, stream: 1, Frames.get)
   }()
 
-  /// The server's socket holds megabytes and takes more when a third is free: at this rate that is longer than a period.
-  @Test(arguments: [http1, http2]) func steadyReaderIsNeverCut(request: [UInt8]) async throws {
-    let period = Duration.seconds(10)
-    try await withServer(Self.responder, configure: { $0.timeouts.write = period }) { server in
-      let connection = try await RawHTTPConnection.open(port: server.port, receiveBufferBytes: 256 * 1024)
+  private static let requests = [http1, http2]
+
+  @Test(arguments: requests) func steadyReaderIsServedToTheEnd(request: [UInt8]) async throws {
+    try await withServer(Self.responder, configure: { $0.timeouts.write = Self.period }) { server in
+      let connection = try await RawHTTPConnection.open(
+        port: server.port, receiveBufferBytes: Self.receiveBufferBytes)
       try await connection.send(bytes: request)
       var received = 0
       let start = ContinuousClock.now
-      while start.duration(to: .now) < period * 3 {
-        received += try await connection.some(atMost: 8 * 1024).count
-        try await Task.sleep(for: .milliseconds(200))
+      while start.duration(to: .now) < Self.period * 3 {
+        while received < Self.dueBytes(since: start) {
+          let piece = try await connection.some(atMost: 8 * 1024)
+          try #require(!piece.isEmpty, "cut after \(received) bytes")
+          received += piece.count
+        }
+        try await Task.sleep(for: .milliseconds(50))
       }
       while received < Self.length {
         let piece = try await connection.some()
@@ -47,5 +61,91 @@ import Testing
 
       #expect(received >= Self.length)
     }
+  }
+
+  @Test func steadyReaderOverTLSIsServedToTheEnd() async throws {
+    let certificate = try TestCertificate()
+    let files = try TestCertificateFiles(certificate)
+    let identity = try TLSIdentity(certificateFile: files.certificate, privateKeyFile: files.privateKey)
+    let configure = { (configuration: inout HTTPServerConfiguration) in
+      configuration.tls = identity
+      configuration.timeouts.write = Self.period
+    }
+    try await withServer(Self.responder, configure: configure) { server in
+      let context = try certificate.clientContext()
+      let reader = BytesRead()
+      let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        .channelOption(.autoRead, value: false)
+        .channelOption(.socketOption(.so_rcvbuf), value: SocketOptionValue(Self.receiveBufferBytes))
+        .channelOption(.maxMessagesPerRead, value: 1)
+        .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 8 * 1024))
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            let tls = try NIOSSLClientHandler(context: context, serverHostname: "localhost")
+            try channel.pipeline.syncOperations.addHandlers(tls, ReadCounter(reader))
+          }
+        }
+        .connect(host: "127.0.0.1", port: server.port)
+        .get()
+      channel.writeAndFlush(ByteBuffer(bytes: Self.http1), promise: nil)
+      let start = ContinuousClock.now
+      while start.duration(to: .now) < Self.period * 3 {
+        if reader.count < Self.dueBytes(since: start) { channel.read() }
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      try await channel.setOption(.autoRead, value: true).get()
+      try await channel.closeFuture.get()
+
+      #expect(reader.count >= Self.length)
+    }
+  }
+
+  @Test(arguments: requests) func readerThatStopsIsCut(request: [UInt8]) async throws {
+    try await withServer(Self.responder, configure: { $0.timeouts.write = Self.period }) { server in
+      let connection = try await RawHTTPConnection.open(
+        port: server.port, receiveBufferBytes: Self.receiveBufferBytes)
+      try await connection.send(bytes: request)
+      var received = 0
+      while received < 256 * 1024 { received += try await connection.some(atMost: 8 * 1024).count }
+
+      let start = ContinuousClock.now
+      while server.openConnections > 0, start.duration(to: .now) < .seconds(120) {
+        try await Task.sleep(for: .milliseconds(50))
+      }
+
+      #expect(server.openConnections == 0)
+      withExtendedLifetime(connection) {}
+    }
+  }
+
+  /// The number of bytes that a reader has taken that is on time.
+  private static func dueBytes(since start: ContinuousClock.Instant) -> Int {
+    Int(start.duration(to: .now) / .seconds(1) * Double(bytesPerSecond))
+  }
+}
+
+/// The number of bytes that a connection has brought.
+private final class BytesRead: Sendable {
+  private let bytes = Atomic(0)
+
+  var count: Int { bytes.load(ordering: .relaxed) }
+
+  func add(_ count: Int) { bytes.wrappingAdd(count, ordering: .relaxed) }
+}
+
+/// Counts what comes, and throws it away.
+private final class ReadCounter: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let reader: BytesRead
+
+  init(_ reader: BytesRead) {
+    self.reader = reader
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) { reader.add(unwrapInboundIn(data).readableBytes) }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // A server that says farewell without the farewell of TLS: the count tells whether all came.
   }
 }
