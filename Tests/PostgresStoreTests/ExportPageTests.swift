@@ -1,3 +1,4 @@
+import Geo
 import JSONText
 import Points
 import PostgresStore
@@ -11,15 +12,15 @@ import Testing
   @Test(arguments: [false, true]) func batchesOfLongPlacesAreShort(isFiltered: Bool) async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
-    let long = (0..<500).map { ("key \($0)", String(repeating: "x", count: 1990)) }
+    let long = try Tags((0..<500).map { (key: "key \($0)", value: String(repeating: "x", count: 1990)) })
+    let short = try Tags([])
     var rows: [ImportRow] = []
     for number in 0..<1500 {
-      let isLong = (700..<740).contains(number)
-      rows.append(
-        try .sample(
-          "place \(number)", 1, Double(number) / 100, category: "cafe",
-          tags: isLong ? long.map { (key: $0.0, value: $0.1) } : [], id: .sample(UInt64(number + 1)), number: number + 1
-        ))
+      let coordinate = try Coordinate(latitude: 1, longitude: Double(number) / 100)
+      let place = try Place(
+        name: "place \(number)", category: "cafe", coordinate: coordinate,
+        tags: (700..<740).contains(number) ? long : short, source: nil, sourceID: nil)
+      rows.append(ImportRow(number: number + 1, id: .sample(UInt64(number + 1)), place: place))
     }
     try await store.importRows(rows)
     let batches = Mutex<[[PointOfInterest]]>([])
