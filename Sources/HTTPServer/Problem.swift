@@ -19,9 +19,6 @@ public struct Problem: Error, Sendable {
   /// What is wrong with which part of the input.
   public var errors: [ProblemError]
 
-  /// The extension members that are numbers, by name (RFC 9457, section 3.2).
-  public var counts: [String: Int] = [:]
-
   /// Header fields of the answer beside `Content-Type`, such as `Allow` and `Retry-After`.
   public var headers: HTTPHeaders
 

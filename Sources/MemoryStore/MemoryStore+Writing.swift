@@ -1,4 +1,3 @@
-import JSONText
 public import Points
 
 extension MemoryStore: PointWriter {
@@ -43,30 +42,6 @@ extension MemoryStore: PointWriter {
       guard condition.holds(of: point.version) else { throw .conditionFailed(currentVersion: point.version) }
       draft.remove(point)
     }
-  }
-
-  /// Removes a batch of a data set's places, up to 1,000; see ``Points/PointWriter/deleteBatch(ofSource:after:)``.
-  ///
-  /// The batch is looked for outside of the writer, so that other writes do not wait for it.
-  public func deleteBatch(
-    ofSource source: String, after id: PointID?
-  ) async throws(PointWriteError) -> DeletedBatch {
-    let query = PointQuery(
-      source: .init(name: source), limit: PointQuery.limits.upperBound, after: id.map { .init(id: $0) })
-    let (ids, hasMore) = snapshot.ids(matching: query)
-    guard !ids.isEmpty else { return DeletedBatch(count: 0, next: nil) }
-    let count = try await write { draft throws(PointWriteError) in
-      var count = 0
-      for id in ids {
-        // It may have changed since.
-        guard let point = draft.point(id: id), let origin = point.place.origin, origin.source.hasSameBytes(as: source)
-        else { continue }
-        draft.remove(point)
-        count += 1
-      }
-      return count
-    }
-    return DeletedBatch(count: count, next: hasMore ? ids.last : nil)
   }
 
   private func write<Outcome: Sendable>(

@@ -1,7 +1,6 @@
 import Geo
 import JSONText
 import Points
-import Synchronization
 
 /// The columns of a segment that searches read, a slot to a place.
 ///
@@ -27,9 +26,6 @@ final class Segment: Sendable {
 
   /// The places of each category, with a tree each.
   let categories: CategoryIndex
-
-  /// The masks of the sources that were asked for last.
-  private let sourceMasks = Mutex<[(source: UInt32, others: Tombstones)]>([])
 
   private let ids: Memory<PointID>
   private let x: Memory<Double>
@@ -131,22 +127,6 @@ final class Segment: Sendable {
       coordinate: coordinates.pointer[slot],
       categories: categories.names
     )
-  }
-
-  /// The greatest number of sources whose masks are kept, an eighth of a byte for each place.
-  private static let maximumSourceMasks = 4
-
-  /// Returns marks at the places that are not of a source; `nil` where no place is. Made in the order of n once for a
-  /// source, and kept for a few sources.
-  func mask(ofSource source: String) -> Tombstones? {
-    guard let number = records.number(ofSource: source) else { return nil }
-    return sourceMasks.withLock { masks in
-      if let known = masks.first(where: { $0.source == number }) { return known.others }
-      let others = Tombstones(size: count) { records.source(at: $0) != number }
-      if masks.count == Self.maximumSourceMasks { masks.removeFirst() }
-      masks.append((number, others))
-      return others
-    }
   }
 
   /// The slot of the place with that id, or `nil`. In the order of log n.

@@ -19,12 +19,6 @@ final class Snapshot: Sendable {
     var count: Int { segment.count - (tombstones?.count ?? 0) }
 
     func isDead(_ slot: Int) -> Bool { tombstones?.contains(slot) ?? false }
-
-    /// Returns the part without the places of other sources; `nil` where none is left.
-    func restricted(toSource source: String) -> Part? {
-      guard let others = segment.mask(ofSource: source) else { return nil }
-      return Part(segment: segment, tombstones: tombstones.map { Tombstones($0, or: others) } ?? others)
-    }
   }
 
   /// Where a place is.
@@ -131,63 +125,12 @@ final class Snapshot: Sendable {
         if category != PlaceRecord.none { counts[ExactText(categories.names[Int(category)]), default: 0] -= 1 }
       }
     }
-    return Self.sorted(counts)
-  }
-
-  /// Every category that a place in a box has, the most frequent first. In the order of the number of categories, and of
-  /// the places at the edge of the box; of all places in it where some have gone.
-  func categoryCounts(in box: BoundingBox) -> [CategoryCount] {
-    var counts: [ExactText: Int] = [:]
-    for part in parts {
-      withExtendedLifetime(part) {
-        let categories = part.segment.categories
-        for (number, name) in categories.names.enumerated() {
-          var count = BoxCount(box: BoxFilter(box))
-          TreeSource(
-            part: 0, columns: part.segment.columns, tombstones: part.tombstones?.pointer,
-            tree: categories.tree(of: number)
-          ).walk(&count)
-          if count.places > 0 { counts[ExactText(name), default: 0] += count.places }
-        }
-      }
-    }
-    return Self.sorted(counts)
-  }
-
-  private static func sorted(_ counts: [ExactText: Int]) -> [CategoryCount] {
-    counts.lazy
+    return counts.lazy
       .filter { $0.value > 0 }
       .map { CategoryCount(category: $0.key.text, count: $0.value) }
       .sorted { left, right in
         left.count != right.count
           ? left.count > right.count : left.category.utf8.lexicographicallyPrecedes(right.category.utf8)
       }
-  }
-}
-
-/// The number of a tree's places in a box.
-private struct BoxCount: TreeVisitor {
-  let box: BoxFilter
-  var places = 0
-
-  mutating func key(ofNode node: Int, places: Range<Int>, in source: TreeSource) -> Double? {
-    let bounds = source.tree.geographic[node]
-    guard box.meets(bounds) else { return nil }
-    guard box.covers(bounds) else { return 0 }
-    if source.tombstones == nil {
-      self.places += places.count
-    } else {
-      for place in places where !source.isDead(source.slot(of: place)) { self.places += 1 }
-    }
-    return nil
-  }
-
-  func wants(_ key: Double) -> Bool { true }
-
-  mutating func visit(places: Range<Int>, in source: TreeSource) {
-    for place in places {
-      let slot = source.slot(of: place)
-      if box.contains(source.columns.coordinates[slot]), !source.isDead(slot) { self.places += 1 }
-    }
   }
 }

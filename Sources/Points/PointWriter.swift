@@ -22,32 +22,6 @@ public protocol PointWriter: Sendable {
   ///
   /// - Throws: ``PointWriteError``: `notFound`, `conditionFailed` or `store`.
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError)
-
-  /// Removes a batch of a data set's places, in the order of their ids. The batch is one transaction, of as many places
-  /// as the store takes at a time.
-  ///
-  /// Following ``DeletedBatch/next`` to the end removes every place of the data set that is there throughout.
-  ///
-  /// - Parameters:
-  ///   - source: the name of the data set.
-  ///   - id: the id behind which the batch begins; `nil` for the first batch.
-  /// - Throws: ``PointWriteError``: `store`. The batch was not removed then, unless the outcome is unknown.
-  func deleteBatch(ofSource source: String, after id: PointID?) async throws(PointWriteError) -> DeletedBatch
-}
-
-/// Places that were removed together.
-public struct DeletedBatch: Hashable, Sendable {
-  /// The number of places that were removed.
-  public let count: Int
-
-  /// The id behind which the next batch begins; `nil` when this one was the last.
-  public let next: PointID?
-
-  /// Creates a batch.
-  public init(count: Int, next: PointID?) {
-    self.count = count
-    self.next = next
-  }
 }
 
 /// What must hold of a place for a change to be made (RFC 9110, section 13).

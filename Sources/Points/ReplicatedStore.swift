@@ -1,4 +1,3 @@
-public import Geo
 import Synchronization
 
 /// A store and a replica of it: searches go to the replica, all else to the primary.
@@ -68,8 +67,8 @@ extension ReplicatedStore: PointStore {
   }
 
   /// The counts from the replica.
-  public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
-    try await asking(replicaFirst: true) { store throws(PointStoreError) in try await store.categoryCounts(in: box) }
+  public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
+    try await asking(replicaFirst: true) { store throws(PointStoreError) in try await store.categoryCounts() }
   }
 
   /// The place from the replica.
@@ -111,13 +110,6 @@ extension ReplicatedStore: PointWriter {
   /// Removes a place at the primary.
   public func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     try await primary.delete(id: id, if: condition)
-  }
-
-  /// Removes a batch of places at the primary.
-  public func deleteBatch(
-    ofSource source: String, after id: PointID?
-  ) async throws(PointWriteError) -> DeletedBatch {
-    try await primary.deleteBatch(ofSource: source, after: id)
   }
 }
 

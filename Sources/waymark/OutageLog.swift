@@ -1,4 +1,3 @@
-import Geo
 import Logging
 import Points
 import Synchronization
@@ -63,8 +62,8 @@ final class OutageLog: WritablePointStore {
     try await reading(.lookUp) { () throws(PointStoreError) in try await store.point(shuffledAtOrAfter: pivot) }
   }
 
-  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
-    try await reading(.search) { () throws(PointStoreError) in try await store.categoryCounts(in: box) }
+  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
+    try await reading(.search) { () throws(PointStoreError) in try await store.categoryCounts() }
   }
 
   func dataVersion() async throws(PointStoreError) -> DataVersion? {
@@ -98,12 +97,6 @@ final class OutageLog: WritablePointStore {
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     try await writing(.delete) { () throws(PointWriteError) in try await store.delete(id: id, if: condition) }
-  }
-
-  func deleteBatch(ofSource source: String, after id: PointID?) async throws(PointWriteError) -> DeletedBatch {
-    try await writing(.delete) { () throws(PointWriteError) in
-      try await store.deleteBatch(ofSource: source, after: id)
-    }
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(

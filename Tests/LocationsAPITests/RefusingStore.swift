@@ -1,34 +1,15 @@
-import Geo
 import MemoryStore
 import Points
-import Synchronization
 
-/// Places in memory that refuse what a store in memory by itself never does: creations, changes to a
-/// version, or batches of deletions after the first few.
+/// Places in memory that refuse what a store in memory by itself never does: creations, or changes to a version.
 struct RefusingStore: WritablePointStore {
-  private let store: MemoryStore
-  private let batches: Batches?
+  private let store = MemoryStore()
   private let creationError: PointWriteError?
   private let changeError: PointWriteError?
 
   init(creations creationError: PointWriteError? = nil, changes changeError: PointWriteError? = nil) {
     self.creationError = creationError
     self.changeError = changeError
-    store = MemoryStore()
-    batches = nil
-  }
-
-  /// Creates a store of which so many batches can be deleted.
-  init(_ store: MemoryStore, allowingBatches count: Int) {
-    (creationError, changeError) = (nil, nil)
-    self.store = store
-    batches = Batches(count: count)
-  }
-
-  private final class Batches: Sendable {
-    let remaining: Atomic<Int>
-
-    init(count: Int) { remaining = Atomic(count) }
   }
 
   func create(_ place: Place, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
@@ -45,13 +26,6 @@ struct RefusingStore: WritablePointStore {
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     try await store.delete(id: id, if: condition)
-  }
-
-  func deleteBatch(ofSource source: String, after id: PointID?) async throws(PointWriteError) -> DeletedBatch {
-    if let batches, batches.remaining.subtract(1, ordering: .relaxed).newValue < 0 {
-      throw .store(.unavailable(reason: "no more batches are allowed"))
-    }
-    return try await store.deleteBatch(ofSource: source, after: id)
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(
@@ -76,9 +50,7 @@ struct RefusingStore: WritablePointStore {
 
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await store.point(id: id) }
 
-  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
-    try await store.categoryCounts(in: box)
-  }
+  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await store.categoryCounts() }
 
   func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     try await store.point(shuffledAtOrAfter: pivot)

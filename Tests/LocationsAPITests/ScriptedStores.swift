@@ -1,4 +1,3 @@
-import Geo
 import MemoryStore
 import Points
 import Synchronization
@@ -58,10 +57,6 @@ extension ForwardingStore {
     try await store.delete(id: id, if: condition)
   }
 
-  func deleteBatch(ofSource source: String, after id: PointID?) async throws(PointWriteError) -> DeletedBatch {
-    try await store.deleteBatch(ofSource: source, after: id)
-  }
-
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
@@ -84,9 +79,7 @@ extension ForwardingStore {
 
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await store.point(id: id) }
 
-  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
-    try await store.categoryCounts(in: box)
-  }
+  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await store.categoryCounts() }
 
   func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     try await store.point(shuffledAtOrAfter: pivot)

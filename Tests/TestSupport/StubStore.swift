@@ -1,4 +1,3 @@
-public import Geo
 public import Points
 import Testing
 
@@ -79,9 +78,7 @@ public struct StubStore: PointStore {
   }
 
   /// What ``onCategories`` answers.
-  public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
-    try await onCategories()
-  }
+  public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await onCategories() }
 
   /// What ``onDataVersion`` answers.
   public func dataVersion() async throws(PointStoreError) -> DataVersion? { try await onDataVersion() }

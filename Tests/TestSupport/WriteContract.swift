@@ -30,7 +30,7 @@ public struct WriteContract: Sendable {
 
   /// The whole contract.
   public static let all =
-    creations + replacements + removals + keys + races + changeLog + bulk + importKeys + versions + growth + sources
+    creations + replacements + removals + keys + races + changeLog + bulk + importKeys + versions + growth
 }
 
 extension WriteContract: CustomTestStringConvertible {

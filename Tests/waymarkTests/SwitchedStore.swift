@@ -1,4 +1,3 @@
-import Geo
 import Points
 import Synchronization
 import TestSupport
@@ -43,11 +42,6 @@ final class SwitchedStore: WritablePointStore {
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) { try checkWrite() }
 
-  func deleteBatch(ofSource source: String, after id: PointID?) async throws(PointWriteError) -> DeletedBatch {
-    try checkWrite()
-    return DeletedBatch(count: 0, next: nil)
-  }
-
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
@@ -73,7 +67,7 @@ final class SwitchedStore: WritablePointStore {
     return nil
   }
 
-  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
     try checkRead()
     return []
   }

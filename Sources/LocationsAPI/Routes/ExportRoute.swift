@@ -132,7 +132,7 @@ private struct ExportArguments {
     let radius = values.radius()
     query = PointQuery(
       proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: values.box(),
-      categories: values.categories(), source: values.source())
+      categories: values.categories())
     try values.check()
     format = try ExportFormat.chosen(by: values[.format], accept: request.headers)
     isGzip = ContentCoding.prefersGzip(request.headers)

@@ -74,25 +74,6 @@ extension PostgresStore: PointWriter {
     }
   }
 
-  /// Removes a batch of a data set's places, up to 250; see ``Points/PointWriter/deleteBatch(ofSource:after:)``.
-  ///
-  /// - Throws: ``PointWriteError``.
-  public func deleteBatch(
-    ofSource source: String, after id: PointID?
-  ) async throws(PointWriteError) -> DeletedBatch {
-    var parameters = Parameters()
-    parameters.add(source)
-    // No place has it: the ids that stores give, and those that clients may give, are greater.
-    parameters.add(id ?? PointID(high: 0, low: 0))
-    parameters.add(id == nil)
-    return try await repeating { () async throws(PointWriteError) in
-      guard let row = try await change(WriteStatements.deleteBatch, parameters)?.rows.first else { return nil }
-      return try Self.reading { () throws(PointStoreError) in
-        DeletedBatch(count: Int(try row.integer(0)), next: row.isNull(1) ? nil : try row.id(1))
-      }
-    }
-  }
-
   /// How often a change is tried that another one at the same time gets in the way of.
   private static let attempts = 20
 

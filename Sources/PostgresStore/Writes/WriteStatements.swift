@@ -1,6 +1,4 @@
-import Points
-
-/// The SQL that changes one place, or removes a batch of them: each statement a transaction of its own, with its entry in the change log.
+/// The SQL that changes one place: each statement a transaction of its own, with its entry in the change log.
 ///
 /// There is no reading first and writing then. A statement locks the row as it is now, whatever its snapshot says, and
 /// decides on that: of two that ask for the same version the second finds the next one. Which of the parts did
@@ -160,53 +158,6 @@ enum WriteStatements {
     UNION ALL
     SELECT NULL, false, NULL
     FROM confirmed
-    """
-  )
-
-  /// The greatest number of places that are removed at a time. Each takes a lock for its id, and the server has room for
-  /// some thousands of locks.
-  static let deletedAtOnce = 250
-
-  /// Removes places of a data set, in the order of their ids. Values: the data set's name, the id behind which to begin,
-  /// whether to begin at the first. Returns the number of places that were removed and the id behind which to go on, null
-  /// at the end.
-  ///
-  /// It takes the lock of each id before it locks the rows, as ``delete`` does, and in the same order as others that
-  /// remove several places.
-  static let deleteBatch = Statement(
-    "delete_batch",
-    planning: .eachTime,
-    """
-    WITH batch AS MATERIALIZED (
-      SELECT id
-      FROM points
-      WHERE source = $1::text AND ($3::bool OR id > $2::uuid)
-      ORDER BY id
-      LIMIT \(deletedAtOnce)
-    ), turns AS MATERIALIZED (
-      SELECT id, \(VersionStatements.lock(of: "id"))
-      FROM (SELECT id FROM batch ORDER BY uuid_hash(id), id) AS sorted
-    ), old AS MATERIALIZED (
-      SELECT id, version
-      FROM points
-      WHERE id IN (SELECT id FROM turns) AND source = $1::text
-      ORDER BY id
-      FOR UPDATE
-    ), deleted AS (
-      DELETE FROM points
-      USING old
-      WHERE points.id = old.id
-      RETURNING points.id, points.version, points.updated_at
-    ), \(logged("SELECT id, 'deleted', version, greatest(now(), updated_at) FROM deleted")), confirmed AS MATERIALIZED (
-      \(confirmation) WHERE NOT EXISTS (SELECT FROM old)
-    ), greatest_version AS (
-      SELECT coalesce(max(version), 0) AS version FROM old WHERE version < \(PointOfInterest.maximumCountedVersion)
-    )
-    SELECT
-      (SELECT count(*) FROM deleted),
-      (SELECT id FROM batch ORDER BY id OFFSET \(deletedAtOnce - 1)),
-      (SELECT (\(VersionStatements.pass("version"))) FROM greatest_version),
-      (SELECT position FROM confirmed)
     """
   )
 

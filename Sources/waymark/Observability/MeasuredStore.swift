@@ -1,13 +1,11 @@
 import CoreMetrics
-import Geo
 import Points
 
 /// A store that times the calls of the one behind it.
 struct MeasuredStore: WritablePointStore {
   /// What the store was asked to do.
   enum Operation: Int, CaseIterable {
-    case page, summaries, point, shuffled, categories, version, readiness
-    case create, put, delete, deletions, `import`, export
+    case page, summaries, point, shuffled, categories, version, readiness, create, put, delete, `import`, export
 
     /// What it is called in metrics.
     var name: String { "\(self)" }
@@ -49,8 +47,8 @@ struct MeasuredStore: WritablePointStore {
     try await reading(.shuffled) { () throws(PointStoreError) in try await store.point(shuffledAtOrAfter: pivot) }
   }
 
-  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
-    try await reading(.categories) { () throws(PointStoreError) in try await store.categoryCounts(in: box) }
+  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
+    try await reading(.categories) { () throws(PointStoreError) in try await store.categoryCounts() }
   }
 
   func dataVersion() async throws(PointStoreError) -> DataVersion? {
@@ -83,12 +81,6 @@ struct MeasuredStore: WritablePointStore {
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     try await writing(.delete) { () throws(PointWriteError) in try await store.delete(id: id, if: condition) }
-  }
-
-  func deleteBatch(ofSource source: String, after id: PointID?) async throws(PointWriteError) -> DeletedBatch {
-    try await writing(.deletions) { () throws(PointWriteError) in
-      try await store.deleteBatch(ofSource: source, after: id)
-    }
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(

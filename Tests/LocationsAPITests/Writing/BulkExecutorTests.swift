@@ -95,10 +95,6 @@ private final class WatchedStore: WritablePointStore {
     try await store.delete(id: id, if: condition)
   }
 
-  func deleteBatch(ofSource source: String, after id: PointID?) async throws(PointWriteError) -> DeletedBatch {
-    try await store.deleteBatch(ofSource: source, after: id)
-  }
-
   func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
     try await store.page(matching: query)
   }
@@ -109,9 +105,7 @@ private final class WatchedStore: WritablePointStore {
 
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await store.point(id: id) }
 
-  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
-    try await store.categoryCounts(in: box)
-  }
+  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await store.categoryCounts() }
 
   func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     try await store.point(shuffledAtOrAfter: pivot)
