@@ -82,7 +82,8 @@ extension PoolStateMachine {
     guard let connection = connections[id], case .ending(let requests, _) = connection.state else { return [] }
     let reason = "the write waits for a synchronous standby"
     let actions = requests.map { Action.fail($0.id, .outcomeUnknown(reason: reason)) }
-    let mayAwaitStandby = connections.count { $0.key != id && $0.value.isAwaitingStandby } < standbyShare
+    let mayAwaitStandby =
+      connections.count { other, connection in other != id && connection.isAwaitingStandby } < standbyShare
     connections[id]?.state = .ending([], until: now)
     // Most connections are to stay free for reads. The backend of one that is closed here goes on waiting.
     let event: PooledConnection.Event =
