@@ -27,19 +27,9 @@ public struct Router: HTTPResponder {
     case unlimited
   }
 
-  /// How long a route's responses may be.
-  public enum ResponseLength: Sendable {
-    /// Some kilobytes at most.
-    case short
-    /// Megabytes: where the server is short of memory, a request waits for its share before the handler is called, and
-    /// is answered with 503 `overloaded` where there is none in time.
-    case long
-  }
-
   private struct Endpoint: Sendable {
     let method: HTTPMethod
     let bodyLimit: BodyLimit
-    let responseLength: ResponseLength
     let handler: Handler
   }
 
@@ -83,17 +73,15 @@ public struct Router: HTTPResponder {
   ///   - method: the method it answers; it must have no handler for this template yet.
   ///   - template: the paths it answers, with parameters in braces: `/locations/{id}`.
   ///   - bodyLimit: how long a request's body may be.
-  ///   - responses: how long a response may be.
   ///   - handler: what answers.
   public mutating func on(
     _ method: HTTPMethod,
     _ template: String,
     bodyLimit: BodyLimit = .serverDefault,
-    responses: ResponseLength = .short,
     handler: @escaping Handler
   ) {
     let template = RouteTemplate(template)
-    let endpoint = Endpoint(method: method, bodyLimit: bodyLimit, responseLength: responses, handler: handler)
+    let endpoint = Endpoint(method: method, bodyLimit: bodyLimit, handler: handler)
     if template.isExact {
       Self.add(endpoint, to: template, in: &exactRoutes)
     } else {
@@ -171,22 +159,9 @@ extension Router {
       }
       try request.body.checkAnnouncedLength()
       let parameters = values.isEmpty ? PathParameters.none : try Self.decode(values)
-      guard case .long = endpoint.responseLength, let server = request.server, try await Self.awaitShare(server) else {
-        return try await endpoint.handler(request, parameters)
-      }
-      defer { server.budget.endShare() }
       return try await endpoint.handler(request, parameters)
     } catch {
       return answer(to: request, error: error, route: route)
-    }
-  }
-
-  /// Waits until there is memory for a long response; see ``OutputBudget/awaitShare()``.
-  nonisolated(nonsending) private static func awaitShare(_ server: ServerContext) async throws -> Bool {
-    do {
-      return try await server.budget.awaitShare()
-    } catch is ShareQueue.Refusal {
-      throw server.outOfMemory
     }
   }
 

@@ -105,17 +105,16 @@ public struct LocationsAPI: Sendable {
 
   private func addReading(to router: inout Router) {
     func onGet(
-      _ template: String, responses: Router.ResponseLength = .short,
-      _ handler: @escaping @Sendable (HTTPRequest, PathParameters) async throws -> HTTPResponse
+      _ template: String, _ handler: @escaping @Sendable (HTTPRequest, PathParameters) async throws -> HTTPResponse
     ) {
-      router.on(.GET, template, responses: responses) { [access] request, path in
+      router.on(.GET, template) { [access] request, path in
         _ = try access.principal(of: request, for: .read)
         return try await handler(request, path)
       }
     }
     let revalidation = Revalidation(service: service, policy: caching, program: version, clock: clock)
     let list = ListRoute(service: service, revalidation: revalidation, address: address)
-    onGet("/locations", responses: .long) { request, _ in try await list.respond(to: request) }
+    onGet("/locations") { request, _ in try await list.respond(to: request) }
     let location = LocationRoute(service: service, policy: caching)
     onGet("/locations/{id}") { request, path in try await location.respond(to: request, id: path["id"]) }
     let check = CheckRoute(service: service, revalidation: revalidation)
@@ -123,7 +122,7 @@ public struct LocationsAPI: Sendable {
     let featured = FeaturedRoute(service: service, policy: caching)
     onGet("/locations/featured") { request, _ in try await featured.respond(to: request) }
     let categories = CategoriesRoute(service: service, revalidation: revalidation)
-    onGet("/categories", responses: .long) { request, _ in try await categories.respond(to: request) }
+    onGet("/categories") { request, _ in try await categories.respond(to: request) }
   }
 
   private func addWriting(_ editor: PlaceEditor, to router: inout Router) {
@@ -148,7 +147,7 @@ public struct LocationsAPI: Sendable {
       try await bulk.respond(to: request, from: principal)
     }
     let export = ExportRoute(service: service, editor: editor)
-    router.on(.GET, "/locations/export", responses: .long) { [access] request, _ in
+    router.on(.GET, "/locations/export") { [access] request, _ in
       _ = try access.principal(of: request, for: .read)
       return try await export.respond(to: request)
     }

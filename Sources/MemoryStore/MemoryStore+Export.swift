@@ -9,13 +9,13 @@ extension MemoryStore: PointExporter {
   /// In the order of n, in memory for one batch, which is short even where places are long.
   public func exportPoints(
     matching query: PointQuery,
-    to consume: @Sendable ([PointOfInterest]) async throws -> Void
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     var walk = IDWalk(snapshot, filter: ExportFilter(query))
     while !walk.isOver {
       try Task.checkCancellation()
       let batch = walk.next(count: Self.exportBatch, looking: Self.exportBatch * 16)
-      if !batch.isEmpty { try await consume(batch) } else { await Task.yield() }
+      if batch.isEmpty { await Task.yield() } else { try await consume(batch) }
     }
   }
 
@@ -76,26 +76,29 @@ private struct IDWalk {
     zip(snapshot.parts, positions).allSatisfy { part, position in position == part.segment.count }
   }
 
-  /// The number of bytes of names and tags from which on a batch is full.
-  private static let batchTextBytes = 64 * 1024
+  /// The maximum number of bytes of names and tags of a batch of several places. As many exports go on at a time as there are
+  /// connections, each with a batch.
+  private static let batchTextBytes = 16 * 1024
 
-  /// The next places that match: so many or fewer long ones, or those among the next that are looked at.
+  /// Returns the next places that match: so many or fewer long ones, or those among the next that are looked at.
   mutating func next(count: Int, looking limit: Int) -> [PointOfInterest] {
     var found: [PointOfInterest] = []
     var textBytes = 0
     for _ in 0..<limit {
-      guard found.count < count, textBytes < Self.batchTextBytes, let location = advance() else { break }
+      guard found.count < count, let location = first() else { break }
       let part = snapshot.parts[location.part]
       if !part.isDead(location.slot), filter.takes(location.slot, of: part.segment) {
-        found.append(part.segment.point(at: location.slot))
         textBytes += part.segment.summaryColumns.textBytes(at: location.slot)
+        guard found.isEmpty || textBytes <= Self.batchTextBytes else { break }
+        found.append(part.segment.point(at: location.slot))
       }
+      positions[location.part] += 1
     }
     return found
   }
 
-  /// Passes the place that has the least id of those that are left.
-  private mutating func advance() -> Snapshot.Location? {
+  /// Returns the place that has the least id of those that are left.
+  private func first() -> Snapshot.Location? {
     var first: (id: PointID, location: Snapshot.Location)?
     for (index, part) in snapshot.parts.enumerated() where positions[index] < part.segment.count {
       let slot = Int(part.segment.slotsByID[positions[index]])
@@ -103,8 +106,6 @@ private struct IDWalk {
       if let first, first.id < id { continue }
       first = (id, .init(part: index, slot: slot))
     }
-    guard let location = first?.location else { return nil }
-    positions[location.part] += 1
-    return location
+    return first?.location
   }
 }

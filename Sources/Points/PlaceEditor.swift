@@ -95,7 +95,7 @@ public struct PlaceEditor: Sendable {
   ///
   /// - Throws: ``PointStoreError``, or what `consume` throws.
   public func exportPoints(
-    matching query: PointQuery, to consume: @Sendable ([PointOfInterest]) async throws -> Void
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     try await store.exportPoints(matching: query, to: consume)
   }

@@ -129,10 +129,11 @@ public protocol ChangeLog: Sendable {
 /// What gives away all places in bulk: a store's way out.
 public protocol PointExporter: Sendable {
   /// Hands over every place that matches the query's conditions, from one snapshot, by id, in batches; its limit,
-  /// order and position do not count. The next batch is made when the one before has been taken: memory is bounded.
+  /// order and position do not count. The next batch is made when the one before has been taken: memory is bounded. The
+  /// store keeps nothing of a batch that it has handed over.
   ///
   /// - Throws: ``PointStoreError``, or what `consume` throws.
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable ([PointOfInterest]) async throws -> Void
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws
 }

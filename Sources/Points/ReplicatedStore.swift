@@ -130,7 +130,7 @@ extension ReplicatedStore: PointExporter {
   /// begun comes from one of the two to its end.
   public func exportPoints(
     matching query: PointQuery,
-    to consume: @Sendable ([PointOfInterest]) async throws -> Void
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     let hasBegun = Atomic(false)
     do {

@@ -77,7 +77,7 @@ final class OutageLog: WritablePointStore {
   }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable ([PointOfInterest]) async throws -> Void
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     guard watch == .all else { return try await store.exportPoints(matching: query, to: consume) }
     try await inBulk(.export) { try await store.exportPoints(matching: query, to: consume) }

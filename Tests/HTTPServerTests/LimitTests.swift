@@ -62,16 +62,14 @@ import Testing
   }
 
   @Test(arguments: [
-    String(repeating: "X-Many: 1\r\n", count: 1000),
-    String(repeating: "X-Many: 1\r\n", count: 101),
-    "X-Long: " + String(repeating: "a", count: 17_000) + "\r\n",
-    "X-Long: " + String(repeating: "a", count: 1_000_000) + "\r\n",
-    "X-" + String(repeating: "a", count: 100_000) + ": 1\r\n",
-    String(repeating: "X-Some: " + String(repeating: "GET /a ", count: 100) + "\r\n", count: 90),
+    LongText.repeated("X-Many: 1\r\n", count: 1000), .repeated("X-Many: 1\r\n", count: 101),
+    "X-Long: " + .repeated("a", count: 17_000) + "\r\n", "X-Long: " + .repeated("a", count: 1_000_000) + "\r\n",
+    "X-" + .repeated("a", count: 100_000) + ": 1\r\n",
+    .repeated("X-Some: " + String(repeating: "GET /a ", count: 100) + "\r\n", count: 90),
   ])
-  func headerSectionThatIsTooLargeIsRefused(headers: String) async throws {
+  func headerSectionThatIsTooLargeIsRefused(headers: LongText) async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
-      try await connection.send(Self.request(headers: headers))
+      try await connection.send(Self.request(headers: headers.text))
       let response = try await connection.response()
       let rest = try await connection.rest()
 

@@ -91,19 +91,19 @@ import Testing
   // MARK: JSON
 
   @Test(arguments: [
-    ("deep arrays", String(repeating: "[", count: 100_000)),
-    ("deep objects", String(repeating: #"{"a":"#, count: 100_000)),
-    ("deep tags", #"{"name":"a","lat":1,"long":2,"tags":"# + String(repeating: "[", count: 10_000)),
+    ("deep arrays", LongText.repeated("[", count: 100_000)),
+    ("deep objects", .repeated(#"{"a":"#, count: 100_000)),
+    ("deep tags", #"{"name":"a","lat":1,"long":2,"tags":"# + .repeated("[", count: 10_000)),
     ("bare word", "nan"), ("half a pair of surrogates", #"{"name":"\ud800"}"#), ("nothing", ""),
     ("two values", "{}{}"), ("a mark of order", "\u{FEFF}{}"),
   ])
-  func jsonThatIsNoneIsRefused(name: String, json: String) async throws {
+  func jsonThatIsNoneIsRefused(name: String, json: LongText) async throws {
     let driver = ServiceDriver(writing: MemoryStore())
 
     for (method, target) in [
       (HTTPMethod.POST, "/locations"), (.PUT, "/locations/0199a1b2-0000-7000-8000-000000000000"),
     ] {
-      let answer = try await driver.send(method, target, json: json)
+      let answer = try await driver.send(method, target, json: json.text)
       #expect(answer.status == 400)
       #expect(try answer.code == "malformed-body")
     }

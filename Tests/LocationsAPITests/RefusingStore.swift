@@ -35,7 +35,7 @@ struct RefusingStore: WritablePointStore {
   }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable ([PointOfInterest]) async throws -> Void
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     try await store.exportPoints(matching: query, to: consume)
   }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A store in memory whose exports are a test's.
 struct ScriptedExports: ForwardingStore {
-  typealias Consume = @Sendable ([PointOfInterest]) async throws -> Void
+  typealias Consume = @Sendable (consuming [PointOfInterest]) async throws -> Void
 
   let store = MemoryStore()
   private let export: @Sendable (Consume) async throws -> Void
@@ -64,7 +64,7 @@ extension ForwardingStore {
   }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable ([PointOfInterest]) async throws -> Void
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     try await store.exportPoints(matching: query, to: consume)
   }

@@ -159,7 +159,7 @@ private final class NamedStore: WritablePointStore {
   }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable ([PointOfInterest]) async throws -> Void
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     let (error, isLate) = error.withLock { $0 }
     if let error, isLate {

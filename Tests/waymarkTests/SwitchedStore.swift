@@ -50,7 +50,7 @@ final class SwitchedStore: WritablePointStore {
   }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable ([PointOfInterest]) async throws -> Void
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws { try checkRead() }
 
   func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {

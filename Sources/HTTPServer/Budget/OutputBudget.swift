@@ -4,8 +4,8 @@ import Synchronization
 /// The bytes of responses that all connections of a server may hold together, for clients that have not taken them yet.
 ///
 /// Connections count what their sockets did not take in the ``OutputLedger`` of their event loop, which passes it on in
-/// pieces. Above ``highWaterMark`` memory is short: a response that may be long waits for its share before it is
-/// produced, streams pause until their connections are drained, and connections whose peers acknowledge nothing are cut,
+/// pieces. What long responses take while they are being produced is counted by a ``MemoryReservation``. Above
+/// ``highWaterMark`` memory is short: a long response waits for its reservation before it is produced, streams pause until their connections are drained, and connections whose peers acknowledge nothing are cut,
 /// those that are idle for the longest first. The rest up to ``limit`` is for short responses.
 final class OutputBudget: Sendable {
   /// The number of bytes that may be held.
@@ -55,21 +55,24 @@ final class OutputBudget: Sendable {
 
   // MARK: Shares
 
-  /// Waits until there is room for a response that may be long. Where memory is not short that is at once, at the cost of
-  /// looking at a number.
+  /// Counts memory that a response takes while it is being produced, and waits for it where memory is short.
   ///
-  /// - Returns: whether a share was waited for, which then is to be given back by ``endShare()``.
-  /// - Throws: ``ShareQueue/Refusal`` where too many wait already, or where it took too long.
-  nonisolated(nonsending) func awaitShare() async throws -> Bool {
-    guard isShort || queue.count > 0 else { return false }
-    try await queue.wait { self.grantedShares }
-    return true
+  /// - Throws: ``ShareQueue/Refusal`` where too many wait already, or where it took too long; `CancellationError`.
+  nonisolated(nonsending) func reserve(bytes: Int) async throws -> MemoryReservation {
+    let mustWait = isShort || queue.count > 0
+    if mustWait { try await queue.wait { self.grantedShares } }
+    let reservation = MemoryReservation(bytes: bytes, of: self, isShare: mustWait)
+    count(bytes)
+    return reservation
   }
 
-  /// Gives a share back: the response has been produced, and what is held of it is counted.
-  func endShare() { queue.endShare { self.grantedShares } }
+  /// Counts a reservation's memory no longer.
+  fileprivate func end(_ reservation: MemoryReservation) {
+    count(-reservation.bytes)
+    if reservation.isShare { queue.endShare { self.grantedShares } }
+  }
 
-  /// The number of bytes that a response is taken to need while it is being produced.
+  /// The number of bytes that must be free for each of those that wait to go on.
   private static let shareBytes = 1024 * 1024
 
   /// The number of responses that there is room for.
@@ -98,6 +101,41 @@ final class OutputBudget: Sendable {
       for ledger in ledgers.withLock({ Array($0.values) }) { ledger.beginRelief() }
     } else if now <= highWaterMark, queue.count > 0 {
       queue.grant { self.grantedShares }
+    }
+  }
+}
+
+/// Memory that a response takes while it is being produced. It ends with the last reference.
+public final class MemoryReservation: Sendable {
+  fileprivate let bytes: Int
+  /// A Boolean value that indicates whether it was waited for.
+  fileprivate let isShare: Bool
+  private let budget: OutputBudget
+
+  fileprivate init(bytes: Int, of budget: OutputBudget, isShare: Bool) {
+    self.bytes = bytes
+    self.budget = budget
+    self.isShare = isShare
+  }
+
+  deinit { budget.end(self) }
+}
+
+extension HTTPRequest {
+  /// Reserves memory for producing a long response, before it is begun. Where clients hold so much that memory is short, that
+  /// waits until some is free.
+  ///
+  /// - Parameter bytes: the number of bytes that it takes until it is handed to the connection.
+  /// - Returns: what is to be kept for as long; `nil` where the request was created in process.
+  /// - Throws: ``Problem`` 503 `overloaded` where there is none in time.
+  nonisolated(nonsending) public func reserveMemory(bytes: Int) async throws(Problem) -> MemoryReservation? {
+    guard let server else { return nil }
+    do {
+      return try await server.budget.reserve(bytes: bytes)
+    } catch is CancellationError {
+      throw HTTPBodyError.cancelled.problem
+    } catch {
+      throw server.outOfMemory
     }
   }
 }

@@ -24,12 +24,14 @@ struct ExportRoute {
     ]
     if arguments.isGzip { headers.add(name: "content-encoding", value: "gzip") }
     if request.method == .HEAD { return HTTPResponse(headers: headers, body: .stream { _ in }) }
-    let export = RunningExport(arguments, editor)
+    let export = RunningExport(arguments, editor, request)
     do {
       try await export.begun()
     } catch let error as PointStoreError {
       request.log(error)
       throw Problem(error)
+    } catch let problem as Problem {
+      throw problem
     } catch is CancellationError {
       throw HTTPBodyError.cancelled.problem
     } catch {
@@ -55,8 +57,8 @@ private final class RunningExport: Sendable {
   private let beginning: AsyncThrowingStream<Void, any Error>
   private let writers: AsyncStream<HTTPResponseWriter>.Continuation
 
-  /// Starts an export.
-  init(_ arguments: ExportArguments, _ editor: PlaceEditor) {
+  /// Starts an export for a request.
+  init(_ arguments: ExportArguments, _ editor: PlaceEditor, _ request: HTTPRequest) {
     let (beginning, begun) = AsyncThrowingStream.makeStream(of: Void.self)
     let (awaited, writers) = AsyncStream.makeStream(of: HTTPResponseWriter.self)
     self.beginning = beginning
@@ -64,6 +66,8 @@ private final class RunningExport: Sendable {
     // Writing and packing text is work enough to hold up the other connections of this one's event loop.
     task = Task(executorPreference: globalConcurrentExecutor) {
       do {
+        let reservation = try await request.reserveMemory(bytes: ExportText.memoryBytes(isGzip: arguments.isGzip))
+        defer { extendLifetime(reservation) }
         let text = Mutex(try ExportText(format: arguments.format, isGzip: arguments.isGzip))
         let output = Mutex<HTTPResponseWriter?>(nil)
         let write = { @Sendable (bytes: ByteBuffer) async throws in
@@ -77,8 +81,8 @@ private final class RunningExport: Sendable {
           if bytes.readableBytes > 0 { try await writer.write(bytes) }
         }
         try await editor.exportPoints(matching: arguments.query) { points in
-          // Piece by piece: a batch of long places is megabytes.
-          var rest = points[...]
+          // Piece by piece: a batch of long places is megabytes. What is written is not kept while that waits.
+          var rest = ArraySlice(points)
           repeat { try await write(text.withLock { $0.take(&rest) }) } while !rest.isEmpty
         }
         try await write(text.withLock { $0.finish() })
@@ -169,6 +173,9 @@ private struct ExportText {
     encoder = isGzip ? try GzipEncoder() : nil
   }
 
+  /// The number of bytes that an export takes beside what its connection holds, most of them zlib's for one that is packed.
+  static func memoryBytes(isGzip: Bool) -> Int { (isGzip ? 320 : 64) * 1024 }
+
   /// The number of bytes of text that make a piece.
   private static let pieceBytes = 32 * 1024
 
@@ -178,6 +185,7 @@ private struct ExportText {
     if !hasBegun { writer.begin(to: &text) }
     hasBegun = true
     while text.count < Self.pieceBytes, let point = points.popFirst() { writer.append(point, to: &text) }
+    if points.isEmpty { points = [] }
     return encoded(text)
   }
 

@@ -12,7 +12,11 @@ struct ListRoute {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ListArguments(request)
     return try await revalidation.respond(to: request, in: arguments.format) { () async throws(Problem) in
-      try await request.reportingStoreErrors { () throws(PointStoreError) in try await find(arguments, for: request) }
+      let reservation = try await arguments.reserveMemory(for: request)
+      defer { extendLifetime(reservation) }
+      return try await request.reportingStoreErrors { () throws(PointStoreError) in
+        try await find(arguments, for: request)
+      }
     }
   }
 
@@ -71,6 +75,20 @@ struct ListArguments: Hashable {
     try values.check()
     self.query = query
     format = try .chosen(by: values[.format], accept: request.headers)
+  }
+
+  /// The number of places up to which a page is short: even where memory is short they are looked for at once.
+  private static let shortLimit = 100
+
+  /// The number of bytes that each place of a long page is taken to need.
+  private static let placeBytes = 1024
+
+  /// Reserves the memory that a long page takes while it is being written.
+  ///
+  /// - Throws: ``Problem`` 503.
+  nonisolated(nonsending) func reserveMemory(for request: HTTPRequest) async throws(Problem) -> MemoryReservation? {
+    guard query.limit > Self.shortLimit else { return nil }
+    return try await request.reserveMemory(bytes: query.limit * Self.placeBytes)
   }
 }
 

@@ -13,7 +13,7 @@ extension PostgresStore: PointExporter {
   ///   `consume` throws.
   public func exportPoints(
     matching query: PointQuery,
-    to consume: @Sendable ([PointOfInterest]) async throws -> Void
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     let connector = Connector(
       connectionInfo: configuration.connectionInfo,
@@ -35,7 +35,7 @@ extension PostgresStore: PointExporter {
   private func export(
     _ query: PointQuery,
     _ session: Session,
-    _ consume: @Sendable ([PointOfInterest]) async throws -> Void
+    _ consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     let filter = PointFilter(query, center: query.proximity.map { EarthCentred($0.center) })
     if filter.isEmpty { return }

@@ -62,7 +62,7 @@ struct MeasuredStore: WritablePointStore {
   }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable ([PointOfInterest]) async throws -> Void
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     try await inBulk(.export) { try await store.exportPoints(matching: query, to: consume) }
   }

@@ -12,9 +12,15 @@ import Testing
     var router = Router()
     let long = ByteBuffer(repeating: 97, count: longBytes)
     router.on(.GET, "/unbounded") { _, _ in HTTPResponse(contentType: "text/plain", bytes: long) }
-    router.on(.GET, "/long", responses: .long) { _, _ in HTTPResponse(contentType: "text/plain", bytes: long) }
-    router.on(.GET, "/stream", responses: .long) { _, _ in
-      HTTPResponse(body: .stream { writer in while true { try await writer.write(long) } })
+    router.on(.GET, "/long") { request, _ in
+      let reservation = try await request.reserveMemory(bytes: longBytes)
+      defer { extendLifetime(reservation) }
+      return HTTPResponse(contentType: "text/plain", bytes: long)
+    }
+    router.on(.GET, "/stream") { request, _ in
+      let reservation = try await request.reserveMemory(bytes: longBytes)
+      defer { extendLifetime(reservation) }
+      return HTTPResponse(body: .stream { writer in while true { try await writer.write(long) } })
     }
     router.on(.GET, "/short") { _, _ in .text("short") }
     return router

@@ -75,7 +75,7 @@ private final class WatchedStore: WritablePointStore {
   }
 
   func exportPoints(
-    matching query: PointQuery, to consume: @Sendable ([PointOfInterest]) async throws -> Void
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     note()
     try await consume([store.create(try Place(name: "a", coordinate: .init(latitude: 1, longitude: 1)), once: nil)])
