@@ -28,8 +28,20 @@ final class Revalidation: Sendable {
   private let programTag: String
   private let clock: any WallClock
 
-  /// The fields of the last answer, which most are named by.
-  private let last = Mutex<(version: DataVersion, format: ResponseFormat, fields: HTTPHeaders)?>(nil)
+  /// The fields of a response that no version names.
+  private let unnamed: HTTPHeaders
+
+  /// The fields that most responses are named by.
+  private struct NamedFields {
+    let version: DataVersion
+    let format: ResponseFormat
+    /// The second of the time that they hold for; `nil` for ever.
+    let second: Int64?
+    let fields: HTTPHeaders
+  }
+
+  /// The fields of the last response.
+  private let last = Mutex<NamedFields?>(nil)
 
   /// Makes what names answers.
   ///
@@ -42,6 +54,7 @@ final class Revalidation: Sendable {
     self.service = service
     self.policy = policy
     self.clock = clock
+    unnamed = ["cache-control": policy.cacheControl, "vary": policy.vary(by: "accept, accept-encoding")]
     programTag = String(program.utf8.reduce(5381 as UInt32) { $0 &* 33 ^ UInt32($1) }, radix: 36)
   }
 
@@ -55,7 +68,8 @@ final class Revalidation: Sendable {
     _ search: () async throws(Problem) -> HTTPResponse
   ) async throws(Problem) -> HTTPResponse {
     guard !policy.isOff else {
-      var response = try await ContentCoding.apply(to: search(), of: request)
+      var response = try await search()
+      try await ContentCoding.apply(to: &response, of: request)
       response.headers.add(contentsOf: unnamed)
       return response
     }
@@ -69,8 +83,8 @@ final class Revalidation: Sendable {
     } else {
       version = service.knownDataVersion()
     }
-    let response = try await search()
-    var fields = unnamed
+    var response = try await search()
+    var fields: HTTPHeaders
     // The search may have gone to another server than the one that told the version.
     if let version, let known = service.knownDataVersion(), known.source == version.source {
       fields = self.fields(of: version, in: format)
@@ -78,10 +92,12 @@ final class Revalidation: Sendable {
         fields.replaceOrAdd(name: "etag", value: tag(of: version, in: format, digest: Self.digest(of: response)))
         fields.remove(name: "last-modified")
       }
+    } else {
+      fields = unnamed
     }
-    var packed = try await ContentCoding.apply(to: response, of: request)
-    packed.headers.add(contentsOf: fields)
-    return packed
+    try await ContentCoding.apply(to: &response, of: request)
+    response.headers.add(contentsOf: fields)
+    return response
   }
 
   /// A digest of the body and of where the next page is; equal ones are taken for the same.
@@ -115,9 +131,9 @@ final class Revalidation: Sendable {
     case .modifiedSince(let date):
       return fields.first(name: "last-modified").hasSameBytes(as: date) ? fields : nil
     case .noneMatch(let headers):
-      let tag = self.tag(of: version, in: format)
       // Most send back the one tag that they were given, as it was.
-      if headers.first(name: "if-none-match").hasSameBytes(as: tag) { return fields }
+      let isSame = fields.first(name: "etag").map { headers.first(name: "if-none-match").hasSameBytes(as: $0) }
+      if isSame == true { return fields }
       guard case .tags(let tags, _) = EntityTagList(headers[canonicalForm: "if-none-match"]) else {
         // `*` is whatever there is, and an answer there always is.
         return fields
@@ -149,28 +165,24 @@ final class Revalidation: Sendable {
 
   // MARK: Header fields
 
-  private static let variation = "accept, accept-encoding"
-
-  private var unnamed: HTTPHeaders {
-    ["cache-control": policy.cacheControl, "vary": policy.vary(by: Self.variation)]
-  }
-
   private func fields(of version: DataVersion, in format: ResponseFormat) -> HTTPHeaders {
-    if let fields = last.withLock({ $0?.version == version && $0?.format == format ? $0?.fields : nil }) {
-      return fields
+    let last = last.withLock { $0 }
+    if let last, last.version == version, last.format == format {
+      guard let second = last.second, second != clock.now().secondsSinceEpoch else { return last.fields }
     }
     var fields: HTTPHeaders = ["etag": tag(of: version, in: format)]
     fields.add(contentsOf: unnamed)
-    var isSettled = true
+    var currentSecond: Int64?
     if let changedAt = version.changedAt {
-      let second = changedAt.secondsSinceEpoch
-      isSettled = second < clock.now().secondsSinceEpoch
-      if isSettled { fields.add(name: "last-modified", value: HTTPDate.text(secondsSinceEpoch: Int(second))) }
+      let (second, now) = (changedAt.secondsSinceEpoch, clock.now().secondsSinceEpoch)
+      if second < now {
+        fields.add(name: "last-modified", value: HTTPDate.text(secondsSinceEpoch: Int(second)))
+      } else {
+        currentSecond = now
+      }
     }
-    if isSettled {
-      let settled = fields
-      last.withLock { $0 = (version, format, settled) }
-    }
+    let named = NamedFields(version: version, format: format, second: currentSecond, fields: fields)
+    self.last.withLock { $0 = named }
     return fields
   }
 }

@@ -18,6 +18,12 @@ struct ByteWriter {
     position += literal.utf8CodeUnitCount
   }
 
+  /// Writes one byte.
+  mutating func write(byte: UInt8) {
+    position.pointee = byte
+    position += 1
+  }
+
   /// Copies text as it is: as many bytes as its UTF-8 has.
   mutating func copy(_ text: String) {
     var text = text
@@ -58,8 +64,27 @@ struct ByteWriter {
     position += DecimalText.writeTenths(metres, to: position)
   }
 
-  /// Writes a whole number: at most 20 bytes.
-  mutating func write(integer: some FixedWidthInteger) {
-    copy(String(integer))
+  /// Writes a number that is not negative: at most 19 bytes.
+  mutating func write(integer: Int64) {
+    precondition(integer >= 0, "a negative number")
+    var length = 1
+    var rest = integer
+    while rest >= 10 {
+      length += 1
+      rest /= 10
+    }
+    rest = integer
+    for index in (0..<length).reversed() {
+      position[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
+    }
+    position += length
+  }
+
+  /// Writes a time as a JSON string: at most ``Timestamp/maximumTextLength`` bytes and two.
+  mutating func write(_ time: Timestamp) {
+    write("\"")
+    position += time.write(to: position)
+    write("\"")
   }
 }

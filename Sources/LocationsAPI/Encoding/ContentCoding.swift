@@ -43,18 +43,18 @@ enum ContentCoding {
     chosen(by: headers)?.coding == .gzip
   }
 
-  /// Packs an answer in memory where its request asks for that and it is worth it. What it differs by is for the caller
-  /// to say.
+  /// Compresses the body of a response where its request asks for that and the body is long enough. `Vary` is for the caller
+  /// to add.
   ///
   /// - Throws: `Problem` 406 where the request rules out every coding.
-  static func apply(to response: HTTPResponse, of request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  static func apply(to response: inout HTTPResponse, of request: HTTPRequest) async throws(Problem) {
     guard request.headers.contains(name: "accept-encoding"), case .bytes(let bytes) = response.body else {
-      return response
+      return
     }
     guard let (coding, isRequired) = chosen(by: request.headers) else {
       throw Problem(.notAcceptable, code: "not-acceptable", detail: "the available codings are gzip and identity")
     }
-    guard coding == .gzip, isRequired || bytes.readableBytes >= leastLength else { return response }
+    guard coding == .gzip, isRequired || bytes.readableBytes >= leastLength else { return }
     let packed: ByteBuffer
     do {
       packed =
@@ -65,10 +65,8 @@ enum ContentCoding {
       // There is no memory to pack it in.
       throw .internal
     }
-    var response = response
     response.body = .bytes(packed)
     response.headers.add(name: "content-encoding", value: "gzip")
-    return response
   }
 
   private static func packElsewhere(_ bytes: ByteBuffer) async throws -> ByteBuffer { try pack(bytes) }

@@ -164,11 +164,11 @@ package enum PlaceJSON {
     }
     if fields.contains(.createdAt) {
       writer.write(key: "\"createdAt\":", isFirst: &isFirst)
-      writer.write(string: point.createdAt.description)
+      writer.write(point.createdAt)
     }
     if fields.contains(.updatedAt) {
       writer.write(key: "\"updatedAt\":", isFirst: &isFirst)
-      writer.write(string: point.updatedAt.description)
+      writer.write(point.updatedAt)
     }
   }
 }

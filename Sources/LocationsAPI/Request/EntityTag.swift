@@ -11,7 +11,16 @@ enum EntityTag {
 
   /// The tag of a version in a format, quotes included.
   static func of(version: Int64, format: ResponseFormat, coding: ContentCoding = .identity) -> String {
-    "\"\(version)\(format.etagSuffix)\(coding == .gzip ? gzipSuffix : "")\""
+    let (format, coding) = (format.etagSuffix, coding == .gzip ? gzipSuffix : "")
+    return String(unsafeUninitializedCapacity: 2 + 19 + format.utf8.count + coding.utf8.count) { buffer in
+      var writer = ByteWriter(at: buffer.baseAddress.unsafelyUnwrapped)
+      writer.write("\"")
+      writer.write(integer: version)
+      writer.copy(format)
+      writer.copy(coding)
+      writer.write("\"")
+      return writer.position - buffer.baseAddress.unsafelyUnwrapped
+    }
   }
 
   /// What tells the tag of a gzipped place from that of the same bytes sent as they are.

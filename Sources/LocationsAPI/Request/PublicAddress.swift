@@ -35,9 +35,9 @@ public struct PublicAddress: Sendable {
   /// - Parameters:
   ///   - path: the path of the resource in the service, with or without a query.
   ///   - relative: a reference from the request's own path to the same resource.
-  func target(path: String, relative: String, for request: HTTPRequest) -> String {
-    if let url { return url + path }
-    return prefix(of: request).map { $0 + path } ?? relative
+  func target(path: @autoclosure () -> String, relative: String, for request: HTTPRequest) -> String {
+    if let url { return url + path() }
+    return prefix(of: request).map { $0 + path() } ?? relative
   }
 
   /// The prefix that a trusted proxy names; `nil` where none does, or what it names is no path.

@@ -17,8 +17,20 @@ struct CreateRoute {
       try await editor.create(document.place, once: key)
     }
 
-    let location = address.target(path: "/locations/\(point.id)", relative: "locations/\(point.id)", for: request)
+    let relative = Self.relativePath(of: point.id)
+    let location = address.target(path: "/" + relative, relative: relative, for: request)
     return HTTPResponse(written: point, createdAt: location, presentation)
+  }
+
+  private static func relativePath(of id: PointID) -> String {
+    let folder: StaticString = "locations/"
+    let length = folder.utf8CodeUnitCount + PointID.textLength
+    return String(unsafeUninitializedCapacity: length) { buffer in
+      var writer = ByteWriter(at: buffer.baseAddress.unsafelyUnwrapped)
+      writer.write(folder)
+      writer.write(id)
+      return length
+    }
   }
 }
 

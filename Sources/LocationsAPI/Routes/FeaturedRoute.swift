@@ -13,10 +13,9 @@ struct FeaturedRoute {
       try await service.featuredPoint()
     }
     guard let (point, remainingSeconds) = featured else { throw .notFound("there are no places to feature") }
-    var response = try await ContentCoding.apply(
-      to: HTTPResponse(
-        FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format),
-      of: request)
+    var response = HTTPResponse(
+      FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format)
+    try await ContentCoding.apply(to: &response, of: request)
     response.headers.add(
       name: "cache-control", value: policy.cacheControl(maximumAgeSeconds: remainingSeconds))
     response.headers.add(name: "vary", value: policy.vary(by: "accept, accept-encoding"))

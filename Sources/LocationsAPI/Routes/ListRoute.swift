@@ -26,11 +26,15 @@ struct ListRoute {
     guard arguments.format == .json, arguments.fields.isDisjoint(with: .administrative) else {
       let page = try await service.page(matching: arguments.query)
       let next = page.next.map { nextTarget(after: $0, arguments, for: request) }
-      return HTTPResponse(page.points, fields: arguments.fields, format: arguments.format, next: next).linked(to: next)
+      var response = HTTPResponse(page.points, fields: arguments.fields, format: arguments.format, next: next)
+      if let next { response.addLink(toNext: next) }
+      return response
     }
     let page = try await service.summaries(matching: arguments.query)
     let next = page.next.map { nextTarget(after: $0, arguments, for: request) }
-    return HTTPResponse(page.summaries, fields: arguments.fields).linked(to: next)
+    var response = HTTPResponse(page.summaries, fields: arguments.fields)
+    if let next { response.addLink(toNext: next) }
+    return response
   }
 
   private func nextTarget(
@@ -42,12 +46,14 @@ struct ListRoute {
 }
 
 extension HTTPResponse {
-  /// The response with a link to the next page, where there is one.
-  fileprivate func linked(to next: String?) -> HTTPResponse {
-    guard let next else { return self }
-    var response = self
-    response.headers.add(name: "link", value: "<\(next)>; rel=\"next\"")
-    return response
+  /// Adds a link to the next page.
+  fileprivate mutating func addLink(toNext next: String) {
+    var link = ""
+    link.reserveCapacity(next.utf8.count + 16)
+    link += "<"
+    link += next
+    link += ">; rel=\"next\""
+    headers.add(name: "link", value: link)
   }
 }
 
@@ -97,40 +103,42 @@ enum NextLink {
   /// The request's own query with another cursor, from the `?` on. Characters that would end the target early or that no
   /// URI has are percent-encoded.
   static func query(_ query: Substring?, cursor: String) -> String {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity((query?.utf8.count ?? 0) + cursor.utf8.count + 16)
     var query = query ?? ""
-    bytes.append(UInt8(ascii: "?"))
-    query.withUTF8 { query in
-      var start = query.startIndex
-      while start < query.endIndex {
-        let end = query[start...].firstIndex(of: UInt8(ascii: "&")) ?? query.endIndex
-        let pair = query[start..<end]
-        if !pair.isEmpty, !isCursor(pair) {
-          append(pair, to: &bytes)
-          bytes.append(UInt8(ascii: "&"))
+    let length = query.utf8.count * 3 + cursor.utf8.count + 16
+    return String(unsafeUninitializedCapacity: length) { buffer in
+      var writer = ByteWriter(at: buffer.baseAddress.unsafelyUnwrapped)
+      writer.write("?")
+      query.withUTF8 { query in
+        var start = query.startIndex
+        while start < query.endIndex {
+          let end = query[start...].firstIndex(of: UInt8(ascii: "&")) ?? query.endIndex
+          let pair = query[start..<end]
+          if !pair.isEmpty, !isCursor(pair) {
+            copy(pair, to: &writer)
+            writer.write("&")
+          }
+          start = end + 1
         }
-        start = end + 1
       }
+      writer.write("cursor=")
+      writer.copy(cursor)
+      return writer.position - buffer.baseAddress.unsafelyUnwrapped
     }
-    bytes.append(contentsOf: "cursor=".utf8)
-    bytes.append(contentsOf: cursor.utf8)
-    return String(decoding: bytes, as: UTF8.self)
   }
 
   private static func isCursor(_ pair: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
     pair.starts(with: "cursor".utf8) && (pair.count == 6 || pair[pair.startIndex + 6] == UInt8(ascii: "="))
   }
 
-  private static func append(_ text: Slice<UnsafeBufferPointer<UInt8>>, to bytes: inout [UInt8]) {
+  private static func copy(_ text: Slice<UnsafeBufferPointer<UInt8>>, to writer: inout ByteWriter) {
     for byte in text {
       if byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "<"), byte != UInt8(ascii: ">"), byte != UInt8(ascii: "\"") {
-        bytes.append(byte)
+        writer.write(byte: byte)
       } else {
         let digits: StaticString = "0123456789ABCDEF"
-        bytes.append(UInt8(ascii: "%"))
-        bytes.append(digits.utf8Start[Int(byte >> 4)])
-        bytes.append(digits.utf8Start[Int(byte & 15)])
+        writer.write("%")
+        writer.write(byte: digits.utf8Start[Int(byte >> 4)])
+        writer.write(byte: digits.utf8Start[Int(byte & 15)])
       }
     }
   }

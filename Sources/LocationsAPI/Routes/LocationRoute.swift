@@ -16,19 +16,24 @@ struct LocationRoute {
     guard let point else { throw .notFound("there is no place of id \(id)") }
     let known = EntityTag.known(
       of: point, format: arguments.format, ifNoneMatch: request.headers[canonicalForm: "if-none-match"])
-    if let known { return HTTPResponse(status: .notModified, headers: naming(etag: known)) }
-    var response = try await ContentCoding.apply(
-      to: HTTPResponse(
-        FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format),
-      of: request)
+    if let known {
+      var response = HTTPResponse(status: .notModified)
+      name(&response, etag: known)
+      return response
+    }
+    var response = HTTPResponse(
+      FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format)
+    try await ContentCoding.apply(to: &response, of: request)
     let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
-    response.headers.add(
-      contentsOf: naming(etag: EntityTag.of(point, format: arguments.format, coding: coding)))
+    name(&response, etag: EntityTag.of(point, format: arguments.format, coding: coding))
     return response
   }
 
-  private func naming(etag: String) -> HTTPHeaders {
-    ["etag": etag, "cache-control": policy.cacheControl, "vary": policy.vary(by: "accept, accept-encoding")]
+  /// Adds the fields that caches go by.
+  private func name(_ response: inout HTTPResponse, etag: String) {
+    response.headers.add(name: "etag", value: etag)
+    response.headers.add(name: "cache-control", value: policy.cacheControl)
+    response.headers.add(name: "vary", value: policy.vary(by: "accept, accept-encoding"))
   }
 }
 
