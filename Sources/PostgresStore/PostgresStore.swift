@@ -92,25 +92,42 @@ public final class PostgresStore: Sendable {
   }
 }
 
+extension PostgresStore {
+  /// Returns the places that fit into a page, with all of their tags.
+  private func fittingRows(
+    _ columns: PointColumns,
+    _ query: PointQuery
+  ) async throws(PointStoreError) -> FoundRows {
+    var query = query
+    var included: [PointID] = []
+    while true {
+      let found =
+        if let proximity = query.proximity {
+          try await NearestSearch(
+            store: self, query: query, proximity: proximity, columns: columns, including: included
+          ).found()
+        } else {
+          try await listed(columns, including: included, query)
+        }
+      switch found.step(including: included) {
+      case .page(let count): return found.prefix(count)
+      case .search(let limit, let ids): (query.limit, included) = (limit, ids)
+      }
+    }
+  }
+}
+
 extension PostgresStore: PointStore {
   /// One page of places; see ``Points/PointStore/page(matching:)``.
   ///
   /// A page of nearest places costs the same at any depth but the first ones, which are cheaper.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
-    if let proximity = query.proximity {
-      try await NearestSearch(store: self, query: query, proximity: proximity, columns: .all).found().page()
-    } else {
-      try await listing(query)
-    }
+    try await fittingRows(.all, query).page()
   }
 
   /// The same page; fewer columns are read, and their texts stay in what the database sent.
   public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    if let proximity = query.proximity {
-      try await NearestSearch(store: self, query: query, proximity: proximity, columns: .summary).found().summaryPage
-    } else {
-      try await listedSummaries(query)
-    }
+    try await fittingRows(.summary, query).summaryPage
   }
 
   /// Returns when the database answers and its schema works with the migrations that this store was made with: it has run

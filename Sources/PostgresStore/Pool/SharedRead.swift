@@ -14,10 +14,16 @@ struct SharedRead: Sendable {
   /// What this caller asks about.
   let values: Values
 
+  /// The maximum number of rows for a caller.
+  var rowsEach = 1
+
+  /// The maximum number of rows of a statement for several callers. A caller's own may be more.
+  private static let maximumRows = 1280
+
   /// Who may be asked for together with this caller, and how many.
   var group: PoolStateMachine.Group {
     switch values {
-    case .numbers: .init(name: statement.name)
+    case .numbers: .init(name: statement.name, together: max(1, min(16, Self.maximumRows / rowsEach)))
     // To find a row by its key costs PostgreSQL less than to take a question in and send an answer off.
     case .id: .init(name: statement.name, connections: 2, together: 64)
     }

@@ -4,59 +4,87 @@ import Points
 struct FoundRows: Sendable {
   /// The places that were found, in order, each once.
   let candidates: [NearestSearch.Candidate]
+  /// The number of places that the page holds.
+  private(set) var count: Int
+  private let hasDistances: Bool
   private let result: QueryResult?
-  private var limit: Int
 
   /// Creates an empty page.
   init() {
     candidates = []
+    hasDistances = false
     result = nil
-    limit = 0
+    count = 0
   }
 
   /// Creates a page of candidates that are rows of a result.
   init(_ candidates: [NearestSearch.Candidate], in result: QueryResult, limit: Int) {
     self.candidates = candidates
     self.result = result
-    self.limit = limit
+    hasDistances = true
+    count = min(candidates.count, limit)
+  }
+
+  /// Creates a page without distances of a result's rows.
+  init(listed result: QueryResult, limit: Int) throws(PointStoreError) {
+    var candidates: [NearestSearch.Candidate] = []
+    candidates.reserveCapacity(min(result.count, limit + 1))
+    for row in result.rows.prefix(limit + 1) {
+      let (id, coordinate) = (try row.pointID(), try row.coordinate())
+      candidates.append(.init(distanceMetres: 0, id: id, coordinate: coordinate, row: row.index))
+    }
+    self.candidates = candidates
+    self.result = result
+    hasDistances = false
+    count = min(candidates.count, limit)
+  }
+
+  /// Returns what is to be done for the page.
+  ///
+  /// - Parameter included: the places whose long tags were included.
+  func step(including included: [PointID]) -> PageStep {
+    guard let result else { return .page(count: 0) }
+    return PageStep(
+      count: count,
+      included: included,
+      texts: { result.row(candidates[$0].row).texts },
+      id: { candidates[$0].id }
+    )
+  }
+
+  /// Returns the page of the first so many places.
+  func prefix(_ count: Int) -> FoundRows {
+    var page = self
+    page.count = count
+    return page
   }
 
   /// The page, from whole places' columns.
   func page() throws(PointStoreError) -> PointPage {
     guard let result else { return PointPage(points: [], hasMore: false) }
-    let limit = fittingCount
     var points: [FoundPoint] = []
-    points.reserveCapacity(limit)
-    for candidate in candidates.prefix(limit) {
-      points.append(FoundPoint(point: try result.row(candidate.row).point(), distanceMetres: candidate.distanceMetres))
+    points.reserveCapacity(count)
+    for candidate in candidates.prefix(count) {
+      let point = try result.row(candidate.row).point()
+      points.append(FoundPoint(point: point, distanceMetres: hasDistances ? candidate.distanceMetres : nil))
     }
-    return PointPage(points: points, hasMore: candidates.count > limit)
+    return PointPage(points: points, hasMore: candidates.count > count)
   }
 
   /// The page's summaries, read where they are.
   var summaryPage: SummaryPage {
-    var page = self
-    page.limit = fittingCount
-    return SummaryPage(page, next: candidates.count > page.limit ? candidates[page.limit - 1].position : nil)
-  }
-
-  /// The number of places that the page holds.
-  private var fittingCount: Int {
-    guard let result else { return 0 }
-    return PointPage.fittingCount(of: count) { result.row(candidates[$0].row).textBytes }
+    SummaryPage(self, next: candidates.count > count ? candidates[count - 1].position : nil)
   }
 }
 
 extension FoundRows: PointSummaries {
-  var count: Int { min(candidates.count, limit) }
-
   func forEach(_ body: (PointSummary) -> Void) {
     guard let result else { return }
-    for candidate in candidates.prefix(limit) {
+    for candidate in candidates.prefix(count) {
       result.row(candidate.row).withSummary(
         id: candidate.id,
         at: candidate.coordinate,
-        distanceMetres: candidate.distanceMetres,
+        distanceMetres: hasDistances ? candidate.distanceMetres : nil,
         body
       )
     }

@@ -51,6 +51,7 @@ struct NearestSearch {
   private let store: PostgresStore
   private let query: PointQuery
   private let columns: PointColumns
+  private let included: [PointID]
   private let center: Coordinate
   private let position: EarthCentred
   private let radiusMetres: Double
@@ -61,11 +62,20 @@ struct NearestSearch {
 
   /// Makes a search.
   ///
-  /// - Parameter columns: what is read of each place.
-  init(store: PostgresStore, query: PointQuery, proximity: PointQuery.Proximity, columns: PointColumns) {
+  /// - Parameters:
+  ///   - columns: what is read of each place.
+  ///   - included: the places whose long tags are included.
+  init(
+    store: PostgresStore,
+    query: PointQuery,
+    proximity: PointQuery.Proximity,
+    columns: PointColumns,
+    including included: [PointID]
+  ) {
     self.store = store
     self.query = query
     self.columns = columns
+    self.included = included
     center = proximity.center
     position = EarthCentred(center)
     radiusMetres = min(proximity.radiusMetres ?? .infinity, Geodesic.greatestDistanceMetres + 1)
@@ -90,8 +100,9 @@ struct NearestSearch {
   private func nearest() async throws(PointStoreError) -> Proof {
     let count = Self.fetchCount(for: wanted)
     let result =
-      if filter.mayBeSelective {
-        try await store.read(NearestStatements.nearest(columns, position, filter, count: count))
+      // Callers that are asked for together can't each have the tags of their own places included.
+      if filter.mayBeSelective || !included.isEmpty {
+        try await store.read(NearestStatements.nearest(columns, including: included, position, filter, count: count))
       } else {
         try await store.pool.run(NearestStatements.sharedNearest(columns, position, filter, count: count))
       }
@@ -105,7 +116,8 @@ struct NearestSearch {
   /// Looks at the first places after a position, where that is not far from the start or there are few matches in all.
   private func next(after end: PointQuery.Position) async throws(PointStoreError) -> Proof {
     if filter.mayBeSelective {
-      let result = try await store.read(NearestStatements.few(columns, position, filter, atMost: Self.fewCount + 1))
+      let result = try await store.read(
+        NearestStatements.few(columns, including: included, position, filter, atMost: Self.fewCount + 1))
       if result.count <= Self.fewCount {
         return .page(FoundRows(try rank(result, after: end).candidates, in: result, limit: query.limit))
       }
@@ -114,7 +126,8 @@ struct NearestSearch {
     let depth = Self.shallowPages * count
     let result = try await store.read(
       NearestStatements.nearest(
-        columns, position, filter, notNearerThan: leastChord(at: end), amongFirst: depth, count: count)
+        columns, including: included, position, filter, notNearerThan: leastChord(at: end), amongFirst: depth,
+        count: count)
     )
     guard let total = try result.rows.first?.integer(result.columnCount - 1) else {
       throw .unexpected(reason: "a count gave no row")
@@ -158,6 +171,7 @@ struct NearestSearch {
       let result = try await store.read(
         NearestStatements.ring(
           columns,
+          including: included,
           (center, position),
           filter,
           chords: chords,

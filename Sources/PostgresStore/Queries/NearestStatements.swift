@@ -5,8 +5,11 @@ import Points
 /// here need only be that of the chord, and where a cut falls among equals doesn't matter.
 enum NearestStatements {
   /// The nearest places by chord.
+  ///
+  /// - Parameter ids: the places whose long tags are included.
   static func nearest(
     _ columns: PointColumns,
+    including ids: [PointID] = [],
     _ center: EarthCentred,
     _ filter: PointFilter,
     count: Int
@@ -14,13 +17,16 @@ enum NearestStatements {
     var values = BoundValues()
     let point = values.bind(center)
     let sql = """
-      SELECT \(columns)
-      FROM points
-      \(filter.conditions(&values, center: point).asWhereClause)
-      ORDER BY position <<->> \(point)
-      LIMIT \(count)
+      SELECT \(columns.list(including: ids, &values))
+      FROM (
+        SELECT \(columns)
+        FROM points
+        \(filter.conditions(&values, center: point).asWhereClause)
+        ORDER BY position <<->> \(point)
+        LIMIT \(count)
+      ) AS found
       """
-    let name = "\(columns.prefix)nearest_\(count)\(filter.shape)"
+    let name = "\(columns.prefix(including: ids))nearest_\(count)\(filter.shape)"
     return (Statement(name, planning: filter.planning, sql), values.parameters)
   }
 
@@ -35,7 +41,7 @@ enum NearestStatements {
     let point = values.bind(center)
     let conditions = filter.spatialConditions(&values, center: point).asWhereClause
     let sql = """
-      SELECT \(columns), caller
+      SELECT \(columns.boundedList), caller
       FROM \(values.source)
       CROSS JOIN LATERAL (
         SELECT \(columns)
@@ -45,14 +51,15 @@ enum NearestStatements {
         LIMIT \(count)
       ) AS found
       """
-    let statement = Statement("\(columns.prefix)shared_\(count)\(filter.shape)", sql)
-    return SharedRead(statement: statement, values: .numbers(values.numbers))
+    let statement = Statement("\(columns.prefix())shared_\(count)\(filter.shape)", sql)
+    return SharedRead(statement: statement, values: .numbers(values.numbers), rowsEach: count)
   }
 
   /// The nearest places by chord among so many first ones that are not nearer than the chord: as many as are wanted,
   /// each with how many first ones there are; one row of nulls but for that where none is left.
   static func nearest(
     _ columns: PointColumns,
+    including ids: [PointID] = [],
     _ center: EarthCentred,
     _ filter: PointFilter,
     notNearerThan chord: Double,
@@ -70,20 +77,21 @@ enum NearestStatements {
         ORDER BY chord
         LIMIT \(depth)
       )
-      SELECT \(columns), total
+      SELECT \(columns.list(including: ids, &values)), total
       FROM (SELECT count(*) AS total FROM first) AS counted
       LEFT JOIN (
         SELECT * FROM first WHERE chord >= \(values.bind(chord)) ORDER BY chord, id LIMIT \(count)
       ) AS rest ON true
       ORDER BY chord, id
       """
-    let name = "\(columns.prefix)next_\(depth)_\(count)\(filter.shape)"
+    let name = "\(columns.prefix(including: ids))next_\(depth)_\(count)\(filter.shape)"
     return (Statement(name, planning: filter.planning, sql), values.parameters)
   }
 
   /// All the matches, in no order, but no more than so many.
   static func few(
     _ columns: PointColumns,
+    including ids: [PointID] = [],
     _ center: EarthCentred,
     _ filter: PointFilter,
     atMost count: Int
@@ -91,12 +99,12 @@ enum NearestStatements {
     var values = BoundValues()
     let point = filter.greatestChord == nil ? nil : values.bind(center)
     let sql = """
-      SELECT \(columns)
+      SELECT \(columns.list(including: ids, &values))
       FROM points
       \(filter.conditions(&values, center: point).asWhereClause)
       LIMIT \(count)
       """
-    return (Statement("\(columns.prefix)few", planning: .eachTime, sql), values.parameters)
+    return (Statement("\(columns.prefix(including: ids))few", planning: .eachTime, sql), values.parameters)
   }
 
   /// The nearest places in a ring by PostGIS's geodesic, which is right to less than a thousandth of the tolerance: of
@@ -104,6 +112,7 @@ enum NearestStatements {
   /// places up to the position's id and once for those after it.
   static func ring(
     _ columns: PointColumns,
+    including ids: [PointID] = [],
     _ center: (coordinate: Coordinate, position: EarthCentred),
     _ filter: PointFilter,
     chords: ClosedRange<Double>,
@@ -121,26 +130,29 @@ enum NearestStatements {
       values.bind(position.distanceMetres - toleranceMetres), values.bind(position.distanceMetres + toleranceMetres)
     )
     let sql = """
-      SELECT \(columns)
+      SELECT \(columns.list(including: ids, &values))
       FROM (
-        SELECT *, row_number() OVER (
-          PARTITION BY lat, long, distance <= \(greatest) AND id > \(values.bind(position.id)) ORDER BY id
-        ) AS place
+        SELECT \(columns)
         FROM (
-          SELECT DISTINCT ON (id) \(columns), ST_Distance(
-            ST_SetSRID(ST_MakePoint(long, lat), 4326)::geography,
-            ST_SetSRID(ST_MakePoint((\(origin))[1], (\(origin))[2]), 4326)::geography
-          ) AS distance
-          FROM (\(ring)) AS ring
-          ORDER BY id
-        ) AS measured
-        WHERE distance >= \(least)
-      ) AS ranked
-      WHERE place <= \(values.bind(Int64(perSpot)))
-      ORDER BY distance, id
-      LIMIT \(values.bind(Int64(count)))
+          SELECT *, row_number() OVER (
+            PARTITION BY lat, long, distance <= \(greatest) AND id > \(values.bind(position.id)) ORDER BY id
+          ) AS place
+          FROM (
+            SELECT DISTINCT ON (id) \(columns), ST_Distance(
+              ST_SetSRID(ST_MakePoint(long, lat), 4326)::geography,
+              ST_SetSRID(ST_MakePoint((\(origin))[1], (\(origin))[2]), 4326)::geography
+            ) AS distance
+            FROM (\(ring)) AS ring
+            ORDER BY id
+          ) AS measured
+          WHERE distance >= \(least)
+        ) AS ranked
+        WHERE place <= \(values.bind(Int64(perSpot)))
+        ORDER BY distance, id
+        LIMIT \(values.bind(Int64(count)))
+      ) AS found
       """
-    return (Statement("\(columns.prefix)ring_\(filter.shape)", sql), values.parameters)
+    return (Statement("\(columns.prefix(including: ids))ring_\(filter.shape)", sql), values.parameters)
   }
 
   /// The places in the boxes and between the chords; one that is in two boxes' common face stands there twice.

@@ -16,11 +16,24 @@ enum PointColumns: CustomStringConvertible {
     }
   }
 
-  /// What the names of statements begin with.
-  var prefix: String {
-    switch self {
-    case .summary: "brief_"
-    case .all: ""
+  /// The list, with the length of tags in their stead where they are long.
+  func list(including ids: [PointID] = [], _ values: inout BoundValues) -> String {
+    list(including: ids.isEmpty ? nil : values.bind(ids))
+  }
+
+  /// The list, with the length of tags in their stead where they are long.
+  var boundedList: String { list(including: nil) }
+
+  private func list(including ids: String?) -> String {
+    description.replacing("tags", with: "\(LongTags.expression(including: ids)) AS tags")
+  }
+
+  /// The beginning of the names of statements that return ``list(including:_:)``.
+  func prefix(including ids: [PointID] = []) -> String {
+    let length = ids.isEmpty ? "bounded_" : "whole_"
+    return switch self {
+    case .summary: "brief_" + length
+    case .all: length
     }
   }
 
@@ -67,8 +80,12 @@ extension QueryResult.Row {
     )
   }
 
-  /// The number of bytes of columns 3 and 5: the name and the tags.
-  var textBytes: Int { (bytes(3)?.count ?? 0) + (bytes(5)?.count ?? 0) }
+  /// The lengths of columns 3 and 5: the name and the tags.
+  var texts: PageStep.Texts {
+    let tags = bytes(5)
+    let length = tags.flatMap(LongTags.length)
+    return PageStep.Texts(bytes: (bytes(3)?.count ?? 0) + (length ?? tags?.count ?? 0), lacksTags: length != nil)
+  }
 
   /// Hands over a summary, from ``PointColumns/summary``.
   func withSummary(

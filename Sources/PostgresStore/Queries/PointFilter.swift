@@ -139,6 +139,12 @@ struct BoundValues: SpatialBinding, Sendable {
     return placeholder("uuid")
   }
 
+  /// Binds a `uuid[]`.
+  mutating func bind(_ value: [PointID]) -> String {
+    parameters.add(value)
+    return placeholder("uuid[]")
+  }
+
   /// Binds a `text[]`.
   mutating func bind(_ value: [String]) -> String {
     parameters.add(value)

@@ -1,12 +1,23 @@
 public import Points
 
 extension PostgresStore {
+  /// Returns the places of several callers, their tags bounded by ``LongTags``.
   static let byID = Statement(
-    "shared_point",
+    "shared_bounded_point",
     """
-    SELECT \(PointColumns.all), caller
+    SELECT \(PointColumns.all.boundedList), caller
     FROM unnest((SELECT $1::uuid[])) WITH ORDINALITY AS callers (wanted, caller)
     CROSS JOIN LATERAL (SELECT \(PointColumns.all) FROM points WHERE id = wanted LIMIT 1) AS found
+    """
+  )
+
+  /// Returns one whole place.
+  private static let wholeByID = Statement(
+    "whole_point",
+    """
+    SELECT \(PointColumns.all)
+    FROM points
+    WHERE id = $1::uuid
     """
   )
 
@@ -36,7 +47,8 @@ extension PostgresStore {
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     let result = try await pool.run(SharedRead(statement: Self.byID, values: .id(id)))
     guard let row = result.rows.first else { return nil }
-    return try row.point()
+    if !row.texts.lacksTags { return try row.point() }
+    return try await read(Self.wholeByID, Parameters { $0.add(id) }).rows.first?.point()
   }
 
   /// The place with the least shuffle key that is not below the pivot, or else that with the least of all; the key is
