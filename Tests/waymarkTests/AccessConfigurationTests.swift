@@ -31,6 +31,18 @@ import Testing
     #expect(error?.variable == "READ_REQUIRES_KEY")
   }
 
+  @Test(arguments: ["", "\n\n", "# a comment\n"])
+  func fileWithoutKeysIsRejected(text: String) throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "waymark-keys-\(UUID())").path
+    try Data(text.utf8).write(to: URL(filePath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+
+    let error = #expect(throws: ConfigurationError.self) { try KeyFile(path: path) }
+
+    #expect(error?.variable == "API_KEYS_FILE")
+    #expect(error?.description.contains("but has none") == true)
+  }
+
   @Test func aFileOfKeysThatCantBeUsedIsNamedWithTheLine() throws {
     let path = FileManager.default.temporaryDirectory.appending(path: "waymark-keys-\(UUID())").path
     try Data("# mine\nwm_secret\n".utf8).write(to: URL(filePath: path))
