@@ -9,8 +9,8 @@ extension Problem {
   /// The URI that ``code`` follows in `type` where nothing else is said.
   public static let defaultTypePrefix = "urn:problem:"
 
-  /// The problem as a JSON object: `type`, `title`, `status`, `detail`, `code` and `errors`, `detail` and `errors` only where
-  /// there are any.
+  /// The problem as a JSON object: `type`, `title`, `status`, `detail`, `code`, ``counts`` and `errors`, the optional
+  /// ones only where there are any.
   ///
   /// - Parameter typePrefix: what `type` begins with; it goes on with ``code``.
   public func json(typePrefix: String = defaultTypePrefix) -> [UInt8] {
@@ -27,6 +27,11 @@ extension Problem {
     }
     json.append(contentsOf: #","code":"#.utf8)
     JSONString.append(code, to: &json)
+    for count in counts {
+      json.append(UInt8(ascii: ","))
+      JSONString.append(count.name, to: &json)
+      json.append(contentsOf: ":\(count.value)".utf8)
+    }
     if !errors.isEmpty { appendErrors(to: &json) }
     json.append(UInt8(ascii: "}"))
     return json

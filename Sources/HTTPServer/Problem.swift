@@ -19,6 +19,9 @@ public struct Problem: Error, Sendable {
   /// What is wrong with which part of the input.
   public var errors: [ProblemError]
 
+  /// The extension members that are numbers (RFC 9457, section 3.2), each name once, in the order in which they are sent.
+  public var counts: [(name: String, value: Int)] = []
+
   /// Header fields of the answer beside `Content-Type`, such as `Allow` and `Retry-After`.
   public var headers: HTTPHeaders
 

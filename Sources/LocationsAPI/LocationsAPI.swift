@@ -142,6 +142,8 @@ public struct LocationsAPI: Sendable {
     on(.PATCH, "/locations/{id}") { request, path, _ in try await change.respond(to: request, id: path["id"]) }
     let delete = DeleteRoute(editor: editor, requiresIfMatch: requiresIfMatch)
     on(.DELETE, "/locations/{id}") { request, path, _ in try await delete.respond(to: request, id: path["id"]) }
+    let deleteSource = DeleteSourceRoute(editor: editor)
+    on(.DELETE, "/locations") { request, _, _ in try await deleteSource.respond(to: request) }
     let bulk = ImportRoute(editor: editor)
     on(.POST, "/locations/import", bodyLimit: .unlimited) { request, _, principal in
       try await bulk.respond(to: request, from: principal)
@@ -159,13 +161,14 @@ public struct LocationsAPI: Sendable {
     JSONString.append(version, to: &json)
     let links =
       [
-        ("locations", "/locations{?lat,long,radius,bbox,category,limit,cursor,fields,f}"),
+        ("locations", "/locations{?lat,long,radius,bbox,category,source,sourceId,limit,cursor,fields,f}"),
         ("location", "/locations/{id}"),
         ("check", "/locations/check{?lat,long,radius,fields}"),
         ("featured", "/locations/featured"),
-        ("import", "/locations/import{?mode,dryRun}"),
-        ("export", "/locations/export{?lat,long,radius,bbox,category,f}"),
-        ("categories", "/categories"),
+        ("import", "/locations/import{?mode,dryRun,source,idField,unknownFields}"),
+        ("export", "/locations/export{?lat,long,radius,bbox,category,source,sourceId,f}"),
+        ("categories", "/categories{?bbox}"),
+        ("backup", "/backup"),
         ("searches", "/analytics/searches{?since,until,limit}"),
         ("live", "/health/live"),
         ("ready", "/health/ready"),

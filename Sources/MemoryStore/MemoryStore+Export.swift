@@ -24,15 +24,17 @@ extension MemoryStore: PointExporter {
 }
 
 /// A query's conditions, without its order.
-private struct ExportFilter {
+struct ExportFilter {
   private let box: BoxFilter?
   private let proximity: ProximityFilter?
   private let categories: Set<ExactText>
+  private let source: PointQuery.Source?
 
   init(_ query: PointQuery) {
     box = query.box.map { BoxFilter($0) }
     proximity = query.proximity.flatMap { $0.radiusMetres == nil ? nil : ProximityFilter($0, after: nil) }
     categories = query.categories
+    source = query.source
   }
 
   func takes(_ slot: Int, of segment: Segment) -> Bool {
@@ -44,6 +46,7 @@ private struct ExportFilter {
         categories.contains(ExactText(segment.categories.names[Int(category)]))
       else { return false }
     }
+    if let source, !segment.records.place(at: slot, isOf: source) { return false }
     guard let proximity else { return true }
     let position = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
     let chordSquared = proximity.position.chordSquared(to: position)

@@ -1,3 +1,4 @@
+public import JSONText
 public import Points
 
 extension MemoryStore: PointWriter {
@@ -42,6 +43,32 @@ extension MemoryStore: PointWriter {
       guard condition.holds(of: point.version) else { throw .conditionFailed(currentVersion: point.version) }
       draft.remove(point)
     }
+  }
+
+  /// Removes a batch of a data set's places, up to 1,000, in the order of their ids; see
+  /// ``Points/PointWriter/deleteBatch(ofSource:after:)``.
+  ///
+  /// The batch is looked for outside of the writer, so that other writes do not wait for it.
+  public func deleteBatch(
+    ofSource source: String, after position: ExactText?
+  ) async throws(PointWriteError) -> DeletedBatch {
+    let last = position.flatMap { PointID($0.text) }
+    let query = PointQuery(
+      source: .init(name: source), limit: PointQuery.limits.upperBound, after: last.map { .init(id: $0) })
+    let (ids, hasMore) = snapshot.ids(matching: query)
+    guard !ids.isEmpty else { return DeletedBatch(count: 0, next: nil) }
+    let count = try await write { draft throws(PointWriteError) in
+      var count = 0
+      for id in ids {
+        // It may have changed since.
+        guard let point = draft.point(id: id), let origin = point.place.origin, origin.source.hasSameBytes(as: source)
+        else { continue }
+        draft.remove(point)
+        count += 1
+      }
+      return count
+    }
+    return DeletedBatch(count: count, next: hasMore ? ids.last.map { ExactText($0.description) } : nil)
   }
 
   private func write<Outcome: Sendable>(

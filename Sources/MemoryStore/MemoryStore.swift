@@ -1,3 +1,4 @@
+public import Geo
 public import Points
 
 /// Places kept in memory, with indexes over place, category and id.
@@ -95,8 +96,8 @@ extension MemoryStore: PointStore {
   }
 
   /// Every category that a place has, the most frequent first. Counted once after a write.
-  public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
-    snapshot.categoryCounts()
+  public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+    box.map { snapshot.categoryCounts(in: $0) } ?? snapshot.categoryCounts()
   }
 
   /// The place with the least shuffle key, which is ``Points/PointID/shuffleKey``, that is not below the pivot, or else

@@ -120,6 +120,23 @@ struct PlaceRecords: Sendable {
       && sources[Int(record.source)].hasSameBytes(as: origin.source)
   }
 
+  /// The number of the source that the place in a slot has, or ``PlaceRecord/none``.
+  func source(at slot: Int) -> UInt32 { records.pointer[slot].source }
+
+  /// The number of a source that a place here has, or `nil`. In the order of the number of sources.
+  func number(ofSource source: String) -> UInt32? {
+    sources.firstIndex { $0.hasSameBytes(as: source) }.map { UInt32($0) }
+  }
+
+  /// Returns a Boolean value that indicates whether the place in a slot is one of a source, or the one that is named.
+  func place(at slot: Int, isOf source: PointQuery.Source) -> Bool {
+    if let sourceID = source.sourceID {
+      return place(at: slot, cameFrom: Place.Origin(source: source.name.text, sourceID: sourceID.text))
+    }
+    let number = records.pointer[slot].source
+    return number != PlaceRecord.none && sources[Int(number)].hasSameBytes(as: source.name.text)
+  }
+
   private func origin(of record: PlaceRecord) -> Place.Origin? {
     guard record.source != PlaceRecord.none else { return nil }
     return Place.Origin(

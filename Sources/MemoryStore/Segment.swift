@@ -1,6 +1,7 @@
 import Geo
 import JSONText
 import Points
+import Synchronization
 
 /// The columns of a segment that searches read, a slot to a place.
 ///
@@ -26,6 +27,9 @@ final class Segment: Sendable {
 
   /// The places of each category, with a tree each.
   let categories: CategoryIndex
+
+  /// The indexes of the sources that were asked for, the latest last.
+  private let sourceIndexes = Mutex<[SourceIndex]>([])
 
   private let ids: Memory<PointID>
   private let x: Memory<Double>
@@ -127,6 +131,24 @@ final class Segment: Sendable {
       coordinate: coordinates.pointer[slot],
       categories: categories.names
     )
+  }
+
+  /// The maximum number of sources whose indexes are kept.
+  private static let maximumSourceIndexes = 4
+
+  /// Returns the index of the places of a source; `nil` where no place is of it. Made in the order of n when a source is
+  /// first asked for, and kept for a few sources.
+  func index(ofSource source: String) -> SourceIndex? {
+    guard let number = records.number(ofSource: source) else { return nil }
+    if let known = sourceIndexes.withLock({ $0.first { $0.number == number } }) { return known }
+    // Not under the lock: other searches would wait.
+    let index = SourceIndex(number: number, records: records, slotsByID: slotsByID, columns: columns)
+    sourceIndexes.withLock { indexes in
+      indexes.removeAll { $0.number == number }
+      if indexes.count == Self.maximumSourceIndexes { indexes.removeFirst() }
+      indexes.append(index)
+    }
+    return index
   }
 
   /// The slot of the place with that id, or `nil`. In the order of log n.

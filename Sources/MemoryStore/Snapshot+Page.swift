@@ -43,19 +43,48 @@ extension Snapshot {
     }
   }
 
+  /// The ids of the first places that match, as many as a page holds at most, and whether there are more.
+  func ids(matching query: PointQuery) -> (ids: [PointID], hasMore: Bool) {
+    let found = candidates(for: query)
+    let ids = found.prefix(query.limit).map { parts[Int($0.part)].segment.columns.ids[Int($0.slot)] }
+    return (ids, found.count > query.limit)
+  }
+
   /// The first places that match: one more than a page holds tells whether there are more.
   private func candidates(for query: PointQuery) -> [Candidate] {
+    if let source = query.source, let sourceID = source.sourceID {
+      return candidate(from: Place.Origin(source: source.name.text, sourceID: sourceID.text), query)
+    }
     let wanted = query.limit + 1
     let box = query.box.map { BoxFilter($0) }
     if let proximity = query.proximity {
       let filter = ProximityFilter(proximity, after: query.after)
-      return nearest(wanted, filter, box: box, categories: query.categories)
+      return nearest(wanted, filter, box: box, query)
     }
     var search = IDSearch(box: box, after: query.after?.id, capacity: wanted)
-    forEachTree(of: query.categories) { source, slots in search.search(source, byID: slots) }
+    forEachTree(for: query) { source, slots in search.search(source, byID: slots) }
     let found = search.removeAllSorted()
     prefetch(found)
     return found
+  }
+
+  /// The place that came from there, where it matches.
+  private func candidate(from origin: Place.Origin, _ query: PointQuery) -> [Candidate] {
+    guard let location = location(of: origin) else { return [] }
+    let segment = parts[location.part].segment
+    guard ExportFilter(query).takes(location.slot, of: segment) else { return [] }
+    let columns = segment.columns
+    let id = columns.ids[location.slot]
+    let distance = query.proximity.map {
+      Geodesic.distanceMetres(from: $0.center, to: columns.coordinates[location.slot])
+    }
+    if let after = query.after, (distance ?? 0, id) <= (distance == nil ? 0 : after.distanceMetres, after.id) {
+      return []
+    }
+    return [
+      Candidate(
+        distance: distance ?? 0, id: id, part: UInt32(location.part), slot: UInt32(truncatingIfNeeded: location.slot))
+    ]
   }
 
   /// Has the processor fetch what an answer says of the places.
@@ -80,12 +109,12 @@ extension Snapshot {
     _ wanted: Int,
     _ proximity: ProximityFilter,
     box: BoxFilter?,
-    categories: Set<ExactText>
+    _ query: PointQuery
   ) -> [Candidate] {
     var bound = Double.infinity
     if (proximity.after?.distanceMetres ?? 0) < Self.farStart {
       var search = ChordSearch(proximity: proximity, box: box, capacity: wanted + Self.margin)
-      forEachTree(of: categories) { source, _ in source.walk(&search) }
+      forEachTree(for: query) { source, _ in source.walk(&search) }
       // Where there are no others, this is more than any distance.
       let leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: search.chordSquaredOfOthers.squareRoot())
       var found = search.removeAll()
@@ -99,7 +128,7 @@ extension Snapshot {
       }
     }
     var search = GeodesicSearch(proximity: proximity, box: box, capacity: wanted, bound: bound)
-    forEachTree(of: categories) { source, _ in source.walk(&search) }
+    forEachTree(for: query) { source, _ in source.walk(&search) }
     return search.removeAllSorted()
   }
 
@@ -120,27 +149,33 @@ extension Snapshot {
 
   // MARK: Trees
 
-  /// Calls with a tree over the places of each category in each part, or over all places of the part when there are no
-  /// categories, and with the slots of the same places by id.
+  /// Calls with a tree over the places of each of the query's categories in each part, or over all places of the part when
+  /// there are no categories, and with the slots of the same places by id. Places of other sources than the query's are
+  /// left out or count as gone.
   @inline(__always)
   private func forEachTree(
-    of categories: Set<ExactText>,
+    for query: PointQuery,
     _ search: (TreeSource, UnsafeBufferPointer<UInt32>) -> Void
   ) {
+    let categories = query.categories
     for (index, part) in parts.enumerated() {
-      // What is handed on points into the segment and the tombstones.
-      withExtendedLifetime(part) {
-        let segment = part.segment
+      let segment = part.segment
+      let ofSource = query.source.flatMap { segment.index(ofSource: $0.name.text) }
+      if ofSource == nil, query.source != nil { continue }
+      let isMasked = ofSource?.tree == nil || !categories.isEmpty
+      let tombstones = isMasked ? part.tombstones(besides: ofSource?.others) : part.tombstones
+      // What is handed on points into all of these.
+      withExtendedLifetime((segment, tombstones, ofSource)) {
         func source(_ tree: PackedTree) -> TreeSource {
           TreeSource(
             part: UInt32(index),
             columns: segment.columns,
-            tombstones: part.tombstones?.pointer,
+            tombstones: tombstones?.pointer,
             tree: tree
           )
         }
         if categories.isEmpty {
-          search(source(segment.tree), segment.slotsByID)
+          search(source(ofSource?.tree ?? segment.tree), ofSource?.slotsByID ?? segment.slotsByID)
         }
         for category in categories {
           guard let number = segment.categories.number(of: category.text) else { continue }

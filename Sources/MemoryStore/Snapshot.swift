@@ -19,6 +19,12 @@ final class Snapshot: Sendable {
     var count: Int { segment.count - (tombstones?.count ?? 0) }
 
     func isDead(_ slot: Int) -> Bool { tombstones?.contains(slot) ?? false }
+
+    /// Returns the tombstones together with other marks.
+    func tombstones(besides others: Tombstones?) -> Tombstones? {
+      guard let tombstones, let others else { return tombstones ?? others }
+      return Tombstones(tombstones, or: others)
+    }
   }
 
   /// Where a place is.
@@ -125,12 +131,63 @@ final class Snapshot: Sendable {
         if category != PlaceRecord.none { counts[ExactText(categories.names[Int(category)]), default: 0] -= 1 }
       }
     }
-    return counts.lazy
+    return Self.sorted(counts)
+  }
+
+  /// Every category that a place in a box has, the most frequent first. In the order of the number of categories, of the
+  /// places at the edge of the box, and of those that have gone.
+  func categoryCounts(in box: BoundingBox) -> [CategoryCount] {
+    let filter = BoxFilter(box)
+    var counts: [ExactText: Int] = [:]
+    for part in parts {
+      withExtendedLifetime(part) {
+        let categories = part.segment.categories
+        var numbers = categories.names.indices.map { number in
+          var count = BoxCount(box: filter)
+          TreeSource(part: 0, columns: part.segment.columns, tombstones: nil, tree: categories.tree(of: number))
+            .walk(&count)
+          return count.places
+        }
+        part.tombstones?.forEach { slot in
+          let category = part.segment.records.category(at: slot)
+          guard category != PlaceRecord.none, filter.contains(part.segment.columns.coordinates[slot]) else { return }
+          numbers[Int(category)] -= 1
+        }
+        for (name, count) in zip(categories.names, numbers) where count > 0 {
+          counts[ExactText(name), default: 0] += count
+        }
+      }
+    }
+    return Self.sorted(counts)
+  }
+
+  private static func sorted(_ counts: [ExactText: Int]) -> [CategoryCount] {
+    counts.lazy
       .filter { $0.value > 0 }
       .map { CategoryCount(category: $0.key.text, count: $0.value) }
       .sorted { left, right in
         left.count != right.count
           ? left.count > right.count : left.category.utf8.lexicographicallyPrecedes(right.category.utf8)
       }
+  }
+}
+
+/// The number of a tree's places in a box, gone or not.
+private struct BoxCount: TreeVisitor {
+  let box: BoxFilter
+  var places = 0
+
+  mutating func key(ofNode node: Int, places: Range<Int>, in source: TreeSource) -> Double? {
+    let bounds = source.tree.geographic[node]
+    guard box.meets(bounds) else { return nil }
+    guard box.covers(bounds) else { return 0 }
+    self.places += places.count
+    return nil
+  }
+
+  func wants(_ key: Double) -> Bool { true }
+
+  mutating func visit(places: Range<Int>, in source: TreeSource) {
+    for place in places where box.contains(source.columns.coordinates[source.slot(of: place)]) { self.places += 1 }
   }
 }

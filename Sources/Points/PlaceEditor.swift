@@ -1,3 +1,4 @@
+import JSONText
 import Synchronization
 
 /// A store that takes changes, one at a time and in bulk, and gives everything away.
@@ -39,6 +40,27 @@ public struct PlaceEditor: Sendable {
   /// - Throws: ``PointWriteError``: `notFound`, `conditionFailed` or `store`.
   public func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     try await store.delete(id: id, if: condition)
+  }
+
+  /// Removes all places of a data set, batch by batch; others may read and write in between.
+  ///
+  /// - Returns: the number of places that were removed.
+  /// - Throws: ``IncompleteDeletion`` when a batch fails or the task is cancelled. The batches before it stay removed.
+  public func deletePlaces(ofSource source: String) async throws(IncompleteDeletion) -> Int {
+    var count = 0
+    var last: ExactText?
+    repeat {
+      let batch: DeletedBatch
+      do throws(PointWriteError) {
+        if Task.isCancelled { throw .store(.unavailable(reason: "the call was cancelled")) }
+        batch = try await store.deleteBatch(ofSource: source, after: last)
+      } catch {
+        throw IncompleteDeletion(count: count, error: error)
+      }
+      count += batch.count
+      last = batch.next
+    } while last != nil
+    return count
   }
 
   /// Changes the place of that id to what the closure makes of it.
@@ -110,6 +132,21 @@ private final class KeysInProgress: Sendable {
   func insert(_ key: String) -> Bool { keys.withLock { $0.insert(Array(key.utf8)).inserted } }
 
   func remove(_ key: String) { keys.withLock { _ = $0.remove(Array(key.utf8)) } }
+}
+
+/// The reason that not all places of a data set were removed.
+public struct IncompleteDeletion: Error, Hashable, Sendable {
+  /// The number of places that were removed before.
+  public let count: Int
+
+  /// The error that ended the deletion.
+  public let error: PointWriteError
+
+  /// Creates an error.
+  public init(count: Int, error: PointWriteError) {
+    self.count = count
+    self.error = error
+  }
 }
 
 /// Why a place was not updated.

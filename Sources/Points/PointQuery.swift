@@ -36,6 +36,21 @@ public struct PointQuery: Hashable, Sendable {
     }
   }
 
+  /// The data set that places come from.
+  public struct Source: Hashable, Sendable {
+    /// The name of the data set.
+    public let name: ExactText
+
+    /// The place's name in the data set; `nil` for all of its places.
+    public let sourceID: ExactText?
+
+    /// Creates a condition.
+    public init(name: String, sourceID: String? = nil) {
+      self.name = ExactText(name)
+      self.sourceID = sourceID.map { ExactText($0) }
+    }
+  }
+
   /// How many places one page may hold.
   public static let limits = 1...1000
 
@@ -51,6 +66,9 @@ public struct PointQuery: Hashable, Sendable {
   /// The categories of which a place has one; empty for any place, with or without a category.
   public var categories: Set<ExactText>
 
+  /// The data set that the places come from; `nil` for any place, with or without one.
+  public var source: Source?
+
   /// How many places are wanted at most, within ``limits``.
   public var limit: Int
 
@@ -62,12 +80,14 @@ public struct PointQuery: Hashable, Sendable {
     proximity: Proximity? = nil,
     box: BoundingBox? = nil,
     categories: Set<ExactText> = [],
+    source: Source? = nil,
     limit: Int = defaultLimit,
     after: Position? = nil
   ) {
     self.proximity = proximity
     self.box = box
     self.categories = categories
+    self.source = source
     self.limit = limit
     self.after = after
   }

@@ -1,3 +1,5 @@
+public import Geo
+
 /// Where places are kept.
 ///
 /// An implementation is safe to call from many tasks at once. No call blocks the thread it is made on; a call may
@@ -27,8 +29,9 @@ public protocol PointStore: Sendable {
   /// Every category that a place has and how many places have it: the most frequent first, ties by the category's
   /// Unicode scalars.
   ///
+  /// - Parameter box: the box whose places count; `nil` for all places.
   /// - Throws: ``PointStoreError``.
-  func categoryCounts() async throws(PointStoreError) -> [CategoryCount]
+  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount]
 
   /// The place with the least shuffle key that is not below the pivot; where there is none, that with the least of all;
   /// `nil` when there are no places. One index look-up.
@@ -55,6 +58,13 @@ public protocol PointStore: Sendable {
   ///
   /// - Throws: ``PointStoreError`` with the reason it can't.
   func checkReadiness() async throws(PointStoreError)
+}
+
+extension PointStore {
+  /// Returns every category that a place has and how many places have it; see ``categoryCounts(in:)``.
+  ///
+  /// - Throws: ``PointStoreError``.
+  public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await categoryCounts(in: nil) }
 }
 
 /// Why a store did not answer.

@@ -22,6 +22,32 @@ public protocol PointWriter: Sendable {
   ///
   /// - Throws: ``PointWriteError``: `notFound`, `conditionFailed` or `store`.
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError)
+
+  /// Removes a batch of a data set's places. The batch is one transaction, of as many places as the store takes at a time
+  /// and 1,000 at most; each is removed and logged as by ``delete(id:if:)``.
+  ///
+  /// Following ``DeletedBatch/next`` to the end removes every place that is of the data set throughout.
+  ///
+  /// - Parameters:
+  ///   - source: the name of the data set.
+  ///   - position: where the batch begins; `nil` for the first batch.
+  /// - Throws: ``PointWriteError``: `store`. The batch was not removed then, unless the outcome is unknown.
+  func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch
+}
+
+/// Places that were removed together.
+public struct DeletedBatch: Hashable, Sendable {
+  /// The number of places that were removed.
+  public let count: Int
+
+  /// The place behind which the next batch begins, named as the store does it; `nil` when this batch was the last.
+  public let next: ExactText?
+
+  /// Creates a batch.
+  public init(count: Int, next: ExactText?) {
+    self.count = count
+    self.next = next
+  }
 }
 
 /// What must hold of a place for a change to be made (RFC 9110, section 13).

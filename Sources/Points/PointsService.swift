@@ -75,9 +75,10 @@ public struct PointsService: Sendable {
 
   /// Every category and how many places have it, most frequent first.
   ///
+  /// - Parameter box: the box whose places count; `nil` for all places.
   /// - Throws: ``PointStoreError``.
-  public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
-    try await store.categoryCounts()
+  public func categoryCounts(in box: BoundingBox? = nil) async throws(PointStoreError) -> [CategoryCount] {
+    try await store.categoryCounts(in: box)
   }
 
   /// The version of the places as they are at some moment of the call; see ``PointStore/dataVersion()``.

@@ -1,3 +1,5 @@
+public import Geo
+public import JSONText
 import Synchronization
 
 /// A store and a replica of it: searches go to the replica, all else to the primary.
@@ -67,8 +69,8 @@ extension ReplicatedStore: PointStore {
   }
 
   /// The counts from the replica.
-  public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
-    try await asking(replicaFirst: true) { store throws(PointStoreError) in try await store.categoryCounts() }
+  public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+    try await asking(replicaFirst: true) { store throws(PointStoreError) in try await store.categoryCounts(in: box) }
   }
 
   /// The place from the replica.
@@ -110,6 +112,13 @@ extension ReplicatedStore: PointWriter {
   /// Removes a place at the primary.
   public func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     try await primary.delete(id: id, if: condition)
+  }
+
+  /// Removes a batch of places at the primary.
+  public func deleteBatch(
+    ofSource source: String, after position: ExactText?
+  ) async throws(PointWriteError) -> DeletedBatch {
+    try await primary.deleteBatch(ofSource: source, after: position)
   }
 }
 

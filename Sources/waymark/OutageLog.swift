@@ -1,3 +1,5 @@
+import Geo
+import JSONText
 import Logging
 import Points
 import Synchronization
@@ -62,8 +64,8 @@ final class OutageLog: WritablePointStore {
     try await reading(.lookUp) { () throws(PointStoreError) in try await store.point(shuffledAtOrAfter: pivot) }
   }
 
-  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
-    try await reading(.search) { () throws(PointStoreError) in try await store.categoryCounts() }
+  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+    try await reading(.search) { () throws(PointStoreError) in try await store.categoryCounts(in: box) }
   }
 
   func dataVersion() async throws(PointStoreError) -> DataVersion? {
@@ -97,6 +99,12 @@ final class OutageLog: WritablePointStore {
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     try await writing(.delete) { () throws(PointWriteError) in try await store.delete(id: id, if: condition) }
+  }
+
+  func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch {
+    try await writing(.delete) { () throws(PointWriteError) in
+      try await store.deleteBatch(ofSource: source, after: position)
+    }
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(

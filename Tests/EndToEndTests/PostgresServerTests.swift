@@ -31,6 +31,30 @@ import Testing
     #expect(found[0].distance == 156_899.6)
   }
 
+  @Test func placesOfASourceAreFoundAndDeleted() async throws {
+    let environment = try await migrated()
+    let folder = try TemporaryFolder()
+    let rows = (1...600).map { number in
+      #"{"name":"\#(number)","category":"c","lat":1,"long":\#(number % 90),"source":"osm","sourceId":"node/\#(number)"}"#
+    }
+    let file = try folder.write((rows + [places]).joined(separator: "\n"), to: "a.ndjson")
+    _ = try await WaymarkProcess.run(["import", file], environment: environment)
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let driver = ServerDriver(port: try await server.port())
+
+    let one = try await driver.get("/locations?source=osm&sourceId=node%2F7").places.map(\.name)
+    let counted = try await driver.get("/categories?bbox=0.5,0,2.5,2").body
+    let unconfirmed = try await driver.send("DELETE", "/locations?source=osm")
+    let deleted = try await driver.send("DELETE", "/locations?source=osm&confirm=true")
+
+    #expect(one == ["7"])
+    #expect(String(decoding: counted, as: UTF8.self) == #"[{"category":"c","count":14},{"category":"cafe","count":1}]"#)
+    #expect(unconfirmed.status == 400)
+    #expect(deleted.status == 200)
+    #expect(String(decoding: deleted.body, as: UTF8.self) == #"{"deleted":600}"#)
+    #expect(try await driver.get("/locations").places.map(\.name).sorted() == ["A", "B", "C"])
+  }
+
   @Test func sqlIsNothingButTextToTheDatabase() async throws {
     let environment = try await migrated()
     let folder = try TemporaryFolder()

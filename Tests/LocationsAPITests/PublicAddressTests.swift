@@ -45,10 +45,10 @@ import Testing
     ]
   }
 
-  private static let relative = ["?limit=1", "locations/", id, "categories"]
+  private static let relative = ["?limit=1", "locations/", id, "categories{?bbox}"]
 
   private static func absolute(_ base: String) -> [String] {
-    ["\(base)/locations?limit=1", "\(base)/locations/", "\(base)/locations/\(id)", "\(base)/categories"]
+    ["\(base)/locations?limit=1", "\(base)/locations/", "\(base)/locations/\(id)", "\(base)/categories{?bbox}"]
   }
 
   @Test func withoutAnAddressTargetsAreRelative() async throws {

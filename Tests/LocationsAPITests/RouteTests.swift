@@ -107,7 +107,7 @@ import Testing
 
     #expect(try answer.object["name"] as? String == "waymark")
     #expect(try answer.object["version"] as? String == "1.2.3")
-    #expect(try (answer.object["links"] as? [String: String])?["categories"] == "categories")
+    #expect(try (answer.object["links"] as? [String: String])?["categories"] == "categories{?bbox}")
   }
 
   @Test func aLiveServiceIsLiveWhateverItsStore() async throws {

@@ -1,3 +1,5 @@
+import Geo
+import JSONText
 import MemoryStore
 import Points
 import Synchronization
@@ -16,24 +18,62 @@ struct ScriptedExports: ForwardingStore {
   func exportPoints(matching query: PointQuery, to consume: Consume) async throws { try await export(consume) }
 }
 
-/// A store that fails one creation and then does what the one behind it does.
-struct FailingOnce: ForwardingStore {
+/// A store that refuses some changes, which a store in memory by itself never does.
+struct RefusingStore: ForwardingStore {
   let store: MemoryStore
-  private let error: PointWriteError
-  private let isDue = Switch()
+  private let refusals: Refusals
 
-  private final class Switch: Sendable {
-    let isOn = Atomic(true)
+  private final class Refusals: Sendable {
+    let creations: Mutex<(error: PointWriteError?, rest: Int)>
+    let changeError: PointWriteError?
+    let batches: Mutex<Int>
+
+    init(creations: (PointWriteError?, Int), changeError: PointWriteError?, batches: Int) {
+      self.creations = Mutex(creations)
+      self.changeError = changeError
+      self.batches = Mutex(batches)
+    }
   }
 
-  init(_ store: MemoryStore, error: PointWriteError) {
+  /// Creates a store that refuses what an error is given for.
+  ///
+  /// - Parameters:
+  ///   - creationError: the error of creations.
+  ///   - times: the number of creations that are refused, the first ones.
+  ///   - changeError: the error of changes to a version.
+  ///   - batches: the number of batches of deletions that are made; those that follow find the store unavailable.
+  init(
+    _ store: MemoryStore = MemoryStore(), creations creationError: PointWriteError? = nil, times: Int = .max,
+    changes changeError: PointWriteError? = nil, allowingBatches batches: Int = .max
+  ) {
     self.store = store
-    self.error = error
+    refusals = Refusals(creations: (creationError, times), changeError: changeError, batches: batches)
   }
 
   func create(_ place: Place, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
-    if isDue.isOn.exchange(false, ordering: .relaxed) { throw error }
+    let error = refusals.creations.withLock { creations in
+      guard creations.rest > 0 else { return PointWriteError?.none }
+      creations.rest -= 1
+      return creations.error
+    }
+    if let error { throw error }
     return try await store.create(place, once: key)
+  }
+
+  func put(
+    _ place: Place, id: PointID, if condition: WriteCondition
+  ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
+    if let error = refusals.changeError, case .versions = condition { throw error }
+    return try await store.put(place, id: id, if: condition)
+  }
+
+  func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch {
+    let isAllowed = refusals.batches.withLock { rest in
+      rest -= 1
+      return rest >= 0
+    }
+    guard isAllowed else { throw .store(.unavailable(reason: "no more batches are allowed")) }
+    return try await store.deleteBatch(ofSource: source, after: position)
   }
 }
 
@@ -55,6 +95,10 @@ extension ForwardingStore {
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     try await store.delete(id: id, if: condition)
+  }
+
+  func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch {
+    try await store.deleteBatch(ofSource: source, after: position)
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(
@@ -79,7 +123,9 @@ extension ForwardingStore {
 
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await store.point(id: id) }
 
-  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await store.categoryCounts() }
+  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+    try await store.categoryCounts(in: box)
+  }
 
   func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     try await store.point(shuffledAtOrAfter: pivot)

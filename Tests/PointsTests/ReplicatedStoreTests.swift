@@ -1,3 +1,5 @@
+import Geo
+import JSONText
 import Points
 import Synchronization
 import TestSupport
@@ -130,7 +132,7 @@ private final class NamedStore: WritablePointStore {
 
   func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? { try point() }
 
-  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
+  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
     [CategoryCount(category: try point().place.name, count: 1)]
   }
 
@@ -149,6 +151,11 @@ private final class NamedStore: WritablePointStore {
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) { (try write(), true) }
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) { _ = try write() }
+
+  func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch {
+    _ = try write()
+    return DeletedBatch(count: 0, next: nil)
+  }
 
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?

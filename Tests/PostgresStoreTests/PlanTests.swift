@@ -26,8 +26,9 @@ import Testing
     try await store.importRows(try places.rows(count: 20_000) + rare)
     try await database.run(
       """
-      INSERT INTO points (id, lat, long, name, category)
-      SELECT gen_random_uuid(), 140 * sqrt(random()) - 70, 360 * random() - 180, 'Strewn', 'category ' || number % 40
+      INSERT INTO points (id, lat, long, name, category, source, source_id)
+      SELECT gen_random_uuid(), 140 * sqrt(random()) - 70, 360 * random() - 180, 'Strewn', 'category ' || number % 40,
+        CASE WHEN number <= 100 THEN 'small' ELSE 'large' END, 'node/' || number
       FROM generate_series(1, 980000) AS number
       """)
     // So that the index need not be checked against the table.
@@ -124,6 +125,65 @@ import Testing
 
     #expect(near.contains("points_category"))
     #expect(listed.contains("points_category"))
+  }
+
+  @Test(arguments: ["small", "large"]) func placeIsFoundByItsOriginInTheKeyOfOrigins(source: String) async throws {
+    let origin = PointQuery.Source(name: source, sourceID: "node/7")
+
+    let near = try await plan(nearest(PointQuery(proximity: .init(center: center), source: origin)))
+    let listed = try await plan(listing(PointQuery(source: origin)))
+
+    for plan in [near, listed] {
+      #expect(plan.contains("Index Scan using points_origin"))
+      #expect(plan.contains("Index Cond: ((source = '\(source)'::text) AND (source_id = 'node/7'::text))"))
+    }
+  }
+
+  @Test func placesOfASmallSourceAreLookedUpAndSorted() async throws {
+    let source = PointQuery.Source(name: "small")
+
+    let near = try await plan(nearest(PointQuery(proximity: .init(center: center), source: source)))
+    let listed = try await plan(listing(PointQuery(source: source)))
+
+    #expect(near.contains("points_origin"))
+    #expect(listed.contains("points_origin"))
+  }
+
+  @Test func placesOfALargeSourceComeOutOfAnIndexInTheirOrder() async throws {
+    let source = PointQuery.Source(name: "large")
+
+    let near = try await plan(nearest(PointQuery(proximity: .init(center: center), source: source)))
+    let listed = try await plan(listing(PointQuery(source: source)))
+
+    #expect(near.contains("Index Scan using points_position"))
+    #expect(listed.contains("Index Scan using points_pkey"))
+  }
+
+  @Test(arguments: ["small", "large", "no such source"], [nil, "node/1500"])
+  func batchOfADeletionIsReadFromTheKeyOfOriginsInItsOrder(source: String, position: String?) async throws {
+    let parameters = Parameters {
+      $0.add(source)
+      $0.add(position)
+    }
+
+    let plan = try await plan((WriteStatements.deleteBatch, parameters))
+
+    #expect(plan.contains("Index Scan using points_origin"))
+    #expect(!plan.contains("Seq Scan on points"))
+    // What is sorted is no more than the batch.
+    let lines = plan.split(separator: "\n").map { $0.drop { $0 == " " } }
+    let batch = try #require(lines.firstIndex(of: "CTE batch"))
+    #expect(lines[batch + 1].hasPrefix("->  Limit"))
+    #expect(lines[batch + 2].hasPrefix("->  Index Scan using points_origin"))
+  }
+
+  @Test func categoriesOfASmallBoxAreCountedFromTheSpatialIndex() async throws {
+    let box = try BoundingBox(west: 16.3, south: 48.1, east: 16.5, north: 48.3)
+
+    let plan = try await plan(PostgresStore.categoryCounts(in: box))
+
+    #expect(plan.contains("points_position"))
+    #expect(!plan.contains("Seq Scan"))
   }
 
   @Test func aRingIsLookedUpBoxByBox() async throws {

@@ -66,6 +66,10 @@ public struct BruteForce: Sendable {
             return false
           }
         }
+        if let source = query.source {
+          guard let origin = found.point.place.origin, ExactText(origin.source) == source.name else { return false }
+          if let sourceID = source.sourceID, ExactText(origin.sourceID) != sourceID { return false }
+        }
         guard let after = query.after else { return true }
         guard query.proximity != nil else { return found.point.id > after.id }
         return (found.distanceMetres ?? 0, found.point.id) > (after.distanceMetres, after.id)

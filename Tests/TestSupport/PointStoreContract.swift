@@ -33,7 +33,7 @@ public struct PointStoreContract: Sendable {
   }
 
   /// The whole contract.
-  public static let all = nearness + boxes + categories + paging + lookUps + imports
+  public static let all = nearness + boxes + categories + sources + paging + lookUps + imports
 }
 
 extension PointStoreContract: CustomTestStringConvertible {

@@ -12,12 +12,16 @@ public struct RandomQueries {
   private var generator: SeededGenerator
   private let coordinates: [Coordinate]
   private let categories: [String]
+  private let origins: [Place.Origin]
 
   /// Makes a source of queries over places, of which there must be one at least.
   public init(over points: [PointOfInterest], seed: UInt64) {
     generator = SeededGenerator(seed: seed)
     coordinates = points.map(\.place.coordinate)
     categories = Set(points.compactMap(\.place.category)).sorted() + ["no such category"]
+    origins =
+      points.compactMap(\.place.origin).sorted { $0.sourceID < $1.sourceID }
+      + [Place.Origin(source: "no such source", sourceID: "1")]
   }
 
   /// A centre, or `nil` for queries by id.
@@ -60,6 +64,10 @@ public struct RandomQueries {
       for _ in 0..<Int.random(in: 1...3, using: &generator) {
         query.categories.insert(ExactText(categories[Int.random(in: categories.indices, using: &generator)]))
       }
+    }
+    if chance(8) {
+      let origin = origins[Int.random(in: origins.indices, using: &generator)]
+      query.source = .init(name: origin.source, sourceID: chance(4) ? origin.sourceID : nil)
     }
     if chance(2) {
       let matches = ordered.matches(of: query)

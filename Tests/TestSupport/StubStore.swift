@@ -1,3 +1,4 @@
+public import Geo
 public import Points
 import Testing
 
@@ -78,7 +79,9 @@ public struct StubStore: PointStore {
   }
 
   /// What ``onCategories`` answers.
-  public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await onCategories() }
+  public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+    try await onCategories()
+  }
 
   /// What ``onDataVersion`` answers.
   public func dataVersion() async throws(PointStoreError) -> DataVersion? { try await onDataVersion() }

@@ -30,7 +30,7 @@ public struct WriteContract: Sendable {
 
   /// The whole contract.
   public static let all =
-    creations + replacements + removals + keys + races + changeLog + bulk + importKeys + versions + growth
+    creations + replacements + removals + keys + races + changeLog + bulk + importKeys + versions + growth + sources
 }
 
 extension WriteContract: CustomTestStringConvertible {

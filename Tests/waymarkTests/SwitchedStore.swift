@@ -1,3 +1,5 @@
+import Geo
+import JSONText
 import Points
 import Synchronization
 import TestSupport
@@ -42,6 +44,11 @@ final class SwitchedStore: WritablePointStore {
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) { try checkWrite() }
 
+  func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch {
+    try checkWrite()
+    return DeletedBatch(count: 0, next: nil)
+  }
+
   func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
@@ -67,7 +74,7 @@ final class SwitchedStore: WritablePointStore {
     return nil
   }
 
-  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
+  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
     try checkRead()
     return []
   }

@@ -60,6 +60,14 @@ enum Cursor {
       mix(3)
       for byte in category.text.utf8 { mix(UInt64(byte)) }
     }
+    if let source = query.source {
+      mix(4)
+      for byte in source.name.text.utf8 { mix(UInt64(byte)) }
+      if let sourceID = source.sourceID {
+        mix(5)
+        for byte in sourceID.text.utf8 { mix(UInt64(byte)) }
+      }
+    }
     return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
   }
 }

@@ -12,6 +12,8 @@ enum Parameter: Int, CaseIterable {
   case mode
   case dryRun
   case source
+  case sourceID
+  case confirm
   case idField
   case unknownFields
   case since
@@ -32,6 +34,8 @@ enum Parameter: Int, CaseIterable {
     case "mode": self = .mode
     case "dryRun": self = .dryRun
     case "source": self = .source
+    case "sourceId": self = .sourceID
+    case "confirm": self = .confirm
     case "idField": self = .idField
     case "unknownFields": self = .unknownFields
     case "since": self = .since
@@ -55,6 +59,8 @@ enum Parameter: Int, CaseIterable {
     case .mode: "mode"
     case .dryRun: "dryRun"
     case .source: "source"
+    case .sourceID: "sourceId"
+    case .confirm: "confirm"
     case .idField: "idField"
     case .unknownFields: "unknownFields"
     case .since: "since"
@@ -65,7 +71,7 @@ enum Parameter: Int, CaseIterable {
 
 extension Set<Parameter> {
   /// The parameters that narrow down which places are meant.
-  static let filters: Set = [.latitude, .longitude, .radius, .category, .box]
+  static let filters: Set = [.latitude, .longitude, .radius, .category, .box, .source, .sourceID]
 
   /// The parameters that say how a place is written.
   static let presentation: Set = [.fields, .format]

@@ -91,6 +91,23 @@ struct ParameterValues {
     }
   }
 
+  /// The source; `nil` where it is not given or invalid, which is noted.
+  mutating func source() -> PointQuery.Source? {
+    let name = originText(.source)
+    let sourceID = originText(.sourceID)
+    if has(.sourceID), !has(.source) { note(.missing, Parameter.source.name, "must be given where sourceId is") }
+    guard let name, has(.sourceID) == (sourceID != nil) else { return nil }
+    return PointQuery.Source(name: name, sourceID: sourceID)
+  }
+
+  private mutating func originText(_ parameter: Parameter) -> String? {
+    guard let text = self[parameter] else { return nil }
+    let length = Place.maximumOriginLength
+    if !text.isEmpty, !text.utf8.contains(0), text.unicodeScalars.count <= length { return text }
+    note(.invalid, parameter.name, "must have 1 to \(length) characters, got \(quoted(text))")
+    return nil
+  }
+
   /// The categories, of all `category` parameters together. A comma stands between two, encoded or not, and may be part
   /// of a name as well: where there is one, the whole is a category too.
   mutating func categories() -> Set<ExactText> {

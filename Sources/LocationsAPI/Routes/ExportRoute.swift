@@ -136,7 +136,7 @@ private struct ExportArguments {
     let radius = values.radius()
     query = PointQuery(
       proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: values.box(),
-      categories: values.categories())
+      categories: values.categories(), source: values.source())
     try values.check()
     format = try ExportFormat.chosen(by: values[.format], accept: request.headers)
     isGzip = ContentCoding.prefersGzip(request.headers)

@@ -74,6 +74,7 @@ struct ListArguments: Hashable {
       proximity: center.map { .init(center: $0, radiusMetres: radius) },
       box: values.box(),
       categories: values.categories(),
+      source: values.source(),
       limit: values.limit()
     )
     query.after = values.position(in: query)

@@ -10,6 +10,7 @@ struct PointFilter: Sendable {
   private(set) var isEmpty = false
   private let box: BoundingBox?
   private let categories: [String]
+  private let source: PointQuery.Source?
   /// The greatest chord from the centre that a match within the radius can have, metres.
   let greatestChord: Double?
 
@@ -17,6 +18,7 @@ struct PointFilter: Sendable {
   init(_ query: PointQuery, center: EarthCentred?) {
     box = query.box
     categories = query.categories.sorted().map(\.text)
+    source = query.source
     greatestChord = query.proximity?.radiusMetres.map { radius in
       Geodesic.greatestChordMetres(distanceMetres: radius) + SpatialBox.slackMetres
     }
@@ -43,14 +45,14 @@ struct PointFilter: Sendable {
 
   /// Whether all that matters is a box so small that what is in it may be looked up and sorted, whatever else there is.
   var isSmallBox: Bool {
-    guard let region, box != nil, greatestChord == nil, !hasCategories else { return false }
+    guard let region, box != nil, greatestChord == nil, !hasCategories, source == nil else { return false }
     return region.diagonalMetres <= Self.smallBoxDiagonalMetres
   }
 
   private static let smallBoxDiagonalMetres = 20_000.0
 
   /// Whether few places may match, wherever they are.
-  var mayBeSelective: Bool { box != nil || hasCategories }
+  var mayBeSelective: Bool { box != nil || hasCategories || source != nil }
 
   /// A few letters that tell the SQL of one filter from that of another.
   var shape: String {
@@ -59,6 +61,7 @@ struct PointFilter: Sendable {
     if greatestChord != nil { shape += "d" }
     if let box { shape += "b\(box.longitudeRanges.count)" }
     if hasCategories { shape += "c" }
+    if let source { shape += source.sourceID == nil ? "s" : "i" }
     return shape
   }
 
@@ -101,6 +104,10 @@ struct PointFilter: Sendable {
     var conditions = spatialConditions(&values, center: center, skippingRegion: skippingRegion)
     if let condition = boxCondition(&values) { conditions.append(condition) }
     if hasCategories { conditions.append("category = ANY (\(values.bind(categories)))") }
+    if let source {
+      conditions.append("source = \(values.bind(source.name.text))")
+      if let sourceID = source.sourceID { conditions.append("source_id = \(values.bind(sourceID.text))") }
+    }
     return conditions
   }
 }
@@ -143,6 +150,12 @@ struct BoundValues: SpatialBinding, Sendable {
   mutating func bind(_ value: [PointID]) -> String {
     parameters.add(value)
     return placeholder("uuid[]")
+  }
+
+  /// Binds a `text`.
+  mutating func bind(_ value: String) -> String {
+    parameters.add(value)
+    return placeholder("text")
   }
 
   /// Binds a `text[]`.

@@ -1,3 +1,4 @@
+public import Geo
 public import Points
 
 extension PostgresStore {
@@ -43,6 +44,20 @@ extension PostgresStore {
     """
   )
 
+  /// The counts of the places in a box.
+  static func categoryCounts(in box: BoundingBox) -> (Statement, Parameters) {
+    var values = BoundValues()
+    let filter = PointFilter(PointQuery(box: box), center: nil)
+    let sql = """
+      SELECT category, count(*)
+      FROM points
+      \((filter.conditions(&values) + ["category IS NOT NULL"]).asWhereClause)
+      GROUP BY category
+      ORDER BY count(*) DESC, category
+      """
+    return (Statement("categories_in", planning: .eachTime, sql), values.parameters)
+  }
+
   /// The place of that id, or `nil`.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     let result = try await pool.run(SharedRead(statement: Self.byID, values: .id(id)))
@@ -66,10 +81,11 @@ extension PostgresStore {
     return try row.point()
   }
 
-  /// How many places each category has, the most frequent first; reads the index of categories once.
-  public func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
+  /// How many places each category has, the most frequent first; reads the index of categories once, or the places
+  /// in the box.
+  public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
     var counts: [CategoryCount] = []
-    for row in try await read(Self.categoryCounts, Parameters()).rows {
+    for row in try await read(box.map { Self.categoryCounts(in: $0) } ?? (Self.categoryCounts, Parameters())).rows {
       counts.append(CategoryCount(category: try row.text(0), count: Int(try row.integer(1))))
     }
     return counts

@@ -1,3 +1,4 @@
+public import JSONText
 public import Points
 
 extension PostgresStore: PointWriter {
@@ -71,6 +72,23 @@ extension PostgresStore: PointWriter {
       }
       if !wasDeleted { throw .conditionFailed(currentVersion: version) }
       return ()
+    }
+  }
+
+  /// Removes a batch of a data set's places, up to 250; see ``Points/PointWriter/deleteBatch(ofSource:after:)``.
+  ///
+  /// - Throws: ``PointWriteError``.
+  public func deleteBatch(
+    ofSource source: String, after position: ExactText?
+  ) async throws(PointWriteError) -> DeletedBatch {
+    var parameters = Parameters()
+    parameters.add(source)
+    parameters.add(position?.text)
+    return try await repeating { () async throws(PointWriteError) in
+      guard let row = try await change(WriteStatements.deleteBatch, parameters)?.rows.first else { return nil }
+      return try Self.reading { () throws(PointStoreError) in
+        DeletedBatch(count: Int(try row.integer(0)), next: row.isNull(1) ? nil : ExactText(try row.text(1)))
+      }
     }
   }
 

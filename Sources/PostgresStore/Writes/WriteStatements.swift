@@ -1,4 +1,7 @@
-/// The SQL that changes one place: each statement a transaction of its own, with its entry in the change log.
+import Points
+
+/// The SQL that changes one place, or removes a batch of them: each statement a transaction of its own, with its entries in
+/// the change log.
 ///
 /// There is no reading first and writing then. A statement locks the row as it is now, whatever its snapshot says, and
 /// decides on that: of two that ask for the same version the second finds the next one. Which of the parts did
@@ -158,6 +161,54 @@ enum WriteStatements {
     UNION ALL
     SELECT NULL, false, NULL
     FROM confirmed
+    """
+  )
+
+  /// The maximum number of places that are removed at a time. Each takes a lock for its id, and the server has room for
+  /// some thousands of locks.
+  static let deletedAtOnce = 250
+
+  /// Removes places of a data set. Values: the data set's name, the `source_id` behind which to begin, null to begin at the
+  /// first. Returns the number of places that were removed and the `source_id` behind which to go on, null at the end.
+  ///
+  /// The places come in the order of the index of origins: a batch costs the same however many places there are, and were
+  /// removed before it. As ``delete`` does, it takes the lock of each id before it locks the row; all who take several of
+  /// those locks do so in one order, that of the locks' numbers. Those who take several rows have no common order, and of
+  /// two that wait for each other PostgreSQL undoes one, which is repeated.
+  static let deleteBatch = Statement(
+    "delete_batch",
+    planning: .eachTime,
+    """
+    WITH batch AS MATERIALIZED (
+      SELECT id, source_id
+      FROM points
+      WHERE source = $1::text AND ($2::text IS NULL OR source_id > $2::text)
+      ORDER BY source_id
+      LIMIT \(deletedAtOnce)
+    ), turns AS MATERIALIZED (
+      SELECT id, \(VersionStatements.lock(of: "id"))
+      FROM (SELECT id FROM batch ORDER BY uuid_hash(id)) AS sorted
+    ), old AS MATERIALIZED (
+      SELECT id, version
+      FROM points
+      WHERE id IN (SELECT id FROM turns) AND source = $1::text
+      ORDER BY id
+      FOR UPDATE
+    ), deleted AS (
+      DELETE FROM points
+      USING old
+      WHERE points.id = old.id
+      RETURNING points.id, points.version, points.updated_at
+    ), \(logged("SELECT id, 'deleted', version, greatest(now(), updated_at) FROM deleted")), confirmed AS MATERIALIZED (
+      \(confirmation) WHERE NOT EXISTS (SELECT FROM old)
+    ), greatest_version AS (
+      SELECT coalesce(max(version), 0) AS version FROM old WHERE version < \(PointOfInterest.maximumCountedVersion)
+    )
+    SELECT
+      (SELECT count(*) FROM deleted),
+      (SELECT max(source_id) FROM batch HAVING count(*) = \(deletedAtOnce)),
+      (SELECT (\(VersionStatements.pass("version"))) FROM greatest_version),
+      (SELECT position FROM confirmed)
     """
   )
 

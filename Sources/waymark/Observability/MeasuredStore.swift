@@ -1,11 +1,14 @@
 import CoreMetrics
+import Geo
+import JSONText
 import Points
 
 /// A store that times the calls of the one behind it.
 struct MeasuredStore: WritablePointStore {
   /// What the store was asked to do.
   enum Operation: Int, CaseIterable {
-    case page, summaries, point, shuffled, categories, version, readiness, create, put, delete, `import`, export
+    case page, summaries, point, shuffled, categories, version, readiness
+    case create, put, delete, deletions, `import`, export
 
     /// What it is called in metrics.
     var name: String { "\(self)" }
@@ -47,8 +50,8 @@ struct MeasuredStore: WritablePointStore {
     try await reading(.shuffled) { () throws(PointStoreError) in try await store.point(shuffledAtOrAfter: pivot) }
   }
 
-  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] {
-    try await reading(.categories) { () throws(PointStoreError) in try await store.categoryCounts() }
+  func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+    try await reading(.categories) { () throws(PointStoreError) in try await store.categoryCounts(in: box) }
   }
 
   func dataVersion() async throws(PointStoreError) -> DataVersion? {
@@ -81,6 +84,12 @@ struct MeasuredStore: WritablePointStore {
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     try await writing(.delete) { () throws(PointWriteError) in try await store.delete(id: id, if: condition) }
+  }
+
+  func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch {
+    try await writing(.deletions) { () throws(PointWriteError) in
+      try await store.deleteBatch(ofSource: source, after: position)
+    }
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(

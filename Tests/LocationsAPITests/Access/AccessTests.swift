@@ -1,3 +1,4 @@
+import Geo
 import MemoryStore
 import NIOHTTP1
 import Points
@@ -50,6 +51,20 @@ import Testing
     let answer = try await driver.send(method, "/locations/0199a1b2-0000-7000-8000-000000000001", json: place)
 
     #expect(answer.status == 401)
+  }
+
+  @Test(arguments: [(nil, 401), ("Bearer r", 403), ("Bearer w", 200), ("Bearer a", 200)])
+  func deletionOfADataSetNeedsAKeyThatAllowsWrites(authorization: String?, status: Int) async throws {
+    let store = MemoryStore()
+    _ = try await store.create(
+      Place(name: "x", coordinate: .init(latitude: 1, longitude: 2), source: "s", sourceID: "1"), once: nil)
+    let driver = ServiceDriver(writing: store, access: AccessPolicy(keys: Self.keys, isLoopback: true))
+    let headers = HTTPHeaders(authorization.map { [("authorization", $0)] } ?? [])
+
+    let response = try await driver.send(.DELETE, "/locations?source=s&confirm=true", headers: headers)
+
+    #expect(response.status == status)
+    #expect(try await store.page(matching: PointQuery()).points.isEmpty == (status == 200))
   }
 
   @Test(arguments: ["/locations", "/categories", "/locations/featured", "/locations/check?lat=1&long=2"])

@@ -1,5 +1,6 @@
 import Dispatch
 import Geo
+import JSONText
 import MemoryStore
 import NIOHTTP1
 import Points
@@ -31,6 +32,15 @@ import Testing
     #expect(store.placesOnEventLoop == [false])
   }
 
+  @Test func dataSetsAreDeletedElsewhereThanTheRequestIsRead() async throws {
+    let status = try await onEventLoop {
+      try await driver.send(.DELETE, "/locations?source=s&confirm=true").status
+    }
+
+    #expect(status == 200)
+    #expect(store.placesOnEventLoop == [false])
+  }
+
   private func onEventLoop<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value
   {
     try await Task(executorPreference: StandInForAnEventLoop()) {
@@ -56,9 +66,9 @@ private final class StandInForAnEventLoop: TaskExecutor {
   }
 }
 
-/// Notes where it is handed rows and asked for places.
-private final class WatchedStore: WritablePointStore {
-  private let store = MemoryStore()
+/// A store that notes where it is called in bulk.
+private final class WatchedStore: ForwardingStore {
+  let store = MemoryStore()
   private let noted = Mutex<[Bool]>([])
 
   var placesOnEventLoop: [Bool] { noted.withLock { $0 } }
@@ -74,46 +84,15 @@ private final class WatchedStore: WritablePointStore {
     return ImportReport()
   }
 
+  func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch {
+    note()
+    return DeletedBatch(count: 0, next: nil)
+  }
+
   func exportPoints(
     matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     note()
     try await consume([store.create(try Place(name: "a", coordinate: .init(latitude: 1, longitude: 1)), once: nil)])
   }
-
-  func create(_ place: Place, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
-    try await store.create(place, once: key)
-  }
-
-  func put(
-    _ place: Place, id: PointID, if condition: WriteCondition
-  ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
-    try await store.put(place, id: id, if: condition)
-  }
-
-  func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
-    try await store.delete(id: id, if: condition)
-  }
-
-  func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
-    try await store.page(matching: query)
-  }
-
-  func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    SummaryPage(try await page(matching: query))
-  }
-
-  func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await store.point(id: id) }
-
-  func categoryCounts() async throws(PointStoreError) -> [CategoryCount] { try await store.categoryCounts() }
-
-  func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
-    try await store.point(shuffledAtOrAfter: pivot)
-  }
-
-  func dataVersion() async throws(PointStoreError) -> DataVersion? { try await store.dataVersion() }
-
-  func knownDataVersion() -> DataVersion? { store.knownDataVersion() }
-
-  func checkReadiness() async throws(PointStoreError) {}
 }

@@ -103,7 +103,7 @@ import TestSupport
     }
     let taken = #"{"name":"x","lat":1,"long":2,"source":"s","sourceId":"1"}"#
     _ = try await store.create(try .sample("first", sourceID: "1"), once: nil)
-    let failing = FailingOnce(store, error: .store(.unavailable(reason: "test")))
+    let failing = RefusingStore(store, creations: .store(.unavailable(reason: "test")), times: 1)
 
     let conflict = try await create(taken, in: store)
     let invalid = try await create(#"{"name":"","lat":1,"long":2}"#, in: store)

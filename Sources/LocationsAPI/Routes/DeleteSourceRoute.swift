@@ -1,0 +1,47 @@
+import HTTPServer
+import JSONText
+import NIOHTTP1
+import Points
+
+/// `DELETE /locations?source=NAME&confirm=true`: removes all places of a data set, batch by batch.
+struct DeleteSourceRoute {
+  let editor: PlaceEditor
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let source = try Self.source(of: request)
+    do throws(IncompleteDeletion) {
+      // Finding the places of each batch is work enough to hold up the other connections of this one's event loop.
+      let count = try await withTaskExecutorPreference(globalConcurrentExecutor) {
+        () throws(IncompleteDeletion) -> Int in
+        try await editor.deletePlaces(ofSource: source)
+      }
+      return HTTPResponse(
+        contentType: ResponseFormat.json.contentType, bytes: Array("{\"deleted\":\(count)}".utf8))
+    } catch {
+      var problem = request.problem(for: error.error)
+      problem.counts.append(("deleted", error.count))
+      let detail = "\(error.count) places were deleted; repeat the request to delete the rest"
+      problem.detail = problem.detail.map { "\($0); \(detail)" } ?? detail
+      throw problem
+    }
+  }
+
+  private static func source(of request: HTTPRequest) throws(Problem) -> String {
+    var values = try ParameterValues(request, allowing: [.source, .confirm])
+    let source = values.source()
+    if !values.has(.source) { values.note(.missing, Parameter.source.name, "must name the data set to delete") }
+    if !values.has(.confirm) {
+      values.note(.missing, Parameter.confirm.name, "must be true to delete all places of a data set")
+    } else if !values.flag(.confirm), values[.confirm] == "false" {
+      values.note(.invalid, Parameter.confirm.name, "must be true to delete all places of a data set, got 'false'")
+    }
+    try values.check()
+    guard request.headers["if-match"].isEmpty, request.headers["if-none-match"].isEmpty else {
+      throw Problem(
+        .preconditionFailed, code: "version-mismatch",
+        detail: "a data set has no version; its deletion takes neither If-Match nor If-None-Match")
+    }
+    guard let source = source?.name.text else { throw .internal }
+    return source
+  }
+}

@@ -1,0 +1,122 @@
+import Points
+import Testing
+
+extension WriteContract {
+  static let sources: [WriteContract] = [
+    WriteContract("removal of a data set takes all of its places in bounded batches, and no others") { makeStore in
+      var rows = try (1...1_203).map { number in
+        try ImportRow.sample(
+          "\(number)", 1, Double(number % 90), category: "cafe", source: "s", sourceID: "\(number)",
+          id: .sample(UInt64(number)), number: number)
+      }
+      rows.append(try .sample("other", 1, 1, source: "t", sourceID: "1", id: .sample(5_000), number: 1_204))
+      rows.append(try .sample("none", 1, 1, id: .sample(5_001), number: 1_205))
+      let store = try await makeStore(rows)
+      let versions = try await store.allPoints().reduce(into: [PointID: Int64]()) { $0[$1.id] = $1.version }
+      let start = try await store.allChanges().last?.sequence ?? 0
+
+      var batches: [DeletedBatch] = []
+      repeat {
+        batches.append(try await store.deleteBatch(ofSource: "s", after: batches.last?.next))
+      } while batches.last?.next != nil
+
+      #expect(batches.reduce(0) { $0 + $1.count } == 1_203)
+      #expect(batches.count > 1)
+      #expect(batches.allSatisfy { $0.count <= 1_000 })
+      #expect(try await store.names(PointQuery()) == ["other", "none"])
+      #expect(try await store.categoryCounts() == [])
+      let changes = try await store.allChanges(after: start)
+      #expect(changes.count == 1_203)
+      #expect(Set(changes.map(\.id)).count == 1_203)
+      #expect(changes.allSatisfy { $0.kind == .deleted && $0.version == versions[$0.id] })
+      #expect(try await store.deleteBatch(ofSource: "s", after: nil) == DeletedBatch(count: 0, next: nil))
+      let (again, wasCreated) = try await store.put(try .sample("again", sourceID: "7"), id: .sample(7), if: .none)
+      #expect(wasCreated)
+      #expect(again.version > versions.values.max() ?? 0)
+    },
+    WriteContract("removal of a data set while it is imported leaves each place whole or gone") { makeStore in
+      let store = try await makeStore([])
+      func rows(_ round: Int) throws -> [ImportRow] {
+        try (1...600).map { number in
+          // In another order each time, so that rows are locked in another.
+          let place = number * 7 * (round + 1) % 601
+          return try .sample(
+            "\(place) \(round)", 1, Double(place % 90), source: "s", sourceID: "\(place)", number: number)
+        }
+      }
+      let (rounds, finished) = (6, Counter())
+
+      let deleted = try await withThrowingTaskGroup(of: Int.self) { group in
+        group.addTask {
+          defer { finished.add() }
+          for round in 0..<rounds {
+            let report = try await store.importRows(try rows(round))
+            #expect(report.rejected == 0)
+          }
+          return 0
+        }
+        group.addTask {
+          var count = 0
+          var last: DeletedBatch?
+          repeat {
+            last = try await store.deleteBatch(ofSource: "s", after: last?.next)
+            count += last?.count ?? 0
+            await Task.yield()
+          } while finished.value == 0
+          return count
+        }
+        return try await group.reduce(0, +)
+      }
+
+      let changes = try await store.allChanges()
+      let left = try await store.allPoints()
+      #expect(changes.count { $0.kind == .deleted } == deleted)
+      #expect(changes.count { $0.kind == .created } == deleted + left.count)
+      #expect(Set(left.map(\.place.origin?.sourceID)).count == left.count)
+      for point in left { #expect(changes.last { $0.id == point.id }?.version == point.version) }
+    },
+    WriteContract("no version repeats for an id whose data set is removed while it is put") { makeStore in
+      let store = try await makeStore([])
+      let (writers, rounds, ids) = (3, 8, UInt64(1)...12)
+      let finished = Counter()
+
+      let given = try await withThrowingTaskGroup(of: [(id: PointID, version: Int64)].self) { group in
+        for writer in 0..<writers {
+          group.addTask {
+            defer { finished.add() }
+            var given: [(id: PointID, version: Int64)] = []
+            for round in 0..<rounds {
+              for number in ids {
+                let id = PointID.sample((number * 5 + UInt64(round)) % 12 + 1)
+                let place = try Place.sample("\(writer) \(round)", sourceID: "\(id)")
+                let (point, wasCreated) = try await store.put(place, id: id, if: .none)
+                if wasCreated { given.append((id, point.version)) }
+              }
+            }
+            return given
+          }
+          group.addTask {
+            repeat {
+              _ = try await store.deleteBatch(ofSource: "s", after: nil)
+              // What finds nothing may not even wait.
+              await Task.yield()
+            } while finished.value < writers
+            return []
+          }
+        }
+        return try await group.reduce(into: []) { $0 += $1 }
+      }
+      _ = try await store.deleteBatch(ofSource: "s", after: nil)
+
+      for (_, creations) in Dictionary(grouping: given, by: \.id) {
+        #expect(Set(creations.map(\.version)).count == creations.count)
+      }
+      // Nothing is left: what was created was deleted as often.
+      let changes = try await store.allChanges()
+      #expect(given.count >= ids.count)
+      #expect(changes.count { $0.kind == .created } == given.count)
+      #expect(changes.count { $0.kind == .deleted } == given.count)
+      #expect(try await store.allPoints() == [])
+    },
+  ]
+}
