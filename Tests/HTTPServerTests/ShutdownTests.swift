@@ -88,7 +88,7 @@ import Testing
 
   /// The system resets what waits in the queue of a listening socket that is closed.
   @Test func noConnectionThatWasMadeBeforeTheEndIsReset() async throws {
-    let (rounds, connectionsPerRound, clients) = (5, 2000, 16)
+    let (rounds, connectionsPerRound, clients) = (5, 2000, 64)
     let made = Counter()
     for _ in 0..<rounds {
       try await withServer(ClosureResponder.path, configure: { $0.threads = 2 }) { server in

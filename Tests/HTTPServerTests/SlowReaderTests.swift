@@ -12,7 +12,7 @@ import Testing
   private typealias Frames = RawHTTP2Frames
 
   private static let length = 16 * 1024 * 1024
-  private static let period = Duration.seconds(20)
+  private static let period = Duration.seconds(10)
   /// At this rate the server's socket, which holds megabytes and takes more when a third is free, takes nothing for longer
   /// than a period. The client's socket is so small that its system acknowledges something every other second.
   private static let bytesPerSecond = 40_000

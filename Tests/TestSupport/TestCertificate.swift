@@ -12,7 +12,7 @@ public struct TestCertificate: Sendable {
   /// The private key in PEM.
   public let privateKeyPEM: String
 
-  /// Makes a certificate that is valid from an hour ago for a day.
+  /// Makes a certificate that is valid from an hour ago until a day and a half from now.
   public init() throws {
     let key = P256.Signing.PrivateKey()
     let name = try DistinguishedName { CommonName("localhost") }
@@ -21,7 +21,7 @@ public struct TestCertificate: Sendable {
       serialNumber: Certificate.SerialNumber(),
       publicKey: Certificate.PublicKey(key.publicKey),
       notValidBefore: Date.now.addingTimeInterval(-3600),
-      notValidAfter: Date.now.addingTimeInterval(86_400),
+      notValidAfter: Date.now.addingTimeInterval(1.5 * 86_400),
       issuer: name,
       subject: name,
       signatureAlgorithm: .ecdsaWithSHA256,

@@ -98,7 +98,8 @@ struct CheckCommand: AsyncParsableCommand {
     } else if start > .now {
       report.note(.problem("the certificate \(file) is not valid before \(start.formatted(.iso8601))"))
     } else if days < 14 {
-      report.note(.warning("the certificate \(file) expires in \(days) days, on \(end.formatted(.iso8601))"))
+      let time = days == 1 ? "1 day" : "\(days) days"
+      report.note(.warning("the certificate \(file) expires in \(time), on \(end.formatted(.iso8601))"))
     }
   }
 
