@@ -165,9 +165,10 @@ let package = Package(
       .testTarget(
         name: "EndToEndTests",
         dependencies: [
-          "waymark", "Geo", "PlaceFormats", "Points", "SyntheticData", "TestSupport",
+          "waymark", "Geo", "HTTPServer", "PlaceFormats", "Points", "SyntheticData", "TestSupport", logging,
           .product(name: "WaymarkClient", package: "waymark-client"),
           .product(name: "Crypto", package: "swift-crypto"),
+          .product(name: "NIOHTTP1", package: "swift-nio"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
           .product(name: "Subprocess", package: "swift-subprocess"),
           .product(name: "SystemPackage", package: "swift-system"),

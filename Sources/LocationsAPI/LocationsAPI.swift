@@ -84,18 +84,18 @@ public struct LocationsAPI: Sendable {
     router.on(.GET, "/health/ready") { request, _ in try await health.ready(request) }
     let searches = SearchesRoute(history: searches, clock: clock)
     router.on(.GET, "/analytics/searches") { [access] request, _ in
-      _ = try access.principal(of: request, for: .admin)
+      _ = try await access.principal(of: request, for: .admin)
       return try await searches.respond(to: request)
     }
     let backup = BackupRoute(backUp: backUp)
     router.on(.POST, "/backup") { [access] request, _ in
-      _ = try access.principal(of: request, for: .admin)
+      _ = try await access.principal(of: request, for: .admin)
       return try await backup.respond(to: request)
     }
     if let metrics {
       let route = MetricsRoute(source: metrics, uptime: uptime)
       router.on(.GET, "/metrics") { [access] request, _ in
-        _ = try access.principal(of: request, for: .read)
+        _ = try await access.principal(of: request, for: .read)
         return await route.respond()
       }
     }
@@ -108,7 +108,7 @@ public struct LocationsAPI: Sendable {
       _ template: String, _ handler: @escaping @Sendable (HTTPRequest, PathParameters) async throws -> HTTPResponse
     ) {
       router.on(.GET, template) { [access] request, path in
-        _ = try access.principal(of: request, for: .read)
+        _ = try await access.principal(of: request, for: .read)
         return try await handler(request, path)
       }
     }
@@ -131,7 +131,8 @@ public struct LocationsAPI: Sendable {
       _ handler: @escaping @Sendable (HTTPRequest, PathParameters, Principal) async throws -> HTTPResponse
     ) {
       router.on(method, template, bodyLimit: bodyLimit) { [access] request, path in
-        try await handler(request, path, access.principal(of: request, for: .write))
+        let principal = try await access.principal(of: request, for: .write)
+        return try await handler(request, path, principal)
       }
     }
     let create = CreateRoute(editor: editor, address: address)
@@ -150,7 +151,7 @@ public struct LocationsAPI: Sendable {
     }
     let export = ExportRoute(service: service, editor: editor)
     router.on(.GET, "/locations/export") { [access] request, _ in
-      _ = try access.principal(of: request, for: .read)
+      _ = try await access.principal(of: request, for: .read)
       return try await export.respond(to: request)
     }
   }

@@ -18,6 +18,7 @@ struct Application {
   private let analytics: (any BackgroundAnalytics)?
   private let access: AccessControl
   private let reloadable: [Reloading.Part]
+  private let tokenKeys: RemoteTokenKeys<ContinuousClock>?
   private let serverMetrics: ServerMetrics
   private let searchPruning: SearchPruning?
   private let drainState = DrainState()
@@ -65,15 +66,23 @@ struct Application {
         isLoopback: Loopback.contains(host: configuration.http.host),
         readRequiresKey: configuration.access.readRequiresKey))
     let keys = configuration.access.keysFile.map { [access] in Reloading.Part.keys(path: $0, access: access) }
-    let tokenKeys = configuration.access.tokens.map { [access] in
-      Reloading.Part.tokenKeys(path: $0.keySetFile, access: access)
+    let tokenKeyReloading: Reloading.Part?
+    switch configuration.access.tokens?.keySet {
+    case nil: (tokenKeys, tokenKeyReloading) = (nil, nil)
+    case .file(let path): (tokenKeys, tokenKeyReloading) = (nil, .tokenKeys(path: path, access: access))
+    case .address(let url, let authorities):
+      let request = try TokenKeyRequest(url, authorities: authorities)
+      let keys = RemoteTokenKeys(request, logger: logger) { [access] in access.replaceTokenKeys($0) }
+      access.useTokenKeys(of: keys)
+      (tokenKeys, tokenKeyReloading) = (keys, .tokenKeys(keys))
     }
-    reloadable = [keys, tokenKeys, identity.map(Reloading.Part.certificate)].compactMap(\.self)
+    reloadable = [keys, tokenKeyReloading, identity.map(Reloading.Part.certificate)].compactMap(\.self)
     let gate = configuration.rateLimit.limit.map { [access] limit in
       RateGate(limiter: RateLimiter(limit), access: access, proxies: configuration.rateLimit.proxies)
     }
     serverMetrics = ServerMetrics(factory: metrics)
     var collectors: [any MetricsCollector] = [serverMetrics, ProcessMetrics(factory: metrics)] + store.collectors
+    if let tokenKeys { collectors.append(TokenKeyCollector(tokenKeys, factory: metrics)) }
     if let analytics { collectors.append(AnalyticsCollector(analytics, factory: metrics)) }
     let router = LocationsAPI(
       service: service, editor: store.editor, access: access, requiresIfMatch: configuration.requiresIfMatch,
@@ -90,6 +99,8 @@ struct Application {
   func run() async throws {
     // Whoever sees that it listens may send the signal.
     let reloading = await Reloading(reloadable, logger: logger)
+    // The first tokens are to find keys. Without any the server starts all the same.
+    await tokenKeys?.fetch()
     let server: HTTPServer
     do {
       server = try await HTTPServer.bind(configuration: http, responder: responder, logger: logger)
@@ -112,6 +123,7 @@ struct Application {
     if let pruning = store.pruning { services.append(pruning) }
     if let searchPruning { services.append(searchPruning) }
     if let analytics { services.append(AnalyticsService(analytics: analytics)) }
+    if let tokenKeys { services.append(TokenKeyRefreshing(keys: tokenKeys)) }
     services.append(reloading)
     services.append(
       ServerService(

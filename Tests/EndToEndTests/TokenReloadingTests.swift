@@ -1,35 +1,12 @@
-import Crypto
 import Foundation
 import Testing
 
 @Suite struct TokenReloadingTests {
-  /// An issuer of tokens with one key.
-  private struct Issuer {
-    let key = P256.Signing.PrivateKey()
-
-    var keySet: String {
-      let point = key.publicKey.rawRepresentation
-      let (x, y) = (Self.text(point.prefix(32)), Self.text(point.suffix(32)))
-      return #"{"keys":[{"kty":"EC","crv":"P-256","kid":"1","x":"\#(x)","y":"\#(y)"}]}"#
-    }
-
-    func token() throws -> String {
-      let expires = Int(Date().timeIntervalSince1970) + 600
-      let claims = #"{"iss":"i","aud":"a","sub":"s","scope":"write","exp":\#(expires)}"#
-      let signed = Self.text(Data(#"{"alg":"ES256","kid":"1"}"#.utf8)) + "." + Self.text(Data(claims.utf8))
-      return "\(signed).\(Self.text(try key.signature(for: Data(signed.utf8)).rawRepresentation))"
-    }
-
-    private static func text(_ bytes: Data) -> String {
-      bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-    }
-  }
-
   private let place = Data(#"{"name":"x","lat":1,"long":2}"#.utf8)
 
   @Test func keysOfTokensAreReadAgainAtSIGHUPAndAFileThatCantBeUsedKeepsThem() async throws {
     let folder = try TemporaryFolder()
-    let (first, second) = (Issuer(), Issuer())
+    let (first, second) = (TokenSigner(), TokenSigner())
     let file = try folder.write(first.keySet, to: "jwks.json")
     let server = try await WaymarkProcess([
       "serve", "--http-port", "0", "--jwt-jwks-file", file, "--jwt-issuer", "i", "--jwt-audience", "a",

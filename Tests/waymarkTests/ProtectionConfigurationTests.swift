@@ -1,4 +1,6 @@
+import Foundation
 import HTTPServer
+import NIOHTTP1
 import Testing
 
 @testable import waymark
@@ -20,7 +22,7 @@ import Testing
       "JWT_JWKS_FILE": "keys.json", "JWT_ISSUER": "i", "JWT_AUDIENCE": "a", "READ_REQUIRES_KEY": "1",
     ])
 
-    #expect(configuration.access.tokens?.keySetFile == "keys.json")
+    #expect(configuration.access.tokens?.keySet == .file("keys.json"))
     #expect(configuration.access.tokens?.issuer == "i")
     #expect(configuration.access.tokens?.audience == "a")
   }
@@ -28,7 +30,9 @@ import Testing
   @Test(arguments: [
     (["JWT_JWKS_FILE": "f"], "JWT_JWKS_FILE='f': needs JWT_ISSUER and JWT_AUDIENCE"),
     (["JWT_JWKS_FILE": "f", "JWT_ISSUER": "i"], "JWT_JWKS_FILE='f': needs JWT_AUDIENCE"),
-    (["JWT_AUDIENCE": "a"], "JWT_AUDIENCE='a': needs JWT_JWKS_FILE and JWT_ISSUER"),
+    (["JWT_AUDIENCE": "a"], "JWT_AUDIENCE='a': needs JWT_JWKS_FILE or JWT_JWKS_URL, and JWT_ISSUER"),
+    (["JWT_JWKS_URL": "https://i"], "JWT_JWKS_URL='https://i': needs JWT_ISSUER and JWT_AUDIENCE"),
+    (["JWT_JWKS_CA_FILE": "f"], "JWT_JWKS_CA_FILE='f': needs JWT_JWKS_URL"),
     (
       ["RATE_LIMIT_RPS": "fast"],
       "RATE_LIMIT_RPS='fast': must be a number from 0.001 to 1000000, or 0 for no limit"
@@ -55,5 +59,71 @@ import Testing
   ])
   func theBurstIsTwoSecondsWorthWhereItIsNotSet(environment: [String: String], limit: RateLimit?) throws {
     #expect(try configuration(environment).rateLimit.limit == limit)
+  }
+
+  // MARK: Keys of an address
+
+  private let issuer = ["JWT_ISSUER": "i", "JWT_AUDIENCE": "a"]
+
+  @Test(
+    arguments: [
+      (["JWT_JWKS_URL": "https://i.example/jwks?p=1"], nil),
+      (["JWT_JWKS_URL": "http://127.0.0.1:9000/jwks"], nil),
+      (["JWT_JWKS_URL": "http://[::1]/jwks", "SSL_CERT_FILE": "s.pem"], nil),
+      (["JWT_JWKS_URL": "https://i.example/jwks", "SSL_CERT_FILE": "s.pem"], ("SSL_CERT_FILE", "s.pem")),
+      (
+        ["JWT_JWKS_URL": "https://i.example/jwks", "SSL_CERT_FILE": "s.pem", "JWT_JWKS_CA_FILE": "c.pem"],
+        ("JWT_JWKS_CA_FILE", "c.pem")
+      ),
+    ] as [([String: String], (String, String)?)])
+  func keysMayComeFromAnAddress(environment: [String: String], authorities: (String, String)?) throws {
+    let keySet = try configuration(environment.merging(issuer) { $1 }).access.tokens?.keySet
+
+    let url = try #require(URL(string: environment["JWT_JWKS_URL"] ?? ""))
+    #expect(keySet == .address(url, authorities: authorities.map { .init(variable: $0.0, path: $0.1) }))
+  }
+
+  @Test(arguments: [
+    "http://i.example/jwks", "http://127.0.0.1.example/jwks", "ftp://i.example/jwks", "https:///jwks", "jwks.json",
+    "https://user:secret@i.example/jwks", "https://i.example/jwks#keys", "http://localhost@i.example/",
+  ])
+  func anAddressWhoseKeysOthersMightChangeIsRejected(address: String) {
+    let error = #expect(throws: ConfigurationError.self) {
+      try configuration(issuer.merging(["JWT_JWKS_URL": address]) { $1 })
+    }
+
+    #expect(error?.variable == "JWT_JWKS_URL")
+    #expect(error?.expectation.contains("http is for loopback addresses alone") == true)
+  }
+
+  @Test(arguments: [
+    (
+      ["JWT_JWKS_URL": "https://i", "JWT_JWKS_FILE": "f"],
+      "JWT_JWKS_URL='https://i': excludes JWT_JWKS_FILE; set one of them"
+    ),
+    (
+      ["JWT_JWKS_URL": "http://localhost/", "JWT_JWKS_CA_FILE": "f"],
+      "JWT_JWKS_CA_FILE='f': is for an address that begins with https"
+    ),
+  ])
+  func settingsOfAnAddressThatContradictEachOtherAreNamed(environment: [String: String], message: String) {
+    let error = #expect(throws: ConfigurationError.self) { try configuration(environment.merging(issuer) { $1 }) }
+
+    #expect(error?.description == message)
+  }
+
+  @Test(
+    arguments: [
+      (["Cache-Control": "public, max-age=3600"], Duration.seconds(3600)),
+      (["cache-control": "MAX-AGE=\"60\""], .seconds(60)),
+      (["Cache-Control": "max-age=3600", "Age": "600"], .seconds(3000)),
+      (["Cache-Control": "max-age=10", "Age": "600"], .zero),
+      (["Cache-Control": "max-age=10", "Age": "-5"], .seconds(10)),
+      (["Cache-Control": "max-age=99999999999999999999"], .seconds(1 << 31)),
+      (["Cache-Control": "max-age=3600, no-cache"], .zero), (["Cache-Control": "no-store"], .zero),
+      (["Cache-Control": "max-age=soon"], nil), (["Cache-Control": "max-age=-1"], nil), ([:], nil),
+    ] as [([String: String], Duration?)])
+  func theTimeThatKeysMayBeKeptIsReadFromTheResponse(fields: [String: String], expected: Duration?) {
+    #expect(HTTPHeaders(fields.map { ($0.key, $0.value) }).maximumAge == expected)
   }
 }

@@ -10,6 +10,8 @@ public final class AccessControl: Sendable {
     var verified = VerifiedTokens()
     /// How often the keys of tokens were replaced: what was verified with others counts for nothing.
     var generation = 0
+    /// Where newer keys of tokens may be; `nil` where the keys are all there are.
+    var tokenKeySource: (any TokenKeySource)?
   }
 
   private let state: Mutex<State>
@@ -32,9 +34,9 @@ public final class AccessControl: Sendable {
     guard policy.isKeyless else { return nil }
     return policy.isLoopback
       ? "no keys are configured: every program on this machine may change places and read search analytics;"
-        + " set API_KEYS_FILE or JWT_JWKS_FILE to require a key"
+        + " set API_KEYS_FILE, JWT_JWKS_FILE or JWT_JWKS_URL to require a key"
       : "no keys are configured: everyone may read places, and nobody may change them;"
-        + " set API_KEYS_FILE or JWT_JWKS_FILE to allow changes"
+        + " set API_KEYS_FILE, JWT_JWKS_FILE or JWT_JWKS_URL to allow changes"
   }
 
   /// Replaces the API keys; requests from now on are held to them.
@@ -51,10 +53,15 @@ public final class AccessControl: Sendable {
     }
   }
 
-  /// Who sent the request, if it may do what the scope allows; see ``AccessPolicy``.
+  /// Asks a source for newer keys from now on when a token names a key that is not known.
+  public func useTokenKeys(of source: any TokenKeySource) {
+    state.withLock { $0.tokenKeySource = source }
+  }
+
+  /// Returns the sender of a request that may do what the scope allows; see ``AccessPolicy``.
   ///
-  /// - Throws: `Problem` 401 `unauthenticated` or 403 `forbidden`, with the reason.
-  public func principal(of request: HTTPRequest, for scope: AccessScope) throws(Problem) -> Principal {
+  /// - Throws: `Problem` 401 `unauthenticated` or 403 `forbidden` with the reason, or 503 `token-keys-unavailable`.
+  public func principal(of request: HTTPRequest, for scope: AccessScope) async throws(Problem) -> Principal {
     if scope == .read, areReadsOpen { return .anonymous }
     let policy = state.withLock { $0.policy }
     guard !policy.isKeyless else { return try policy.keyless(request, for: scope) }
@@ -62,7 +69,7 @@ public final class AccessControl: Sendable {
       throw .unauthenticated(
         "this call needs an API key or a token, sent as 'Authorization: Bearer …'", challenge: .required)
     }
-    return try grant(for: credential).principal(for: scope)
+    return try await currentGrant(for: credential).principal(for: scope)
   }
 
   /// Who sent the request, where it proves that, whatever it asks for.
@@ -81,34 +88,70 @@ public final class AccessControl: Sendable {
   }
 
   private func grant(for credential: Credential) throws(Problem) -> Grant {
+    guard case .token(let text) = credential, tokenVerifier != nil else { return try keyGrant(for: credential) }
+    do throws(TokenRejection) {
+      return try grant(forToken: text)
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  /// Returns what the credential allows. Where it is a token that names a key that is not known, newer keys are asked for.
+  private func currentGrant(for credential: Credential) async throws(Problem) -> Grant {
+    guard case .token(let text) = credential, let verifier = tokenVerifier else {
+      return try keyGrant(for: credential)
+    }
+    do throws(TokenRejection) {
+      return try grant(forToken: text)
+    } catch {
+      // A token that no key could make valid is not worth a fetch.
+      guard error == .unknownKey, let source = state.withLock({ $0.tokenKeySource }),
+        verifier.isValidButForItsKey(text, at: clock.now())
+      else { throw Problem(error) }
+      switch await source.refresh() {
+      case .current: return try grant(for: credential)
+      case .unknown(let seconds): throw .tokenKeysUnavailable(retryAfterSeconds: seconds)
+      }
+    }
+  }
+
+  private var tokenVerifier: TokenVerifier? { state.withLock { $0.policy.tokens } }
+
+  private func keyGrant(for credential: Credential) throws(Problem) -> Grant {
     switch credential {
-    case .token(let text):
-      let tokens = state.withLock { ($0.policy.tokens, $0.generation) }
-      if let verifier = tokens.0 { return try grant(forToken: text, verifier, generation: tokens.1) }
-      return try state.withLock { $0.policy }.grant(forKey: text)
-    case .key(let secret):
-      return try state.withLock { $0.policy }.grant(forKey: secret)
+    case .key(let secret), .token(let secret): try state.withLock { $0.policy }.grant(forKey: secret)
     }
   }
 
   /// Verifies a token, once; whoever comes with it again is believed until it expires or the keys are replaced.
-  private func grant(
-    forToken text: Substring, _ verifier: TokenVerifier, generation: Int
-  ) throws(Problem) -> Grant {
+  private func grant(forToken text: Substring) throws(TokenRejection) -> Grant {
     let now = clock.now()
     let id = VerifiedTokens.id(of: text)
-    do throws(TokenRejection) {
-      if let known = state.withLock({ $0.verified[id] }) {
-        try known.check(at: now)
-        return known.grant
-      }
-      let token = try verifier.verify(text, at: now)
-      state.withLock { state in
-        if state.generation == generation { state.verified.insert(token, as: id, at: now) }
-      }
-      return token.grant
-    } catch {
-      throw .unauthenticated("\(error)", challenge: .invalidToken("\(error)"))
+    let (known, verifier, generation) = state.withLock { ($0.verified[id], $0.policy.tokens, $0.generation) }
+    if let known {
+      try known.check(at: now)
+      return known.grant
     }
+    guard let verifier else { throw .unknownKey }
+    let token = try verifier.verify(text, at: now)
+    state.withLock { state in
+      if state.generation == generation { state.verified.insert(token, as: id, at: now) }
+    }
+    return token.grant
+  }
+}
+
+extension Problem {
+  /// 401 `unauthenticated` with the reason.
+  fileprivate init(_ rejection: TokenRejection) {
+    self = .unauthenticated("\(rejection)", challenge: .invalidToken("\(rejection)"))
+  }
+
+  /// 503 `token-keys-unavailable`: the token may be valid, and a client that was told otherwise would log in again.
+  fileprivate static func tokenKeysUnavailable(retryAfterSeconds seconds: Int) -> Problem {
+    Problem(
+      .serviceUnavailable, code: "token-keys-unavailable", title: "Token keys unavailable",
+      detail: "the keys that tokens are verified with can't be fetched at the moment",
+      headers: ["retry-after": "\(seconds)"])
   }
 }

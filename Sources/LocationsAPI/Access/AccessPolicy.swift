@@ -54,8 +54,8 @@ public struct AccessPolicy: Sendable {
     }
     guard isLoopback else {
       throw .forbidden(
-        "this server has neither API keys (API_KEYS_FILE) nor keys of tokens (JWT_JWKS_FILE), and without them takes"
-          + " changes only where it listens on a loopback address")
+        "this server has neither API keys (API_KEYS_FILE) nor keys of tokens (JWT_JWKS_FILE,"
+          + " JWT_JWKS_URL), and without them takes changes only where it listens on a loopback address")
     }
     try KeylessAccess.check(request)
     return .anonymous

@@ -13,8 +13,8 @@ struct CheckCommand: AsyncParsableCommand {
     abstract: "Says what of the settings, files and database will not work.",
     discussion: """
       Takes the options and variables of `waymark serve` and examines them: the settings, the address to listen on, \
-      certificates and key files, data files, the connection to the database, PostGIS, the schema, the role's privileges \
-      and the mode of a pooler in between. It changes nothing.
+      certificates and key files, the keys of JWT_JWKS_URL, data files, the connection to the database, PostGIS, the \
+      schema, the role's privileges and the mode of a pooler in between. It changes nothing.
 
       Exits 0 where all will work, 1 where something won't, and 69 where the database can't be reached.
 
@@ -57,7 +57,7 @@ struct CheckCommand: AsyncParsableCommand {
     let access = configuration.access
     if access.keysFile == nil, access.tokens == nil, !Loopback.contains(host: host) {
       report.note(
-        .warning("without API_KEYS_FILE or JWT_JWKS_FILE a server on \(host) takes no changes"))
+        .warning("without API_KEYS_FILE, JWT_JWKS_FILE or JWT_JWKS_URL a server on \(host) takes no changes"))
     }
   }
 
@@ -78,13 +78,31 @@ struct CheckCommand: AsyncParsableCommand {
         report.note(.problem("\(error)"))
       }
     }
-    if let tokens = configuration.access.tokens {
+    switch configuration.access.tokens?.keySet {
+    case nil: break
+    case .file(let path):
       do {
-        let keys = try await TokenKeySet(path: tokens.keySetFile)
-        report.note(.fine("the token keys of \(tokens.keySetFile): \(keys.count)"))
+        report.note(.fine("the token keys of \(path): \(try await TokenKeySet(path: path).count)"))
       } catch {
         report.note(.problem("\(error)"))
       }
+    case .address(let url, let authorities): await checkTokenKeys(url, authorities, &report)
+    }
+  }
+
+  private func checkTokenKeys(
+    _ url: URL, _ authorities: TokenConfiguration.AuthorityFile?, _ report: inout CheckReport
+  ) async {
+    do {
+      let request = try TokenKeyRequest(url, authorities: authorities)
+      do {
+        let keys = try await TokenKeySet(json: try await request.fetch().json)
+        report.note(.fine("the token keys of \(request.address): \(keys.count)"))
+      } catch {
+        report.note(.problem("the token keys of \(request.address): \(error)"))
+      }
+    } catch {
+      report.note(.problem("\(error)"))
     }
   }
 

@@ -58,6 +58,16 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "File of the public keys that tokens are signed with, a JWK set; read again at SIGHUP. (default: none)")
   var jwtJwksFile: String?
 
+  @Option(
+    help: "Address of them instead, fetched at the start, from time to time, and again at SIGHUP. (default: none)")
+  var jwtJwksUrl: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "File of the authorities' certificates that the address's may be signed with, in PEM. (default: SSL_CERT_FILE, or "
+        + "those that the system trusts)"))
+  var jwtJwksCaFile: String?
+
   @Option(help: "Who issues the tokens: what their claim iss must be.")
   var jwtIssuer: String?
 
@@ -166,7 +176,8 @@ struct ServeOptions: ParsableArguments {
       "MIGRATIONS_PATH": migrationsPath,
       "ANALYTICS": analytics, "ANALYTICS_RETENTION_DAYS": analyticsRetentionDays,
       "API_KEYS_FILE": apiKeysFile, "READ_REQUIRES_KEY": readRequiresKey,
-      "JWT_JWKS_FILE": jwtJwksFile, "JWT_ISSUER": jwtIssuer, "JWT_AUDIENCE": jwtAudience,
+      "JWT_JWKS_FILE": jwtJwksFile, "JWT_JWKS_URL": jwtJwksUrl, "JWT_JWKS_CA_FILE": jwtJwksCaFile,
+      "JWT_ISSUER": jwtIssuer, "JWT_AUDIENCE": jwtAudience,
       "RATE_LIMIT_RPS": rateLimitRps, "RATE_LIMIT_BURST": rateLimitBurst, "TRUSTED_PROXIES": trustedProxies,
       "PUBLIC_URL": publicUrl,
       "REQUIRE_IF_MATCH": requireIfMatch, "LOG_LEVEL": logLevel,

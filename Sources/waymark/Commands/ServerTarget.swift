@@ -8,9 +8,6 @@ import NIOSSL
 
 /// A running server that a command sends requests to.
 struct ServerTarget: Sendable {
-  /// The limit of the time in which a connection is made. How long a call takes is the server's to say.
-  private static let connectTimeout = TimeAmount.seconds(10)
-
   /// The address of the server, without a slash at its end.
   let base: String
 
@@ -56,20 +53,7 @@ struct ServerTarget: Sendable {
 
   /// Calls with a client, which is shut down afterwards.
   func withClient<Value>(_ body: (HTTPClient) async -> Value) async -> Value {
-    var configuration = HTTPClient.Configuration()
-    configuration.timeout.connect = Self.connectTimeout
-    // A request whose body is a stream can't be sent again to elsewhere.
-    configuration.redirectConfiguration = .disallow
-    configuration.connectionPool.retryConnectionEstablishment = false
-    if let authorities {
-      var tls = TLSConfiguration.makeClientConfiguration()
-      tls.trustRoots = .certificates(authorities)
-      configuration.tlsConfiguration = tls
-    }
-    let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    let value = await body(client)
-    try? await client.shutdown()
-    return value
+    await HTTPClient.withClient(trusting: authorities, body)
   }
 
   /// Returns a request.
@@ -100,31 +84,63 @@ struct ServerTarget: Sendable {
   }
 
   /// Returns the reason of a connection's error, for a user.
-  static func reason(_ error: any Error) -> String {
+  ///
+  /// - Parameter authorityFileNames: the options and variables that name a file of authorities.
+  static func reason(
+    _ error: any Error, authorityFileNames: String = "--ca-file or SSL_CERT_FILE"
+  ) -> String {
     switch error {
     case let error as HTTPClientError: return error.shortDescription
     case let error as NIOConnectionError:
-      return error.connectionErrors.first.map { reason($0.error) } ?? "the name '\(error.host)' is not known"
+      return error.connectionErrors.first.map { reason($0.error, authorityFileNames: authorityFileNames) }
+        ?? "the name '\(error.host)' is not known"
     case let error as IOError: return String(cString: strerror(error.errnoCode))
     case let error as NIOSSLExtraError where error == .failedToValidateHostname:
       return "its certificate is for another name"
-    case let error as NIOSSLError: return tlsReason("\(error)")
+    case let error as NIOSSLError: return tlsReason("\(error)", authorityFileNames)
     default: return "\(error)"
     }
   }
 
   /// Returns the reason that a description of a TLS error names.
-  private static func tlsReason(_ text: String) -> String {
+  private static func tlsReason(_ text: String, _ authorityFileNames: String) -> String {
     if text.contains("CERTIFICATE_VERIFY_FAILED") {
       return """
-        its certificate is not signed by an authority that is trusted here, or is not valid now; --ca-file or \
-        SSL_CERT_FILE names a file of the authority's certificate
+        its certificate is not signed by an authority that is trusted here, or is not valid now; \
+        \(authorityFileNames) names a file of the authority's certificate
         """
     }
     if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") {
       return "it does not speak TLS on this port; without TLS the address begins with http://"
     }
     return "the TLS handshake failed: \(text)"
+  }
+}
+
+extension HTTPClient {
+  /// The limit of the time in which a connection is made. How long a call takes is the server's to say.
+  private static let connectTimeout = TimeAmount.seconds(10)
+
+  /// Calls with a client that follows no redirects and repeats nothing, and shuts it down.
+  ///
+  /// - Parameter authorities: the certificates that a server's may be signed with; `nil` for those that the system trusts.
+  static func withClient<Value>(
+    trusting authorities: [NIOSSLCertificate]?, _ body: (HTTPClient) async -> Value
+  ) async -> Value {
+    var configuration = Configuration()
+    configuration.timeout.connect = connectTimeout
+    // A request whose body is a stream can't be sent again to elsewhere.
+    configuration.redirectConfiguration = .disallow
+    configuration.connectionPool.retryConnectionEstablishment = false
+    if let authorities {
+      var tls = TLSConfiguration.makeClientConfiguration()
+      tls.trustRoots = .certificates(authorities)
+      configuration.tlsConfiguration = tls
+    }
+    let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    let value = await body(client)
+    try? await client.shutdown()
+    return value
   }
 }
 

@@ -19,7 +19,7 @@ struct AccessConfiguration: Hashable {
     guard keysFile != nil || tokens != nil || !readRequiresKey else {
       throw .init(
         variable: "READ_REQUIRES_KEY", value: settings["READ_REQUIRES_KEY"],
-        expectation: "needs API_KEYS_FILE or JWT_JWKS_FILE, without which nobody could read")
+        expectation: "needs API_KEYS_FILE, JWT_JWKS_FILE or JWT_JWKS_URL, without which nobody could read")
     }
   }
 }

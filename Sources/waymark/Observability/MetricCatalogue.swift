@@ -17,6 +17,8 @@ enum MetricCatalogue {
   static let bulkWaiting = "database_bulk_waiting_calls"
   static let places = "memory_store_places"
   static let droppedSearches = "analytics_dropped_searches_total"
+  static let tokenKeys = "token_keys"
+  static let tokenKeyFetches = "token_key_fetches_total"
   static let build = "waymark_build_info"
 
   /// What is said of each.
@@ -36,6 +38,8 @@ enum MetricCatalogue {
     MetricDescription(bulkWaiting, "Exports or imports that wait for a connection to the database."),
     MetricDescription(places, "Places in memory."),
     MetricDescription(droppedSearches, "Searches that analytics had no room for."),
+    MetricDescription(tokenKeys, "Keys of JWT_JWKS_URL that tokens are verified with."),
+    MetricDescription(tokenKeyFetches, "Fetches of JWT_JWKS_URL, by outcome."),
     MetricDescription(build, "The version that runs; always 1."),
     MetricDescription(ProcessMetrics.residentMemory, "Resident memory size in bytes."),
     MetricDescription(ProcessMetrics.virtualMemory, "Virtual memory size in bytes."),

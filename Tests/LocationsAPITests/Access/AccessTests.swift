@@ -87,11 +87,11 @@ import Testing
   @Test func keysMayBeReplacedWhileTheServerRuns() async throws {
     let access = AccessControl(AccessPolicy(keys: [], isLoopback: true))
     let request = ServiceDriver.request(.POST, "/", headers: ["authorization": "Bearer w"])
-    #expect(throws: (any Error).self) { try access.principal(of: request, for: .write) }
+    await #expect(throws: (any Error).self) { try await access.principal(of: request, for: .write) }
 
     access.replaceKeys(Self.keys)
 
-    #expect(try access.principal(of: request, for: .write) == Principal(name: "writer"))
+    #expect(try await access.principal(of: request, for: .write) == Principal(name: "writer"))
   }
 
   @Test func twoPrincipalsMayUseTheSameIdempotencyKey() async throws {

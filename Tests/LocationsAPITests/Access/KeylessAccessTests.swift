@@ -74,7 +74,7 @@ import Testing
     let access = AccessControl(AccessPolicy(keys: nil, isLoopback: true))
     let bare = HTTPRequest(target: "/", remoteAddress: try SocketAddress(ipAddress: "127.0.0.1", port: 1))
 
-    #expect(throws: Problem.self) { try access.principal(of: bare, for: .write) }
+    await #expect(throws: Problem.self) { try await access.principal(of: bare, for: .write) }
     let twice = try await driver.send(
       .GET, "/analytics/searches", headers: ["host": "localhost", "Host": "evil.example"])
     #expect(twice.status == 403)

@@ -19,6 +19,14 @@ public struct TokenKeySet: Sendable {
     public let description: String
   }
 
+  /// The set without a key, which stands for keys that have not been fetched yet.
+  public static let none = TokenKeySet()
+
+  private init() {
+    only = nil
+    keys = [:]
+  }
+
   /// Reads a set.
   ///
   /// - Parameter json: the bytes of the JSON text.

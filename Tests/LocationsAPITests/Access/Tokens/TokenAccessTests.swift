@@ -95,6 +95,90 @@ import Testing
     #expect(try await post(driver, next).status == 201)
   }
 
+  /// A source whose newer keys are put in force when they are asked for.
+  private final class NewerKeys: TokenKeySource {
+    let requests = Counter()
+    private let freshness: TokenKeyFreshness
+    private let install: @Sendable () -> Void
+
+    init(_ freshness: TokenKeyFreshness, install: @escaping @Sendable () -> Void = {}) {
+      self.freshness = freshness
+      self.install = install
+    }
+
+    func refresh() async -> TokenKeyFreshness {
+      requests.add()
+      install()
+      return freshness
+    }
+  }
+
+  @Test func aTokenOfANewKeyIsAcceptedOnceTheKeyIsFetched() async throws {
+    let access = try await access()
+    let next = TokenIssuer.es256(kid: "next")
+    let newer = try await TokenKeySet(json: Array(TokenIssuer.keySet(issuer, next).utf8))
+    let source = NewerKeys(.current) { access.replaceTokenKeys(newer) }
+    access.useTokenKeys(of: source)
+    let driver = driver(access)
+
+    let known = try await post(driver, try issuer.token()).status
+    let askedForKnown = source.requests.value
+    let fetched = try await post(driver, try next.token()).status
+    let nobodys = try await post(driver, try TokenIssuer.es256(kid: "other").token())
+
+    #expect(known == 201 && askedForKnown == 0)
+    #expect(fetched == 201)
+    #expect(nobodys.status == 401)
+    #expect(source.requests.value == 2)
+  }
+
+  @Test func whereNewKeysCantBeFetchedTheTokenIsNotCalledInvalid() async throws {
+    let access = try await access()
+    access.useTokenKeys(of: NewerKeys(.unknown(retryAfterSeconds: 7)))
+    let driver = driver(access)
+
+    let known = try await post(driver, try issuer.token()).status
+    let unknown = try await post(driver, try TokenIssuer.es256(kid: "other").token())
+
+    #expect(known == 201)
+    #expect(unknown.status == 503)
+    #expect(try unknown.code == "token-keys-unavailable")
+    #expect(unknown.headers["retry-after"] == ["7"])
+    #expect(unknown.headers["www-authenticate"].isEmpty)
+  }
+
+  @Test func withoutKeysYetTokensAreUnavailableAndAPIKeysWork() async throws {
+    let tokens = TokenVerifier(keys: .none, issuer: TokenIssuer.name, audience: TokenIssuer.audience)
+    let access = AccessControl(
+      AccessPolicy(keys: [APIKey(name: "k", scope: .write, secret: "wm_k")], tokens: tokens, isLoopback: true),
+      clock: clock)
+    access.useTokenKeys(of: NewerKeys(.unknown(retryAfterSeconds: 1)))
+    let driver = driver(access)
+
+    let statuses = [
+      try await post(driver, try issuer.token()).status, try await post(driver, "wm_k").status,
+      try await post(driver, nil).status, try await post(driver, "a.b.c").status,
+    ]
+
+    #expect(statuses == [503, 201, 401, 401])
+  }
+
+  @Test(
+    arguments: [
+      ["iss": "\"https://other.example\""], ["aud": "\"other\""], ["exp": "1"], ["scope": "\"openid\""], ["sub": nil],
+    ] as [[String: String?]])
+  func aTokenThatNoKeyMakesValidFetchesNothing(changes: [String: String?]) async throws {
+    let access = try await access()
+    let source = NewerKeys(.current)
+    access.useTokenKeys(of: source)
+
+    let token = try TokenIssuer.es256(kid: "other").token(TokenIssuer.claims(changes))
+    let answer = try await post(driver(access), token)
+
+    #expect(answer.status == 401)
+    #expect(source.requests.value == 0)
+  }
+
   @Test func keysAndTokensWorkBesideEachOther() async throws {
     let driver = driver(
       try await access(keys: [APIKey(name: "k", scope: .write, secret: "wm_a.b.c")], readRequiresKey: true))

@@ -19,13 +19,16 @@ extension TokenKeySet {
 }
 
 extension TokenVerifier {
-  /// Reads the keys that the configuration names.
+  /// Creates a verifier. Keys of a file are read now; those of an address are fetched later.
   ///
   /// - Throws: ``ConfigurationError``.
   init(_ configuration: TokenConfiguration) async throws(ConfigurationError) {
-    self.init(
-      keys: try await TokenKeySet(path: configuration.keySetFile), issuer: configuration.issuer,
-      audience: configuration.audience)
+    let keys =
+      switch configuration.keySet {
+      case .file(let path): try await TokenKeySet(path: path)
+      case .address: TokenKeySet.none
+      }
+    self.init(keys: keys, issuer: configuration.issuer, audience: configuration.audience)
   }
 }
 

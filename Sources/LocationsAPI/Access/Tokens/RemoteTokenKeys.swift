@@ -1,0 +1,181 @@
+public import Logging
+
+/// A way to fetch an issuer's keys.
+public protocol TokenKeyFetcher: Sendable {
+  /// The address that log lines name; no secret.
+  var address: String { get }
+
+  /// Fetches the keys, in bounded time and memory.
+  ///
+  /// - Throws: ``TokenKeyFetchError``.
+  func fetch() async throws(TokenKeyFetchError) -> TokenKeyDocument
+}
+
+/// A key set as an issuer publishes it.
+public struct TokenKeyDocument: Sendable {
+  /// The bytes of the JSON text.
+  public let json: [UInt8]
+
+  /// How long the issuer says that it may be kept; `nil` where it says nothing.
+  public let maximumAge: Duration?
+
+  /// Creates a document.
+  public init(json: [UInt8], maximumAge: Duration?) {
+    self.json = json
+    self.maximumAge = maximumAge
+  }
+}
+
+/// The reason why keys can't be fetched, in words for operators.
+public struct TokenKeyFetchError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The reason.
+  public let description: String
+
+  /// Creates an error.
+  public init(_ description: String) { self.description = description }
+}
+
+/// The keys that an issuer publishes, fetched again in the background and when a token names one that is not known.
+///
+/// There is one fetch at a time, which everyone waits for who needs it. While fetches fail, the keys in force stay.
+public actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == ContinuousClock.Instant {
+  /// The counts that metrics are made of.
+  public struct Counts: Hashable, Sendable {
+    /// The number of keys in force.
+    public var keys = 0
+    /// The number of fetches that succeeded.
+    public var successes = 0
+    /// The number of fetches that failed.
+    public var failures = 0
+  }
+
+  /// The maximum number of requests that wait for a fetch.
+  static var maximumWaiting: Int { 256 }
+
+  /// The counts as they are now.
+  public private(set) var counts = Counts()
+
+  private let fetcher: any TokenKeyFetcher
+  private let time: Time
+  private let logger: Logger
+  private let install: @Sendable (TokenKeySet) -> Void
+  private var schedule: TokenKeySchedule
+  private var json: [UInt8]?
+  private var lastError: TokenKeyFetchError?
+  private var current: Task<Void, Never>?
+  private var pause: Task<Void, Never>?
+  private var waiting = 0
+  private var isStopped = false
+
+  /// Creates keys that have not been fetched yet.
+  ///
+  /// - Parameter install: puts keys in force. It is called for keys that are not those of the last call.
+  public init(
+    _ fetcher: any TokenKeyFetcher, time: Time = ContinuousClock(), logger: Logger,
+    install: @escaping @Sendable (TokenKeySet) -> Void
+  ) {
+    self.fetcher = fetcher
+    self.time = time
+    self.logger = logger
+    self.install = install
+    schedule = TokenKeySchedule(at: time.now)
+  }
+
+  /// Fetches the keys whenever that is due, until the task is cancelled; a fetch in progress is cancelled too.
+  public func run() async {
+    await withTaskCancellationHandler {
+      while !isStopped {
+        guard time.now < schedule.nextFetch else {
+          await fetch()
+          continue
+        }
+        let pause = Task { [time, due = schedule.nextFetch] in _ = try? await time.sleep(until: due, tolerance: nil) }
+        self.pause = pause
+        await pause.value
+      }
+    } onCancel: {
+      Task { await stop() }
+    }
+  }
+
+  private func stop() {
+    isStopped = true
+    current?.cancel()
+    pause?.cancel()
+  }
+
+  /// Fetches the keys now, or waits for the end of the fetch in progress.
+  public func fetch() async {
+    let task =
+      current
+      ?? Task {
+        await perform()
+        current = nil
+        // It may be due earlier than it was.
+        pause?.cancel()
+      }
+    current = task
+    await task.value
+  }
+
+  /// Fetches the keys now, by a fetch that begins now.
+  ///
+  /// - Returns: the number of keys in force.
+  /// - Throws: ``TokenKeyFetchError`` where the keys stay as they were.
+  public func reload() async throws(TokenKeyFetchError) -> Int {
+    if let current { await current.value }
+    await fetch()
+    if let lastError { throw lastError }
+    return counts.keys
+  }
+
+  /// Fetches the keys, unless a token had them fetched in the last half minute, and waits for the end.
+  public func refresh() async -> TokenKeyFreshness {
+    guard waiting < Self.maximumWaiting else { return .unknown(retryAfterSeconds: 1) }
+    if current != nil || schedule.allowsDemand(at: time.now) {
+      waiting += 1
+      await fetch()
+      waiting -= 1
+    }
+    return lastError == nil && json != nil
+      ? .current : .unknown(retryAfterSeconds: schedule.secondsUntilNextFetch(at: time.now))
+  }
+
+  private func perform() async {
+    do throws(TokenKeyFetchError) {
+      let document = try await fetcher.fetch()
+      try await use(document.json)
+      schedule.succeeded(maximumAge: document.maximumAge, at: time.now, jitter: .random(in: 0...1))
+      counts.successes += 1
+      if lastError != nil, counts.successes > 1 { logger.notice("the token keys can be fetched again") }
+      lastError = nil
+    } catch {
+      guard !Task.isCancelled else { return }
+      schedule.failed(at: time.now, jitter: .random(in: 0...1))
+      counts.failures += 1
+      if lastError == nil {
+        logger.error(
+          "the token keys can't be fetched",
+          metadata: ["url": "\(fetcher.address)", "reason": "\(error)", "keys": .stringConvertible(counts.keys)])
+      }
+      lastError = error
+    }
+  }
+
+  /// Puts keys in force that are other than those that are.
+  private func use(_ json: [UInt8]) async throws(TokenKeyFetchError) {
+    guard json != self.json else { return }
+    let keys: TokenKeySet
+    do {
+      keys = try await TokenKeySet(json: json)
+    } catch {
+      throw TokenKeyFetchError("\(error)")
+    }
+    install(keys)
+    self.json = json
+    counts.keys = keys.count
+    logger.info(
+      "the token keys were fetched",
+      metadata: ["url": "\(fetcher.address)", "keys": .stringConvertible(keys.count)])
+  }
+}

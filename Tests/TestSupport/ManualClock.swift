@@ -1,0 +1,62 @@
+import Synchronization
+
+/// A clock that stands still until it is advanced.
+public final class ManualClock: Clock, Sendable {
+  private struct State {
+    var now = ContinuousClock.now
+    var nextID = 0
+    var sleepers: [Int: (deadline: ContinuousClock.Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
+  }
+
+  private let state = Mutex(State())
+  private let deadlines = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
+
+  /// Creates a clock.
+  public init() {}
+
+  /// The time that it stands at.
+  public var now: ContinuousClock.Instant { state.withLock { $0.now } }
+
+  /// The least difference between two times.
+  public var minimumResolution: Duration { .nanoseconds(1) }
+
+  /// The time until which each task sleeps, in the order in which they fall asleep. It is for one reader.
+  public var sleeps: AsyncStream<ContinuousClock.Instant> { deadlines.stream }
+
+  /// Suspends the task until the clock is advanced to that time.
+  ///
+  /// - Throws: `CancellationError`.
+  public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration? = nil) async throws {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let isOver: Result<Void, any Error>? = state.withLock { state in
+          if Task.isCancelled { return .failure(CancellationError()) }
+          if deadline <= state.now { return .success(()) }
+          state.sleepers[id] = (deadline, continuation)
+          return nil
+        }
+        if let isOver { continuation.resume(with: isOver) } else { deadlines.continuation.yield(deadline) }
+      }
+    } onCancel: {
+      state.withLock { $0.sleepers.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+    }
+  }
+
+  /// Moves the time forward, and wakes those whose time has come.
+  public func advance(to time: ContinuousClock.Instant) {
+    let woken = state.withLock { state in
+      state.now = max(state.now, time)
+      let woken = state.sleepers.filter { $0.value.deadline <= state.now }
+      for id in woken.keys { state.sleepers[id] = nil }
+      return woken.values.map(\.continuation)
+    }
+    for continuation in woken { continuation.resume() }
+  }
+
+  /// Moves the time forward, and wakes those whose time has come.
+  public func advance(by duration: Duration) { advance(to: now + duration) }
+}
