@@ -1,0 +1,68 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// How the built program ends while clients go on connecting.
+@Suite(.timeLimit(.minutes(10))) struct DrainTests {
+  private static let delay = Duration.seconds(15)
+  private static let clients = 16
+  private static let connectionsBeforeTheSignal = 10_000
+
+  @Test func newConnectionsAreServedDuringTheDelayAndNoneIsResetAtItsEnd() async throws {
+    let server = try await WaymarkProcess(
+      ["serve"],
+      environment: [
+        "HTTP_PORT": "0", "DRAIN_DELAY_MS": "\(Self.delay.components.seconds * 1000)", "DRAIN_TIMEOUT_MS": "60000",
+      ])
+    let port = try await server.port()
+    let (served, servedWhileDraining) = (Counter(), Counter())
+    let isDraining = Counter()
+    let enough = Gate()
+
+    let readyBefore = try await RawHTTPConnection.open(port: port).get("/health/ready").status
+    let (start, probes) = try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<Self.clients {
+        group.addTask {
+          // Until nobody listens; whatever was connected must be answered.
+          while let connection = try await Self.connection(port) {
+            let wasDraining = isDraining.value > 0
+            let response = try await connection.get("/", headers: "Connection: close\r\n")
+            #expect(response.status == 200)
+            if served.add() == Self.connectionsBeforeTheSignal { enough.open() }
+            if wasDraining { servedWhileDraining.add() }
+          }
+        }
+      }
+      await enough.pass()
+      let start = ContinuousClock.now
+      server.send(SIGTERM)
+      _ = try await server.logLine(with: "draining")
+      isDraining.add()
+      var probes: [Int] = []
+      while let connection = try await Self.connection(port) {
+        probes.append(try await connection.get("/health/ready", headers: "Connection: close\r\n").status)
+        if ContinuousClock.now - start < Self.delay { try await Task.sleep(for: .milliseconds(100)) }
+      }
+      // A connection that was reset would throw here.
+      try await group.waitForAll()
+      return (start, probes)
+    }
+    let ended = try await server.outcome()
+
+    #expect(readyBefore == 200)
+    #expect(!probes.isEmpty && probes.allSatisfy { $0 == 503 }, "\(Set(probes))")
+    #expect(served.value >= Self.connectionsBeforeTheSignal)
+    #expect(servedWhileDraining.value >= 1)
+    #expect(ContinuousClock.now - start >= Self.delay)
+    #expect(ended.status == 0 && ended.log.contains("\"stopped\""), "\(ended.log.suffix(500))")
+  }
+
+  /// A new connection; `nil` where nobody listens any more.
+  private static func connection(_ port: Int) async throws -> RawHTTPConnection? {
+    do {
+      return try await RawHTTPConnection.open(port: port)
+    } catch RawHTTPConnection.Failure.refused {
+      return nil
+    }
+  }
+}
