@@ -80,7 +80,7 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "Whether PUT, PATCH and DELETE must say by If-Match what they change. (default: no)")
   var requireIfMatch: String?
 
-  @Option(help: "Requests a second that a client may make, in the long run; a fraction too. (default: no limit)")
+  @Option(help: "Requests a second that a client may make, in the long run; a fraction too. (default: 0, no limit)")
   var rateLimitRps: String?
 
   @Option(help: "Requests that a client may make at once. (default: twice RATE_LIMIT_RPS, and 10 at least)")
