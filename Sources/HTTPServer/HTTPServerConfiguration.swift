@@ -104,7 +104,8 @@ public struct HTTPServerConfiguration: Sendable {
     public var idle: Duration = .seconds(60)
 
     /// While a response is sent, this is how often ``minimumBytesPerPeriod`` must have been acknowledged by the client's
-    /// system; else the connection is cut. Over HTTP/2 a response whose own window is shut must go on by a frame, of up
+    /// system; else the connection is cut. For each 10 KiB that were acknowledged a client may be silent for a second
+    /// longer, in all for five times this: a system with a large receive buffer acknowledges in steps. Over HTTP/2 a response whose own window is shut must go on by a frame, of up
     /// to 8 KiB, as often; else it is broken off.
     public var write: Duration = .seconds(20)
 

@@ -63,6 +63,33 @@ import Testing
     }
   }
 
+  /// A full receive buffer of a megabyte and more is acknowledged in steps of some hundred kilobytes, which at this rate
+  /// take longer than a period.
+  @Test(arguments: requests) func steadyReaderWithALargeReceiveBufferIsServedToTheEnd(request: [UInt8]) async throws {
+    let bytesPerSecond = 11_000.0
+    try await withServer(Self.responder, configure: { $0.timeouts.write = Self.period }) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port, receiveBufferBytes: 1024 * 1024)
+      try await connection.send(bytes: request)
+      var received = 0
+      let start = ContinuousClock.now
+      while start.duration(to: .now) < Self.period * 5 {
+        while Double(received) < start.duration(to: .now) / .seconds(1) * bytesPerSecond {
+          let piece = try await connection.some(atMost: 8 * 1024)
+          try #require(!piece.isEmpty, "cut after \(received) bytes")
+          received += piece.count
+        }
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      while received < Self.length {
+        let piece = try await connection.some()
+        try #require(!piece.isEmpty, "cut after \(received) bytes")
+        received += piece.count
+      }
+
+      #expect(received >= Self.length)
+    }
+  }
+
   @Test func steadyReaderOverTLSIsServedToTheEnd() async throws {
     let certificate = try TestCertificate()
     let files = try TestCertificateFiles(certificate)

@@ -32,6 +32,10 @@ extension ConnectionHandler: DeadlineKeeper {
     context.flatMap { SendProgress(of: $0.channel)?.acknowledgedBytes } ?? writtenBytes - unsentBytes
   }
 
+  func remainingSilence() -> TimeAmount {
+    silence.remaining(acknowledgedBytes: acknowledgedBytes, at: .now())
+  }
+
   func expire(_ kind: Deadline.Kind) {
     switch kind {
     case .nothing: break

@@ -86,7 +86,7 @@ extension ConnectionHandler {
   private func endOutput() {
     guard !state.isInputClosed else { return close() }
     // Who is one too many must not be able to stay.
-    if !isRefused { delivery = Delivery(server.configuration.timeouts) }
+    if !isRefused { delivery = Delivery(server.configuration.timeouts, silence) }
     watch(.linger)
     context?.close(mode: .output, promise: nil)
   }

@@ -71,6 +71,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   var waitingWriters: [CheckedContinuation<Void, any Error>] = []
   /// What the channel holds because the socket did not take it.
   var held = HeldOutput()
+  /// How long the client may acknowledge nothing.
+  var silence: SilenceAllowance
   /// What becomes of the last bytes, once they are written.
   var delivery: Delivery?
   /// How a streamed body is framed, while one is sent, and how many bytes of it are to come where that is known.
@@ -104,6 +106,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     executor = EventLoopExecutor(eventLoop)
     ledger = server.budget.ledger(of: eventLoop)
     self.start = start
+    silence = SilenceAllowance(server.configuration.timeouts, at: start)
     self.isRefused = isRefused
   }
 

@@ -56,12 +56,18 @@ protocol DeadlineKeeper: AnyObject {
   /// Brings up to date what ``progress(of:)`` returns and takes a call of the system to know. A period has ended.
   func refreshProgress()
 
+  /// Returns how much longer a client may take nothing of what is written, beyond a period that has ended; see
+  /// ``SilenceAllowance``.
+  func remainingSilence() -> TimeAmount
+
   /// The time is over.
   func expire(_ kind: Deadline.Kind)
 }
 
 extension DeadlineKeeper {
   func refreshProgress() {}
+
+  func remainingSilence() -> TimeAmount { .zero }
 
   /// Waits for something.
   ///
@@ -94,8 +100,13 @@ extension DeadlineKeeper {
     switch deadline.kind {
     case .body, .write:
       refreshProgress()
+      let silence = deadline.kind == .write ? remainingSilence() : .zero
       let advance = progress(of: deadline.kind) - deadline.mark
       if advance >= server.configuration.timeouts.minimumBytesPerPeriod { return watch(deadline.kind) }
+      if silence > .zero {
+        deadline.time = .now() + silence
+        return schedule(at: deadline.time)
+      }
     default: break
     }
     expire(deadline.kind)

@@ -5,15 +5,19 @@ import NIOCore
 /// As a rule a system goes on sending when the socket is closed, and when its process has ended. A container's network
 /// ends with the process, and what is held is lost.
 struct Delivery {
-  /// The client must take ``minimumBytes`` in each such time.
+  /// The client must take ``minimumBytes`` in each such time, or have earned more.
   let patience: TimeAmount
   let minimumBytes: Int
 
+  private var silence: SilenceAllowance
   private var acknowledgedBytes = 0
   private var start = NIODeadline.now()
 
   /// Begins now.
-  init(_ timeouts: HTTPServerConfiguration.Timeouts) {
+  ///
+  /// - Parameter silence: how long the client may acknowledge nothing.
+  init(_ timeouts: HTTPServerConfiguration.Timeouts, _ silence: SilenceAllowance) {
+    self.silence = silence
     patience = TimeAmount(timeouts.write)
     minimumBytes = timeouts.minimumBytesPerPeriod
   }
@@ -25,6 +29,7 @@ struct Delivery {
       acknowledgedBytes = progress.acknowledgedBytes
       start = .now()
     }
-    return .now() - start < patience
+    let now = NIODeadline.now()
+    return silence.remaining(acknowledgedBytes: acknowledgedBytes, at: now) > .zero || now - start < patience
   }
 }

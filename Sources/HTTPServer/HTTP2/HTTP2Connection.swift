@@ -39,6 +39,8 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   /// Whether the client knows which request was the last.
   private var hasSaidFarewell = false
   private var hasFailed = false
+  /// How long the client may acknowledge nothing.
+  private var silence: SilenceAllowance
   /// What becomes of the last bytes, once they are written.
   private var delivery: Delivery?
   private(set) var isOver = false
@@ -64,6 +66,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
     self.server = server
     self.channel = channel
     self.start = start
+    silence = SilenceAllowance(server.configuration.timeouts, at: start)
     eventLoop = channel.eventLoop
     executor = EventLoopExecutor(channel.eventLoop)
     ledger = server.budget.ledger(of: channel.eventLoop)
@@ -205,6 +208,12 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
     lastAcknowledgedBytes = progress.acknowledgedBytes
   }
 
+  func remainingSilence() -> TimeAmount {
+    let remaining = silence.remaining(acknowledgedBytes: lastAcknowledgedBytes, at: .now())
+    // A window that is shut opens when the client's program wants it to.
+    return channel.bufferedBytes > 0 ? remaining : .zero
+  }
+
   // MARK: Memory
 
   var heldBytes: Int { unsentBytes }
@@ -342,7 +351,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
     guard let context, !isOver, deadline.kind != .linger else { return }
     guard !isInputClosed else { return close() }
     // Who breaks the rules must not be able to stay.
-    if !hasFailed { delivery = Delivery(server.configuration.timeouts) }
+    if !hasFailed { delivery = Delivery(server.configuration.timeouts, silence) }
     watch(.linger)
     context.close(mode: .output, promise: nil)
   }

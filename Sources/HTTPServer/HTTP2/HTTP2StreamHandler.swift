@@ -241,6 +241,8 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, AnswerSink, DeadlineKeeper
 
   func refreshProgress() { connection.refreshProgress() }
 
+  func remainingSilence() -> TimeAmount { connection.remainingSilence() }
+
   func expire(_ kind: Deadline.Kind) {
     guard kind == .body else { return reset(.cancel) }
     switch state.failInput() {
