@@ -49,19 +49,22 @@ require_build_packages() {
   require_packages "to build against the client library of PostgreSQL, SQLite and zlib" "${build_packages[@]}"
 }
 
-# Installs what the integration tests start and throw away: the newest PostgreSQL that Debian has with PostGIS.
+# The packages with programs in Debian's usual folders that the tests start.
+test_packages=(pgbouncer)
+
+# Installs what the integration tests start and throw away: the newest PostgreSQL that Debian has with PostGIS, and a pooler.
 require_test_packages() {
-  local version
-  if ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 && ls /usr/share/postgresql/*/extension/postgis.control >/dev/null 2>&1; then
-    return 0
+  local version packages=("${test_packages[@]}")
+  if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || ! ls /usr/share/postgresql/*/extension/postgis.control >/dev/null 2>&1; then
+    version=$(. /etc/os-release 2>/dev/null; case "${VERSION_ID:-}" in 12) echo 15 ;; 13) echo 17 ;; 24.04) echo 16 ;; *) echo 15 ;; esac)
+    packages+=("postgresql-$version" "postgresql-$version-postgis-3")
   fi
-  version=$(. /etc/os-release 2>/dev/null; case "${VERSION_ID:-}" in 12) echo 15 ;; 13) echo 17 ;; 24.04) echo 16 ;; *) echo 15 ;; esac)
-  require_packages "to test against a real database" "postgresql-$version" "postgresql-$version-postgis-3"
+  require_packages "to test against a real database and a pooler" "${packages[@]}"
 }
 
 # Fills a folder with links to the programs that scripts and tests may use: those of the Swift toolchain, of Debian's base
 # system, and of the packages that are declared above. Nothing else that happens to be installed is found by a PATH of this
-# folder alone. The programs of the test packages stand in /usr/lib/postgresql and are found there.
+# folder alone. PostgreSQL's programs stand in /usr/lib/postgresql and are found there.
 link_declared_programs() {
   local folder=$1 toolchain program
   rm -rf "$folder"
@@ -79,7 +82,7 @@ link_declared_programs() {
   local packages=()
   # Required packages make up the base system; apt is in it as well.
   mapfile -t packages < <(dpkg-query -W -f='${Priority} ${db:Status-Abbrev} ${Package}\n' | sed -n 's/^required ii *//p')
-  packages+=(apt "${toolchain_packages[@]}" "${build_packages[@]}")
+  packages+=(apt "${toolchain_packages[@]}" "${build_packages[@]}" "${test_packages[@]}")
   # Names such as pkg-config belong to a package that the declared one only depends on.
   while read -r program; do
     [ ! -x "$program" ] || [ -d "$program" ] || ln -sf "$program" "$folder/"

@@ -86,6 +86,20 @@ struct PostgresTools: Sendable {
     return writeEnd
   }
 
+  /// Starts a program that ends once this process has ended or closed the file.
+  func startGuarded(_ program: String, _ arguments: [String]) async throws -> FileDescriptor {
+    let script = """
+      "$@" < /dev/null &
+      read -r nothing
+      kill -KILL $!
+      """
+    let (readEnd, writeEnd) = try FileDescriptor.pipe()
+    _ = try await RunningProgram.start(
+      command("/usr/bin/setsid", ["/bin/bash", "-c", script, "bash", program] + arguments),
+      input: readEnd, output: .null(), error: .null())
+    return writeEnd
+  }
+
   private func command(_ program: String, _ arguments: [String]) -> Configuration {
     let isRoot = geteuid() == 0
     let asPostgres = ["--reuid=postgres", "--regid=postgres", "--init-groups", "--", program]

@@ -23,7 +23,8 @@ public final class TemporaryServer: Sendable {
   /// Where it lives, its Unix socket included.
   public let directory: String
 
-  private let tools: PostgresTools
+  let tools: PostgresTools
+  private let maximumConnections: Int
   private let databasesMade = Mutex(0)
   /// The directory goes, and the server with it, when this is closed; the kernel does that when the process ends.
   private let lifeline: FileDescriptor
@@ -35,14 +36,16 @@ public final class TemporaryServer: Sendable {
 
   /// Starts a server of a test's own, to be stopped and started again.
   ///
+  /// - Parameter maximumConnections: the maximum number of connections (`max_connections`).
   /// - Throws: ``TemporaryServerError``.
-  public static func start() async throws -> TemporaryServer {
+  public static func start(maximumConnections: Int = 200) async throws -> TemporaryServer {
     let tools = try PostgresTools()
     let directory = try await tools.run("/bin/mktemp", ["-d", "/tmp/waymark-postgres.XXXXXX"])
     let server = TemporaryServer(
       tools: tools,
       directory: directory,
       port: try freePort(),
+      maximumConnections: maximumConnections,
       lifeline: try await tools.guardServer(in: directory)
     )
     try await tools.run(
@@ -64,6 +67,7 @@ public final class TemporaryServer: Sendable {
       tools: tools,
       directory: directory,
       port: try Self.freePort(),
+      maximumConnections: maximumConnections,
       lifeline: try await tools.guardServer(in: directory)
     )
     try await tools.run(
@@ -93,10 +97,13 @@ public final class TemporaryServer: Sendable {
     try await tools.run(tools.path("pg_ctl"), ["-D", data, "-w", "-s", "promote"])
   }
 
-  private init(tools: PostgresTools, directory: String, port: Int, lifeline: FileDescriptor) {
+  private init(
+    tools: PostgresTools, directory: String, port: Int, maximumConnections: Int, lifeline: FileDescriptor
+  ) {
     self.tools = tools
     self.directory = directory
     self.port = port
+    self.maximumConnections = maximumConnections
     self.lifeline = lifeline
   }
 
@@ -126,8 +133,9 @@ public final class TemporaryServer: Sendable {
   /// - Throws: ``TemporaryServerError``.
   public func start() async throws {
     let settings = [
-      "listen_addresses=127.0.0.1", "port=\(port)", "unix_socket_directories=\(directory)", "max_connections=200",
-      "fsync=off", "full_page_writes=off", "shared_buffers=128MB", "max_wal_size=2GB", "autovacuum=off",
+      "listen_addresses=127.0.0.1", "port=\(port)", "unix_socket_directories=\(directory)",
+      "max_connections=\(maximumConnections)", "fsync=off", "full_page_writes=off", "shared_buffers=128MB",
+      "max_wal_size=2GB", "autovacuum=off",
     ]
     let options = settings.map { "-c \($0)" }.joined(separator: " ")
     try await tools.run(
