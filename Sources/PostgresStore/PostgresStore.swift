@@ -11,8 +11,8 @@ public final class PostgresStore: Sendable {
   let thread: PollingThread
   let configuration: PostgresConfiguration
   let versions = VersionNotes()
-  /// The server whose sequence of versions has been moved up to the clock; see ``followClock()``.
-  let followedServer = Atomic(PostgresStore.noServer)
+  /// The server whose sequence of versions has been moved up to the clock; see ``followClock(again:)``.
+  let followedServer = Mutex<FollowedServer?>(nil)
   private let migrations: [Migration]
 
   /// Makes a store; it connects when it is asked something.
@@ -33,9 +33,8 @@ public final class PostgresStore: Sendable {
     )
     let connector = Connector(
       connectionInfo: configuration.connectionInfo,
-      // Compiling a plan to machine code takes longer than any of these plans runs. The time-out comes last: it is not
-      // for the set-up.
-      setUp: "SET jit = off; \(Self.durability); SET statement_timeout = \(configuration.statementTimeoutMilliseconds)"
+      settings: StatementSettings(timeoutMilliseconds: configuration.statementTimeoutMilliseconds),
+      preparedStatements: configuration.preparedStatements
     )
     pool = ConnectionPool(on: thread, connector: connector, limits: limits)
     bulk = BulkConnections(
@@ -79,12 +78,6 @@ public final class PostgresStore: Sendable {
   func write(_ statement: Statement, _ parameters: Parameters) async throws(PointStoreError) -> QueryResult {
     try await pool.run(statement, parameters, isRead: false)
   }
-
-  /// A commit is answered when it is on the disk, even where the server or the role is set otherwise. Settings that wait
-  /// for standbys too are left alone.
-  static let durability = """
-    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'
-    """
 
   /// Asks something that changes nothing.
   func read(_ query: (Statement, Parameters)) async throws(PointStoreError) -> QueryResult {

@@ -246,6 +246,7 @@ extension PostgresConfiguration {
     do {
       let milliseconds = database.statementTimeout / .milliseconds(1)
       try self.init(url: url, statementTimeoutMilliseconds: Int(milliseconds))
+      preparedStatements = database.preparedStatements
       waitTimeoutMilliseconds = Int(database.waitTime / .milliseconds(1))
     } catch {
       throw ConfigurationError(variable: variable, value: nil, expectation: "\(error)")

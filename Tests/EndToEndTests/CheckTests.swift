@@ -34,6 +34,29 @@ import Testing
     #expect(!reader.output.contains("has no SELECT"), "\(reader.output)")
   }
 
+  @Test func aDatabaseBehindATransactionPoolerIsMigratedExaminedFilledAndExported() async throws {
+    let server = try await TemporaryServer.start()
+    let database = try await server.makeDatabase()
+    let pooler = try await TemporaryPooler.start(.transaction, to: server, serverConnections: 4, idleSeconds: 600)
+    let environment = ["DATABASE_URL": pooler.url(of: database), "DATABASE_POOL_SIZE": "8", "HTTP_PORT": "0"]
+    let folder = try TemporaryFolder()
+    let file = try folder.write("name,lat,long,source,sourceId\nA place,1,2,s,1\n", to: "places.csv")
+
+    let migrated = try await WaymarkProcess.run(["migrate"], environment: environment)
+    let checked = try await WaymarkProcess.run(["check"], environment: environment)
+    let prepared = try await WaymarkProcess.run(
+      ["check", "--database-prepared-statements", "on"], environment: environment)
+    let imported = try await WaymarkProcess.run(["import", file], environment: environment)
+    let exported = try await WaymarkProcess.run(["export", "--format", "csv"], environment: environment)
+
+    #expect(migrated.status == 0, "\(migrated.log)")
+    #expect(checked.status == 0, "\(checked.output)")
+    #expect(checked.output.contains("warning  a pooler shares connections between transactions"), "\(checked.output)")
+    #expect(prepared.status == 0 && prepared.output.contains("max_prepared_statements"), "\(prepared.output)")
+    #expect(imported.status == 0, "\(imported.log)")
+    #expect(exported.status == 0 && exported.output.contains("A place"), "\(exported.log)")
+  }
+
   @Test func aDatabaseThatIsNotThereExitsWith69AndABadSettingWith1() async throws {
     let away = try await WaymarkProcess.run(
       ["check"], environment: ["DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/none", "HTTP_PORT": "0"])

@@ -9,12 +9,20 @@ let migrationsDirectory = URL(fileURLWithPath: #filePath)
 
 extension TemporaryDatabase {
   /// A store on this database, whose schema is brought up to date.
-  func migratedStore(poolSize: Int = 4, statementTimeoutMilliseconds: Int = 30_000) async throws -> PostgresStore {
-    let configuration = try PostgresConfiguration(
-      url: url,
+  ///
+  /// - Parameter pooler: the pooler by whose way the database is reached.
+  func migratedStore(
+    through pooler: TemporaryPooler? = nil,
+    poolSize: Int = 4,
+    statementTimeoutMilliseconds: Int = 30_000,
+    _ change: (inout PostgresConfiguration) -> Void = { _ in }
+  ) async throws -> PostgresStore {
+    var configuration = try PostgresConfiguration(
+      url: pooler?.url(of: self) ?? url,
       poolSize: poolSize,
       statementTimeoutMilliseconds: statementTimeoutMilliseconds
     )
+    change(&configuration)
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
     _ = try await Migrator(configuration: configuration, migrations: migrations).migrate()
     return try PostgresStore(configuration: configuration, migrations: migrations)

@@ -88,6 +88,35 @@ import Testing
     #expect(next == [.run([request(5)], connection(4))])
   }
 
+  @Test func connectionThatAPoolerLeadsToAnotherServerThatTakesWritesRetiresTheOthers() {
+    var limits = Pool.Limits()
+    limits.connections = 3
+    var pool = Pool(limits: limits)
+    let (old, new) = (ServerIdentity(life: "a", isPrimary: true), ServerIdentity(life: "b", isPrimary: true))
+    for number in 1...3 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 1...3 { _ = pool.connected(connection(number), to: old, at: start) }
+    _ = pool.finished(connection(3), at: start)
+
+    let moved = pool.moved(connection(1), to: new)
+    let again = pool.moved(connection(1), to: new)
+    let finished = (1...2).map { pool.finished(connection($0), at: start) }
+    let next = pool.arrived(request(5), mayBeRepeated: true, at: start)
+
+    #expect(moved == [.close(connection(3))])
+    #expect(again == [])
+    #expect(finished == [[], [.close(connection(2))]])
+    #expect(next == [.run([request(5)], connection(1))])
+  }
+
+  @Test func connectionThatAPoolerLeadsFromReplicaToReplicaRetiresNone() {
+    var pool = pool(busyWith: 2)
+    _ = pool.finished(connection(2), at: start)
+
+    let moved = pool.moved(connection(1), to: ServerIdentity(life: "b", isPrimary: false))
+
+    #expect(moved == [])
+  }
+
   @Test func replicasAndThePrimaryMayServeOnePool() {
     var pool = pool(busyWith: 1)
     _ = pool.arrived(request(2), mayBeRepeated: true, at: start)

@@ -202,6 +202,6 @@ extension TemporaryDatabase {
   /// A connection for what a store has no call for.
   func session() async throws -> Session {
     let thread = try #require(PollingThread())
-    return try await Session.open(on: thread, connector: Connector(connectionInfo: url, setUp: ""))
+    return try await Session.open(on: thread, connector: Connector(connectionInfo: url))
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import HTTPServer
 import Logging
+import PostgresStore
 import Testing
 
 @testable import waymark
@@ -39,8 +40,22 @@ import Testing
     }
     #expect(database.poolSize == 3)
     #expect(database.statementTimeout == .seconds(5))
+    #expect(database.preparedStatements == .automatic)
     #expect(database.migrationsPath == "/m")
     #expect(askedFor.store == .memory(dataFiles: ["a.csv", "b.csv"], keptIn: nil))
+  }
+
+  @Test func statementsArePreparedAsTheSettingSays() throws {
+    func preparedStatements(_ value: String) throws -> PostgresConfiguration.PreparedStatements {
+      let settings = ["DATABASE_URL": "postgresql://db/places", "DATABASE_PREPARED_STATEMENTS": value]
+      return try PostgresConfiguration(DatabaseConfiguration(Settings(environment: settings))).preparedStatements
+    }
+
+    #expect(try preparedStatements("auto") == .automatic)
+    #expect(try preparedStatements("on") == .always)
+    #expect(try preparedStatements("off") == .never)
+    let error = #expect(throws: ConfigurationError.self) { try preparedStatements("maybe") }
+    #expect(error.map { "\($0)" } == "DATABASE_PREPARED_STATEMENTS='maybe': must be one of auto, on, off")
   }
 
   @Test func searchesMayBeKeptInPostgresButNotUnderTest() throws {
@@ -137,8 +152,12 @@ import Testing
   @Test func everyOptionIsAVariableOfTheSameName() throws {
     let options = try ServeOptions.parse([
       "--http-port", "1", "--database-statement-timeout-ms", "2", "--data-file", "x",
+      "--database-prepared-statements", "off",
     ])
 
-    #expect(options.flags == ["HTTP_PORT": "1", "DATABASE_STATEMENT_TIMEOUT_MS": "2", "DATA_FILE": "x"])
+    #expect(
+      options.flags == [
+        "HTTP_PORT": "1", "DATABASE_STATEMENT_TIMEOUT_MS": "2", "DATA_FILE": "x", "DATABASE_PREPARED_STATEMENTS": "off",
+      ])
   }
 }

@@ -41,6 +41,10 @@ import Testing
       ["DATABASE_STATEMENT_TIMEOUT_MS": "4"],
       "DATABASE_STATEMENT_TIMEOUT_MS='4': is for POINT_STORE=postgres, which needs DATABASE_URL"
     ),
+    (
+      ["DATABASE_PREPARED_STATEMENTS": "off"],
+      "DATABASE_PREPARED_STATEMENTS='off': is for POINT_STORE=postgres, which needs DATABASE_URL"
+    ),
     (["REQUEST_DEADLINE_MS": "4"], "REQUEST_DEADLINE_MS='4': is for POINT_STORE=postgres, which needs DATABASE_URL"),
     (
       ["POINT_STORE": "memory", "DATABASE_URL": database],

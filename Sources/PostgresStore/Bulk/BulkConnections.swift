@@ -49,7 +49,7 @@ final class BulkConnections: Sendable {
     }
     do {
       let value = try await body(session)
-      await session.close()
+      await session.finish()
       return value
     } catch {
       // What was done in a transaction is undone with the connection.

@@ -1,3 +1,5 @@
+import CLibPQ
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -71,5 +73,27 @@ private final class ClosingConnection: @unchecked Sendable {
 
   func close() {
     connection = nil
+  }
+}
+
+/// What stops the command of a connection from any thread.
+///
+/// `@unchecked Sendable`: a `PGcancel` shares nothing with its connection and is not changed after it is made.
+final class Canceller: @unchecked Sendable {
+  private let handle: OpaquePointer
+
+  init(_ handle: OpaquePointer) {
+    self.handle = handle
+  }
+
+  deinit {
+    PQfreeCancel(handle)
+  }
+
+  /// Asks the server to stop the command, and returns when the server has taken note. It blocks.
+  func cancel() {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
+      _ = PQcancel(handle, message.baseAddress, Int32(message.count))
+    }
   }
 }

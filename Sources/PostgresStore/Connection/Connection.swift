@@ -26,7 +26,8 @@ final class Connection {
     /// run it.
     case refused(reason: String)
 
-    /// The server takes no writes and has done nothing: another one may.
+    /// The server takes no writes, or is not the one that the connection led to before, and has done nothing: another
+    /// connection may lead to the right one.
     case readOnly(reason: String)
 
     /// The server has committed the statement without its synchronous standby.
@@ -47,16 +48,31 @@ final class Connection {
     case none
     case preparing(Statement, Parameters)
     case running
+    /// A transaction of several statements that were sent at once, and the results that are still to come.
+    case pipeline([Step])
+  }
+
+  /// One statement of a pipeline.
+  private enum Step {
+    case preparing(Statement)
+    case preamble
+    case statement
   }
 
   /// The socket, to wait on.
   let socket: Int32
 
-  /// Where it leads.
-  let server: ServerIdentity
+  /// The server that it leads to, as far as that is known: a pooler may lead the next transaction to another one.
+  private(set) var server: ServerIdentity
 
   /// The server's process; `nil` behind a proxy that shares processes among connections.
-  let backend: Backend?
+  var backend: Backend? { origin.backend }
+
+  /// A Boolean value that indicates whether a pooler stands between.
+  var isPooled: Bool { origin.isPooled }
+
+  /// A Boolean value that indicates whether a transaction is open.
+  var isInTransaction: Bool { PQtransactionStatus(handle) != PQTRANS_IDLE }
 
   /// Whether bytes are left to be sent, so that the socket is to be watched for room.
   private(set) var wantsToWrite = false
@@ -67,12 +83,17 @@ final class Connection {
   private var lastResult: QueryResult?
   private var failure: ServerError?
   private var isUnreplicated = false
+  private let origin: Origin
+  /// What ``ServerIdentity/query`` gives on ``server``.
+  private var identity: String
+  private var hasMoved = false
 
   /// Takes over an established `PGconn`.
-  init(_ handle: OpaquePointer, server: ServerIdentity, backend: Backend?) {
+  init(_ handle: OpaquePointer, _ origin: Origin) {
     self.handle = handle
-    self.server = server
-    self.backend = backend
+    self.origin = origin
+    server = origin.server
+    identity = origin.identity
     socket = PQsocket(handle)
     PQsetnonblocking(handle, 1)
     // It is called while this calls libpq, and no longer than the handle lives.
@@ -102,16 +123,55 @@ final class Connection {
   }
 
   /// Starts a statement.
-  func send(_ statement: Statement, _ parameters: Parameters) -> Progress {
+  ///
+  /// - Parameter isRead: a Boolean value that indicates whether it only reads, and may so be run on any server that the
+  ///   connection is led to.
+  func send(_ statement: Statement, _ parameters: Parameters, isRead: Bool = true) -> Progress {
     guard PQstatus(handle) == CONNECTION_OK else { return .undone(reason: lastError) }
-    switch statement.planning {
-    case .once where !prepared.contains(statement):
+    if let preamble = origin.preamble {
+      return send(statement, parameters, after: preamble, Parameters { $0.add(isRead ? nil : identity) })
+    }
+    if mustPrepare(statement) {
       command = .preparing(statement, parameters)
       return started(PQsendPrepare(handle, statement.name, statement.sql, 0, nil))
-    case .once, .eachTime:
-      command = .running
-      return started(sendValues(of: statement, parameters))
     }
+    command = .running
+    return started(sendValues(of: statement, parameters))
+  }
+
+  /// Starts a statement and what sets up its transaction, in one message: a transaction that no `BEGIN` opens, and that
+  /// is committed where both succeed.
+  private func send(
+    _ statement: Statement, _ parameters: Parameters, after preamble: Statement, _ values: Parameters
+  ) -> Progress {
+    var steps: [Step] = []
+    var isSent = PQenterPipelineMode(handle) == 1
+    for (step, next, parameters) in [(Step.preamble, preamble, values), (.statement, statement, parameters)] {
+      if mustPrepare(next) {
+        isSent = isSent && PQsendPrepare(handle, next.name, next.sql, 0, nil) == 1
+        steps.append(.preparing(next))
+      }
+      isSent = isSent && sendValues(of: next, parameters) == 1
+      steps.append(step)
+    }
+    isSent = isSent && PQpipelineSync(handle) == 1
+    steps.reverse()
+    command = .pipeline(steps)
+    return started(isSent ? 1 : 0)
+  }
+
+  private func isPrepared(_ statement: Statement) -> Bool {
+    origin.preparesStatements && statement.planning == .once
+  }
+
+  private func mustPrepare(_ statement: Statement) -> Bool {
+    isPrepared(statement) && !prepared.contains(statement)
+  }
+
+  /// Returns whether a pooler has led the last statement to another server than those before, which ``server`` is now.
+  func takeMove() -> Bool {
+    defer { hasMoved = false }
+    return hasMoved
   }
 
   /// Starts one or more statements without values; they are one transaction where the text says no other.
@@ -155,7 +215,11 @@ final class Connection {
 
   private func proceed() -> Progress {
     guard flush() else { return lost(lastError) }
-    if case .none = command { return .waiting }
+    switch command {
+    case .none: return .waiting
+    case .pipeline(let steps): return proceed(in: steps)
+    case .preparing, .running: break
+    }
     while PQisBusy(handle) == 0 {
       if let result = PQgetResult(handle).map(QueryResult.init) {
         if result.isCopyIn { return .copying }
@@ -176,6 +240,51 @@ final class Connection {
     return .waiting
   }
 
+  /// Takes the results of a pipeline.
+  ///
+  /// - Parameter steps: the steps whose results are still to come, the next one last.
+  private func proceed(in steps: [Step]) -> Progress {
+    var steps = steps
+    var isBetweenResults = false
+    while PQisBusy(handle) == 0 {
+      guard let next = PQgetResult(handle) else {
+        if isBetweenResults { return lost(lastError) }
+        isBetweenResults = true
+        continue
+      }
+      isBetweenResults = false
+      let result = QueryResult(next)
+      if result.isEndOfPipeline { return finish() }
+      // What comes behind all of them is an error of the commit.
+      let step = steps.popLast()
+      command = .pipeline(steps)
+      if let error = result.error {
+        if error.isReadOnly { return .readOnly(reason: error.summary) }
+        if error.endsConnection { return ended(by: error) }
+        if case .preamble? = step, error.isInvalidSetting {
+          return .readOnly(reason: "the pooler leads to another server than before")
+        }
+        failure = failure ?? error
+      } else if failure == nil {
+        take(result, of: step)
+      }
+    }
+    return .waiting
+  }
+
+  private func take(_ result: QueryResult, of step: Step?) {
+    switch step {
+    case .preparing(let statement)?: prepared.insert(statement)
+    case .preamble?:
+      guard let found = result.rows.first?.optionalText(0), found != identity, let server = ServerIdentity(found) else {
+        return
+      }
+      (self.server, identity, hasMoved) = (server, found, true)
+    case .statement?: lastResult = result
+    case nil: break
+    }
+  }
+
   private func finish() -> Progress {
     command = .none
     defer { lastResult = nil }
@@ -191,8 +300,7 @@ final class Connection {
     return status >= 0
   }
 
-  /// Sends the values of a statement, which is prepared unless it is planned each time; every value and every answer
-  /// is binary.
+  /// Sends the values of a statement, with its text where it is not prepared; every value and every answer is binary.
   private func sendValues(of statement: Statement, _ parameters: Parameters) -> Int32 {
     let count = parameters.ranges.count
     return parameters.bytes.withUnsafeBytes { bytes in
@@ -210,8 +318,7 @@ final class Connection {
           }
           let lengths = lengthsAndFormats.baseAddress
           let formats = lengths.map { $0 + count }
-          switch statement.planning {
-          case .once:
+          if isPrepared(statement) {
             return PQsendQueryPrepared(
               handle,
               statement.name,
@@ -221,7 +328,7 @@ final class Connection {
               formats,
               1
             )
-          case .eachTime:
+          } else {
             return PQsendQueryParams(
               handle,
               statement.sql,
@@ -276,25 +383,3 @@ extension Connection {
 
 @available(*, unavailable)
 extension Connection: Sendable {}
-
-/// What stops the command of a connection from any thread.
-///
-/// `@unchecked Sendable`: a `PGcancel` shares nothing with its connection and is not changed after it is made.
-final class Canceller: @unchecked Sendable {
-  private let handle: OpaquePointer
-
-  fileprivate init(_ handle: OpaquePointer) {
-    self.handle = handle
-  }
-
-  deinit {
-    PQfreeCancel(handle)
-  }
-
-  /// Asks the server to stop the command, and returns when the server has taken note. It blocks.
-  func cancel() {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
-      _ = PQcancel(handle, message.baseAddress, Int32(message.count))
-    }
-  }
-}

@@ -5,8 +5,11 @@ struct Connector: Sendable {
   /// What libpq is given to connect with. It may hold a password: it is shown to nobody.
   let connectionInfo: String
 
-  /// What is run on a new connection before anything else.
-  let setUp: String
+  /// The settings of its statements; `nil` for a connection whose transactions bring their own.
+  var settings: StatementSettings?
+
+  /// Whether statements are prepared.
+  var preparedStatements = PostgresConfiguration.PreparedStatements.automatic
 
   /// How long one host may take, where the connection info doesn't say.
   static let defaultTimeoutSeconds = 5
@@ -53,30 +56,36 @@ struct Connector: Sendable {
       return .failure(ConnectionFailure(reason: reason))
     }
     // Before the set-up, whose time-outs are for what is asked later.
-    guard let (server, backend) = Self.identity(of: handle) else {
+    guard var origin = Self.origin(of: handle) else {
       let reason = Connection.oneLine(PQerrorMessage(handle))
       PQfinish(handle)
       return .failure(ConnectionFailure(reason: reason))
     }
-    if let reason = runSetUp(on: handle) {
+    origin.preparesStatements = preparedStatements == .always || (preparedStatements == .automatic && !origin.isPooled)
+    if origin.isPooled || preparedStatements == .never {
+      origin.preamble = settings?.preamble
+      // By the time that it is to be ended it may run another client's statement.
+      origin.backend = nil
+    } else if let settings, let reason = Self.run(settings.script, on: handle) {
       PQfinish(handle)
       return .failure(ConnectionFailure(reason: reason))
     }
-    return .success(Connection(handle, server: server, backend: backend))
+    return .success(Connection(handle, origin))
   }
 
-  private static let identityQuery =
+  private static let originQuery =
     "SELECT server.*, backend.* FROM (\(ServerIdentity.query)) AS server, (\(Backend.query)) AS backend"
 
-  private static func identity(of handle: OpaquePointer) -> (ServerIdentity, Backend?)? {
-    guard let result = PQexec(handle, identityQuery) else { return nil }
+  private static func origin(of handle: OpaquePointer) -> Connection.Origin? {
+    guard let result = PQexec(handle, originQuery) else { return nil }
     defer { PQclear(result) }
     guard PQresultStatus(result) == PGRES_TUPLES_OK, PQntuples(result) == 1 else { return nil }
     func text(_ column: Int32) -> String? { PQgetvalue(result, 0, column).map { String(cString: $0) } }
-    guard let server = ServerIdentity(start: text(0), statisticsStart: text(1), isInRecovery: text(2)) else {
-      return nil
-    }
-    return (server, Backend(of: handle, processID: text(3), start: text(4)))
+    guard let identity = text(0), let server = ServerIdentity(identity) else { return nil }
+    return Connection.Origin(
+      server: server, identity: identity, backend: Backend(of: handle, processID: text(1), start: text(2)),
+      // A pooler makes the numbers up that a client may cancel by.
+      isPooled: text(1) != String(PQbackendPID(handle)))
   }
 
   private static func complaint(about handle: OpaquePointer) -> String? {
@@ -106,10 +115,26 @@ struct Connector: Sendable {
     return backend.end(through: handle)
   }
 
-  private func runSetUp(on handle: OpaquePointer) -> String? {
-    guard !setUp.isEmpty else { return nil }
-    guard let result = PQexec(handle, setUp) else { return Connection.oneLine(PQerrorMessage(handle)) }
+  private static func run(_ script: String, on handle: OpaquePointer) -> String? {
+    guard let result = PQexec(handle, script) else { return Connection.oneLine(PQerrorMessage(handle)) }
     return QueryResult(result).error?.summary
+  }
+}
+
+extension Connection {
+  /// Where a connection leads, and how statements are sent to there.
+  struct Origin {
+    let server: ServerIdentity
+    /// What ``ServerIdentity/query`` gave.
+    let identity: String
+    /// The server's process; `nil` behind a proxy that shares processes among connections.
+    var backend: Backend?
+    /// A Boolean value that indicates whether a pooler stands between, so that each transaction may run in another session.
+    let isPooled: Bool
+    /// Whether statements are prepared that are planned once.
+    var preparesStatements = true
+    /// Sets up each transaction; `nil` where the session has been set up.
+    var preamble: Statement?
   }
 }
 

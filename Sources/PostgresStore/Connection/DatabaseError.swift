@@ -33,6 +33,9 @@ struct ServerError: Error, Hashable, Sendable {
     self.isComplete = isComplete
   }
 
+  /// The error of a statement that was not sent, because the connection leads to another server than it is for.
+  static let elsewhere = ServerError(sqlState: "", message: "the connection leads to another server")
+
   /// Returns the same error with another message.
   func withMessage(_ message: String) -> ServerError {
     ServerError(
@@ -53,6 +56,9 @@ struct ServerError: Error, Hashable, Sendable {
   /// A Boolean value that indicates whether the backend was told to end, and has rolled back what it had not yet
   /// committed. A proxy that ends a connection names no such function.
   var isTermination: Bool { isComplete && isFatal && source == "ProcessInterrupts" }
+
+  /// A Boolean value that indicates whether a setting was given a value that it can't have (`invalid_parameter_value`).
+  var isInvalidSetting: Bool { isComplete && !isFatal && sqlState == "22023" }
 
   /// Whether the server refuses to write anything at all: it is a standby, or was made one, or was set so.
   ///
@@ -111,7 +117,7 @@ extension PointStoreError {
       self = .overloaded
     case "42P01", "42703", "42883", "42704", "3F000":  // undefined table, column, function, object; no such schema
       self = .schemaMismatch(reason: "the database has not the tables of this version: run `waymark migrate`")
-    case _ where error.isDenial:
+    case _ where error.isDenial || error.sqlState == "42P05":  // duplicate_prepared_statement
       self = .misconfigured(reason: error.summary)
     case let state where error.endsConnection || ["53", "57", "58", "25", "40"].contains(state.prefix(2)):
       self = .unavailable(reason: error.summary)
@@ -125,6 +131,11 @@ extension ServerError {
   /// One line for operators.
   var summary: String {
     let line = message.split(whereSeparator: \.isNewline).joined(separator: "; ")
-    return sqlState.isEmpty ? line : "\(line) (SQLSTATE \(sqlState))"
+    switch sqlState {
+    case "": return line
+    case "26000", "42P05":
+      return "\(line) (SQLSTATE \(sqlState)); a pooler that shares connections needs DATABASE_PREPARED_STATEMENTS=off"
+    default: return "\(line) (SQLSTATE \(sqlState))"
+    }
   }
 }

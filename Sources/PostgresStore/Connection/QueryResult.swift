@@ -94,6 +94,9 @@ struct QueryResult: Sendable {
   /// Whether the server waits for the rows of a `COPY … FROM STDIN`.
   var isCopyIn: Bool { PQresultStatus(handle) == PGRES_COPY_IN }
 
+  /// A Boolean value that indicates whether this is no statement's result, but the end of a pipeline.
+  var isEndOfPipeline: Bool { PQresultStatus(handle) == PGRES_PIPELINE_SYNC }
+
   /// One row of binary values; a column is known by its number.
   struct Row {
     fileprivate let owner: Owner

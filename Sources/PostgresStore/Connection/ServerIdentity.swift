@@ -8,20 +8,20 @@ struct ServerIdentity: Hashable, Sendable {
   /// Whether it took writes when the connection was made.
   let isPrimary: Bool
 
-  /// What tells it: one row of three values, as text.
+  /// What tells it: one row of one text. Several connections to one server, and several transactions, are told the same.
   static let query = """
-    SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8,
+    SELECT concat_ws(
+      ' ', (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8,
       coalesce((extract(epoch FROM stats_reset) * 1000000)::int8, 0), pg_is_in_recovery()
+    )
     FROM pg_stat_bgwriter
     """
 
   /// Makes an identity of what ``query`` gives; `nil` for anything else.
-  init?(start: String?, statisticsStart: String?, isInRecovery: String?) {
-    guard let start = start.flatMap(Int64.init), let reset = statisticsStart.flatMap(Int64.init), let isInRecovery
-    else {
-      return nil
-    }
-    self.init(life: "\(String(start, radix: 36))-\(String(reset, radix: 36))", isPrimary: isInRecovery == "f")
+  init?(_ text: String) {
+    let parts = text.split(separator: " ")
+    guard parts.count == 3, let start = Int64(parts[0]), let reset = Int64(parts[1]) else { return nil }
+    self.init(life: "\(String(start, radix: 36))-\(String(reset, radix: 36))", isPrimary: parts[2] == "f")
   }
 
   /// Makes an identity.

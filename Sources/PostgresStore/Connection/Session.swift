@@ -134,6 +134,16 @@ actor Session {
     end(.lost(reason: endReason))
   }
 
+  /// Ends the session after its work. A pooler would close the server's connection with a session whose transaction is
+  /// open, so that is ended first.
+  func finish() async {
+    if let connection, connection.isPooled, connection.isInTransaction { _ = try? await run(script: "ROLLBACK") }
+    close()
+  }
+
+  /// A Boolean value that indicates whether a pooler stands between.
+  var isPooled: Bool { connection?.isPooled ?? false }
+
   private func command(
     _ start: (Connection) -> Connection.Progress
   ) async throws(DatabaseError) -> QueryResult {

@@ -2,7 +2,7 @@
 struct Statement: Hashable, Sendable {
   /// When PostgreSQL thinks about how to go about it.
   enum Planning: Hashable, Sendable {
-    /// Once for each connection: the best way doesn't depend on the values.
+    /// Once for each connection that prepares statements: the best way doesn't depend on the values.
     case once
 
     /// Each time, knowing the values: the best way depends on them.

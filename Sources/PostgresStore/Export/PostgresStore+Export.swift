@@ -15,10 +15,7 @@ extension PostgresStore: PointExporter {
     matching query: PointQuery,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
-    let connector = Connector(
-      connectionInfo: configuration.connectionInfo,
-      setUp: "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET jit = off"
-    )
+    let connector = Connector(connectionInfo: configuration.connectionInfo)
     do {
       try await bulk.withSession(for: .export, connector: connector) { session in
         try await export(query, session, consume)
@@ -41,7 +38,10 @@ extension PostgresStore: PointExporter {
     if filter.isEmpty { return }
     // The cursor is read to its end, which PostgreSQL would otherwise not expect.
     try await session.run(
-      script: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL cursor_tuple_fraction = 1; \(Self.sortMemory)"
+      script: """
+        BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(BulkSettings.script); SET LOCAL cursor_tuple_fraction = 1; \
+        \(Self.sortMemory)
+        """
     )
     let pages: ExportPages = filter.hasConditions ? .cursor : .keyset
     if case .cursor = pages {

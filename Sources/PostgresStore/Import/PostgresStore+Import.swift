@@ -25,19 +25,14 @@ extension PostgresStore: PointImporter {
     dryRun: Bool,
     once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    let connector = Connector(
-      connectionInfo: configuration.connectionInfo,
-      setUp: """
-        SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET jit = off; \(Self.durability)
-        """
-    )
+    let connector = Connector(connectionInfo: configuration.connectionInfo)
     var rows = try await RowsAhead(batches.makeAsyncIterator())
     do {
       let report = try await bulk.withSession(for: .import, connector: connector) { session in
         do throws(DatabaseError) {
           try await session.run(VersionStatements.followClock.sql)
         } catch .refused {
-          // Versions still grow, from where their sequence is; see ``followClock()``.
+          // Versions still grow, from where their sequence is; see ``followClock(again:)``.
         }
         return try await run(&rows, mode: mode, dryRun: dryRun, once: dryRun ? nil : key, session)
       }
@@ -67,7 +62,12 @@ extension PostgresStore: PointImporter {
   ) async throws -> ImportReport? where Rows.Element == [ImportRow] {
     // Nearly all origins differ, and sorting their hashes shows those that don't in a third of the time that a hash table
     // of all of them takes.
-    try await session.run(script: "BEGIN; SET LOCAL work_mem = '64MB'; SET LOCAL enable_hashagg = off")
+    try await session.run(
+      script: """
+        BEGIN; \(BulkSettings.script); SET LOCAL work_mem = '64MB'; SET LOCAL enable_hashagg = off; \
+        \(StatementSettings.durability(isLocal: true))
+        """
+    )
     if let key, try await isKnown(key, session) { return nil }
     try await session.run(script: ImportStatements.createStage)
     try await stage(&rows, session)
@@ -87,7 +87,7 @@ extension PostgresStore: PointImporter {
     if report.created + report.updated >= Self.manyRows {
       // So that the planner knows of them now rather than in a minute. Not everyone may do it, and nothing depends on
       // it.
-      _ = try? await session.run(script: "ANALYZE points")
+      _ = try? await session.run(script: "BEGIN; \(BulkSettings.script); ANALYZE points; COMMIT")
     }
     return report
   }

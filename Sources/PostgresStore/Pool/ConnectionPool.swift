@@ -15,6 +15,8 @@ actor ConnectionPool {
   private struct Request {
     let question: Question
     let isRead: Bool
+    /// The only server that it may be sent to; `nil` for any.
+    let server: ServerIdentity?
     let continuation: Continuation
   }
 
@@ -92,23 +94,28 @@ actor ConnectionPool {
 
   /// Runs a statement on the next free connection, and hands over the server's answer, be it a refusal.
   ///
-  /// - Parameter isRead: whether it only reads, so that it is run a second time where the connection breaks off.
+  /// - Parameters:
+  ///   - isRead: whether it only reads, so that it is run a second time where the connection breaks off.
+  ///   - server: the only server that it may be run on; on a connection that leads to another one it is not sent, and the
+  ///     failure is ``ServerError/elsewhere``.
   /// - Throws: ``PointStoreError`` where there is no answer; for a task that is cancelled `.timeout`, or `.outcomeUnknown`
   ///   where a write was sent, which goes on.
   nonisolated func answer(
     to statement: Statement,
     _ parameters: Parameters,
-    isRead: Bool
+    isRead: Bool,
+    onlyOn server: ServerIdentity? = nil
   ) async throws(PointStoreError) -> Answer {
-    try await answer(to: .statement(statement, parameters), isRead: isRead)
+    try await answer(to: .statement(statement, parameters), isRead: isRead, onlyOn: server)
   }
 
   private nonisolated func answer(
     to question: Question,
     isRead: Bool,
-    isUrgent: Bool = false
+    isUrgent: Bool = false,
+    onlyOn server: ServerIdentity? = nil
   ) async throws(PointStoreError) -> Answer {
-    let answer = try await unexplainedAnswer(to: question, isRead: isRead, isUrgent: isUrgent)
+    let answer = try await unexplainedAnswer(to: question, isRead: isRead, isUrgent: isUrgent, onlyOn: server)
     guard case .failure(let error) = answer, error.isDenial else { return answer }
     return .failure(await explained(error))
   }
@@ -126,14 +133,15 @@ actor ConnectionPool {
   private nonisolated func unexplainedAnswer(
     to question: Question,
     isRead: Bool,
-    isUrgent: Bool = false
+    isUrgent: Bool = false,
+    onlyOn server: ServerIdentity? = nil
   ) async throws(PointStoreError) -> Answer {
     guard isUrgent || !isCrowded.load(ordering: .relaxed) else { throw .overloaded }
     let id = RequestID(number: requestsMade.wrappingAdd(1, ordering: .relaxed).newValue)
     let isCancelled = Flag()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let request = Request(question: question, isRead: isRead, continuation: continuation)
+        let request = Request(question: question, isRead: isRead, server: server, continuation: continuation)
         thread.submit {
           self.assumeIsolated {
             $0.accept(request, as: id, isUrgent: isUrgent, isCancelled: isCancelled.isSet)
@@ -222,12 +230,16 @@ actor ConnectionPool {
   private func run(_ ids: [RequestID], on id: ConnectionID) {
     let ids = ids.filter { requests[$0] != nil }
     guard let connection = connections[id], let first = ids.first.flatMap({ requests[$0] }) else { return }
+    if let server = first.server, server != connection.server {
+      for id in ids { answer(id, .success(.failure(.elsewhere))) }
+      return free(id)
+    }
     // A write that is sent to a server that has just gone could not be told from one that was made.
     if !first.isRead, let reason = connection.endReason() { return lose(id, reason, .refused) }
     running[id] = ids
     switch first.question {
     case .statement(let statement, let parameters):
-      handle(connection.send(statement, parameters), of: id, connection)
+      handle(connection.send(statement, parameters, isRead: first.isRead), of: id, connection)
     case .shared(let read):
       let reads = ids.compactMap { id -> SharedRead? in
         if case .shared(let read)? = requests[id]?.question { read } else { nil }
@@ -242,6 +254,7 @@ actor ConnectionPool {
       thread.setInterest(connection.wantsToWrite ? [.readable, .writable] : .readable, of: connection.socket)
     case .finished(let result):
       thread.setInterest(.readable, of: connection.socket)
+      if connection.takeMove() { moved(id, to: connection.server) }
       finish(id, result)
     case .copying: lose(id, "the server waits for rows", .unknown)
     case .lost(let reason): lose(id, reason, .unknown)
@@ -257,6 +270,12 @@ actor ConnectionPool {
       }
       free(id)
     }
+  }
+
+  /// Notes that a pooler leads a connection to another server, before anyone is answered by that.
+  private func moved(_ id: ConnectionID, to server: ServerIdentity) {
+    servers.connected(id, to: server)
+    perform(machine.moved(id, to: server))
   }
 
   private func lose(_ id: ConnectionID, _ reason: String, _ fate: StatementFate) {

@@ -22,6 +22,17 @@ extension PoolStateMachine {
     return actions + handle(.connected, of: id, at: now) + connectIfNeeded(at: now)
   }
 
+  /// A pooler has led a connection to another server than before. Where that takes writes, the connections that lead to
+  /// another one that did are let go of.
+  mutating func moved(_ id: ConnectionID, to server: ServerIdentity) -> [Action] {
+    guard connections[id] != nil else { return [] }
+    connections[id]?.server = server
+    guard connections[id]?.generation == generation, isElsewhere(server) else { return [] }
+    let actions = beginGeneration()
+    connections[id]?.generation = generation
+    return actions
+  }
+
   /// Returns whether a server takes writes and an established connection leads to another that did.
   private func isElsewhere(_ server: ServerIdentity?) -> Bool {
     guard let server, server.isPrimary else { return false }

@@ -26,7 +26,15 @@ final class ServerWatch: Sendable {
     }
   }
 
-  /// A connection has been made, which nothing was asked on yet.
+  /// The server that the last connection leads to, and its number, where it takes writes.
+  var latest: (epoch: UInt64, server: ServerIdentity)? {
+    state.withLock { state in
+      guard let last = state.last, last.isPrimary else { return nil }
+      return (state.epoch, last)
+    }
+  }
+
+  /// A connection has been made or led to another server, by which no caller was answered yet.
   func connected(_ id: ConnectionID, to server: ServerIdentity) {
     state.withLock { state in
       state.servers[id] = server

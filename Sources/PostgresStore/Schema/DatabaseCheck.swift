@@ -85,7 +85,7 @@ public struct DatabaseCheck: Sendable {
   }
 
   private func open(on thread: PollingThread) async throws(Unreachable) -> Session {
-    let connector = Connector(connectionInfo: configuration.connectionInfo, setUp: "")
+    let connector = Connector(connectionInfo: configuration.connectionInfo)
     do {
       return try await Session.open(on: thread, connector: connector)
     } catch {
@@ -124,7 +124,7 @@ public struct DatabaseCheck: Sendable {
     }
     if uses.contains(.serving) {
       findings += try await privileges(uses, row, user, session)
-      findings.append(try await poolerMode(session, thread))
+      findings.append(try await pooler(session, thread))
     }
     return findings
   }
@@ -200,31 +200,82 @@ public struct DatabaseCheck: Sendable {
 
   // MARK: Poolers
 
-  /// Tells by two sessions whether a pooler gives a server's connection to another client between two transactions: then
-  /// the second is on the connection that the first one was on, although that is still open.
-  private func poolerMode(_ first: Session, _ thread: PollingThread) async throws -> Finding {
+  /// When a pooler gives a server's connection to another client.
+  private enum PoolerMode {
+    case none
+    case session
+    case transaction
+    case statement
+  }
+
+  private func pooler(_ session: Session, _ thread: PollingThread) async throws -> Finding {
+    let isAlwaysPreparing = configuration.preparedStatements == .always
+    switch try await poolerMode(session, thread) {
+    case .none: return .fine("each connection has a session of its own")
+    case .session where isAlwaysPreparing:
+      return .fine("a pooler gives each connection a session of its own (PgBouncer's pool_mode = session)")
+    case .session:
+      return .warning(
+        """
+        a pooler stands between (PgBouncer's pool_mode = session), so that no statement is prepared, which costs speed: \
+        set DATABASE_PREPARED_STATEMENTS=on, or connect to PostgreSQL itself
+        """)
+    case .transaction where isAlwaysPreparing:
+      return .warning(
+        """
+        a pooler shares connections between transactions (PgBouncer's pool_mode = transaction), in which prepared \
+        statements last only from PgBouncer 1.21 on, with max_prepared_statements: otherwise set \
+        DATABASE_PREPARED_STATEMENTS=auto
+        """)
+    case .transaction:
+      return .warning(
+        """
+        a pooler shares connections between transactions (PgBouncer's pool_mode = transaction), so that no statement is \
+        prepared, which costs speed: connect to PostgreSQL itself, or use pool_mode = session and \
+        DATABASE_PREPARED_STATEMENTS=on
+        """)
+    case .statement:
+      return .problem(
+        """
+        a pooler allows no transactions of several statements (PgBouncer's pool_mode = statement), which migrations, \
+        imports and exports are: use pool_mode = transaction, or connect to PostgreSQL itself
+        """)
+    }
+  }
+
+  /// Tells how a pooler shares the server's connections.
+  ///
+  /// Where two transactions of a session are on different connections, or those of two sessions that are open at the same
+  /// time on one, a connection is given away after a transaction. Other clients may make that happen at other times only,
+  /// so that it is tried a few times.
+  private func poolerMode(_ session: Session, _ thread: PollingThread) async throws -> PoolerMode {
     let process = "SELECT pg_backend_pid()::int8"
-    let before = try await ask(first, process).rows[0].integer(0)
-    let second: Session
-    do {
-      second = try await open(on: thread)
-    } catch {
-      return .warning("a second connection is not to be had: \(error.description)")
+    let first = try await ask(session, process).rows[0].integer(0)
+    for _ in 0..<5 {
+      let other = try await open(on: thread)
+      let second: Int64
+      do {
+        second = try await ask(other, process).rows[0].integer(0)
+      } catch {
+        await other.close()
+        throw error
+      }
+      await other.close()
+      let again = try await ask(session, process).rows[0].integer(0)
+      guard first == second || first != again else { continue }
+      return await allowsTransactions(session) ? .transaction : .statement
     }
-    let other: Int64
+    return await session.isPooled ? .session : .none
+  }
+
+  private func allowsTransactions(_ session: Session) async -> Bool {
     do {
-      other = try await ask(second, process).rows[0].integer(0)
+      try await session.run(script: "BEGIN")
+      try await session.run(script: "COMMIT")
+      return true
     } catch {
-      await second.close()
-      throw error
+      return false
     }
-    await second.close()
-    guard before == other else { return .fine("each connection has a session of its own") }
-    return .problem(
-      """
-      a pooler shares connections between transactions (PgBouncer's pool_mode = transaction), in which prepared \
-      statements do not last: use pool_mode = session, or connect to PostgreSQL itself
-      """)
   }
 
   private static func reason(_ error: DatabaseError) -> String {

@@ -26,6 +26,9 @@ public struct Migrator: Sendable {
     VALUES ($1::text, sha256(convert_to($2::text, 'UTF8')), $3::int8)
     """
 
+  /// Commits, and opens the next transaction at the same time.
+  private static let commit = "COMMIT AND CHAIN"
+
   private let configuration: PostgresConfiguration
   private let migrations: [Migration]
 
@@ -57,8 +60,11 @@ public struct Migrator: Sendable {
   /// - Throws: ``MigrationError``; the migrations before the one that failed have been run then.
   public func migrate() async throws(MigrationError) -> [String] {
     try await withSession { session throws(MigrationError) in
-      // Held until the session ends.
+      // Held until the server's session ends, or until it is given back below. A pooler leaves a session to its client for as
+      // long as a transaction is open, and ends it with a client that leaves one: one transaction follows another without a
+      // gap.
       try await asking { () async throws(DatabaseError) in
+        try await session.run(script: "BEGIN")
         try await session.run("SELECT pg_advisory_lock($1::int8)", Parameters { $0.add(Self.lock) })
       }
       let pending = try await state(session).pending(of: migrations)
@@ -66,16 +72,20 @@ public struct Migrator: Sendable {
         try await asking { () async throws(DatabaseError) in
           if try await !tableExists(session) { try await session.run(script: Self.createTable) }
           try await session.run(script: Self.addOldestProgram)
+          try await session.run(script: Self.commit)
         }
       }
       for migration in pending { try await run(migration, session) }
+      try await asking { () async throws(DatabaseError) in
+        try await session.run("SELECT pg_advisory_unlock($1::int8)", Parameters { $0.add(Self.lock) })
+        try await session.run(script: "COMMIT")
+      }
       return pending.map(\.name)
     }
   }
 
   private func run(_ migration: Migration, _ session: Session) async throws(MigrationError) {
     do throws(DatabaseError) {
-      try await session.run(script: "BEGIN")
       try await session.run(script: migration.sql)
       try await session.run(
         Self.note,
@@ -85,7 +95,7 @@ public struct Migrator: Sendable {
           $0.add(Int64(migration.oldestProgram))
         }
       )
-      try await session.run(script: "COMMIT")
+      try await session.run(script: Self.commit)
     } catch {
       throw .failed(name: migration.name, reason: Self.reason(error) + Self.advice(error))
     }
@@ -126,7 +136,7 @@ public struct Migrator: Sendable {
   ) async throws(MigrationError) -> Value {
     guard let thread = PollingThread() else { throw .unavailable(reason: "the system has no thread to give") }
     defer { thread.stop() }
-    let connector = Connector(connectionInfo: configuration.connectionInfo, setUp: "")
+    let connector = Connector(connectionInfo: configuration.connectionInfo)
     let session = try await asking { () async throws(DatabaseError) in
       try await Session.open(on: thread, connector: connector)
     }

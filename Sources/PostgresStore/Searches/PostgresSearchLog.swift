@@ -24,14 +24,13 @@ public final class PostgresSearchLog: Sendable {
     limits.answerTime = .milliseconds(
       configuration.statementTimeoutMilliseconds + configuration.silenceToleranceMilliseconds)
     // What is lost when the server crashes is the last moment of searches; nobody waits for the disk for that.
-    let settings = [
-      "SET jit = off", "SET synchronous_commit = off",
-      "SET statement_timeout = \(configuration.statementTimeoutMilliseconds)",
-    ]
+    let settings = StatementSettings(
+      timeoutMilliseconds: configuration.statementTimeoutMilliseconds, isDurable: false)
     pool = ConnectionPool(
       on: store.thread,
       connector: Connector(
-        connectionInfo: configuration.connectionInfo, setUp: settings.joined(separator: "; ")),
+        connectionInfo: configuration.connectionInfo, settings: settings,
+        preparedStatements: configuration.preparedStatements),
       limits: limits)
   }
 

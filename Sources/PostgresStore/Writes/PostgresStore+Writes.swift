@@ -114,10 +114,14 @@ extension PostgresStore: PointWriter {
     _ statement: Statement,
     _ parameters: Parameters
   ) async throws(PointWriteError) -> QueryResult? {
-    let answer: ConnectionPool.Answer
+    var answer: ConnectionPool.Answer
     do {
-      try await followClock()
-      answer = try await pool.answer(to: statement, parameters, isRead: false)
+      let server = try await followClock(again: false)
+      answer = try await pool.answer(to: statement, parameters, isRead: false, onlyOn: server)
+      if case .failure(.elsewhere) = answer {
+        _ = try await followClock(again: true)
+        answer = try await pool.answer(to: statement, parameters, isRead: false)
+      }
     } catch {
       throw .store(error)
     }

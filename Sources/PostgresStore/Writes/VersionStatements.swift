@@ -65,18 +65,30 @@ enum VersionStatements {
 extension PostgresStore {
   /// Moves the sequence of versions up to the clock, once for each server that connections lead to: before the first
   /// write, and before the next one after another server was met. Of what fails here the write itself will tell.
-  func followClock() async throws(PointStoreError) {
-    let followed = followedServer.load(ordering: .relaxed)
-    let server = pool.servers.primary?.epoch
-    guard followed == Self.noServer || (server != nil && server != followed) else { return }
+  ///
+  /// - Parameter again: whether a write has met another server.
+  /// - Returns: the server whose sequence was moved; `nil` where that is not known.
+  func followClock(again: Bool) async throws(PointStoreError) -> ServerIdentity? {
+    let followed = followedServer.withLock { $0 }
+    if let followed, !again {
+      let current = pool.servers.primary?.epoch
+      guard let current, current != followed.epoch else { return followed.server }
+    }
     do {
       _ = try await pool.run(VersionStatements.followClock, Parameters(), isRead: false)
     } catch .misconfigured {
       // The role may not set the sequence: versions still grow, from where the sequence is.
     }
-    followedServer.store(pool.servers.primary?.epoch ?? 0, ordering: .relaxed)
+    let latest = pool.servers.latest
+    followedServer.withLock { $0 = FollowedServer(epoch: latest?.epoch ?? 0, server: latest?.server) }
+    return latest?.server
   }
+}
 
-  /// Stands for none in ``followedServer``.
-  static let noServer = UInt64.max
+/// The server whose sequence of versions has been moved up to the clock.
+struct FollowedServer: Sendable {
+  /// The number that stood for it; see ``ServerWatch/primary``.
+  let epoch: UInt64
+  /// `nil` where it is not known.
+  let server: ServerIdentity?
 }

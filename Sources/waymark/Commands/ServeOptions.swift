@@ -34,6 +34,9 @@ struct ServeOptions: ParsableArguments {
   @Option(help: "How many of them imports may have. (default: 2, fewer of a small pool)")
   var databaseImportConnections: String?
 
+  @Option(help: "auto: prepared unless a pooler such as PgBouncer stands between; on; off. (default: auto)")
+  var databasePreparedStatements: String?
+
   @Option(help: "How long a statement may take, in milliseconds. (default: 5000)")
   var databaseStatementTimeoutMs: String?
 
@@ -170,6 +173,7 @@ struct ServeOptions: ParsableArguments {
       "TLS_PRIVATE_KEY_FILE": tlsPrivateKeyFile, "POINT_STORE": pointStore, "DATABASE_URL": databaseUrl,
       "DATABASE_POOL_SIZE": databasePoolSize, "DATABASE_EXPORT_CONNECTIONS": databaseExportConnections,
       "DATABASE_IMPORT_CONNECTIONS": databaseImportConnections,
+      "DATABASE_PREPARED_STATEMENTS": databasePreparedStatements,
       "DATABASE_STATEMENT_TIMEOUT_MS": databaseStatementTimeoutMs,
       "REQUEST_DEADLINE_MS": requestDeadlineMs, "DATA_FILE": dataFile, "MEMORY_STORE_PATH": memoryStorePath,
       "SKIP_DAMAGED": skipDamaged ? "true" : nil,

@@ -1,3 +1,5 @@
+import PostgresStore
+
 /// How PostgreSQL is reached.
 struct DatabaseConfiguration: Hashable {
   /// A libpq URI or conninfo. It may hold a password: it is never logged.
@@ -14,6 +16,9 @@ struct DatabaseConfiguration: Hashable {
 
   /// How long a statement may take.
   let statementTimeout: Duration
+
+  /// Whether statements are prepared.
+  let preparedStatements: PostgresConfiguration.PreparedStatements
 
   /// How long a request may wait for a connection.
   let waitTime: Duration
@@ -33,6 +38,7 @@ struct DatabaseConfiguration: Hashable {
     shares = try ConnectionShares(settings, keepsSearches: settings["ANALYTICS"]?.lowercased() == "postgres")
     poolSize = shares.total
     statementTimeout = try settings.milliseconds("DATABASE_STATEMENT_TIMEOUT_MS", default: 5000)
+    preparedStatements = try settings.choice("DATABASE_PREPARED_STATEMENTS", default: .automatic)
     waitTime = try settings.milliseconds("REQUEST_DEADLINE_MS", default: 2000)
     migrationsPath = settings["MIGRATIONS_PATH"] ?? Self.migrationsBesidePackage()
   }

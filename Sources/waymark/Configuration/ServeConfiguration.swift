@@ -144,7 +144,7 @@ struct ServeConfiguration {
       try reject("DATABASE_REPLICA_URL", isSecret: true, expectation)
       for variable in [
         "DATABASE_POOL_SIZE", "DATABASE_EXPORT_CONNECTIONS", "DATABASE_IMPORT_CONNECTIONS",
-        "DATABASE_STATEMENT_TIMEOUT_MS", "REQUEST_DEADLINE_MS",
+        "DATABASE_PREPARED_STATEMENTS", "DATABASE_STATEMENT_TIMEOUT_MS", "REQUEST_DEADLINE_MS",
       ] {
         try reject(variable, expectation)
       }
