@@ -1,13 +1,19 @@
 import Geo
 import JSONText
 import Points
-import PostgresStore
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import PostgresStore
+
 /// The batches that an export comes in.
 @Suite(.timeLimit(.minutes(5))) struct ExportPageTests {
+  @Test(arguments: [(1, 8), (4, 8), (125, 250), (499, 998), (500, 1000), (1000, 1000)])
+  func afterAShortPageFewPlacesAreMeasured(pageCount: Int, count: Int) {
+    #expect(ExportPages.count(after: pageCount) == count)
+  }
+
   /// Libpq holds a whole batch.
   @Test(arguments: [false, true]) func batchesOfLongPlacesAreShort(isFiltered: Bool) async throws {
     let database = try await TemporaryDatabase.make()

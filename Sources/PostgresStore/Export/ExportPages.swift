@@ -27,7 +27,7 @@ enum ExportPages {
   /// What gives the first page.
   var first: Question {
     switch self {
-    case .keyset: (Self.page(condition: ""), Parameters())
+    case .keyset: (Self.page(condition: "", count: Self.firstCount), Parameters())
     case .cursor: (Self.fetch(1), Parameters())
     }
   }
@@ -40,7 +40,8 @@ enum ExportPages {
     switch self {
     case .keyset:
       let id = try last.pointID()
-      return (Self.page(condition: "WHERE id > $1::uuid"), Parameters { $0.add(id) })
+      let count = Self.count(after: page.count)
+      return (Self.page(condition: "WHERE id > $1::uuid", count: count), Parameters { $0.add(id) })
     case .cursor:
       var count = 1
       for (index, foreseen) in Self.foreseenCounts.enumerated() where count == 1 {
@@ -53,10 +54,18 @@ enum ExportPages {
 
   private static func fetch(_ count: Int) -> String { "FETCH \(count) FROM exported" }
 
-  /// The number of bytes of a row's name and tags, which PostgreSQL knows without reading what is stored apart.
+  /// The number of places of which the first page is.
+  private static let firstCount = 125
+
+  /// Returns the number of places that the page after one of so many is made of. PostgreSQL reads all of them to measure
+  /// them, so that where places are long and pages short there are few.
+  static func count(after count: Int) -> Int { min(length, max(8, 2 * count)) }
+
+  /// The number of bytes of a row's name and tags. PostgreSQL reads the tags as a whole to measure them, also those that it
+  /// stores apart.
   private static let textBytes = "octet_length(name) + octet_length(tags::text) AS text_bytes"
 
-  private static func page(condition: String) -> String {
+  private static func page(condition: String, count: Int) -> String {
     """
     SELECT \(PointColumns.all)
     FROM (
@@ -66,7 +75,7 @@ enum ExportPages {
         FROM points
         \(condition)
         ORDER BY id
-        LIMIT \(length)
+        LIMIT \(count)
       ) AS next
       WINDOW preceding AS (ORDER BY id ROWS UNBOUNDED PRECEDING)
     ) AS measured
