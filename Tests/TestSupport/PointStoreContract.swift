@@ -33,7 +33,8 @@ public struct PointStoreContract: Sendable {
   }
 
   /// The whole contract.
-  public static let all = nearness + boxes + categories + sources + paging + lookUps + imports
+  public static let all =
+    nearness + boxes + categories + sources + paging + longTags + lookUps + imports
 }
 
 extension PointStoreContract: CustomTestStringConvertible {

@@ -1,0 +1,101 @@
+import Geo
+import JSONText
+import Points
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+/// Tags that are too long to be read for every place that a statement finds.
+@Suite struct LongTagsTests {
+  @Test(arguments: [
+    ("4097", 4097), ("9999999999", 9_999_999_999), ("{}", nil), (#"{"a":"1"}"#, nil), ("", nil), ("-5", nil),
+    ("1.5", nil),
+    ("\"12\"", nil), ("12 ", nil), ("12345678901", nil),
+  ])
+  func onlyANumberIsALength(value: String, length: Int?) {
+    let found = Array(value.utf8).withUnsafeBufferPointer(LongTags.length)
+
+    #expect(found == length)
+  }
+
+  private func id(_ number: Int) -> PointID { .sample(UInt64(number)) }
+
+  private func step(_ texts: [PageStep.Texts], including included: [Int] = []) -> PageStep {
+    PageStep(count: texts.count, included: included.map(id), texts: { texts[$0] }, id: id)
+  }
+
+  private let short = PageStep.Texts(bytes: 1000, lacksTags: false)
+  private let long = PageStep.Texts(bytes: 1_000_000, lacksTags: true)
+  private let read = PageStep.Texts(bytes: 1_000_000, lacksTags: false)
+
+  @Test func aPageOfShortTagsIsReadOnce() {
+    #expect(step([]) == .page(count: 0))
+    #expect(step([short, short, short]) == .page(count: 3))
+    #expect(step(Array(repeating: short, count: 5000)) == .page(count: 4194))
+  }
+
+  @Test func longTagsThatDoNotFitAreNotRead() {
+    let huge = PageStep.Texts(bytes: 4_194_000, lacksTags: true)
+
+    #expect(step([short, huge]) == .page(count: 1))
+  }
+
+  @Test func onlyThePlacesThatFitAreSearchedAgain() {
+    #expect(
+      step([short, long, long, short, long, long, short, long]) == .search(limit: 7, including: [1, 2, 4, 5].map(id)))
+    #expect(step([PageStep.Texts(bytes: 9_000_000, lacksTags: true), short]) == .search(limit: 1, including: [id(0)]))
+  }
+
+  @Test func tagsThatWereAskedForAreThere() {
+    #expect(step([short, read, read], including: [1, 2]) == .page(count: 3))
+    // No object, but what there is.
+    #expect(step([short, long, read], including: [1, 2]) == .page(count: 3))
+  }
+
+  @Test func aPageEndsBeforeLongTagsThatCameMeanwhile() {
+    #expect(step([short, long, read], including: [2]) == .page(count: 1))
+    #expect(step([long, short, short], including: [2]) == .search(limit: 3, including: [id(0), id(2)]))
+    #expect(step([long, long, short], including: [1]) == .search(limit: 3, including: [id(0), id(1)]))
+  }
+
+  @Test func placesThatChangeMeanwhileAreWholeAndThereOnce() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    let count = 12
+    let long = try ["x", "y"].map { letter in
+      try Tags((0..<500).map { (key: "key \($0)", value: String(repeating: letter, count: 2000)) })
+    }
+    let texts = [try Tags([]), long[0], try Tags([("k", "v")]), long[1]]
+    // A place's name tells its tags.
+    @Sendable func place(_ number: Int, _ turn: Int) throws -> Place {
+      let coordinate = try Coordinate(latitude: 1, longitude: Double(number) / 100)
+      return try Place(
+        name: "\(turn % 4)", category: "all", coordinate: coordinate, tags: texts[turn % 4], source: nil, sourceID: nil)
+    }
+    try await store.importRows(
+      try (0..<count).map { ImportRow(number: $0 + 1, id: .sample(UInt64($0)), place: try place($0, $0)) })
+    let isRead = Atomic(false)
+    async let writing: Void = {
+      var turn = 0
+      while !isRead.load(ordering: .relaxed) {
+        turn += 1
+        _ = try await store.put(try place(turn % count, turn / 5), id: .sample(UInt64(turn % count)), if: .none)
+      }
+    }()
+
+    for base in [PointQuery(), try .near(1, 0), PointQuery(categories: ["all"])] {
+      var query = base
+      query.limit = 1000
+      for _ in 0..<8 {
+        let found = try await store.allMatches(of: query)
+        #expect(found.map(\.point.id) == (0..<count).map { .sample(UInt64($0)) })
+        let isWhole = try found.allSatisfy { $0.point.place.tags == texts[try #require(Int($0.point.place.name))] }
+        #expect(isWhole)
+      }
+    }
+
+    isRead.store(true, ordering: .relaxed)
+    try await writing
+  }
+}
