@@ -32,8 +32,7 @@ import Testing
 
   @Test(arguments: [TemporaryPooler.Mode.transaction, .session])
   func thousandsOfMixedRequestsFailNeverAndReadWhatTheyWrote(_ mode: TemporaryPooler.Mode) async throws {
-    let (pooler, database) = try await Self.place(
-      mode, serverConnections: mode == .transaction ? 2 : 20, idleSeconds: 0.2)
+    let (pooler, database) = try await Self.place(mode, serverConnections: mode == .transaction ? 2 : 20)
     let store = try await database.migratedStore(through: pooler, poolSize: 8) { $0.waitTimeoutMilliseconds = 300_000 }
     var synthetic = try SyntheticPlaces(seed: 5)
     try await store.importRows(try synthetic.rows(count: 500))
@@ -85,7 +84,7 @@ import Testing
 
   @Test func aStatementThatTakesTooLongIsStoppedByTheServer() async throws {
     let (pooler, database) = try await Self.place()
-    let store = try await database.migratedStore(through: pooler, statementTimeoutMilliseconds: 100) {
+    let store = try await database.migratedStore(through: pooler, statementTimeoutMilliseconds: 10_000) {
       $0.silenceToleranceMilliseconds = 300_000
     }
 
@@ -172,7 +171,7 @@ import Testing
 
   @Test func anOverdueWriteHasAnUnknownOutcomeAndItsConnectionIsDropped() async throws {
     let (pooler, database) = try await Self.place()
-    let store = try await database.migratedStore(through: pooler, poolSize: 1, statementTimeoutMilliseconds: 1000) {
+    let store = try await database.migratedStore(through: pooler, poolSize: 1, statementTimeoutMilliseconds: 15_000) {
       $0.silenceToleranceMilliseconds = 500
     }
     let id = try await store.create(try .sample("first"), once: nil).id
