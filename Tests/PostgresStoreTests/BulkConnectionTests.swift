@@ -10,7 +10,7 @@ import Testing
 @Suite struct BulkConnectionTests {
   @Test(.timeLimit(.minutes(5))) func exportsBeyondTheLimitWaitAndAreThenOverloaded() async throws {
     let database = try await TemporaryDatabase.make()
-    let store = try await Self.store(database) { $0.waitTimeoutMilliseconds = 200 }
+    let store = try await Self.store(database) { $0.waitTimeoutMilliseconds = 10_000 }
     let gate = Gate()
     let exports = (0..<2).map { _ in
       Task { try await store.exportPoints(matching: PointQuery()) { _ in await gate.pass() } }

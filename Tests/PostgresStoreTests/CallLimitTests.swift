@@ -6,7 +6,7 @@ import Testing
 
 /// Time-outs, exhaustion and cancellation on a server that is well.
 @Suite struct CallLimitTests {
-  private static let slow = Statement("slow", "SELECT 1::int8 FROM pg_sleep(20)")
+  private static let slow = Statement("slow", "SELECT 1::int8 FROM pg_sleep(200)")
   private static let quick = Statement("quick", "SELECT 1::int8")
 
   /// How many backends of the database run the slow statement.
@@ -24,7 +24,8 @@ import Testing
     _ database: TemporaryDatabase,
     _ change: (inout PostgresConfiguration) -> Void
   ) throws -> PostgresStore {
-    var configuration = try PostgresConfiguration(url: database.url, poolSize: 1, statementTimeoutMilliseconds: 30_000)
+    var configuration = try PostgresConfiguration(url: database.url, poolSize: 1, statementTimeoutMilliseconds: 240_000)
+    configuration.waitTimeoutMilliseconds = 240_000
     change(&configuration)
     return try PostgresStore(configuration: configuration, migrations: [])
   }

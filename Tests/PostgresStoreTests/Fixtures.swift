@@ -22,6 +22,8 @@ extension TemporaryDatabase {
       poolSize: poolSize,
       statementTimeoutMilliseconds: statementTimeoutMilliseconds
     )
+    // On a machine that has other things to do, what needs its turn may wait for long.
+    configuration.waitTimeoutMilliseconds = 120_000
     change(&configuration)
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
     _ = try await Migrator(configuration: configuration, migrations: migrations).migrate()
