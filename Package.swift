@@ -168,6 +168,7 @@ let package = Package(
           "waymark", "Geo", "HTTPServer", "PlaceFormats", "Points", "SyntheticData", "TestSupport", logging,
           .product(name: "WaymarkClient", package: "waymark-client"),
           .product(name: "Crypto", package: "swift-crypto"),
+          .product(name: "NIOPosix", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
           .product(name: "Subprocess", package: "swift-subprocess"),

@@ -97,7 +97,8 @@ struct Application {
 
   /// Listens and answers until the process is told to stop, then until the requests in flight are answered.
   func run() async throws {
-    // Whoever sees that it listens may send the signal.
+    // Whoever sees that it listens may send signals.
+    let stopSignals = await StopSignals()
     let reloading = await Reloading(reloadable, logger: logger)
     // The first tokens are to find keys. Without any the server starts all the same.
     await tokenKeys?.fetch()
@@ -117,7 +118,8 @@ struct Application {
     if let notice = access.keylessNotice { logger.notice("\(notice)") }
     // A store that does not answer yet says so in the log, with what an operator has to do. The server runs on: it
     // recovers by itself.
-    try? await store.store.checkReadiness()
+    let check = Task { [store] in try? await store.store.checkReadiness() }
+    defer { check.cancel() }
     // They stop in the opposite order: the server first, what it needs after it.
     var services: [any Service] = [UnusedMemory(), store]
     if let pruning = store.pruning { services.append(pruning) }
@@ -131,7 +133,9 @@ struct Application {
         drainTimeout: configuration.drainTimeout, logger: logger))
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
-    try await ServiceGroup(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet).run()
+    var configurations = services.map { ServiceGroupConfiguration.ServiceConfiguration(service: $0) }
+    configurations.append(.init(service: stopSignals, successTerminationBehavior: .gracefullyShutdownGroup))
+    try await ServiceGroup(configuration: ServiceGroupConfiguration(services: configurations, logger: quiet)).run()
     logger.info("stopped")
   }
 }

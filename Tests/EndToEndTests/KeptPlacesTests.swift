@@ -44,7 +44,7 @@ import Testing
     ])
     _ = try await first.port()
     first.send(SIGTERM)
-    _ = try await first.outcome()
+    try #require(try await first.outcome().status == 0)
     let damaged = try Data(contentsOf: URL(filePath: path)).damaging("BBBBBB", with: "B\u{7}B\u{7}BB")
     try damaged.write(to: URL(filePath: path))
 

@@ -1,4 +1,6 @@
 import Foundation
+import NIOCore
+import NIOPosix
 import Synchronization
 import TestSupport
 import Testing
@@ -204,6 +206,22 @@ import Testing
     #expect(live.status == 200)
     #expect(outcome.status == 0)
     #expect(!outcome.log.contains("secret"))
+  }
+
+  @Test func aServerThatIsToldToStopAsSoonAsItListensStopsInGoodOrder() async throws {
+    // It takes connections and never answers, so that the first check of the store is still under way.
+    let silent = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      .bind(host: "127.0.0.1", port: 0).get()
+    let url = "postgresql://u@127.0.0.1:\(silent.localAddress?.port ?? 0)/none"
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: ["DATABASE_URL": url])
+    _ = try await server.port()
+
+    server.send(SIGTERM)
+    let outcome = try await server.outcome()
+    try await silent.close()
+
+    #expect(outcome.status == 0)
+    #expect(outcome.log.contains("\"stopped\""))
   }
 
   private func migrated() async throws -> [String: String] {

@@ -75,6 +75,9 @@ final class WaymarkProcess: Sendable {
     let watchdog = Task {
       try await Task.sleep(for: Self.patience)
       send(SIGABRT)
+      // A process that has crashed writes its backtrace, and may not get to the end of it.
+      try await Task.sleep(for: Self.patience)
+      send(SIGKILL)
     }
     defer { watchdog.cancel() }
     let status: Int32
