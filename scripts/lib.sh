@@ -92,6 +92,15 @@ link_declared_programs() {
   [ -e "$folder/awk" ] || ln -s "$(command -v mawk)" "$folder/awk"
 }
 
+# Lets this shell, and what it starts, have as many files and connections open at a time as the tests need.
+raise_descriptor_limit() {
+  local needed=4096 wanted=20000 hard
+  hard=$(ulimit -Hn)
+  [ "$hard" = unlimited ] || [ "$hard" -ge $wanted ] || wanted=$hard
+  [ $wanted -ge $needed ] || die "the tests open some thousand connections; this shell may open $hard files (ulimit -Hn)"
+  ulimit -Sn $wanted
+}
+
 # Sets WAYMARK to the program that is to be tried with Python, built for release, and has what it takes to do so.
 require_waymark() {
   command -v python3 >/dev/null || require_packages "to make the load" python3

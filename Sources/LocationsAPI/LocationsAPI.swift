@@ -107,6 +107,7 @@ public struct LocationsAPI: Sendable {
     func onGet(
       _ template: String, _ handler: @escaping @Sendable (HTTPRequest, PathParameters) async throws -> HTTPResponse
     ) {
+      guard access.needsCredential(for: .read) else { return router.on(.GET, template, handler: handler) }
       router.on(.GET, template) { [access] request, path in
         _ = try await access.principal(of: request, for: .read)
         return try await handler(request, path)
@@ -130,9 +131,13 @@ public struct LocationsAPI: Sendable {
       _ method: HTTPMethod, _ template: String, bodyLimit: Router.BodyLimit = .serverDefault,
       _ handler: @escaping @Sendable (HTTPRequest, PathParameters, Principal) async throws -> HTTPResponse
     ) {
+      guard access.needsCredential(for: .write) else {
+        return router.on(method, template, bodyLimit: bodyLimit) { [access] request, path in
+          try await handler(request, path, access.keylessPrincipal(of: request, for: .write))
+        }
+      }
       router.on(method, template, bodyLimit: bodyLimit) { [access] request, path in
-        let principal = try await access.principal(of: request, for: .write)
-        return try await handler(request, path, principal)
+        try await handler(request, path, access.principal(of: request, for: .write))
       }
     }
     let create = CreateRoute(editor: editor, address: address)

@@ -8,7 +8,6 @@ import Testing
   private static let containerBytes = 512 << 20
 
   @Test func silentClientsOfAllKindsTogetherStayBelowTheContainersLimit() async throws {
-    try raiseDescriptorLimit()
     let folder = try TemporaryFolder()
     let file = try folder.write(Self.places, to: "places.ndjson")
     // What the server would find by itself in that container.
@@ -58,13 +57,4 @@ import Testing
   }
 
   private static func filler(_ count: Int) -> String { String(repeating: "x", count: count) }
-
-  /// Lets this process, and those that it starts, open as many files as it may.
-  private func raiseDescriptorLimit() throws {
-    var limit = rlimit()
-    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    try #require(getrlimit(resource, &limit) == 0)
-    limit.rlim_cur = min(limit.rlim_max, 65_536)
-    try #require(setrlimit(resource, &limit) == 0 && limit.rlim_cur >= 4096)
-  }
 }

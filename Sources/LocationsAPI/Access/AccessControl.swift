@@ -62,14 +62,26 @@ public final class AccessControl: Sendable {
   ///
   /// - Throws: `Problem` 401 `unauthenticated` or 403 `forbidden` with the reason, or 503 `token-keys-unavailable`.
   public func principal(of request: HTTPRequest, for scope: AccessScope) async throws(Problem) -> Principal {
-    if scope == .read, areReadsOpen { return .anonymous }
-    let policy = state.withLock { $0.policy }
-    guard !policy.isKeyless else { return try policy.keyless(request, for: scope) }
+    guard needsCredential(for: scope) else { return try keylessPrincipal(of: request, for: scope) }
     guard let credential = try Credential(request.headers) else {
       throw .unauthenticated(
         "this call needs an API key or a token, sent as 'Authorization: Bearer …'", challenge: .required)
     }
     return try await currentGrant(for: credential).principal(for: scope)
+  }
+
+  /// Returns a Boolean value that indicates whether a request for what the scope allows must prove who sent it. That does not
+  /// change while the server runs.
+  func needsCredential(for scope: AccessScope) -> Bool {
+    !(scope == .read && areReadsOpen) && !state.withLock { $0.policy.isKeyless }
+  }
+
+  /// Returns the sender of a request that needs no credential.
+  ///
+  /// - Throws: `Problem` 403 `forbidden` with the reason.
+  func keylessPrincipal(of request: HTTPRequest, for scope: AccessScope) throws(Problem) -> Principal {
+    if scope == .read, areReadsOpen { return .anonymous }
+    return try state.withLock { $0.policy }.keyless(request, for: scope)
   }
 
   /// Who sent the request, where it proves that, whatever it asks for.
