@@ -47,7 +47,7 @@ def request(method, target, headers=(), body=b"", version="HTTP/1.1"):
     """The bytes of a request."""
     if isinstance(body, str):
         body = body.encode()
-    head = [f"{method} {target} {version}", "Host: places.example.org", "Connection: close", *headers]
+    head = [f"{method} {target} {version}", "Host: localhost", "Connection: close", *headers]
     if body:
         head.append(f"Content-Length: {len(body)}")
     return "\r\n".join(head).encode() + b"\r\n\r\n" + body
@@ -154,7 +154,6 @@ def writes():
         yield request("POST", "/locations/import" + query, [f"Content-Type: {media}"], body)
     yield request("GET", "/locations?limit=1000")
     yield request("GET", "/categories")
-    yield request("POST", "/backup", [], "")
 
 
 MASKS = [
@@ -230,9 +229,11 @@ def responses(program, store, requests, ignores_details):
             waymark.wait_until_ready()
             for place in places():
                 body = json.dumps({key: value for key, value in place.items() if key != "id"})
-                read_response(
+                response = read_response(
                     waymark.port,
                     request("PUT", f"/locations/{place['id']}", ["Content-Type: application/json"], body))
+                if not response.startswith(b"HTTP/1.1 201 "):
+                    sys.exit(f"{program} did not take a place: {response!r}")
             # Last-Modified is sent only when the second of the last write is over.
             time.sleep(3)
             return [normal(read_response(waymark.port, data), ignores_details) for data in requests]
