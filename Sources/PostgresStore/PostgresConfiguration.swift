@@ -13,7 +13,7 @@ public struct PostgresConfiguration: Sendable {
   /// A libpq URI or connection string, known to parse. It may hold a password: it is shown to nobody.
   let connectionInfo: String
 
-  /// Whether the statements of requests are prepared, which lasts as long as the server's session does.
+  /// The choice whether the statements of requests are prepared, which lasts as long as the server's session does.
   public enum PreparedStatements: String, CaseIterable, Sendable {
     /// On connections that lead to PostgreSQL without a pooler in between.
     case automatic = "auto"
@@ -23,7 +23,7 @@ public struct PostgresConfiguration: Sendable {
     case never = "off"
   }
 
-  /// Whether statements are prepared. Behind a pooler each transaction brings its settings in any case.
+  /// The choice whether statements are prepared. Behind a pooler each transaction brings its settings in any case.
   public var preparedStatements = PreparedStatements.automatic
 
   /// The maximum number of connections for requests; those of exports and imports come in addition.

@@ -14,7 +14,7 @@ final class OutputBudget: Sendable {
   /// The number of bytes above which memory is short: three quarters of ``limit``.
   let highWaterMark: Int
 
-  /// How long a peer may acknowledge nothing while memory is short.
+  /// The time for which a peer may acknowledge nothing while memory is short.
   let idlePatience: TimeAmount
 
   /// The number of bytes that an event loop may hold or release before it says so.

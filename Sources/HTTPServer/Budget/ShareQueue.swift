@@ -3,7 +3,7 @@ import Synchronization
 
 /// The requests that wait for memory before their responses are produced, first come first served.
 final class ShareQueue: Sendable {
-  /// Why a request got no share.
+  /// The reason why a request got no share.
   enum Refusal: Error, Hashable {
     /// As many wait as may.
     case full

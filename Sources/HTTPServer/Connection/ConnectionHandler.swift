@@ -71,7 +71,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   var waitingWriters: [CheckedContinuation<Void, any Error>] = []
   /// What the channel holds because the socket did not take it.
   var held = HeldOutput()
-  /// How long the client may acknowledge nothing.
+  /// The time for which the client may acknowledge nothing.
   var silence: SilenceAllowance
   /// What becomes of the last bytes, once they are written.
   var delivery: Delivery?

@@ -39,7 +39,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   /// Whether the client knows which request was the last.
   private var hasSaidFarewell = false
   private var hasFailed = false
-  /// How long the client may acknowledge nothing.
+  /// The time for which the client may acknowledge nothing.
   private var silence: SilenceAllowance
   /// What becomes of the last bytes, once they are written.
   private var delivery: Delivery?

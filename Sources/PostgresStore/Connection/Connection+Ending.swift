@@ -76,7 +76,7 @@ private final class ClosingConnection: @unchecked Sendable {
   }
 }
 
-/// What stops the command of a connection from any thread.
+/// A means to stop the command of a connection from any thread.
 ///
 /// `@unchecked Sendable`: a `PGcancel` shares nothing with its connection and is not changed after it is made.
 final class Canceller: @unchecked Sendable {

@@ -84,7 +84,7 @@ final class Connection {
   private var failure: ServerError?
   private var isUnreplicated = false
   private let origin: Origin
-  /// What ``ServerIdentity/query`` gives on ``server``.
+  /// The result of ``ServerIdentity/query`` on ``server``.
   private var identity: String
   private var hasMoved = false
 

@@ -125,13 +125,13 @@ extension Connection {
   /// Where a connection leads, and how statements are sent to there.
   struct Origin {
     let server: ServerIdentity
-    /// What ``ServerIdentity/query`` gave.
+    /// The result of ``ServerIdentity/query``.
     let identity: String
     /// The server's process; `nil` behind a proxy that shares processes among connections.
     var backend: Backend?
     /// A Boolean value that indicates whether a pooler stands between, so that each transaction may run in another session.
     let isPooled: Bool
-    /// Whether statements are prepared that are planned once.
+    /// A Boolean value that indicates whether statements that are planned once are prepared.
     var preparesStatements = true
     /// Sets up each transaction; `nil` where the session has been set up.
     var preamble: Statement?

@@ -8,7 +8,7 @@ struct ServerIdentity: Hashable, Sendable {
   /// Whether it took writes when the connection was made.
   let isPrimary: Bool
 
-  /// What tells it: one row of one text. Several connections to one server, and several transactions, are told the same.
+  /// The query for it: one row of one text, the same for all connections to one server and for all transactions.
   static let query = """
     SELECT concat_ws(
       ' ', (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8,

@@ -4,7 +4,7 @@
 /// what is set in it would reach whoever is given the server's connection next. There each transaction is given them, by a
 /// statement in front of its own.
 struct StatementSettings: Sendable {
-  /// How long the server may work on a statement (`statement_timeout`).
+  /// The time for which the server may work on a statement (`statement_timeout`).
   let timeoutMilliseconds: Int
 
   /// A Boolean value that indicates whether a write is acknowledged before it is on the disk.

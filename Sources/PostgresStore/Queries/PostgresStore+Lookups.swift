@@ -81,7 +81,7 @@ extension PostgresStore {
     return try row.point()
   }
 
-  /// How many places each category has, the most frequent first; reads the index of categories once, or the places
+  /// Returns the number of places of each category, the most frequent first; reads the index of categories once, or the places
   /// in the box.
   public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
     var counts: [CategoryCount] = []

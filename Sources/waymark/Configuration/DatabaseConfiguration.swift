@@ -17,7 +17,7 @@ struct DatabaseConfiguration: Hashable {
   /// How long a statement may take.
   let statementTimeout: Duration
 
-  /// Whether statements are prepared.
+  /// The choice whether statements are prepared.
   let preparedStatements: PostgresConfiguration.PreparedStatements
 
   /// How long a request may wait for a connection.

@@ -83,7 +83,7 @@ struct TokenKeyRequest: TokenKeyFetcher {
 }
 
 extension HTTPHeaders {
-  /// How long a response may still be kept (RFC 9111, section 4.2), by `Cache-Control` and `Age`; `nil` where it does not
+  /// The time for which a response may still be kept (RFC 9111, section 4.2), by `Cache-Control` and `Age`; `nil` where it does not
   /// say. What may not be kept at all is kept for no time.
   var maximumAge: Duration? {
     var seconds: Int64?

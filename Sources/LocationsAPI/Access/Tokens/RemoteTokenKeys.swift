@@ -16,7 +16,7 @@ public struct TokenKeyDocument: Sendable {
   /// The bytes of the JSON text.
   public let json: [UInt8]
 
-  /// How long the issuer says that it may be kept; `nil` where it says nothing.
+  /// The time for which the issuer says that it may be kept; `nil` where it says nothing.
   public let maximumAge: Duration?
 
   /// Creates a document.
