@@ -16,7 +16,7 @@ public struct SyntheticPlaces {
   private var towns: [Town] = []
   private var number = 0
 
-  /// Makes a source of places; the same seed gives the same ones.
+  /// Creates a source of places; the same seed gives the same ones.
   ///
   /// - Parameter townCount: how many towns there are, at least one; the first ones have most places.
   public init(seed: UInt64, townCount: Int = 400) throws {

@@ -26,7 +26,7 @@ struct MicroBenchmark: Sendable {
   private let timesPerCall: Int
   private let operation: @Sendable (_ input: Int) async throws -> Int
 
-  /// Makes a benchmark.
+  /// Creates a benchmark.
   ///
   /// - Parameters:
   ///   - name: what it is called.

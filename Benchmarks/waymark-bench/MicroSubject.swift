@@ -18,7 +18,7 @@ struct MicroSubject: Sendable {
   private let spots: [Coordinate]
   private let ids: [PointID]
 
-  /// Makes a store of synthetic places, the same ones each time.
+  /// Creates a store of synthetic places, the same ones each time.
   init(placeCount: Int) async throws {
     let seed: UInt64 = 1
     var places = try SyntheticPlaces(seed: seed)

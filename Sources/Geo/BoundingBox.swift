@@ -16,7 +16,7 @@ public struct BoundingBox: Hashable, Sendable {
   /// The northern edge, degrees, -90…90, never less than ``south``.
   public let north: Double
 
-  /// Makes a box from its edges, in the order of RFC 7946.
+  /// Creates a box from its edges, in the order of RFC 7946.
   ///
   /// - Throws: ``BoundingBoxError`` when an edge is not a finite number in its range, or south is north of north.
   public init(west: Double, south: Double, east: Double, north: Double) throws(BoundingBoxError) {

@@ -10,7 +10,7 @@ public struct Coordinate: Hashable, Sendable, BitwiseCopyable {
   /// Degrees east of Greenwich, -180…180.
   public let longitude: Double
 
-  /// Makes a coordinate from degrees.
+  /// Creates a coordinate from degrees.
   ///
   /// - Throws: ``CoordinateError`` when a number is not finite or out of its range; the latitude is looked at first.
   public init(latitude: Double, longitude: Double) throws(CoordinateError) {

@@ -10,7 +10,7 @@ public struct EarthCentred: Hashable, Sendable, BitwiseCopyable {
   /// Metres towards the north pole.
   public let z: Double
 
-  /// Makes a position from metres.
+  /// Creates a position from metres.
   @inlinable
   public init(x: Double, y: Double, z: Double) {
     self.x = x

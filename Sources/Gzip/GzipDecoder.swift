@@ -18,7 +18,7 @@ public final class GzipDecoder {
   private var bytesRead = 0
   private var bytesWritten = 0
 
-  /// Makes a decoder that has read nothing.
+  /// Creates a decoder that has read nothing.
   ///
   /// - Throws: ``GzipError/outOfMemory``.
   public init() throws(GzipError) {
@@ -73,7 +73,7 @@ public final class GzipDecoder {
     return (taken, output)
   }
 
-  /// Makes sure that the bytes did not end within a member.
+  /// Checks that the bytes did not end within a member.
   ///
   /// - Throws: ``GzipError/truncated``.
   public func finish() throws(GzipError) {

@@ -1,6 +1,6 @@
 import CZlib
 
-/// Makes gzip (RFC 1952) piece by piece, in constant memory.
+/// An encoder of gzip (RFC 1952), piece by piece and in constant memory.
 public final class GzipEncoder {
   /// Fast rather than small: what is sent is made at the pace of a network.
   private static let level: Int32 = 4
@@ -13,7 +13,7 @@ public final class GzipEncoder {
   // zlib keeps the address: it must not move.
   private let stream: UnsafeMutablePointer<z_stream>
 
-  /// Makes an encoder that has written nothing.
+  /// Creates an encoder that has written nothing.
   ///
   /// - Throws: ``GzipError/outOfMemory``.
   public init() throws(GzipError) {

@@ -18,7 +18,7 @@ public struct CORSPolicy: Sendable {
   private let allowedHeaders: String
   private let maximumAge: String
 
-  /// Makes a policy.
+  /// Creates a policy.
   ///
   /// - Parameters:
   ///   - origins: whose pages may read answers.

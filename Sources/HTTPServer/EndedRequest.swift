@@ -45,7 +45,7 @@ public struct EndedRequest: Sendable {
     start = nil
   }
 
-  /// Makes one that has ended, to tell an observer of in process.
+  /// Creates one that has ended, to tell an observer of in process.
   public init(
     id: String, method: HTTPMethod?, route: String?, status: HTTPResponseStatus?, bodyBytes: Int, duration: Duration?,
     isWhole: Bool = true

@@ -89,7 +89,7 @@ public struct HTTPRequest: Sendable {
     return logger
   }
 
-  /// Makes a request in process, without a socket.
+  /// Creates a request in process, without a socket.
   ///
   /// - Parameters:
   ///   - method: the method.

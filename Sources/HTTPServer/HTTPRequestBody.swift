@@ -29,7 +29,7 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
   /// The body of a request that has none.
   public static let empty = HTTPRequestBody(source: .empty, announcedLength: 0, limit: nil)
 
-  /// Makes a body of bytes in memory, for requests made in process.
+  /// Returns a body of bytes in memory, for requests made in process.
   public static func bytes(_ bytes: ByteBuffer, limit: Int? = nil) -> HTTPRequestBody {
     HTTPRequestBody(source: .bytes(bytes), announcedLength: bytes.readableBytes, limit: limit)
   }

@@ -21,7 +21,7 @@ public struct HTTPResponse: Sendable {
   /// Which step of which trace it answers, for logs; it is not sent.
   var step: TraceStep?
 
-  /// Makes an answer.
+  /// Creates a response.
   public init(status: HTTPResponseStatus = .ok, headers: HTTPHeaders = [:], body: HTTPResponseBody = .empty) {
     self.status = status
     self.headers = headers
@@ -31,7 +31,7 @@ public struct HTTPResponse: Sendable {
   /// How many fields an answer has room for from the start: its type, what caches and browsers are told, a link.
   private static let usualFieldCount = 8
 
-  /// Makes an answer of bytes in memory with their media type.
+  /// Creates a response of bytes in memory with their media type.
   public init(status: HTTPResponseStatus = .ok, contentType: String, bytes: ByteBuffer) {
     var headers = HTTPHeaders()
     headers.reserveCapacity(Self.usualFieldCount)
@@ -39,7 +39,7 @@ public struct HTTPResponse: Sendable {
     self.init(status: status, headers: headers, body: .bytes(bytes))
   }
 
-  /// Makes an answer of bytes in memory with their media type.
+  /// Creates a response of bytes in memory with their media type.
   public init(status: HTTPResponseStatus = .ok, contentType: String, bytes: [UInt8]) {
     self.init(status: status, contentType: contentType, bytes: ByteBuffer(bytes: bytes))
   }

@@ -4,7 +4,7 @@ import NIOCore
 public struct HTTPResponseWriter: Sendable {
   private let send: @Sendable (ByteBuffer) async throws -> Void
 
-  /// Makes a writer that passes each buffer on, for answers made in process.
+  /// Creates a writer that passes each buffer on, for answers made in process.
   public init(_ send: @escaping @Sendable (ByteBuffer) async throws -> Void) {
     self.send = send
   }
@@ -19,6 +19,6 @@ public struct HTTPResponseWriter: Sendable {
 
 /// The connection ended before everything was written.
 public struct HTTPConnectionClosed: Error, Hashable, Sendable {
-  /// Makes the error.
+  /// Creates the error.
   public init() {}
 }

@@ -30,7 +30,7 @@ public struct HTTPServerConfiguration: Sendable {
   /// How long a client may take.
   public var timeouts = Timeouts()
 
-  /// Makes a configuration.
+  /// Creates a configuration.
   public init(host: String = "127.0.0.1", port: Int = 8080) {
     self.host = host
     self.port = port
@@ -86,7 +86,7 @@ public struct HTTPServerConfiguration: Sendable {
     /// What `Retry-After` says to those that are answered with 503, in seconds.
     public var retryAfterSeconds = 1
 
-    /// Makes the defaults.
+    /// Creates the defaults.
     public init() {}
   }
 
@@ -137,7 +137,7 @@ public struct HTTPServerConfiguration: Sendable {
     /// the last answer (RFC 9112, section 9.6). Longer, as long as ``write`` allows, where it still takes that answer.
     public var linger: Duration = .seconds(2)
 
-    /// Makes the defaults.
+    /// Creates the defaults.
     public init() {}
   }
 }

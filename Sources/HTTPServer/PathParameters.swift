@@ -8,7 +8,7 @@ public struct PathParameters: Sendable {
     self.values = values
   }
 
-  /// Makes parameters, for handlers called in process.
+  /// Creates parameters, for handlers called in process.
   public init(_ values: KeyValuePairs<String, String>) {
     self.values = values.map { (name: $0.key, value: $0.value) }
   }

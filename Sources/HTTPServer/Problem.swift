@@ -25,7 +25,7 @@ public struct Problem: Error, Sendable {
   /// Header fields of the answer beside `Content-Type`, such as `Allow` and `Retry-After`.
   public var headers: HTTPHeaders
 
-  /// Makes a problem.
+  /// Creates a problem.
   ///
   /// - Parameter title: by default the status's reason phrase.
   public init(
@@ -85,7 +85,7 @@ public struct ProblemError: Hashable, Sendable {
   /// What is wrong with it; it goes on from the part's name.
   public let detail: String
 
-  /// Makes an error.
+  /// Creates an error.
   public init(_ location: Location, _ detail: String) {
     self.location = location
     self.detail = detail

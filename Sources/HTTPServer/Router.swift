@@ -51,7 +51,7 @@ public struct Router: HTTPResponder {
   private var exactRoutes: [Route] = []
   private var parameterRoutes: [Route] = []
 
-  /// Makes a router without routes.
+  /// Creates a router without routes.
   ///
   /// - Parameters:
   ///   - cors: which pages may read the answers; `nil` is none.

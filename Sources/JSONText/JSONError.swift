@@ -6,7 +6,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What was wrong there, for a user.
   public let reason: String
 
-  /// Makes the error.
+  /// Creates the error.
   public init(offset: Int, reason: String) {
     self.offset = offset
     self.reason = reason

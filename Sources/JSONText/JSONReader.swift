@@ -22,7 +22,7 @@ public struct JSONReader {
   /// Whether the innermost array or object was entered and nothing of it was read yet.
   private var isAtStart = false
 
-  /// Makes a reader of bytes that outlive it.
+  /// Creates a reader of bytes that outlive it.
   ///
   /// - Parameter maximumDepth: how many arrays and objects may be open at once.
   public init(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = defaultMaximumDepth) {
@@ -58,7 +58,7 @@ extension JSONReader {
     }
   }
 
-  /// Makes sure that nothing but white space is left.
+  /// Checks that nothing but white space is left.
   ///
   /// - Throws: ``JSONError`` when there is something.
   public mutating func finish() throws(JSONError) {

@@ -24,7 +24,7 @@ public enum JSONValue: Sendable {
     /// The value.
     public let value: JSONValue
 
-    /// Makes a member.
+    /// Creates a member.
     public init(name: String, value: JSONValue) {
       self.name = name
       self.value = value

@@ -23,7 +23,7 @@ public struct LocationsAPI: Sendable {
   private let address: PublicAddress
   private let version: String
 
-  /// Makes the interface to a service.
+  /// Creates the interface to a service.
   ///
   /// - Parameters:
   ///   - service: what reads places.

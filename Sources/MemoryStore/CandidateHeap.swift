@@ -29,7 +29,7 @@ struct CandidateHeap: ~Copyable {
 
   private let candidates: UnsafeMutablePointer<Candidate>
 
-  /// Makes a heap that keeps at most that many, at least one.
+  /// Creates a heap that keeps at most that many, at least one.
   init(capacity: Int) {
     self.capacity = capacity
     candidates = .allocate(capacity: capacity)

@@ -16,7 +16,7 @@ struct CategoryIndex: Sendable {
   private let space: Memory<SpaceBounds>
   private let geographic: Memory<GeographicBounds>
 
-  /// Makes the index. In the order of n log n.
+  /// Creates the index. In the order of n log n.
   init(
     numbers: TextNumbers,
     records: PlaceRecords,

@@ -12,7 +12,7 @@ struct ChordSearch: ~Copyable {
 
   private var heap: CandidateHeap
 
-  /// Makes a search that keeps the first `capacity` matches.
+  /// Creates a search that keeps the first `capacity` matches.
   init(proximity: ProximityFilter, box: BoxFilter?, capacity: Int) {
     self.proximity = proximity
     self.box = box

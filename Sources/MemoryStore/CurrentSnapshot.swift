@@ -15,7 +15,7 @@ final class CurrentSnapshot: Sendable {
   /// What tells the versions of this store from those of every other, be it of the same places in another process.
   private let origin: String
 
-  /// Makes the first snapshot current.
+  /// Creates a holder of the first snapshot.
   ///
   /// - Parameters:
   ///   - now: when its places became what they are, as far as anyone knows.

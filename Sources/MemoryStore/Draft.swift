@@ -23,7 +23,7 @@ struct Draft: Sendable {
   private var changes: ContiguousArray<PointChange> = []
   private var answeredKeys: [AnsweredKey] = []
 
-  /// Makes a draft in which nothing has happened yet.
+  /// Creates a draft in which nothing has happened yet.
   init(of snapshot: Snapshot, keys: KeyMemory, lastSequence: Int64, versions: VersionCounter, now: Timestamp) {
     self.snapshot = snapshot
     self.keys = keys

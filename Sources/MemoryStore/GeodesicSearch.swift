@@ -20,7 +20,7 @@ struct GeodesicSearch: ~Copyable {
   private var measuredPosition = EarthCentred(x: .nan, y: .nan, z: .nan)
   private var measuredDistance = 0.0
 
-  /// Makes a search that keeps the first `capacity` matches.
+  /// Creates a search that keeps the first `capacity` matches.
   ///
   /// - Parameter bound: a distance that none of those exceeds.
   init(proximity: ProximityFilter, box: BoxFilter?, capacity: Int, bound: Double) {

@@ -7,7 +7,7 @@ struct HashIndex: Sendable {
   private var entries: ContiguousArray<UInt32>
   private var mask: Int
 
-  /// Makes a table for up to so many entries.
+  /// Creates a table for up to so many entries.
   init(capacity: Int) {
     var size = 4
     while size < capacity + capacity / 2 { size *= 2 }

@@ -7,7 +7,7 @@ struct IDSearch: ~Copyable {
   private var after: PointID?
   private var heap: CandidateHeap
 
-  /// Makes a search that keeps the first `capacity` matches after an id.
+  /// Creates a search that keeps the first `capacity` matches after an id.
   init(box: BoxFilter?, after: PointID?, capacity: Int) {
     self.box = box
     self.after = after

@@ -14,7 +14,7 @@ public protocol ImportIDSource: Sendable {
 struct NewIDs: ImportIDSource {
   private let time: Timestamp
 
-  /// Makes the source at the time that goes into the ids.
+  /// Creates the source at the time that goes into the ids.
   init(at time: Timestamp) {
     self.time = time
   }
@@ -29,7 +29,7 @@ struct NewIDs: ImportIDSource {
 ///
 /// A place with an origin gets its id from that, any other from its name and coordinate.
 public struct DerivedIDs: ImportIDSource {
-  /// Makes the source.
+  /// Creates the source.
   public init() {}
 
   /// The id derived from the place's origin, or else from its name and coordinate, and from the attempt but the first.

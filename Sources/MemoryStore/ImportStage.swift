@@ -40,7 +40,7 @@ struct ImportStage<Entry: StagedEntry>: Sendable {
   /// The rows that were let go.
   private(set) var repeats = RepeatedRows()
 
-  /// Makes a stage without rows.
+  /// Creates a stage without rows.
   ///
   /// - Parameter limit: from how many rows on repeated ones are looked for.
   init(base: Snapshot, limit: Int = 1 << 14) {

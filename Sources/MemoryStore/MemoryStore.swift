@@ -16,14 +16,14 @@ public final class MemoryStore: Sendable {
   /// Whether nothing has ever been written to it, in this process or another.
   public let wasNew: Bool
 
-  /// Makes an empty store that keeps nothing beyond the process.
+  /// Creates an empty store that keeps nothing beyond the process.
   ///
   /// - Parameter clock: what places' times of creation and change are read from, and the age of keys.
   public convenience init(clock: any WallClock = SystemClock()) {
     self.init(JournalContents(), journal: VolatileJournal(), keyLimits: .init(), clock: clock)
   }
 
-  /// Makes a store of what a journal has, which keeps every write there before it is seen or answered.
+  /// Creates a store of what a journal has, which keeps every write there before it is seen or answered.
   ///
   /// In the order of n log n.
   ///

@@ -96,7 +96,7 @@ public struct AnsweredKey: Hashable, Sendable {
     case report(ImportReport)
   }
 
-  /// Makes an answered key.
+  /// Creates an answered key.
   public init(key: IdempotencyKey, time: Timestamp, answer: Answer) {
     self.key = key
     self.time = time

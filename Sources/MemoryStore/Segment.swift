@@ -42,7 +42,7 @@ final class Segment: Sendable {
   private let shuffleOrder: Memory<UInt32>
   private let origins: HashIndex
 
-  /// Makes a segment of the places, of which there is at least one. No two have the same id or the same origin.
+  /// Creates a segment of the places, of which there is at least one. No two have the same id or the same origin.
   ///
   /// In the order of n log n.
   init(_ points: ContiguousArray<PointOfInterest>) {

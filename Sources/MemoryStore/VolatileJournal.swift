@@ -6,7 +6,7 @@ public final class VolatileJournal: PlaceJournal {
   private let maximumChanges: Int
   private let kept = Mutex<ContiguousArray<PointChange>>([])
 
-  /// Makes an empty journal.
+  /// Creates an empty journal.
   ///
   /// - Parameter maximumChanges: how many changes it keeps; of more the first are forgotten.
   public init(maximumChanges: Int = 100_000) {

@@ -29,7 +29,7 @@ actor Writer {
   private var waiting: [Write] = []
   private var isWriting = false
 
-  /// Makes a writer of what is current.
+  /// Creates a writer of what is current.
   init(
     current: CurrentSnapshot,
     journal: any PlaceJournal,

@@ -22,7 +22,7 @@ public struct FileChunks: AsyncSequence, Sendable {
   private let path: String
   private let chunkSize: Int
 
-  /// Makes the chunks of a file, which is opened when the first is asked for.
+  /// Creates the chunks of a file, which is opened when the first is asked for.
   ///
   /// - Parameters:
   ///   - path: where the file is; `-` for the standard input.
@@ -67,7 +67,7 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What went wrong, for a user.
   public let reason: String
 
-  /// Makes the error.
+  /// Creates the error.
   public init(path: String, reason: String) {
     self.path = path
     self.reason = reason

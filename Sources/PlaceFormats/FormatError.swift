@@ -6,7 +6,7 @@ public struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong, for a user.
   public let reason: String
 
-  /// Makes the error.
+  /// Creates the error.
   public init(row: Int? = nil, reason: String) {
     self.row = row
     self.reason = reason

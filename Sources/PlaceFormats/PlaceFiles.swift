@@ -13,13 +13,13 @@ public struct PlaceFiles: AsyncSequence, Sendable {
     /// The format of the text in it.
     public let format: PlaceFormat
 
-    /// Makes a file of a known format.
+    /// Creates a file of a known format.
     public init(path: String, format: PlaceFormat) {
       self.path = path
       self.format = format
     }
 
-    /// Makes a file whose format its name tells.
+    /// Creates a file whose format its name tells.
     ///
     /// - Throws: ``FileError`` when it does not.
     public init(path: String) throws(FileError) {
@@ -53,7 +53,7 @@ public struct PlaceFiles: AsyncSequence, Sendable {
   private let onRejection: @Sendable (RejectedRow) -> Void
   private let onProgress: @Sendable (Progress) -> Void
 
-  /// Makes a reader of files, each opened when its turn comes.
+  /// Creates a reader of files, each opened when its turn comes.
   ///
   /// - Parameters:
   ///   - files: what to read, in order.

@@ -47,7 +47,7 @@ public struct PlaceParser: Sendable {
   private var progress: ParseProgress
   private var hasBegun = false
 
-  /// Makes a parser that has read nothing.
+  /// Creates a parser that has read nothing.
   ///
   /// - Parameters:
   ///   - format: the format of the text.

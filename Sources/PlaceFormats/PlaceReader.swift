@@ -15,7 +15,7 @@ where Chunks.Element: Sequence<UInt8> {
   private let batchSize: Int
   private let onRejection: @Sendable (RejectedRow) -> Void
 
-  /// Makes a reader.
+  /// Creates a reader.
   ///
   /// - Parameters:
   ///   - chunks: the text, in pieces of any size.

@@ -22,7 +22,7 @@ public struct PlaceWriter: Sendable {
   private var isFirst = true
   private var times = TimestampText()
 
-  /// Makes a writer that has written nothing.
+  /// Creates a writer that has written nothing.
   public init(format: PlaceFormat) {
     self.format = format
   }

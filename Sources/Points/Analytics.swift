@@ -9,7 +9,7 @@ public protocol Analytics: Sendable {
 
 /// Takes note of nothing.
 public struct NoAnalytics: Analytics {
-  /// Makes it.
+  /// Creates analytics that note nothing.
   public init() {}
 
   /// Does nothing.

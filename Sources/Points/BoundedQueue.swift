@@ -9,7 +9,7 @@ struct BoundedQueue<Element> {
   /// How many elements were pushed out since the last ``drain()``.
   private(set) var dropped = 0
 
-  /// Makes an empty queue for at least one element.
+  /// Creates an empty queue for at least one element.
   init(capacity: Int) {
     precondition(capacity > 0)
     self.capacity = capacity

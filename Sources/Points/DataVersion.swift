@@ -23,7 +23,7 @@ public struct DataVersion: Hashable, Sendable {
   /// that of a while ago.
   public let isCurrent: Bool
 
-  /// Makes a version.
+  /// Creates a version.
   public init(token: String, source: UInt64 = 0, changedAt: Timestamp? = nil, isCurrent: Bool = true) {
     self.token = token
     self.source = source

@@ -9,7 +9,7 @@ public struct ImportRow: Hashable, Sendable {
   /// The description.
   public let place: Place
 
-  /// Makes a row.
+  /// Creates a row.
   public init(number: Int, id: PointID?, place: Place) {
     self.number = number
     self.id = id
@@ -84,7 +84,7 @@ public struct ImportReport: Hashable, Sendable {
   /// The first ``maximumRejections`` of the rows that did not go in.
   public private(set) var rejections: [RejectedRow] = []
 
-  /// Makes a report of nothing done.
+  /// Creates a report of nothing done.
   public init() {}
 
   /// Creates a report that was kept.

@@ -6,7 +6,7 @@ public struct PlaceViolation: Error, Hashable, Sendable {
   /// What is wrong, for a user; it goes on from the field's name.
   public let detail: String
 
-  /// Makes a violation.
+  /// Creates a violation.
   public init(pointer: String, detail: String) {
     self.pointer = pointer
     self.detail = detail
@@ -18,7 +18,7 @@ public struct InvalidPlace: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong, at least one, in the order of the fields.
   public let violations: [PlaceViolation]
 
-  /// Makes the error.
+  /// Creates the error.
   public init(_ violations: [PlaceViolation]) {
     self.violations = violations
   }

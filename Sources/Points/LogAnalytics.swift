@@ -17,7 +17,7 @@ public final class LogAnalytics: BackgroundAnalytics {
   /// How many times the queue is emptied for one line in the log.
   static let drainsPerSummary = 60
 
-  /// Makes analytics that write to a log.
+  /// Creates analytics that write to a log.
   ///
   /// - Parameters:
   ///   - logger: where the summaries go, at level `info`.

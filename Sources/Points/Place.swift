@@ -44,7 +44,7 @@ public struct Place: Hashable, Sendable {
   /// How long a source and a source's id may be, in Unicode scalars each.
   public static let maximumOriginLength = 200
 
-  /// Makes a description of a place, trimming the texts; an empty category, source or source id counts as none.
+  /// Creates a description of a place, trimming the texts; an empty category, source or source id counts as none.
   ///
   /// - Throws: ``InvalidPlace`` with every rule that is broken.
   public init(

@@ -13,7 +13,7 @@ public struct PlaceEditor: Sendable {
   private let store: any WritablePointStore
   private let importing = KeysInProgress()
 
-  /// Makes an editor of a store's places.
+  /// Creates an editor of a store's places.
   public init(store: any WritablePointStore) {
     self.store = store
   }

@@ -8,14 +8,14 @@ public struct PointID: Hashable, Sendable, BitwiseCopyable {
   /// The last eight bytes, most significant first.
   public let low: UInt64
 
-  /// Makes an id from its two halves, whatever its version.
+  /// Creates an id from its two halves, whatever its version.
   @inlinable
   public init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
   }
 
-  /// Makes a new id of version 7 (RFC 9562, section 5.7).
+  /// Creates a new id of version 7 (RFC 9562, section 5.7).
   ///
   /// - Parameters:
   ///   - time: the time that goes into the first 48 bits, in whole milliseconds.
@@ -24,7 +24,7 @@ public struct PointID: Hashable, Sendable, BitwiseCopyable {
     self.init(milliseconds: time.millisecondsSinceEpoch, random: (generator.next(), generator.next()))
   }
 
-  /// Makes the id that a place of this identity always gets: version 7 in form, of time 0, its random bits a hash.
+  /// Creates the id that a place of this identity always gets: version 7 in form, of time 0, its random bits a hash.
   ///
   /// For places that come without an id from a file that is read at each start: several instances, and the next start,
   /// give them the same ids. Two identities share an id with a chance of 1 in 2^74.

@@ -23,7 +23,7 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
   /// A number above every version that a store gives, 2⁵³.
   public static let versionLimit: Int64 = 1 << 53
 
-  /// Makes a point of interest.
+  /// Creates a point of interest.
   public init(id: PointID, place: Place, version: Int64, createdAt: Timestamp, updatedAt: Timestamp) {
     self.id = id
     self.place = place

@@ -14,7 +14,7 @@ public struct PointQuery: Hashable, Sendable {
     /// How far a place may be, in metres on the WGS 84 geodesic, inclusive; `nil` for any distance.
     public let radiusMetres: Double?
 
-    /// Makes a condition; the radius is finite and not negative.
+    /// Creates a condition; the radius is finite and not negative.
     public init(center: Coordinate, radiusMetres: Double? = nil) {
       self.center = center
       self.radiusMetres = radiusMetres
@@ -29,7 +29,7 @@ public struct PointQuery: Hashable, Sendable {
     /// The last place's id.
     public let id: PointID
 
-    /// Makes a position.
+    /// Creates a position.
     public init(distanceMetres: Double = 0, id: PointID) {
       self.distanceMetres = distanceMetres
       self.id = id
@@ -75,7 +75,7 @@ public struct PointQuery: Hashable, Sendable {
   /// Where the page before ended; `nil` for the first page.
   public var after: Position?
 
-  /// Makes a query.
+  /// Creates a query.
   public init(
     proximity: Proximity? = nil,
     box: BoundingBox? = nil,
@@ -101,7 +101,7 @@ public struct FoundPoint: Hashable, Sendable {
   /// Its geodesic distance in metres from the query's centre; `nil` where the query has no proximity.
   public let distanceMetres: Double?
 
-  /// Makes a found point.
+  /// Creates a found point.
   public init(point: PointOfInterest, distanceMetres: Double?) {
     self.point = point
     self.distanceMetres = distanceMetres
@@ -120,7 +120,7 @@ public struct PointPage: Hashable, Sendable {
   /// Whether at least one more place follows the last of these.
   public let hasMore: Bool
 
-  /// Makes a page.
+  /// Creates a page.
   public init(points: [FoundPoint], hasMore: Bool) {
     self.points = points
     self.hasMore = hasMore
@@ -141,7 +141,7 @@ public struct CategoryCount: Hashable, Sendable {
   /// How many places have it.
   public let count: Int
 
-  /// Makes a count.
+  /// Creates a count.
   public init(category: String, count: Int) {
     self.category = category
     self.count = count

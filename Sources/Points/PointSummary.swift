@@ -22,7 +22,7 @@ public struct PointSummary {
   /// Its tags, as ``Tags/json``.
   public let tags: UnsafeBufferPointer<UInt8>
 
-  /// Makes a summary.
+  /// Creates a summary.
   public init(
     id: PointID,
     coordinate: Coordinate,
@@ -57,7 +57,7 @@ public struct SummaryPage: Sendable {
   /// Where the next page starts; `nil` when there is none.
   public let next: PointQuery.Position?
 
-  /// Makes a page.
+  /// Creates a page.
   public init(_ summaries: any PointSummaries, next: PointQuery.Position?) {
     self.summaries = summaries
     self.next = next

@@ -83,7 +83,7 @@ public struct IdempotencyKey: Hashable, Sendable {
   /// A hash of the request, which a repeat has too.
   public let requestHash: UInt64
 
-  /// Makes a key.
+  /// Creates a key.
   public init(text: String, requestHash: UInt64) {
     self.text = text
     self.requestHash = requestHash
@@ -129,7 +129,7 @@ public struct PointChange: Hashable, Sendable {
   /// When.
   public let time: Timestamp
 
-  /// Makes a change.
+  /// Creates a change.
   public init(sequence: Int64, id: PointID, kind: Kind, version: Int64, time: Timestamp) {
     self.sequence = sequence
     self.id = id

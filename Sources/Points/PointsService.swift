@@ -7,7 +7,7 @@ public struct PointsService: Sendable {
   private let clock: any WallClock
   private let uptime: @Sendable () -> Duration
 
-  /// Makes a service over a store.
+  /// Creates a service over a store.
   ///
   /// - Parameters:
   ///   - store: where the places are kept.

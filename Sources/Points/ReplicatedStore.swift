@@ -15,7 +15,7 @@ public struct ReplicatedStore<Primary: WritablePointStore, Replica: WritablePoin
   private let primary: Primary
   private let replica: Replica
 
-  /// Makes a store of two.
+  /// Creates a store of two.
   public init(primary: Primary, replica: Replica) {
     self.primary = primary
     self.replica = replica

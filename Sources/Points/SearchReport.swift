@@ -9,7 +9,7 @@ public struct SearchReport: Hashable, Sendable {
     /// How many found nothing.
     public var foundNothing: Int
 
-    /// Makes a count.
+    /// Creates a count.
     public init(searches: Int = 0, foundNothing: Int = 0) {
       self.searches = searches
       self.foundNothing = foundNothing
@@ -23,7 +23,7 @@ public struct SearchReport: Hashable, Sendable {
     /// Its searches.
     public let count: Count
 
-    /// Makes it.
+    /// Creates the count of a cell.
     public init(cell: Search.Cell, count: Count) {
       self.cell = cell
       self.count = count
@@ -37,7 +37,7 @@ public struct SearchReport: Hashable, Sendable {
     /// The searches for it.
     public let count: Count
 
-    /// Makes it.
+    /// Creates the count of a category.
     public init(category: String, count: Count) {
       self.category = category
       self.count = count
@@ -51,7 +51,7 @@ public struct SearchReport: Hashable, Sendable {
     /// Its searches.
     public let count: Count
 
-    /// Makes it.
+    /// Creates the count of an hour.
     public init(start: Timestamp, count: Count) {
       self.start = start
       self.count = count
@@ -79,6 +79,6 @@ public struct SearchReport: Hashable, Sendable {
   /// The hours in which there were searches, in their order.
   public var hours: [HourCount] = []
 
-  /// Makes a report of no searches.
+  /// Creates a report of no searches.
   public init() {}
 }

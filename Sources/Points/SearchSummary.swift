@@ -15,7 +15,7 @@ public struct SearchSummary: Hashable, Sendable {
   private var searchesByCell: [Search.Cell: Int] = [:]
   private var searchesByDurationBit = [Int](repeating: 0, count: 64)
 
-  /// Makes a summary of no searches.
+  /// Creates a summary of no searches.
   public init() {}
 
   /// Counts searches, and those that were dropped before they could be counted.

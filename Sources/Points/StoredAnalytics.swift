@@ -21,7 +21,7 @@ public final class StoredAnalytics: BackgroundAnalytics {
   private let wallClock: any WallClock
   private let clock: any Clock<Duration>
 
-  /// Makes analytics that keep searches in a log.
+  /// Creates analytics that keep searches in a log.
   ///
   /// - Parameters:
   ///   - capacity: how many searches may wait to be handed over, twice: in the queue, and taken out of it.

@@ -29,7 +29,7 @@ public struct Tags: Hashable, Sendable {
     self = try builder.build()
   }
 
-  /// Makes tags from a JSON object of strings; of a name that stands twice the last one counts.
+  /// Creates tags from a JSON object of strings; of a name that stands twice the last one counts.
   ///
   /// - Throws: ``InvalidPlace`` when the value is not an object of strings, or a tag breaks a rule.
   public init(_ value: JSONValue) throws(InvalidPlace) {

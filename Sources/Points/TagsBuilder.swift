@@ -14,7 +14,7 @@ public struct TagsBuilder: Sendable {
   private var entries: [Entry] = []
   private var json: [UInt8] = []
 
-  /// Makes a builder of no tags.
+  /// Creates a builder of no tags.
   public init() {}
 
   /// Forgets the tags gathered so far.

@@ -3,7 +3,7 @@ public struct Timestamp: Hashable, Sendable, Comparable {
   /// Microseconds since 1970-01-01T00:00:00Z.
   public let microsecondsSinceEpoch: Int64
 
-  /// Makes a timestamp from microseconds since 1970-01-01T00:00:00Z.
+  /// Creates a timestamp from microseconds since 1970-01-01T00:00:00Z.
   @inlinable
   public init(microsecondsSinceEpoch: Int64) {
     self.microsecondsSinceEpoch = microsecondsSinceEpoch

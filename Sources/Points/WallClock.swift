@@ -16,7 +16,7 @@ public protocol WallClock: Sendable {
 
 /// The machine's clock.
 public struct SystemClock: WallClock {
-  /// Makes a clock.
+  /// Creates a clock.
   public init() {}
 
   /// The machine's time of day, to the microsecond.

@@ -59,7 +59,7 @@ public struct PostgresConfiguration: Sendable {
   /// unknown. A commit that has to wait for a synchronous standby waits on.
   public var commitTimeoutMilliseconds = 30_000
 
-  /// Makes a configuration.
+  /// Creates a configuration.
   ///
   /// - Parameters:
   ///   - url: a libpq URI or connection string; several hosts and `target_session_attrs` are libpq's affair.

@@ -15,7 +15,7 @@ public final class PostgresStore: Sendable {
   let followedServer = Mutex<FollowedServer?>(nil)
   private let migrations: [Migration]
 
-  /// Makes a store; it connects when it is asked something.
+  /// Creates a store; it connects when it is asked something.
   ///
   /// - Parameter migrations: those that the database must have run for the store to be ready.
   /// - Throws: ``PointStoreError`` when the system has no thread to give.

@@ -7,7 +7,7 @@ import Synchronization
 final class AtomicCounts: @unchecked Sendable {
   private let counts: UnsafeMutableBufferPointer<Atomic<UInt64>>
 
-  /// Makes counts of zero.
+  /// Creates counts of zero.
   init(count: Int) {
     counts = .allocate(capacity: count)
     for index in counts.indices { counts.initializeElement(at: index, to: Atomic(0)) }

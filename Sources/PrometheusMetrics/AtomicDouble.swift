@@ -7,7 +7,7 @@ struct AtomicDouble: ~Copyable, Sendable {
   /// What it is.
   var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
 
-  /// Makes it another.
+  /// Replaces the value.
   func set(_ value: Double) { bits.store(value.bitPattern, ordering: .relaxed) }
 
   /// Adds to it.

@@ -45,7 +45,7 @@ final class HistogramCell: MetricCell, TimerHandler, RecorderHandler {
   private let counts: AtomicCounts
   private let sum = AtomicDouble()
 
-  /// Makes an empty histogram with these upper bounds, ascending; a bound belongs to what is below it.
+  /// Creates an empty histogram with these upper bounds, ascending; a bound belongs to what is below it.
   init(bounds: [Double]) {
     self.bounds = bounds
     counts = AtomicCounts(count: bounds.count + 1)

@@ -14,7 +14,7 @@ public struct MetricDescription: Hashable, Sendable {
   /// A histogram's upper bounds, ascending and finite; the one beyond all bounds comes by itself.
   public let buckets: [Double]
 
-  /// Makes a description.
+  /// Creates a description.
   public init(_ name: String, _ help: String, buckets: [Double] = Self.latencyBuckets) {
     precondition(
       buckets.allSatisfy(\.isFinite) && zip(buckets, buckets.dropFirst()).allSatisfy { $0 < $1 },

@@ -17,7 +17,7 @@ public final class PrometheusMetrics: MetricsFactory, Sendable {
   private let descriptions: [String: MetricDescription]
   private let families = Mutex<[String: Family]>([:])
 
-  /// Makes a backend without figures.
+  /// Creates a backend without figures.
   ///
   /// - Parameter descriptions: what there is to say of metrics; those that none is about are told without help, with
   ///   ``MetricDescription/latencyBuckets`` where they are histograms.

@@ -89,7 +89,7 @@ enum Schema {
     return migrator
   }
 
-  /// Makes the tables where they are missing.
+  /// Creates the tables where they are missing.
   ///
   /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for a file that is not a journal or a newer version's, or
   ///   `DatabaseError`.

@@ -32,7 +32,7 @@ struct RunningStore: Service {
 
   private let close: @Sendable () async -> Void
 
-  /// Makes the store.
+  /// Creates the store.
   ///
   /// - Parameters:
   ///   - skipsDamaged: whether damaged rows of a file of kept places are left out, instead of nothing being read.

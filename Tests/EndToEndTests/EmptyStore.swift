@@ -18,7 +18,7 @@ struct EmptyStore: Sendable {
   /// The settings that name it.
   let environment: [String: String]
 
-  /// Makes the store.
+  /// Creates the store.
   init(_ kind: StoreKind) async throws {
     folder = try TemporaryFolder()
     switch kind {

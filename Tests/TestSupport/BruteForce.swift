@@ -7,7 +7,7 @@ public struct BruteForce: Sendable {
   /// All the places there are.
   public let points: [PointOfInterest]
 
-  /// Makes a reference of these places.
+  /// Creates a reference of these places.
   public init(_ points: [PointOfInterest]) {
     self.points = points.sorted { $0.id < $1.id }
   }

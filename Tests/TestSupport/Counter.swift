@@ -4,7 +4,7 @@ import Synchronization
 public final class Counter: Sendable {
   private let count = Atomic(0)
 
-  /// Makes a counter at zero.
+  /// Creates a counter at zero.
   public init() {}
 
   /// How far it has counted.

@@ -12,7 +12,7 @@ public struct DifferentialTest: Sendable {
   /// The seed of all that is random.
   public var seed: UInt64 = 1
 
-  /// Makes a test of the usual size: 2,000 queries.
+  /// Creates a test of the usual size: 2,000 queries.
   public init() {}
 
   /// Asks the store and the reference, and records an issue where they differ.

@@ -4,7 +4,7 @@ public import Points
 public struct FixedClock: WallClock {
   private let time: Timestamp
 
-  /// Makes a clock that tells this time.
+  /// Creates a clock that tells this time.
   public init(_ time: Timestamp) {
     self.time = time
   }

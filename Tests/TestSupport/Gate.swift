@@ -9,7 +9,7 @@ public final class Gate: Sendable {
 
   private let state = Mutex(State())
 
-  /// Makes a closed gate.
+  /// Creates a closed gate.
   public init() {}
 
   /// Lets all who wait, and all who come, pass.

@@ -5,7 +5,7 @@ import Synchronization
 public final class LogRecorder: Sendable {
   private let recorded = Mutex<[String]>([])
 
-  /// Makes an empty record.
+  /// Creates an empty record.
   public init() {}
 
   /// What was logged so far: level, message and metadata of each entry in one line.

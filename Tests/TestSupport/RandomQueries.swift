@@ -14,7 +14,7 @@ public struct RandomQueries {
   private let categories: [String]
   private let origins: [Place.Origin]
 
-  /// Makes a source of queries over places, of which there must be one at least.
+  /// Creates a source of queries over places, of which there must be one at least.
   public init(over points: [PointOfInterest], seed: UInt64) {
     generator = SeededGenerator(seed: seed)
     coordinates = points.map(\.place.coordinate)

@@ -11,7 +11,7 @@ public enum RawHTTP2Frames {
     /// What it holds.
     public let payload: [UInt8]
 
-    /// Makes a frame.
+    /// Creates a frame.
     public init(type: UInt8, stream: UInt32, payload: [UInt8]) {
       self.type = type
       self.stream = stream

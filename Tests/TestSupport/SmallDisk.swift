@@ -32,7 +32,7 @@ public final class SmallDisk: Sendable {
     try? FileManager.default.removeItem(atPath: path)
   }
 
-  /// Makes it of so many megabytes.
+  /// Resizes it to so many megabytes.
   ///
   /// - Throws: ``TemporaryServerError``.
   public func resize(megabytes: Int) throws {

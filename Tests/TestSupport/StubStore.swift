@@ -39,20 +39,20 @@ public struct StubStore: PointStore {
     Issue.record("readiness was not expected to be asked for")
   }
 
-  /// Makes a store that expects to be asked nothing.
+  /// Creates a store that expects to be asked nothing.
   public init() {}
 
-  /// Makes a store that expects to be asked for pages.
+  /// Creates a store that expects to be asked for pages.
   public init(onPage: @escaping @Sendable (PointQuery) async throws(PointStoreError) -> PointPage) {
     self.onPage = onPage
   }
 
-  /// Makes a store that expects to be asked for points by their shuffle keys.
+  /// Creates a store that expects to be asked for points by their shuffle keys.
   public init(onShuffled: @escaping @Sendable (UInt64) async throws(PointStoreError) -> PointOfInterest?) {
     self.onShuffled = onShuffled
   }
 
-  /// Makes a store that fails whatever it is asked.
+  /// Creates a store that fails whatever it is asked.
   public init(failing error: PointStoreError) {
     onPage = { _ throws(PointStoreError) in throw error }
     onPoint = { _ throws(PointStoreError) in throw error }

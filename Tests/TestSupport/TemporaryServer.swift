@@ -90,7 +90,7 @@ public final class TemporaryServer: Sendable {
     while try await standby.psql(database: "postgres", sql) != "t" { try await Task.sleep(for: .milliseconds(10)) }
   }
 
-  /// Makes a standby a primary, and returns when it is one.
+  /// Promotes a standby, and returns when it is the primary.
   ///
   /// - Throws: ``TemporaryServerError``.
   public func promote() async throws {
@@ -113,7 +113,7 @@ public final class TemporaryServer: Sendable {
 
   private var data: String { directory + "/data" }
 
-  /// Makes a database with PostGIS in it.
+  /// Creates a database with PostGIS in it.
   ///
   /// - Throws: ``TemporaryServerError``.
   public func makeDatabase() async throws -> TemporaryDatabase {

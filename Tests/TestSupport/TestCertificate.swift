@@ -12,7 +12,7 @@ public struct TestCertificate: Sendable {
   /// The private key in PEM.
   public let privateKeyPEM: String
 
-  /// Makes a certificate that is valid from an hour ago until a day and a half from now.
+  /// Creates a certificate that is valid from an hour ago until a day and a half from now.
   public init() throws {
     let key = P256.Signing.PrivateKey()
     let name = try DistinguishedName { CommonName("localhost") }

@@ -10,7 +10,7 @@ import Synchronization
 public struct Service: Sendable {
   private let responder: Router
 
-  /// Makes the service. Its store is in memory, so that nothing it does has to be waited for.
+  /// Creates the service. Its store is in memory, so that nothing it does has to be waited for.
   public init() {
     let found = Mutex<Router?>(nil)
     Task.immediate {

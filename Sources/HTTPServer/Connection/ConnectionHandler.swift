@@ -90,7 +90,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private let start: NIODeadline
   let isRefused: Bool
 
-  /// Makes the handler of a connection.
+  /// Creates the handler of a connection.
   ///
   /// - Parameters:
   ///   - framing: what the connection's decoder inspects its input with.

@@ -5,7 +5,7 @@ import NIOCore
 final class EventLoopExecutor: TaskExecutor {
   private let eventLoop: any EventLoop
 
-  /// Makes an executor on that loop.
+  /// Creates an executor on that loop.
   init(_ eventLoop: any EventLoop) {
     self.eventLoop = eventLoop
   }

@@ -6,7 +6,7 @@ final class PerThread<Value: AnyObject>: @unchecked Sendable {
   private let variable = ThreadSpecificVariable<Value>()
   private let make: @Sendable () -> Value
 
-  /// Makes none yet.
+  /// Creates a value that each thread makes when it first asks for it.
   init(_ make: @escaping @Sendable () -> Value) { self.make = make }
 
   /// The calling thread's; it must not leave the thread.

@@ -28,7 +28,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
   /// The bytes that the preface begins with too.
   private var received = ByteBuffer()
 
-  /// Makes the detector of a connection.
+  /// Creates the detector of a connection.
   ///
   /// - Parameter isSecure: whether TLS tells what is spoken.
   init(server: ServerContext, eventLoop: any EventLoop, isSecure: Bool) {

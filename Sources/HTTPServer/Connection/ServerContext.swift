@@ -23,7 +23,7 @@ final class ServerContext: Sendable {
   /// Completes when whatever still goes on is to be cut.
   let graceEnded: EventLoopPromise<Void>
 
-  /// Makes the context of a server.
+  /// Creates the context of a server.
   ///
   /// - Parameter eventLoop: one that outlives the server's last request.
   init(

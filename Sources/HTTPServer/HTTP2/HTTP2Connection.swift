@@ -59,7 +59,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   private var waiting: [HTTP2StreamHandler] = []
   private var isServingWaiting = false
 
-  /// Makes the handler of a connection.
+  /// Creates the handler of a connection.
   ///
   /// - Parameter start: since when the connection is open.
   init(server: ServerContext, channel: any Channel, start: NIODeadline) {

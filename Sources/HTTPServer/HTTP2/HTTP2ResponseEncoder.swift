@@ -2,7 +2,7 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP1
 
-/// Makes the heads of answers as HTTP/2 has them (RFC 9113, section 8.3.2).
+/// An encoder of the heads of responses in HTTP/2 (RFC 9113, section 8.3.2).
 struct HTTP2ResponseEncoder {
   private let serverName: String?
 

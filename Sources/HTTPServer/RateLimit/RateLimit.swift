@@ -9,7 +9,7 @@ public struct RateLimit: Hashable, Sendable {
   /// How long a client's allowance takes to grow by one request, in nanoseconds.
   let interval: Int64
 
-  /// Makes a limit.
+  /// Creates a limit.
   ///
   /// - Parameters:
   ///   - requestsPerSecond: how often in the long run, from 0.001 to 1,000,000; may be a fraction.

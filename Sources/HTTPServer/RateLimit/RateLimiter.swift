@@ -29,7 +29,7 @@ public final class RateLimiter: Sendable {
     public let resetSeconds: Int
   }
 
-  /// Makes a limiter that nobody has asked yet.
+  /// Creates a limiter that nobody has asked yet.
   ///
   /// - Parameter now: the time, in nanoseconds from a moment in the past; it never goes back.
   public init(

@@ -14,7 +14,7 @@ public struct TracingResponder: HTTPResponder {
   /// The standard asks that so much of `tracestate` be passed on at least; what is longer is left out whole.
   static let maximumStateBytes = 512
 
-  /// Makes it.
+  /// Creates a responder.
   ///
   /// - Parameters:
   ///   - responder: what answers.

@@ -28,7 +28,7 @@ public struct APIKey: Hashable, Sendable {
       }
   }
 
-  /// Makes what is kept of a key.
+  /// Creates a key, of which a digest is kept.
   init(name: String, scope: AccessScope, secret: String) {
     self.init(name: name, scope: scope, digest: Self.digest(of: secret.utf8))
   }
@@ -39,7 +39,7 @@ public struct APIKey: Hashable, Sendable {
     self.digest = digest
   }
 
-  /// Makes a new key.
+  /// Returns a new key.
   ///
   /// - Returns: the key, which is kept nowhere, and what is kept of it.
   public static func generate(

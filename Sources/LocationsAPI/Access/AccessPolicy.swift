@@ -20,7 +20,7 @@ public struct AccessPolicy: Sendable {
   /// Whether reading needs a key or a token too.
   public let readRequiresKey: Bool
 
-  /// Makes a policy.
+  /// Creates a policy.
   public init(keys: [APIKey]?, tokens: TokenVerifier? = nil, isLoopback: Bool, readRequiresKey: Bool = false) {
     self.keys = keys
     self.tokens = tokens

@@ -17,7 +17,7 @@ public struct RateGate: RequestGate {
   private let access: AccessControl
   private let proxies: TrustedProxies
 
-  /// Makes the gate.
+  /// Creates the gate.
   ///
   /// - Parameter proxies: who is believed when it says for whom it asks.
   public init(limiter: RateLimiter, access: AccessControl, proxies: TrustedProxies = TrustedProxies()) {

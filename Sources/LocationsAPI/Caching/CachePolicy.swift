@@ -13,7 +13,7 @@ public struct CachePolicy: Sendable {
   /// Whether nothing may be kept, so that nothing is named for later either.
   let isOff: Bool
 
-  /// Makes a policy.
+  /// Creates a policy.
   ///
   /// - Parameters:
   ///   - directives: the directives of `Cache-Control`, such as `max-age=5, stale-if-error=60`; `no-store` has nothing

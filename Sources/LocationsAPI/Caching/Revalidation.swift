@@ -43,7 +43,7 @@ final class Revalidation: Sendable {
   /// The fields of the last response.
   private let last = Mutex<NamedFields?>(nil)
 
-  /// Makes what names answers.
+  /// Creates a revalidation.
   ///
   /// - Parameters:
   ///   - service: what knows the versions.

@@ -27,7 +27,7 @@ public final class BackupFile: Sendable {
   deinit { remove() }
 }
 
-/// Makes a copy of the file in which places are kept.
+/// A function that copies the file in which places are kept.
 public typealias BackUp = @Sendable () async throws(PointStoreError) -> BackupFile
 
 /// `POST /backup`: a copy of the file of the memory store, streamed; one at a time.

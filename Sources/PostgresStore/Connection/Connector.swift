@@ -1,6 +1,6 @@
 import CLibPQ
 
-/// Makes connections.
+/// A factory of connections.
 struct Connector: Sendable {
   /// What libpq is given to connect with. It may hold a password: it is shown to nobody.
   let connectionInfo: String

@@ -20,7 +20,7 @@ struct ServerError: Error, Hashable, Sendable {
   /// The name of the function of the server that the error comes from.
   let source: String?
 
-  /// Makes an error.
+  /// Creates an error.
   init(
     sqlState: String, message: String, constraint: String? = nil, isFatal: Bool = false, source: String? = nil,
     isComplete: Bool = true

@@ -11,7 +11,7 @@ struct Parameters: Sendable {
   /// No values.
   init() {}
 
-  /// Makes values by calling the methods below.
+  /// Creates values by calling the methods below.
   init(_ fill: (inout Parameters) -> Void) {
     fill(&self)
   }

@@ -17,14 +17,14 @@ struct ServerIdentity: Hashable, Sendable {
     FROM pg_stat_bgwriter
     """
 
-  /// Makes an identity of what ``query`` gives; `nil` for anything else.
+  /// Creates an identity of what ``query`` gives; `nil` for anything else.
   init?(_ text: String) {
     let parts = text.split(separator: " ")
     guard parts.count == 3, let start = Int64(parts[0]), let reset = Int64(parts[1]) else { return nil }
     self.init(life: "\(String(start, radix: 36))-\(String(reset, radix: 36))", isPrimary: parts[2] == "f")
   }
 
-  /// Makes an identity.
+  /// Creates an identity.
   init(life: String, isPrimary: Bool) {
     self.life = life
     self.isPrimary = isPrimary

@@ -18,7 +18,7 @@ struct Statement: Hashable, Sendable {
   /// When it is planned.
   let planning: Planning
 
-  /// Makes a statement.
+  /// Creates a statement.
   init(_ name: String, planning: Planning = .once, _ sql: String) {
     self.name = name
     self.sql = sql

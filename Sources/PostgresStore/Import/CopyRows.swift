@@ -13,7 +13,7 @@ struct CopyRows {
   static let columns = "row_number, id, new_id, lat, long, name, category, tags, source, source_id"
   private static let columnCount: Int16 = 10
 
-  /// Makes none, at the time that goes into new ids.
+  /// Creates an empty list of rows.
   init(time: Timestamp) {
     self.time = time
     bytes.append(contentsOf: "PGCOPY\n".utf8)

@@ -59,7 +59,7 @@ actor ConnectionPool {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-  /// Makes a pool without connections.
+  /// Creates a pool without connections.
   init(on thread: PollingThread, connector: Connector, limits: PoolStateMachine.Limits) {
     self.thread = thread
     self.connector = connector

@@ -109,7 +109,7 @@ struct PoolStateMachine {
 
   static let shutDownReason = "the store is shut down"
 
-  /// Makes a pool without connections.
+  /// Creates a pool without connections.
   init(limits: Limits) {
     self.limits = limits
   }

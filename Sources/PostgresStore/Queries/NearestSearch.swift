@@ -60,7 +60,7 @@ struct NearestSearch {
   /// How many places are looked for: one more than the page has, to know whether there is a next page.
   private var wanted: Int { query.limit + 1 }
 
-  /// Makes a search.
+  /// Creates a search.
   ///
   /// - Parameters:
   ///   - columns: what is read of each place.

@@ -28,7 +28,7 @@ struct RingCover {
   private static let leastRadius = WGS84.polarRadius * WGS84.polarRadius / WGS84.equatorialRadius
   private static let greatestRadius = WGS84.equatorialRadius * WGS84.equatorialRadius / WGS84.polarRadius
 
-  /// Makes the cover of a ring.
+  /// Creates the cover of a ring.
   ///
   /// - Parameter chords: the lengths of the ring's chords from the centre, metres.
   init(around coordinate: Coordinate, chords: ClosedRange<Double>) {

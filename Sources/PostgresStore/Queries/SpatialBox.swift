@@ -22,7 +22,7 @@ struct SpatialBox: Hashable, Sendable {
     return (edges * edges).sum().squareRoot()
   }
 
-  /// Makes a cube.
+  /// Creates a cube.
   init(center: SIMD3<Double>, halfEdge: Double) {
     least = center - halfEdge
     greatest = center + halfEdge

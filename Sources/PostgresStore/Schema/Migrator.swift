@@ -32,7 +32,7 @@ public struct Migrator: Sendable {
   private let configuration: PostgresConfiguration
   private let migrations: [Migration]
 
-  /// Makes a migrator.
+  /// Creates a migrator.
   public init(configuration: PostgresConfiguration, migrations: [Migration]) {
     self.configuration = configuration
     self.migrations = migrations

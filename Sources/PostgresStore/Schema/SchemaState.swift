@@ -60,7 +60,7 @@ struct SchemaState: Sendable {
     self.differences = differences
   }
 
-  /// Makes the state of a database that has run none.
+  /// Creates the state of a database that has run none.
   init(nothingRunOf migrations: [Migration]) {
     differences = migrations.map { .pending(name: $0.name) }
   }

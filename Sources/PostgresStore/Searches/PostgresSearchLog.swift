@@ -13,7 +13,7 @@ public final class PostgresSearchLog: Sendable {
   private let store: PostgresStore
   let pool: ConnectionPool
 
-  /// Makes a log beside a store; it connects when it is asked something.
+  /// Creates a log beside a store; it connects when it is asked something.
   public init(_ store: PostgresStore) {
     self.store = store
     let configuration = store.configuration

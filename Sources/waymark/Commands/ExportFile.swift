@@ -5,7 +5,7 @@ final class ExportFile: Sendable {
   private let path: String?
   private let handle: FileHandle
 
-  /// Makes the file; `-` is the standard output.
+  /// Creates the file; `-` is the standard output.
   ///
   /// - Throws: ``ExportFileError``.
   init(path: String) throws {

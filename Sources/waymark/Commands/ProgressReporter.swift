@@ -15,7 +15,7 @@ final class ProgressReporter: Sendable {
   private let start = ContinuousClock.now
   private let state = Mutex(State())
 
-  /// Makes a reporter.
+  /// Creates a reporter.
   init(totalBytes: Int?, isTerminal: Bool) {
     progress = ImportProgress(totalBytes: totalBytes)
     self.isTerminal = isTerminal

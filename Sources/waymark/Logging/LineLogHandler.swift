@@ -23,7 +23,7 @@ struct LineLogHandler: LogHandler {
   private let clock: any WallClock
   private let write: @Sendable ([UInt8]) -> Void
 
-  /// Makes a handler.
+  /// Creates a handler.
   ///
   /// - Parameter write: takes each line, its end included.
   init(

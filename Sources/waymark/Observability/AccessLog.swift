@@ -13,7 +13,7 @@ struct AccessLog: RequestObserver {
   private let level: Logger.Level
   private let clientFaults: PeriodicCount
 
-  /// Makes an access log.
+  /// Creates an access log.
   ///
   /// - Parameters:
   ///   - isOn: whether requests are logged at level `info`; else it is `debug`.

@@ -7,7 +7,7 @@ struct MetricsReport: MetricsSource {
   private let metrics: PrometheusMetrics
   private let collectors: [any MetricsCollector]
 
-  /// Makes a report of what is counted in a backend and what collectors look up.
+  /// Creates a report of what is counted in a backend and what collectors look up.
   init(_ metrics: PrometheusMetrics, version: String, collectors: [any MetricsCollector]) {
     self.metrics = metrics
     self.collectors = collectors

@@ -22,7 +22,7 @@ struct RequestMetrics: RequestObserver {
   private let factory: any MetricsFactory
   private let handles = HandleCache<Key, Handles>()
 
-  /// Makes an observer that counts in a backend.
+  /// Creates an observer that counts in a backend.
   init(factory: any MetricsFactory) {
     self.factory = factory
   }

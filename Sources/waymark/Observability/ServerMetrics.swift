@@ -12,7 +12,7 @@ final class ServerMetrics: MetricsCollector {
   private let connections: Meter
   private let requests: Meter
 
-  /// Makes a collector that tells of no server yet.
+  /// Creates a collector that tells of no server yet.
   init(factory: any MetricsFactory) {
     connections = Meter(label: MetricCatalogue.connections, factory: factory)
     requests = Meter(label: MetricCatalogue.requestsInFlight, factory: factory)

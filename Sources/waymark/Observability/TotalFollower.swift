@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// Makes a counter follow a total that is kept elsewhere.
+/// A counter that follows a total that is kept elsewhere.
 final class TotalFollower: Sendable {
   private let counter: FloatingPointCounter
   private let last = Mutex(0.0)

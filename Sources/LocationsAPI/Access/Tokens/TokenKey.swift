@@ -6,7 +6,7 @@ struct TokenKey: Sendable {
   /// What verifies signatures made with the key.
   let algorithm: any JWTAlgorithm
 
-  /// Makes the key that a JSON Web Key is (RFC 7517); `nil` where it is for something else, or of a kind that is not
+  /// Creates the key that a JSON Web Key is (RFC 7517); `nil` where it is for something else, or of a kind that is not
   /// known, and so is to be passed over (section 5).
   ///
   /// - Throws: a reason where it is a key that can't be used.

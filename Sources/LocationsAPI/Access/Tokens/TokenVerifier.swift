@@ -22,7 +22,7 @@ public struct TokenVerifier: Sendable {
   private let issuer: String
   private let audience: String
 
-  /// Makes a verifier.
+  /// Creates a verifier.
   ///
   /// - Parameters:
   ///   - keys: the issuer's public keys; ``TokenKeySet/none`` where they are to be fetched.

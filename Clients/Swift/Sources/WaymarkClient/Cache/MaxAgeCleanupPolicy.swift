@@ -5,7 +5,7 @@ public struct MaxAgeCleanupPolicy: CleanupPolicy {
   /// How many seconds old an item may be.
   public let maxAge: TimeInterval
 
-  /// Makes a policy.
+  /// Creates a policy.
   public init(maxAge: TimeInterval) {
     self.maxAge = maxAge
   }

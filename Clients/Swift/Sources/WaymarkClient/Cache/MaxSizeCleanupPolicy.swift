@@ -3,7 +3,7 @@ public struct MaxSizeCleanupPolicy: CleanupPolicy {
   /// How many bytes may stay.
   public let maxSize: Int
 
-  /// Makes a policy.
+  /// Creates a policy.
   public init(maxSize: Int) {
     self.maxSize = maxSize
   }

@@ -17,7 +17,7 @@ public struct OnDiskCache: AnswerCache {
     /// How many bytes it has.
     public let size: Int
 
-    /// Makes an item.
+    /// Creates an item.
     public init(path: String, age: TimeInterval, size: Int) {
       self.path = path
       self.age = age
@@ -29,7 +29,7 @@ public struct OnDiskCache: AnswerCache {
   private let policies: [any CleanupPolicy]
   private let now: @Sendable () -> Date
 
-  /// Makes a cache.
+  /// Creates a cache.
   ///
   /// - Parameters:
   ///   - folder: where its files are; made when the first is written. Nothing else may be in it: what a policy removes is

@@ -14,7 +14,7 @@ public struct StoredAnswer: Hashable, Sendable {
   /// When the service sent it or said that it was still so, by the app's clock.
   public var receivedAt: Date
 
-  /// Makes an answer.
+  /// Creates an answer.
   public init(body: Data, entityTag: EntityTag? = nil, nextPage: URL? = nil, receivedAt: Date) {
     self.body = body
     self.entityTag = entityTag

@@ -25,7 +25,7 @@ public final class FeaturedPlaceManager {
   /// How often it was told to look or to stop. An answer counts only where it was told nothing since.
   @ObservationIgnored private var orders = 0
 
-  /// Makes a manager that shows nothing yet; ``showFeaturedPlace()`` begins.
+  /// Creates a manager that shows nothing yet; ``showFeaturedPlace()`` begins.
   ///
   /// - Parameters:
   ///   - loader: what asks the service, an ``APIRequestLoader`` of ``FeaturedPlaceRequest``.

@@ -5,7 +5,7 @@
   public import Foundation
 #endif
 
-/// Makes calls of one kind: request, network, answer.
+/// A loader for calls of one kind: request, network, response.
 ///
 /// A call of an idempotent kind that fails for a passing reason is made again, as ``RetryPolicy`` says. A reading call
 /// sends the entity tag of the last answer to the same address along, and where the service says that nothing has changed,
@@ -20,7 +20,7 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
   private let configuration: LoaderConfiguration
   private let memory: any AnswerCache
 
-  /// Makes a loader.
+  /// Creates a loader.
   ///
   /// - Parameters:
   ///   - apiRequest: the kind of call.

@@ -23,7 +23,7 @@ public struct APIResponse<Value> {
   /// Whether it is the last answer that came, because none comes at the moment.
   public var isStale: Bool
 
-  /// Makes an answer.
+  /// Creates an answer.
   public init(
     value: Value, status: Int = 200, entityTag: EntityTag? = nil, maxAge: TimeInterval? = nil, nextPage: URL? = nil,
     receivedAt: Date, isStale: Bool = false

@@ -22,7 +22,7 @@ public struct LoaderConfiguration: Sendable {
   /// Tells what time it is.
   public var now: @Sendable () -> Date
 
-  /// Makes a configuration.
+  /// Creates a configuration.
   public init(
     apiKey: String? = nil,
     retries: RetryPolicy = .standard,

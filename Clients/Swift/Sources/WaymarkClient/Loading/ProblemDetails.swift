@@ -29,7 +29,7 @@ public struct ProblemDetails: Hashable, Sendable {
     /// What is wrong with it; it goes on from the part's name.
     public var detail: String
 
-    /// Makes an error.
+    /// Creates an error.
     public init(location: Location?, detail: String) {
       self.location = location
       self.detail = detail
@@ -57,7 +57,7 @@ public struct ProblemDetails: Hashable, Sendable {
   /// What the place's entity tag is by now, where a write was refused because of it.
   public var entityTag: EntityTag?
 
-  /// Makes the details of a problem.
+  /// Creates the details of a problem.
   public init(
     status: Int, code: Code, title: String? = nil, detail: String? = nil, errors: [InputError] = [],
     retryAfter: Duration? = nil, entityTag: EntityTag? = nil

@@ -20,7 +20,7 @@ public struct RetryPolicy: Hashable, Sendable {
   /// ``ProblemDetails/retryAfter``.
   public var maximumDelay: Duration
 
-  /// Makes a policy.
+  /// Creates a policy.
   public init(
     maximumAttempts: Int = 4, baseDelay: Duration = .milliseconds(250), maximumDelay: Duration = .seconds(10)
   ) {

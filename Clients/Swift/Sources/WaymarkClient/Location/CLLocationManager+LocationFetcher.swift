@@ -21,7 +21,7 @@
   }
 
   extension CurrentLocationProvider {
-    /// Makes a provider of the device's own location.
+    /// Creates a provider of the device's own location.
     public convenience init(
       checker: any APILoading<Coordinate, PlaceCheck>, notificationCenter: NotificationCenter = .default
     ) {

@@ -16,7 +16,7 @@ public final class CurrentLocationProvider: NSObject {
   /// Who waits for the one location that was asked for.
   private(set) var waiting: [UUID: CheckedContinuation<Coordinate, any Error>] = [:]
 
-  /// Makes a provider.
+  /// Creates a provider.
   ///
   /// - Parameters:
   ///   - locationFetcher: what finds out where the device is.

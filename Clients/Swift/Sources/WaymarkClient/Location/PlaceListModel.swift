@@ -26,7 +26,7 @@ public final class PlaceListModel {
   @ObservationIgnored private let loader: any APILoading<Coordinate, [PointOfInterest]>
   @ObservationIgnored private var observation: NotificationObservation?
 
-  /// Makes a model, which has no places yet.
+  /// Creates a model, which has no places yet.
   ///
   /// - Parameters:
   ///   - locationProvider: what tells where the device is.

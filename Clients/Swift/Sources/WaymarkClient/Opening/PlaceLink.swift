@@ -5,7 +5,7 @@ public struct PlaceLink: Hashable, Sendable {
   /// The scheme that the app is registered for.
   public let scheme: String
 
-  /// Makes links of a scheme.
+  /// Creates links of a scheme.
   ///
   /// - Throws: ``PlaceOpenerError/invalidScheme(_:)`` where it is none (RFC 3986, section 3.1).
   public init(scheme: String) throws(PlaceOpenerError) {

@@ -6,7 +6,7 @@ public struct PlaceOpener {
   private let link: PlaceLink
   private let urlOpener: any URLOpening
 
-  /// Makes an opener.
+  /// Creates an opener.
   ///
   /// - Parameters:
   ///   - scheme: the scheme that the app is registered for.

@@ -11,7 +11,7 @@
 
   @available(iOSApplicationExtension, unavailable)
   extension PlaceOpener {
-    /// Makes an opener that opens URLs by the app itself.
+    /// Creates an opener that opens URLs by the app itself.
     ///
     /// - Throws: ``PlaceOpenerError/invalidScheme(_:)``.
     public init(scheme: String) throws(PlaceOpenerError) {
@@ -33,7 +33,7 @@
   }
 
   extension PlaceOpener {
-    /// Makes an opener that opens URLs by the workspace.
+    /// Creates an opener that opens URLs by the workspace.
     ///
     /// - Throws: ``PlaceOpenerError/invalidScheme(_:)``.
     public init(scheme: String) throws(PlaceOpenerError) {

@@ -6,7 +6,7 @@ public struct CategoryCount: Hashable, Sendable, Decodable {
   /// How many places have it.
   public var count: Int
 
-  /// Makes a count.
+  /// Creates a count.
   public init(category: String, count: Int) {
     self.category = category
     self.count = count

@@ -8,7 +8,7 @@ public struct ImportReport: Hashable, Sendable, Decodable {
     /// What is wrong with it.
     public var detail: String
 
-    /// Makes a rejection.
+    /// Creates a rejection.
     public init(row: Int, detail: String) {
       self.row = row
       self.detail = detail
@@ -26,7 +26,7 @@ public struct ImportReport: Hashable, Sendable, Decodable {
   /// The first 100 of the rows that did not go in.
   public var errors: [RejectedRow]
 
-  /// Makes a report.
+  /// Creates a report.
   public init(created: Int = 0, updated: Int = 0, unchanged: Int = 0, rejected: Int = 0, errors: [RejectedRow] = []) {
     self.created = created
     self.updated = updated

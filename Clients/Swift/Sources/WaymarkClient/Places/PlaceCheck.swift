@@ -6,7 +6,7 @@ public struct PlaceCheck: Hashable, Sendable, Decodable {
   /// The nearest of them.
   public var location: PointOfInterest?
 
-  /// Makes an answer.
+  /// Creates an answer.
   public init(isPointOfInterest: Bool, location: PointOfInterest? = nil) {
     self.isPointOfInterest = isPointOfInterest
     self.location = location

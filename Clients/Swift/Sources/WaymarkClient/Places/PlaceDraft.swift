@@ -16,7 +16,7 @@ public struct PlaceDraft: Hashable, Sendable {
   /// Where it came from; no two places come from the same.
   public var origin: PlaceOrigin?
 
-  /// Makes a draft.
+  /// Creates a draft.
   public init(
     name: String,
     coordinate: Coordinate,

@@ -13,7 +13,7 @@ public struct PlaceFilter: Hashable, Sendable {
   /// The categories of which they have one; empty is any.
   public var categories: [String]
 
-  /// Makes a filter.
+  /// Creates a filter.
   public init(
     center: Coordinate? = nil, radiusMetres: Double? = nil, box: BoundingBox? = nil, categories: [String] = []
   ) {

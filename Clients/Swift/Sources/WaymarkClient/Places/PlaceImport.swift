@@ -13,7 +13,7 @@ public struct PlaceImport: Hashable, Sendable {
     /// What is said of it.
     public var place: PlaceDraft
 
-    /// Makes a row.
+    /// Creates a row.
     public init(id: UUID? = nil, place: PlaceDraft) {
       self.id = id
       self.place = place
@@ -40,7 +40,7 @@ public struct PlaceImport: Hashable, Sendable {
   /// Whether the service only is to say what it would do.
   public var isDryRun: Bool
 
-  /// Makes an import of a file's content.
+  /// Creates an import of a file's content.
   public init(data: Data, format: PlaceFormat, mode: Mode = .partial, isDryRun: Bool = false) {
     self.data = data
     self.format = format
@@ -48,7 +48,7 @@ public struct PlaceImport: Hashable, Sendable {
     self.isDryRun = isDryRun
   }
 
-  /// Makes an import of rows, as NDJSON.
+  /// Creates an import of rows, as NDJSON.
   ///
   /// - Throws: `EncodingError` where a text or number can't be written as JSON.
   public init(rows: [Row], mode: Mode = .partial, isDryRun: Bool = false) throws {

@@ -6,7 +6,7 @@ public struct PlaceOrigin: Hashable, Sendable {
   /// The place's name in that data set, for example `node/358829`.
   public var id: String
 
-  /// Makes an origin.
+  /// Creates an origin.
   public init(source: String, id: String) {
     self.source = source
     self.id = id

@@ -23,7 +23,7 @@ public struct PlacePatch: Hashable, Sendable {
   /// What is to become of the origin; `nil` leaves it.
   public var origin: Change<PlaceOrigin>?
 
-  /// Makes a patch.
+  /// Creates a patch.
   public init(
     name: String? = nil,
     coordinate: Coordinate? = nil,

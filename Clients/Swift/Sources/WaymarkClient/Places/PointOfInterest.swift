@@ -39,7 +39,7 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
   /// When it was last changed.
   public var updatedAt: Date?
 
-  /// Makes a place.
+  /// Creates a place.
   public init(
     id: UUID? = nil,
     name: String,

@@ -11,7 +11,7 @@ public struct CategoriesRequest: APIRequest {
 
   private let baseURL: URL
 
-  /// Makes the kind of call to the service of that address.
+  /// Creates the kind of call to the service of that address.
   public init(baseURL: URL) {
     self.baseURL = baseURL
   }

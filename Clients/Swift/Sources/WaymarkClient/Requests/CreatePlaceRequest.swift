@@ -15,7 +15,7 @@ public struct CreatePlaceRequest: APIRequest {
   private let baseURL: URL
   private let idempotencyKey: @Sendable () -> String
 
-  /// Makes the kind of call.
+  /// Creates the kind of call.
   ///
   /// - Parameters:
   ///   - baseURL: the service's address.

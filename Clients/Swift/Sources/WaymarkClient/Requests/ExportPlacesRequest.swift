@@ -10,7 +10,7 @@ public struct ExportPlacesRequest: APIRequest {
   private let baseURL: URL
   private let format: PlaceFormat
 
-  /// Makes the kind of call.
+  /// Creates the kind of call.
   ///
   /// - Parameters:
   ///   - baseURL: the service's address.

@@ -12,7 +12,7 @@ public struct ImportPlacesRequest: APIRequest {
 
   private let baseURL: URL
 
-  /// Makes the kind of call to the service of that address.
+  /// Creates the kind of call to the service of that address.
   public init(baseURL: URL) {
     self.baseURL = baseURL
   }

@@ -12,7 +12,7 @@ public struct PlaceCheckRequest: APIRequest {
   private let baseURL: URL
   private let radiusMetres: Double?
 
-  /// Makes the kind of call.
+  /// Creates the kind of call.
   ///
   /// - Parameters:
   ///   - baseURL: the service's address.

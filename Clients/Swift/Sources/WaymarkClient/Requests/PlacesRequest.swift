@@ -13,7 +13,7 @@ public struct PlacesRequest: APIRequest {
   private let limit: Int?
   private let fields: PlaceFields
 
-  /// Makes the kind of call.
+  /// Creates the kind of call.
   ///
   /// - Parameters:
   ///   - baseURL: the service's address.

@@ -10,7 +10,7 @@ public struct PointsOfInterestRequest: APIRequest {
   private let radiusMetres: Double?
   private let categories: [String]
 
-  /// Makes the kind of call.
+  /// Creates the kind of call.
   ///
   /// - Parameters:
   ///   - baseURL: the service's address.

@@ -31,7 +31,7 @@ public struct ReplacePlaceRequest: APIRequest {
 
   private let baseURL: URL
 
-  /// Makes the kind of call to the service of that address.
+  /// Creates the kind of call to the service of that address.
   public init(baseURL: URL) {
     self.baseURL = baseURL
   }

@@ -16,7 +16,7 @@ final class MockService: Sendable {
   /// What was asked, in its order.
   var requests: [URLRequest] { received.withLock { $0 } }
 
-  /// Makes a service.
+  /// Creates a service.
   ///
   /// - Parameters:
   ///   - stopHandler: is called when a request ends before its answer.
