@@ -74,7 +74,7 @@ let package = Package(
       .target(
         name: "TestSupport",
         dependencies: [
-          "Geo", "JSONText", "Points", "SyntheticData", logging,
+          "CTCPInfo", "Geo", "JSONText", "Points", "SyntheticData", logging,
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHPACK", package: "swift-nio-http2"),

@@ -9,7 +9,8 @@ import Synchronization
 /// The system resets what is in the queue of a socket that is closed, and connections come between the last one that was
 /// accepted and the close. So a filter of the socket keeps new handshakes away, then those that have begun get time to end,
 /// then another filter keeps everything away, and what waits is accepted to its end. To a client whose handshake was kept
-/// away the address is one where nobody listens, as soon as it asks again.
+/// away the address is one where nobody listens, as soon as it asks again. Where the system permits no filter, which some
+/// sandboxes do not, listening ends at once, and what waits in the queue is reset.
 final class ListenerEnd: Sendable {
   private static let interval = TimeAmount.milliseconds(2)
 
