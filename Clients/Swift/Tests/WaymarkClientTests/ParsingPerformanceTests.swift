@@ -2,10 +2,10 @@ import Foundation
 import WaymarkClient
 import XCTest
 
-/// How long it takes to read the longest page there is.
+/// A performance test of decoding the longest page.
 final class ParsingPerformanceTests: XCTestCase {
   func testParsing1000Places() throws {
-    let request = PlacesRequest(baseURL: try URL(text: "https://example.com"), limit: 1000, fields: .all)
+    let request = PointsRequest(baseURL: try URL(text: "https://example.com"), limit: 1000, fields: .all)
     let places = (0..<1000).map { index in
       """
       {"id":"0199a1b2-0000-7000-8000-\(String(format: "%012d", index))","name":"Place \(index)","category":"museum",\

@@ -1,7 +1,7 @@
 import Foundation
 import WaymarkClient
 
-/// Prints the places nearest to a coordinate.
+/// A command that prints the places nearest to a coordinate.
 @main
 enum Nearby {
   static func main() async {
@@ -10,8 +10,8 @@ enum Nearby {
         Array(CommandLine.arguments.dropFirst()), environment: ProcessInfo.processInfo.environment)
       let request = PointsOfInterestRequest(baseURL: arguments.baseURL, limit: arguments.limit)
       let places = try await APIRequestLoader(apiRequest: request).loadAPIRequest(requestData: arguments.coordinate)
-      print(PlaceTable(places).text)
-    } catch let error as Arguments.Unusable {
+      print(PointTable(places).text)
+    } catch let error as Arguments.UsageError {
       fail("\(error.reason)\n\(Arguments.usage)", status: 64)
     } catch let error as RequestError {
       fail("\(error)\n\(Arguments.usage)", status: 64)

@@ -1,20 +1,20 @@
 public import Foundation
 
-/// Keeps answers in a folder, a file each.
+/// A cache that stores each response as a file in a folder.
 ///
-/// The folder is all its state. Processes that share it, such as an app and its widget, see each other's answers; each
-/// file is put in place as a whole by a rename, so that a reader has the old one or the new, and so has the next start
-/// after a crash. A file that is damaged all the same is an answer that is not there.
-public struct OnDiskCache: AnswerCache {
+/// The folder is its only state. Processes that share it, such as an app and its widget, see each other's responses.
+/// Each file is replaced atomically by a rename, so that a reader sees the old or the new one, also after a crash. A
+/// damaged file counts as missing.
+public struct OnDiskCache: ResponseCache {
   /// A file of the cache, as a ``CleanupPolicy`` sees it.
   public struct Item: Hashable, Sendable {
-    /// Where it is.
+    /// The path of the file.
     public let path: String
 
-    /// How many seconds ago it was written.
+    /// The time since the file was written, in seconds.
     public let age: TimeInterval
 
-    /// How many bytes it has.
+    /// The size of the file in bytes.
     public let size: Int
 
     /// Creates an item.
@@ -32,10 +32,11 @@ public struct OnDiskCache: AnswerCache {
   /// Creates a cache.
   ///
   /// - Parameters:
-  ///   - folder: where its files are; made when the first is written. Nothing else may be in it: what a policy removes is
-  ///     any file there.
-  ///   - policies: what goes when an answer is added; by default what is older than 30 days or beyond 20 MB.
-  ///   - now: tells what time it is.
+  ///   - folder: the folder of its files, created on demand. It must not contain other files, because policies may
+  ///   remove any file there.
+  ///   - policies: the policies that are applied when a response is stored. By default they remove what is older than
+  ///   30 days or exceeds 20 MB.
+  ///   - now: returns the current time.
   public init(
     folder: URL,
     policies: [any CleanupPolicy] = [
@@ -48,22 +49,22 @@ public struct OnDiskCache: AnswerCache {
     self.now = now
   }
 
-  /// The last answer that was stored under a key, by whichever process; `nil` where there is none that can be read.
-  public func answer(for key: String) -> StoredAnswer? {
+  /// Returns the last response that any process stored for a key; `nil` where there is none or it can't be read.
+  public func response(for key: String) -> StoredResponse? {
     guard let data = try? Data(contentsOf: file(for: key)) else { return nil }
-    return CacheEntry.answer(from: data, key: key)
+    return CacheEntry.response(from: data, key: key)
   }
 
-  /// Keeps an answer in place of the last one under that key, and cleans up.
+  /// Stores a response in place of the previous one for the key, and applies the policies.
   ///
   /// - Throws: `CocoaError` where the file can't be written.
-  public func store(_ answer: StoredAnswer, for key: String) throws {
+  public func store(_ response: StoredResponse, for key: String) throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    try CacheEntry.data(of: answer, key: key).write(to: file(for: key), options: .atomic)
+    try CacheEntry.data(of: response, key: key).write(to: file(for: key), options: .atomic)
     for policy in policies { try cleanCache(policy: policy) }
   }
 
-  /// The files that there are, those included that a crash left behind half written.
+  /// The files in the folder, including incomplete ones that a crash left behind.
   public var currentItems: Set<Item> {
     let keys: Set<URLResourceKey> = [.contentModificationDateKey, .fileSizeKey, .isRegularFileKey]
     let files = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: Array(keys))
@@ -77,20 +78,20 @@ public struct OnDiskCache: AnswerCache {
     return Set(items)
   }
 
-  /// Removes what a policy says.
+  /// Removes the items that a policy selects.
   ///
-  /// - Throws: `CocoaError` where a file can't be removed, other than because it is gone already.
+  /// - Throws: `CocoaError` where a file can't be removed, except because it no longer exists.
   public func cleanCache(policy: any CleanupPolicy) throws {
     for item in policy.itemsToRemove(from: currentItems) {
       do {
         try FileManager.default.removeItem(atPath: item.path)
       } catch let error as CocoaError where error.code == .fileNoSuchFile {
-        // Another process was first.
+        // Another process has removed it.
       }
     }
   }
 
-  /// Removes all answers, as when another person signs in.
+  /// Removes all responses, for example when another user signs in.
   ///
   /// - Throws: `CocoaError` where a file can't be removed.
   public func removeAll() throws {

@@ -1,20 +1,20 @@
 public import Foundation
 public import Observation
 
-/// Shows the service's featured place, and the next one when it changes: the answer says when that is.
+/// A model of the service's featured place, which loads the next one when the response expires.
 @MainActor
 @Observable
 public final class FeaturedPlaceManager {
-  /// The featured place; `nil` before the first, and while the service has no places.
+  /// The featured place; `nil` before the first response, and while the service has no places.
   public private(set) var currentPlace: PointOfInterest?
 
-  /// Why the last look brought nothing; `nil` where it did. The place before is shown on.
+  /// The error of the last request; `nil` if it succeeded. The previous place remains.
   public private(set) var error: (any Error)?
 
-  /// How many seconds a place is shown where no answer says how long.
+  /// The number of seconds after which a place is reloaded if the response does not specify a time.
   public static let defaultInterval: TimeInterval = 10
 
-  /// How many seconds a place is shown at least and at most, whatever the answer says.
+  /// The range of reload intervals in seconds, whatever the response specifies.
   static let intervals: ClosedRange<TimeInterval> = 1...3600
 
   @ObservationIgnored private let loader: any APILoading<Void, PointOfInterest>
@@ -22,15 +22,15 @@ public final class FeaturedPlaceManager {
   @ObservationIgnored private let now: () -> Date
   @ObservationIgnored private var timer: Timer?
 
-  /// How often it was told to look or to stop. An answer counts only where it was told nothing since.
+  /// The number of calls to show or to stop. A response to an earlier call is ignored.
   @ObservationIgnored private var orders = 0
 
-  /// Creates a manager that shows nothing yet; ``showFeaturedPlace()`` begins.
+  /// Creates a manager without a place; ``showFeaturedPlace()`` starts it.
   ///
   /// - Parameters:
-  ///   - loader: what asks the service, an ``APIRequestLoader`` of ``FeaturedPlaceRequest``.
-  ///   - timerScheduler: what fires the timer for the next change.
-  ///   - now: tells what time it is.
+  ///   - loader: the loader, an ``APIRequestLoader`` of ``FeaturedPlaceRequest``.
+  ///   - timerScheduler: the scheduler of the timer for the next request.
+  ///   - now: returns the current time.
   public init(
     loader: any APILoading<Void, PointOfInterest>, timerScheduler: any TimerScheduler = RunLoop.main,
     now: @escaping () -> Date = { Date() }
@@ -40,7 +40,7 @@ public final class FeaturedPlaceManager {
     self.now = now
   }
 
-  /// Shows the featured place of the moment, and schedules the next change.
+  /// Loads the current featured place, and schedules the next request.
   public func showFeaturedPlace() async {
     orders += 1
     let order = orders
@@ -54,19 +54,19 @@ public final class FeaturedPlaceManager {
     if let interval = show(outcome) { scheduleNextPlace(after: interval) }
   }
 
-  /// Goes on showing what is shown, whatever is featured from now on.
+  /// Stops loading. The current place remains.
   public func stop() {
     orders += 1
     timer?.invalidate()
     timer = nil
   }
 
-  /// Shows what came of a look; answers for how many seconds, or `nil` where the look was cancelled.
+  /// Applies the result of a request, and returns the seconds until the next one; `nil` if the request was cancelled.
   private func show(_ outcome: Result<APIResponse<PointOfInterest>, any Error>) -> TimeInterval? {
     switch outcome {
-    case .success(let answer):
-      (currentPlace, error) = (answer.value, nil)
-      return answer.isStale ? Self.defaultInterval : answer.maxAge ?? Self.defaultInterval
+    case .success(let response):
+      (currentPlace, error) = (response.value, nil)
+      return response.isStale ? Self.defaultInterval : response.maxAge ?? Self.defaultInterval
     case .failure(APIError.problem(let problem)) where problem.code == .notFound:
       (currentPlace, error) = (nil, nil)
       return Self.defaultInterval
@@ -87,7 +87,16 @@ public final class FeaturedPlaceManager {
       Task { @MainActor [weak self] in await self?.showFeaturedPlace() }
     }
     self.timer = timer
-    // Common modes: the place changes while the user scrolls, too.
+    // In common modes the timer fires while the user scrolls, too.
     timerScheduler.add(timer, forMode: .common)
   }
 }
+
+/// A scheduler of timers: a `RunLoop`, or a mock in tests.
+@MainActor
+public protocol TimerScheduler: AnyObject {
+  /// Schedules a timer to fire at its `fireDate`.
+  func add(_ timer: Timer, forMode mode: RunLoop.Mode)
+}
+
+extension RunLoop: TimerScheduler {}

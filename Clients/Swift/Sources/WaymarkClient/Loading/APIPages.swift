@@ -4,9 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The pages of an answer, one after another: the `Link` of each leads to the next. A page is asked for when it is wanted.
+/// The pages of a result, which follow the `Link` header of each page. Each page is loaded on demand.
 ///
-/// Walked to the end, the pages of ``PlacesRequest`` have every place that matches once, whatever is written meanwhile.
+/// All pages of ``PointsRequest`` together contain every matching place once, regardless of concurrent writes.
 public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
   /// A page.
   public typealias Element = APIResponse<T.ResponseDataType>
@@ -14,10 +14,10 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
   let loader: APIRequestLoader<T>
   let requestData: T.RequestDataType
 
-  /// Starts at the first page.
+  /// Returns an iterator that starts at the first page.
   public func makeAsyncIterator() -> Iterator { Iterator(loader: loader, requestData: requestData) }
 
-  /// Walks from page to page.
+  /// An iterator over the pages.
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     private enum Position {
       case start(T.RequestDataType)
@@ -33,7 +33,7 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
       position = .start(requestData)
     }
 
-    /// The next page; `nil` after the last, and after an error.
+    /// Returns the next page; `nil` after the last one, and after an error.
     ///
     /// - Throws: ``RequestError``, ``APIError``, `EncodingError` or `CancellationError`.
     public mutating func next() async throws -> APIResponse<T.ResponseDataType>? {
@@ -51,8 +51,8 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
       return page
     }
 
-    /// The request for a page. It carries what the first one did, so that a link may not lead it to another server; and
-    /// none leads to where it stands, which would have no end.
+    /// Returns the request for a page. It carries the first request's credentials, so the link must lead to the same
+    /// server; and it must not lead to the current page, which would never end.
     private static func request(for target: URL, after request: URLRequest) throws(APIError) -> URLRequest {
       guard let current = request.url, target != current, target.scheme == current.scheme,
         target.host() == current.host(), target.port == current.port
@@ -65,7 +65,7 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
 }
 
 extension APIRequestLoader {
-  /// All pages of an answer.
+  /// Returns all pages of a result.
   public func pages(requestData: T.RequestDataType) -> APIPages<T> {
     APIPages(loader: self, requestData: requestData)
   }

@@ -5,46 +5,47 @@
   public import Foundation
 #endif
 
-/// A loader for calls of one kind: request, network, response.
+/// A loader that sends requests of one kind over a `URLSession`.
 ///
-/// A call of an idempotent kind that fails for a passing reason is made again, as ``RetryPolicy`` says. A reading call
-/// sends the entity tag of the last answer to the same address along, and where the service says that nothing has changed,
-/// that answer is the answer. Cancelling the task cancels the call.
+/// Idempotent requests are retried after transient failures, according to ``RetryPolicy``. A GET request carries the
+/// entity tag of the last response from the same URL; if the service responds that nothing has changed, that response
+/// is returned. Cancelling the task cancels the request.
 public final class APIRequestLoader<T: APIRequest>: Sendable {
-  /// The kind of call.
+  /// The kind of request.
   public let apiRequest: T
 
-  /// What requests go out by.
+  /// The session that sends the requests.
   public let urlSession: URLSession
 
   private let configuration: LoaderConfiguration
-  private let memory: any AnswerCache
+  private let cache: any ResponseCache
 
   /// Creates a loader.
   ///
   /// - Parameters:
-  ///   - apiRequest: the kind of call.
-  ///   - urlSession: what requests go out by.
-  ///   - configuration: key, retries, cache, clock and chance.
+  ///   - apiRequest: the kind of request.
+  ///   - urlSession: the session that sends the requests.
+  ///   - configuration: the API key, retries, cache, clock and random numbers.
   public init(
     apiRequest: T, urlSession: URLSession = .shared, configuration: LoaderConfiguration = LoaderConfiguration()
   ) {
     self.apiRequest = apiRequest
     self.urlSession = urlSession
     self.configuration = configuration
-    memory = configuration.cache ?? RecentAnswers()
+    cache = configuration.cache ?? RecentResponses()
   }
 
-  /// What a call is answered. Where a cache is configured it may be a stale answer, which ``load(requestData:)`` tells.
+  /// Sends a request and returns the decoded value. With a cache it may be stale, which ``load(requestData:)``
+  /// indicates.
   ///
   /// - Throws: ``RequestError``, ``APIError``, `EncodingError` or `CancellationError`.
   public func loadAPIRequest(requestData: T.RequestDataType) async throws -> T.ResponseDataType {
     try await load(requestData: requestData).value
   }
 
-  /// Makes a call, and hands over what it is answered, or the error: the handler is called once, on any thread.
+  /// Sends a request and passes the decoded value or the error to a handler, which is called once, on any thread.
   ///
-  /// - Returns: the call, to cancel it by.
+  /// - Returns: the task, for cancellation.
   @discardableResult
   public func loadAPIRequest(
     requestData: T.RequestDataType,
@@ -61,29 +62,29 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
 }
 
 extension APIRequestLoader where T.RequestDataType == Void {
-  /// What a call is answered.
+  /// Sends a request and returns the decoded value.
   ///
   /// - Throws: ``RequestError``, ``APIError`` or `CancellationError`.
   public func loadAPIRequest() async throws -> T.ResponseDataType { try await loadAPIRequest(requestData: ()) }
 }
 
 extension APIRequestLoader: APILoading {
-  /// What a call is answered, with what the answer's header says of it.
+  /// Sends a request and returns the decoded value with the response's metadata.
   ///
   /// - Throws: ``RequestError``, ``APIError``, `EncodingError` or `CancellationError`.
   public func load(requestData: T.RequestDataType) async throws -> APIResponse<T.ResponseDataType> {
     try await load(apiRequest.makeRequest(from: requestData))
   }
 
-  /// What a request of this kind is answered, wherever it was made.
+  /// Sends a request that may have been created elsewhere.
   func load(_ request: URLRequest) async throws -> APIResponse<T.ResponseDataType> {
     let request = try authorized(request)
     guard request.httpMethod == "GET", let key = request.url?.absoluteString else {
-      return try response(from: await answer(to: request))
+      return try decode(await send(request))
     }
-    let last = await memory.answer(for: key)
+    let last = await cache.response(for: key)
     do {
-      return try await refreshed(last, by: request, key: key)
+      return try await revalidated(last, by: request, key: key)
     } catch let error as APIError {
       guard case .unreachable = error, configuration.cache != nil, let last,
         let value = try? apiRequest.parseResponse(data: last.body)
@@ -92,45 +93,46 @@ extension APIRequestLoader: APILoading {
     }
   }
 
-  /// The answer to a reading call, and the newest one kept.
-  private func refreshed(
-    _ last: StoredAnswer?, by request: URLRequest, key: String
+  /// Sends a conditional GET request and stores the response.
+  private func revalidated(
+    _ last: StoredResponse?, by request: URLRequest, key: String
   ) async throws -> APIResponse<T.ResponseDataType> {
-    // An answer that an earlier version of the app could read is of no use where this one can't.
+    // A cached response that this version of the app can't decode is not used.
     let known = last.flatMap { last in
       last.entityTag.flatMap { tag in
-        (try? apiRequest.parseResponse(data: last.body)).map { (answer: last, tag: tag, value: $0) }
+        (try? apiRequest.parseResponse(data: last.body)).map { (response: last, tag: tag, value: $0) }
       }
     }
     var request = request
     request.setValue(known?.tag.rawValue, forHTTPHeaderField: "If-None-Match")
-    let answer = try await answer(to: request)
-    if answer.status == 304, var known {
-      known.answer.receivedAt = configuration.now()
-      await keep(known.answer, for: key)
-      return known.answer.response(known.value, maxAge: answer.maxAge)
+    let response = try await send(request)
+    if response.status == 304, var known {
+      known.response.receivedAt = configuration.now()
+      await store(known.response, for: key)
+      return known.response.response(known.value, maxAge: response.maxAge)
     }
-    let response = try response(from: answer)
-    if !answer.isNotToBeStored, configuration.cache != nil || answer.entityTag != nil {
-      let kept = StoredAnswer(
-        body: answer.body, entityTag: answer.entityTag, nextPage: response.nextPage, receivedAt: response.receivedAt)
-      await keep(kept, for: key)
+    let decoded = try decode(response)
+    if !response.forbidsStoring, configuration.cache != nil || response.entityTag != nil {
+      let stored = StoredResponse(
+        body: response.body, entityTag: response.entityTag, nextPage: decoded.nextPage, receivedAt: decoded.receivedAt)
+      await store(stored, for: key)
     }
-    return response
+    return decoded
   }
 
-  /// An answer that can't be kept is an answer still: a full disk costs the next offline start, not this call.
-  private func keep(_ answer: StoredAnswer, for key: String) async {
-    try? await memory.store(answer, for: key)
+  /// Stores a response. A failure to store it, such as a full disk, is ignored, because only later offline use depends
+  /// on it.
+  private func store(_ response: StoredResponse, for key: String) async {
+    try? await cache.store(response, for: key)
   }
 
-  private func answer(to request: URLRequest) async throws -> HTTPAnswer {
-    try await RetryingSession(urlSession: urlSession, configuration: configuration).answer(to: request)
+  private func send(_ request: URLRequest) async throws -> HTTPResponse {
+    try await RetryingSession(urlSession: urlSession, configuration: configuration).response(to: request)
   }
 
   private func authorized(_ request: URLRequest) throws -> URLRequest {
     var request = request
-    // Foundation's cache would answer 200 for the service's 304, and keep twice what is kept here.
+    // Foundation's cache would turn the service's 304 into 200, and store every response a second time.
     request.cachePolicy = .reloadIgnoringLocalCacheData
     if let key = configuration.apiKey {
       guard URLRequest.isToken(key, maximumLength: 4096) else { throw RequestError.invalidAPIKey }
@@ -139,21 +141,36 @@ extension APIRequestLoader: APILoading {
     return request
   }
 
-  /// Reads an answer.
+  /// Decodes a response.
   ///
   /// - Throws: ``APIError``.
-  private func response(from answer: HTTPAnswer) throws(APIError) -> APIResponse<T.ResponseDataType> {
-    guard answer.isSuccess else {
-      let retryAfter = answer.retryAfter(now: configuration.now)
-      if let problem = ProblemDetails(answer, retryAfter: retryAfter) { throw .problem(problem) }
-      throw .unexpectedStatus(answer.status)
+  private func decode(_ response: HTTPResponse) throws(APIError) -> APIResponse<T.ResponseDataType> {
+    guard response.isSuccess else {
+      let retryAfter = response.retryAfter(now: configuration.now)
+      if let problem = ProblemDetails(response, retryAfter: retryAfter) { throw .problem(problem) }
+      throw .unexpectedStatus(response.status)
     }
     do {
       return APIResponse(
-        value: try apiRequest.parseResponse(data: answer.body), status: answer.status, entityTag: answer.entityTag,
-        maxAge: answer.maxAge, nextPage: answer.nextPage, receivedAt: configuration.now())
+        value: try apiRequest.parseResponse(data: response.body), status: response.status,
+        entityTag: response.entityTag,
+        maxAge: response.maxAge, nextPage: response.nextPage, receivedAt: configuration.now())
     } catch {
-      throw .unreadable(status: answer.status, reason: "\(error)")
+      throw .unreadable(status: response.status, reason: "\(error)")
     }
   }
+}
+
+/// A loader for requests of one kind: ``APIRequestLoader``, or a mock in tests.
+public protocol APILoading<RequestDataType, ResponseDataType>: Sendable {
+  /// The input of a request.
+  associatedtype RequestDataType: Sendable
+
+  /// The decoded value of a response.
+  associatedtype ResponseDataType: Sendable
+
+  /// Sends a request and returns its response.
+  ///
+  /// - Throws: ``RequestError``, ``APIError``, `EncodingError` or `CancellationError`.
+  func load(requestData: RequestDataType) async throws -> APIResponse<ResponseDataType>
 }

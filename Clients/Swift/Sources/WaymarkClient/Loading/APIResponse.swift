@@ -1,29 +1,30 @@
 public import Foundation
 
-/// What a call was answered with: the value, and what the header says of it.
+/// A response of the service: the decoded value and its metadata.
 public struct APIResponse<Value> {
-  /// What the body says.
+  /// The decoded body.
   public var value: Value
 
   /// The status, 200 to 299.
   public var status: Int
 
-  /// What tells this version of the answer from others.
+  /// The entity tag of this version of the response.
   public var entityTag: EntityTag?
 
-  /// How many seconds longer the answer is good for, counted from ``receivedAt``; `nil` where the service does not say.
+  /// The remaining freshness lifetime in seconds, counted from ``receivedAt``; `nil` if the service does not specify
+  /// one.
   public var maxAge: TimeInterval?
 
-  /// Where the next page is; `nil` on the last.
+  /// The URL of the next page; `nil` for the last page.
   public var nextPage: URL?
 
-  /// When the service sent it, by the app's clock.
+  /// The time of the response by the device's clock.
   public var receivedAt: Date
 
-  /// Whether it is the last answer that came, because none comes at the moment.
+  /// A Boolean value that indicates whether this is an earlier response, used because the service is unreachable.
   public var isStale: Bool
 
-  /// Creates an answer.
+  /// Creates a response.
   public init(
     value: Value, status: Int = 200, entityTag: EntityTag? = nil, maxAge: TimeInterval? = nil, nextPage: URL? = nil,
     receivedAt: Date, isStale: Bool = false

@@ -2,7 +2,7 @@ import Foundation
 
 /// The `Link` header (RFC 8288, section 3).
 enum LinkHeader {
-  /// The target of the first link of a relation; `nil` where there is none.
+  /// Returns the target of the first link with a relation; `nil` where there is none.
   static func target(of relation: String, in header: String) -> String? {
     var rest = header[...]
     while let start = rest.firstIndex(of: "<"), let end = rest[start...].firstIndex(of: ">") {
@@ -14,7 +14,7 @@ enum LinkHeader {
     return nil
   }
 
-  /// Takes the parameters of one link, up to the comma that ends it. A comma in a quoted value ends nothing.
+  /// Removes and returns the parameters of one link, up to the comma that ends it and is not in a quoted value.
   private static func takeParameters(
     from rest: inout Substring, after end: Substring.Index
   ) -> [(name: String, value: String)] {

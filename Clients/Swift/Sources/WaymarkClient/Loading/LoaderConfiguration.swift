@@ -1,32 +1,32 @@
 public import Foundation
 
-/// What an ``APIRequestLoader`` goes by, the same for all loaders of an app. Time and chance are in it too, so that a test
-/// gives its own and waits for nothing.
+/// The configuration of an ``APIRequestLoader``, usually shared by all loaders of an app. It includes the clock and the
+/// random numbers, so that tests can replace them.
 public struct LoaderConfiguration: Sendable {
-  /// The key that is sent as `Authorization: Bearer`; `nil` sends none.
+  /// The API key, sent as `Authorization: Bearer`; `nil` for none.
   public var apiKey: String?
 
-  /// When calls that failed are made again.
+  /// The policy for retries.
   public var retries: RetryPolicy
 
-  /// Where answers to reading calls are kept, to be served, marked stale, while the service can't be reached; `nil` keeps
-  /// and serves none. Entity tags are remembered either way.
-  public var cache: (any AnswerCache)?
+  /// The cache of responses to GET requests, which are returned, marked as stale, while the service is unreachable;
+  /// `nil` for no cache. Entity tags are used either way.
+  public var cache: (any ResponseCache)?
 
-  /// What waiting between tries goes by.
+  /// The clock for the delays between attempts.
   public var clock: any Clock<Duration>
 
-  /// Gives random numbers from 0 to 1, which spread the tries.
+  /// Returns random numbers from 0 to 1, for the jitter of retries.
   public var random: @Sendable () -> Double
 
-  /// Tells what time it is.
+  /// Returns the current time.
   public var now: @Sendable () -> Date
 
   /// Creates a configuration.
   public init(
     apiKey: String? = nil,
     retries: RetryPolicy = .standard,
-    cache: (any AnswerCache)? = nil,
+    cache: (any ResponseCache)? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
     now: @escaping @Sendable () -> Date = { Date() }

@@ -1,32 +1,34 @@
-/// Why the service refused or failed, in its own words: problem details (RFC 9457).
+import Foundation
+
+/// The service's description of an error, as problem details (RFC 9457).
 public struct ProblemDetails: Hashable, Sendable {
-  /// What kind of problem it is, by a slug that stays the same. There may be others than those named here.
+  /// The kind of problem, as a stable slug. The service may send others than those named here.
   public struct Code: Hashable, Sendable, RawRepresentable {
     /// The slug.
     public let rawValue: String
 
-    /// Takes a slug.
+    /// Creates a code from a slug.
     public init(rawValue: String) {
       self.rawValue = rawValue
     }
   }
 
-  /// What is wrong with one part of the request.
+  /// An error in one part of the request.
   public struct InputError: Hashable, Sendable {
-    /// Which part of a request is meant.
+    /// The part of a request that is invalid.
     public enum Location: Hashable, Sendable {
-      /// A parameter of the query or the path.
+      /// A query or path parameter.
       case parameter(String)
-      /// A place in the body, as a JSON pointer (RFC 6901).
+      /// A location in the body, as a JSON pointer (RFC 6901).
       case pointer(String)
-      /// One of the rows that the body is made of, by its number, counted from 1.
+      /// A row of the body, counted from 1.
       case row(Int)
     }
 
-    /// Which part it is; `nil` where the service named none that is known.
+    /// The invalid part; `nil` where the service named none that is known.
     public var location: Location?
 
-    /// What is wrong with it; it goes on from the part's name.
+    /// The description of the error, which continues the part's name.
     public var detail: String
 
     /// Creates an error.
@@ -36,28 +38,28 @@ public struct ProblemDetails: Hashable, Sendable {
     }
   }
 
-  /// The status of the answer.
+  /// The status of the response.
   public var status: Int
 
-  /// What kind of problem it is.
+  /// The kind of problem.
   public var code: Code
 
-  /// The kind in words.
+  /// The title of the kind of problem.
   public var title: String?
 
-  /// What is wrong with this request.
+  /// The description of this occurrence.
   public var detail: String?
 
-  /// What is wrong with which part of the input.
+  /// The errors in the parts of the request.
   public var errors: [InputError]
 
-  /// How long the service asks to be left alone.
+  /// The time after which the service allows a retry.
   public var retryAfter: Duration?
 
-  /// What the place's entity tag is by now, where a write was refused because of it.
+  /// The current entity tag of the place, where a write was rejected because of it.
   public var entityTag: EntityTag?
 
-  /// Creates the details of a problem.
+  /// Creates problem details.
   public init(
     status: Int, code: Code, title: String? = nil, detail: String? = nil, errors: [InputError] = [],
     retryAfter: Duration? = nil, entityTag: EntityTag? = nil
@@ -73,47 +75,107 @@ public struct ProblemDetails: Hashable, Sendable {
 }
 
 extension ProblemDetails: CustomStringConvertible {
-  /// What a user is told.
+  /// The message for the user.
   public var description: String { detail ?? title ?? "\(status) \(code.rawValue)" }
 }
 
 extension ProblemDetails.Code {
-  /// A parameter that must be there is not.
+  /// A required parameter is missing.
   public static let missingParameter = Self(rawValue: "missing-parameter")
-  /// A parameter's value breaks a rule.
+  /// A parameter's value is invalid.
   public static let invalidParameter = Self(rawValue: "invalid-parameter")
-  /// There is no such parameter.
+  /// A parameter is unknown.
   public static let unknownParameter = Self(rawValue: "unknown-parameter")
-  /// The body can't be read.
+  /// The body is malformed.
   public static let malformedBody = Self(rawValue: "malformed-body")
-  /// The service does not know who asks.
+  /// The client is not authenticated.
   public static let unauthenticated = Self(rawValue: "unauthenticated")
-  /// Who asks may not.
+  /// The client lacks the permission.
   public static let forbidden = Self(rawValue: "forbidden")
-  /// There is no such place.
+  /// The resource does not exist.
   public static let notFound = Self(rawValue: "not-found")
-  /// The body is longer than the service takes.
+  /// The body exceeds the service's limit.
   public static let bodyTooLarge = Self(rawValue: "body-too-large")
-  /// The origin is another place's, or the same place or key is being written at this moment.
+  /// The origin belongs to another place, or the same place or key is being written concurrently.
   public static let conflict = Self(rawValue: "conflict")
-  /// The condition of a write does not hold: the place is of another version by now.
+  /// The precondition of a write failed: the place has a different version.
   public static let versionMismatch = Self(rawValue: "version-mismatch")
-  /// The place breaks a rule.
+  /// The place is invalid.
   public static let invalidPlace = Self(rawValue: "invalid-place")
-  /// The service takes no write without a condition.
+  /// The service requires a precondition for writes.
   public static let ifMatchRequired = Self(rawValue: "if-match-required")
-  /// The key was sent with another request before.
+  /// The idempotency key was used for a different request.
   public static let idempotencyKeyReused = Self(rawValue: "idempotency-key-reused")
-  /// There were too many requests.
+  /// The client exceeded its rate limit.
   public static let rateLimited = Self(rawValue: "rate-limited")
   /// The service failed.
   public static let `internal` = Self(rawValue: "internal")
-  /// The places can't be reached at the moment.
+  /// The service's store is unavailable.
   public static let storeUnavailable = Self(rawValue: "store-unavailable")
-  /// The service has too much to do.
+  /// The service is overloaded.
   public static let overloaded = Self(rawValue: "overloaded")
-  /// The places took too long to answer.
+  /// The service's store timed out.
   public static let storeTimeout = Self(rawValue: "store-timeout")
-  /// A write may have been made or not.
+  /// The outcome of a write is unknown.
   public static let outcomeUnknown = Self(rawValue: "outcome-unknown")
+}
+
+extension ProblemDetails {
+  /// Creates the problem details of a response; `nil` where its body is not of that type.
+  ///
+  /// Decoding is lenient: a member of an unexpected type is ignored, because status and headers matter most.
+  init?(_ response: HTTPResponse, retryAfter: Duration?) {
+    guard response.mediaType == "application/problem+json",
+      let body = try? JSONDecoder().decode(Body.self, from: response.body)
+    else { return nil }
+    self.init(
+      status: response.status,
+      code: Code(rawValue: body.code ?? ""),
+      title: body.title,
+      detail: body.detail,
+      errors: body.errors,
+      retryAfter: retryAfter,
+      entityTag: response.entityTag
+    )
+  }
+
+  private struct Body: Decodable {
+    private enum CodingKeys: CodingKey {
+      case code, title, detail, errors
+    }
+
+    let code: String?
+    let title: String?
+    let detail: String?
+    let errors: [InputError]
+
+    init(from decoder: any Decoder) throws {
+      let members = try decoder.container(keyedBy: CodingKeys.self)
+      code = try? members.decode(String.self, forKey: .code)
+      title = try? members.decode(String.self, forKey: .title)
+      detail = try? members.decode(String.self, forKey: .detail)
+      errors = (try? members.decode([ErrorBody].self, forKey: .errors))?.map(\.error) ?? []
+    }
+  }
+
+  private struct ErrorBody: Decodable {
+    private enum CodingKeys: CodingKey {
+      case parameter, pointer, row, detail
+    }
+
+    let error: InputError
+
+    init(from decoder: any Decoder) throws {
+      let members = try decoder.container(keyedBy: CodingKeys.self)
+      var location: InputError.Location?
+      if let name = try? members.decode(String.self, forKey: .parameter) {
+        location = .parameter(name)
+      } else if let pointer = try? members.decode(String.self, forKey: .pointer) {
+        location = .pointer(pointer)
+      } else if let number = try? members.decode(Int.self, forKey: .row) {
+        location = .row(number)
+      }
+      error = InputError(location: location, detail: (try? members.decode(String.self, forKey: .detail)) ?? "")
+    }
+  }
 }

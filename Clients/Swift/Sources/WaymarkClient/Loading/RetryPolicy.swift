@@ -4,19 +4,19 @@ public import Foundation
   import FoundationNetworking
 #endif
 
-/// When a call that failed is made again, and how much later. It decides and does nothing: the waiting is the loader's.
+/// The policy for retries: whether and after which delay a failed request is sent again. It does no waiting itself.
 ///
-/// Tries are spread by full jitter: the delay is evenly random between nothing and a bound that doubles with each try, so
-/// that clients that failed together do not come back together (Marc Brooker, "Exponential Backoff And Jitter", AWS
-/// Architecture Blog, 2015). Where the service says `Retry-After`, that much is waited first.
+/// Delays have exponential back-off with full jitter: they are uniformly random between zero and a bound that doubles
+/// with each attempt, so that clients that failed together do not retry together (Marc Brooker, "Exponential Backoff
+/// And Jitter", AWS Architecture Blog, 2015). The time in `Retry-After` is added.
 public struct RetryPolicy: Hashable, Sendable {
-  /// How often a call is made at most, the first time included.
+  /// The maximum number of attempts, including the first one.
   public var maximumAttempts: Int
 
-  /// The bound of the delay before the second try.
+  /// The bound of the delay before the second attempt.
   public var baseDelay: Duration
 
-  /// The bound of the delay before any try. Where the service asks for more, the call fails at once, with
+  /// The bound of the delay before any attempt. If the service demands more, the request fails immediately, with
   /// ``ProblemDetails/retryAfter``.
   public var maximumDelay: Duration
 
@@ -29,29 +29,29 @@ public struct RetryPolicy: Hashable, Sendable {
     self.maximumDelay = maximumDelay
   }
 
-  /// Four tries within some seconds.
+  /// Four attempts within some seconds.
   public static let standard = RetryPolicy()
 
-  /// One try.
+  /// One attempt.
   public static let none = RetryPolicy(maximumAttempts: 1)
 
-  /// Why a try failed.
+  /// The failure of an attempt.
   public enum Failure: Hashable, Sendable {
-    /// By an answer of this status, which may have said how long to wait.
+    /// A response with this status, and the time in its `Retry-After`.
     case status(Int, retryAfter: Duration?)
-    /// Without an answer.
-    case noAnswer(URLError.Code)
+    /// No response.
+    case noResponse(URLError.Code)
   }
 
-  /// How long to wait before the next try; `nil` where there is to be none.
+  /// Returns the delay before the next attempt; `nil` where there must be none.
   ///
   /// - Parameters:
-  ///   - attempt: how many tries there were.
-  ///   - failure: how the last one failed.
-  ///   - random: a random number from 0 to 1, which spreads the tries.
+  ///   - attempt: the number of attempts so far.
+  ///   - failure: the failure of the last attempt.
+  ///   - random: a random number from 0 to 1, for the jitter.
   public func delay(afterAttempt attempt: Int, _ failure: Failure, random: Double) -> Duration? {
-    guard attempt < maximumAttempts, Self.isPassing(failure) else { return nil }
-    // Doubling stops at the greatest delay, long before a Duration could overflow.
+    guard attempt < maximumAttempts, Self.isTransient(failure) else { return nil }
+    // Doubling stops at the maximum delay, long before a Duration could overflow.
     let bound = (1..<max(1, attempt)).prefix(64).reduce(min(baseDelay, maximumDelay)) { bound, _ in
       min(bound * 2, maximumDelay)
     }
@@ -60,23 +60,23 @@ public struct RetryPolicy: Hashable, Sendable {
     return retryAfter <= maximumDelay ? retryAfter + jitter : nil
   }
 
-  /// Whether a failure is one that may be over soon.
-  static func isPassing(_ failure: Failure) -> Bool {
+  /// Returns whether a failure is transient.
+  static func isTransient(_ failure: Failure) -> Bool {
     switch failure {
-    // 409 with a time to wait: the first request of an Idempotency-Key is still on its way.
+    // 409 with Retry-After: the first request with the Idempotency-Key is still in progress.
     case .status(409, let retryAfter): retryAfter != nil
     case .status(let status, _): [429, 502, 503, 504].contains(status)
-    case .noAnswer(let code):
+    case .noResponse(let code):
       [.timedOut, .networkConnectionLost, .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed].contains(code)
     }
   }
 
-  /// Whether a request may be sent again when nobody knows what became of the first: its method is idempotent (RFC 9110,
+  /// Returns whether a request may be sent again when its outcome is unknown: its method is idempotent (RFC 9110,
   /// section 9.2.2), or it has an `Idempotency-Key`.
   ///
-  /// A write with a condition is not. Made twice it would be refused the second time because of its own first, and look
-  /// like a conflict with someone else.
-  static func mayRepeat(_ request: URLRequest) -> Bool {
+  /// A conditional write may not: if the first attempt succeeded, the second would fail its precondition and look like
+  /// a conflict with another client.
+  static func mayRetry(_ request: URLRequest) -> Bool {
     switch request.httpMethod ?? "GET" {
     case "GET", "HEAD", "OPTIONS": true
     case "PUT", "DELETE":

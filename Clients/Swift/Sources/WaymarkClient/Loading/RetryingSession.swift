@@ -4,20 +4,20 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Sends requests, again where that may help.
+/// A session that retries requests.
 struct RetryingSession: Sendable {
   let urlSession: URLSession
   let configuration: LoaderConfiguration
 
-  /// The answer to a request, whatever its status.
+  /// Sends a request and returns the response, whatever its status.
   ///
   /// - Throws: ``APIError/unreachable(_:)``, ``APIError/unexpectedStatus(_:)`` or `CancellationError`.
-  func answer(to request: URLRequest) async throws -> HTTPAnswer {
+  func response(to request: URLRequest) async throws -> HTTPResponse {
     var attempt = 0
     while true {
       attempt += 1
       let outcome = try await send(request)
-      guard let failure = outcome.failure(now: configuration.now), RetryPolicy.mayRepeat(request),
+      guard let failure = outcome.failure(now: configuration.now), RetryPolicy.mayRetry(request),
         let delay = configuration.retries.delay(
           afterAttempt: attempt, failure, random: configuration.random())
       else { return try outcome.get() }
@@ -25,12 +25,12 @@ struct RetryingSession: Sendable {
     }
   }
 
-  private func send(_ request: URLRequest) async throws -> Result<HTTPAnswer, APIError> {
+  private func send(_ request: URLRequest) async throws -> Result<HTTPResponse, APIError> {
     try Task.checkCancellation()
     do {
       let (body, response) = try await urlSession.data(for: request)
       guard let response = response as? HTTPURLResponse else { return .failure(.unexpectedStatus(0)) }
-      return .success(HTTPAnswer(response, body: body))
+      return .success(HTTPResponse(response, body: body))
     } catch let error as URLError {
       guard error.code != .cancelled else { throw CancellationError() }
       return .failure(.unreachable(error.code))
@@ -38,21 +38,21 @@ struct RetryingSession: Sendable {
   }
 }
 
-extension Result<HTTPAnswer, APIError> {
-  /// Why the try failed; `nil` where it did not, or a further one would be no use.
+extension Result<HTTPResponse, APIError> {
+  /// Returns the failure of an attempt; `nil` if it succeeded or a retry is pointless.
   fileprivate func failure(now: () -> Date) -> RetryPolicy.Failure? {
     switch self {
-    case .success(let answer):
-      answer.isSuccess ? nil : .status(answer.status, retryAfter: answer.retryAfter(now: now))
-    case .failure(.unreachable(let code)): .noAnswer(code)
+    case .success(let response):
+      response.isSuccess ? nil : .status(response.status, retryAfter: response.retryAfter(now: now))
+    case .failure(.unreachable(let code)): .noResponse(code)
     case .failure: nil
     }
   }
 }
 
-extension HTTPAnswer {
-  /// How long the service asks to be left alone (RFC 9110, section 10.2.3): seconds, or a time, which is compared to the
-  /// service's own `Date` where there is one, since the app's clock may be wrong.
+extension HTTPResponse {
+  /// Returns the time after which the service allows a retry (RFC 9110, section 10.2.3): seconds, or a date, which is
+  /// compared to the service's own `Date` if present, since the device's clock may be wrong.
   func retryAfter(now: () -> Date) -> Duration? {
     guard let text = self["retry-after"]?.trimmingCharacters(in: .whitespaces) else { return nil }
     if let seconds = CalendarDate.number(text.utf8) { return .seconds(seconds) }

@@ -4,7 +4,7 @@
   extension CLLocationManager: LocationServices {}
 
   extension CLLocationManager: LocationFetcher {
-    /// The manager's delegate, where it is one of a fetcher too.
+    /// The manager's delegate, if it conforms to ``LocationFetcherDelegate``.
     public var locationFetcherDelegate: (any LocationFetcherDelegate)? {
       get { delegate as? any LocationFetcherDelegate }
       set { delegate = newValue as? any CLLocationManagerDelegate }
@@ -12,18 +12,18 @@
   }
 
   extension Coordinate {
-    /// The coordinate that Core Location's is.
+    /// Creates a coordinate from Core Location's.
     ///
-    /// - Throws: ``RequestError/invalidCoordinate``, as for `kCLLocationCoordinate2DInvalid`.
+    /// - Throws: ``RequestError/invalidCoordinate``, for example for `kCLLocationCoordinate2DInvalid`.
     public init(_ coordinate: CLLocationCoordinate2D) throws(RequestError) {
       try self.init(checking: coordinate.latitude, coordinate.longitude)
     }
   }
 
   extension CurrentLocationProvider {
-    /// Creates a provider of the device's own location.
+    /// Creates a provider of the device's location.
     public convenience init(
-      checker: any APILoading<Coordinate, PlaceCheck>, notificationCenter: NotificationCenter = .default
+      checker: any APILoading<Coordinate, PointCheck>, notificationCenter: NotificationCenter = .default
     ) {
       self.init(
         locationFetcher: CLLocationManager(), services: CLLocationManager.self, checker: checker,
@@ -31,15 +31,15 @@
     }
   }
 
-  // Core Location calls its delegate on the thread that the manager was made on, which is the main one.
+  // Core Location calls its delegate on the thread on which the manager was created, which is the main thread.
   extension CurrentLocationProvider: CLLocationManagerDelegate {
-    /// Answers who waits with the newest location.
+    /// Passes the newest location to the waiting callers.
     public nonisolated func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation]) {
       let coordinates = locations.compactMap { try? Coordinate($0.coordinate) }
       MainActor.assumeIsolated { locationFetcher(locationFetcher, didUpdateLocations: coordinates) }
     }
 
-    /// Answers who waits with the error.
+    /// Passes the error to the waiting callers.
     public nonisolated func locationManager(_ manager: CLLocationManager, didFailWithError error: any Error) {
       MainActor.assumeIsolated { locationFetcher(locationFetcher, didFailWithError: error) }
     }

@@ -1,33 +1,33 @@
 public import Foundation
 
-/// Tells where the device is, and whether there is a place.
+/// A provider of the device's location, which also checks whether it is at a place.
 ///
-/// It asks for no permission: when to do that is the app's to know.
+/// It doesn't request authorization, because only the app knows the right time for that.
 @MainActor
 public final class CurrentLocationProvider: NSObject {
-  /// What is posted when the user has said whether the app may know where it is. Its object is the provider.
+  /// The notification of a change of the app's location authorization. Its object is the provider.
   public nonisolated static let authChangedNotification = Notification.Name("WaymarkClientAuthChanged")
 
   let locationFetcher: any LocationFetcher
   private let services: any LocationServices.Type
-  private let checker: any APILoading<Coordinate, PlaceCheck>
+  private let checker: any APILoading<Coordinate, PointCheck>
   private let notificationCenter: NotificationCenter
 
-  /// Who waits for the one location that was asked for.
+  /// The callers that wait for the requested location.
   private(set) var waiting: [UUID: CheckedContinuation<Coordinate, any Error>] = [:]
 
   /// Creates a provider.
   ///
   /// - Parameters:
-  ///   - locationFetcher: what finds out where the device is.
-  ///   - services: what tells whether the device has locations at all.
-  ///   - checker: what asks the service, an ``APIRequestLoader`` of ``PlaceCheckRequest``.
-  ///   - desiredAccuracyMetres: how close to the truth a location should be.
-  ///   - notificationCenter: where ``authChangedNotification`` is posted.
+  ///   - locationFetcher: the source of the device's location.
+  ///   - services: the type that indicates whether location services are enabled.
+  ///   - checker: the loader, an ``APIRequestLoader`` of ``PointCheckRequest``.
+  ///   - desiredAccuracyMetres: the desired accuracy in metres.
+  ///   - notificationCenter: the center to which ``authChangedNotification`` is posted.
   public init(
     locationFetcher: any LocationFetcher,
     services: any LocationServices.Type,
-    checker: any APILoading<Coordinate, PlaceCheck>,
+    checker: any APILoading<Coordinate, PointCheck>,
     desiredAccuracyMetres: Double = 10,
     notificationCenter: NotificationCenter = .default
   ) {
@@ -40,9 +40,9 @@ public final class CurrentLocationProvider: NSObject {
     self.locationFetcher.locationFetcherDelegate = self
   }
 
-  /// Where the device is. Who asks while another waits gets the same answer.
+  /// Returns the device's location. Concurrent callers share one request.
   ///
-  /// - Throws: ``LocationError``, what the fetcher fails with, or `CancellationError`.
+  /// - Throws: ``LocationError``, the fetcher's error, or `CancellationError`.
   public func currentLocation() async throws -> Coordinate {
     guard await Self.isEnabled(services) else { throw LocationError.servicesDisabled }
     let id = UUID()
@@ -57,19 +57,19 @@ public final class CurrentLocationProvider: NSObject {
     }
   }
 
-  /// Whether the device is at a place, and which.
+  /// Returns whether the device is at a place, and the place.
   ///
-  /// - Throws: what ``currentLocation()`` and ``APILoading/load(requestData:)`` throw.
-  public func checkCurrentLocation() async throws -> PlaceCheck {
+  /// - Throws: the errors of ``currentLocation()`` and ``APILoading/load(requestData:)``.
+  public func checkCurrentLocation() async throws -> PointCheck {
     try await checker.load(requestData: try await currentLocation()).value
   }
 
-  /// Finds out whether the device is at a place, and hands it over, or the error.
+  /// Checks whether the device is at a place, and passes the result or the error to a handler.
   ///
-  /// - Returns: the check, to cancel it by.
+  /// - Returns: the task, for cancellation.
   @discardableResult
   public func checkCurrentLocation(
-    completion: @escaping @MainActor (Result<PlaceCheck, any Error>) -> Void
+    completion: @escaping @MainActor (Result<PointCheck, any Error>) -> Void
   ) -> Task<Void, Never> {
     Task {
       do {
@@ -80,7 +80,7 @@ public final class CurrentLocationProvider: NSObject {
     }
   }
 
-  /// Asks the type away from the main thread, which Core Location wants to be spared of it.
+  /// Queries the type away from the main thread, because Core Location may block.
   private nonisolated static func isEnabled(_ services: any LocationServices.Type) async -> Bool {
     services.locationServicesEnabled()
   }
@@ -93,12 +93,12 @@ public final class CurrentLocationProvider: NSObject {
 }
 
 extension CurrentLocationProvider: LocationFetcherDelegate {
-  /// Answers who waits with the newest location.
+  /// Passes the newest location to the waiting callers.
   public func locationFetcher(_ fetcher: any LocationFetcher, didUpdateLocations locations: [Coordinate]) {
     finish(locations.last.map { .success($0) } ?? .failure(LocationError.noLocation))
   }
 
-  /// Answers who waits with the error.
+  /// Passes the error to the waiting callers.
   public func locationFetcher(_ fetcher: any LocationFetcher, didFailWithError error: any Error) {
     finish(.failure(error))
   }
@@ -106,5 +106,24 @@ extension CurrentLocationProvider: LocationFetcherDelegate {
   /// Posts ``authChangedNotification``.
   public func locationFetcherDidChangeAuthorization(_ fetcher: any LocationFetcher) {
     notificationCenter.post(name: Self.authChangedNotification, object: self)
+  }
+}
+
+/// The error of a missing location.
+public enum LocationError: Error, Hashable, Sendable {
+  /// Location services are disabled.
+  case servicesDisabled
+
+  /// No valid location was found.
+  case noLocation
+}
+
+extension LocationError: CustomStringConvertible {
+  /// The message for the user.
+  public var description: String {
+    switch self {
+    case .servicesDisabled: "location services are disabled"
+    case .noLocation: "no location is available"
+    }
   }
 }

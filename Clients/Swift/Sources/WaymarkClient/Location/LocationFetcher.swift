@@ -1,32 +1,32 @@
-/// What finds out where the device is: `CLLocationManager`, or what a test puts in its place.
+/// A source of the device's location: `CLLocationManager`, or a mock in tests.
 @MainActor
 public protocol LocationFetcher: AnyObject {
-  /// Who is told; not kept alive by it.
+  /// The delegate, a weak reference.
   var locationFetcherDelegate: (any LocationFetcherDelegate)? { get set }
 
-  /// How close to the truth a location should be, in metres.
+  /// The desired accuracy in metres.
   var desiredAccuracy: Double { get set }
 
-  /// Asks for one location. The delegate is told of it, or why there is none.
+  /// Requests one location. The delegate receives it, or an error.
   func requestLocation()
 }
 
-/// Who is told what a ``LocationFetcher`` found out.
+/// The delegate of a ``LocationFetcher``.
 @MainActor
 public protocol LocationFetcherDelegate: AnyObject {
-  /// Locations have come, the newest last.
+  /// Receives locations, the newest last.
   func locationFetcher(_ fetcher: any LocationFetcher, didUpdateLocations locations: [Coordinate])
 
-  /// No location comes.
+  /// Receives an error.
   func locationFetcher(_ fetcher: any LocationFetcher, didFailWithError error: any Error)
 
-  /// The user has said whether the app may know.
+  /// Receives a change of the app's authorization.
   func locationFetcherDidChangeAuthorization(_ fetcher: any LocationFetcher)
 }
 
-/// What tells whether the device has locations at all. It is a matter of the type, not of an instance, so that the type is
-/// what is passed in.
+/// A type with the state of location services. That is a property of the type and not of an instance, so
+/// the type itself is passed as a value.
 public protocol LocationServices: SendableMetatype {
-  /// Whether the user has switched locations on. It may take its time.
+  /// Returns whether location services are enabled. It may block.
   static func locationServicesEnabled() -> Bool
 }

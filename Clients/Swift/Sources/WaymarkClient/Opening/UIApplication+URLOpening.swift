@@ -3,18 +3,18 @@
 
   @available(iOSApplicationExtension, unavailable)
   extension UIApplication: URLOpening {
-    /// Opens a URL, and says whether that went well.
+    /// Opens a URL, and passes to the completion handler whether that succeeded.
     public func open(_ url: URL, completion: (@MainActor @Sendable (Bool) -> Void)?) {
       open(url, options: [:], completionHandler: completion)
     }
   }
 
   @available(iOSApplicationExtension, unavailable)
-  extension PlaceOpener {
-    /// Creates an opener that opens URLs by the app itself.
+  extension PointOpener {
+    /// Creates an opener that uses the application.
     ///
-    /// - Throws: ``PlaceOpenerError/invalidScheme(_:)``.
-    public init(scheme: String) throws(PlaceOpenerError) {
+    /// - Throws: ``PointOpenerError/invalidScheme(_:)``.
+    public init(scheme: String) throws(PointOpenerError) {
       try self.init(scheme: scheme, urlOpener: UIApplication.shared)
     }
   }
@@ -22,21 +22,21 @@
   public import AppKit
 
   extension NSWorkspace: URLOpening {
-    /// Whether an app is registered for it.
+    /// Returns whether an app is registered for a URL.
     public func canOpenURL(_ url: URL) -> Bool { urlForApplication(toOpen: url) != nil }
 
-    /// Opens a URL, and says whether that went well.
+    /// Opens a URL, and passes to the completion handler whether that succeeded.
     public func open(_ url: URL, completion: (@MainActor @Sendable (Bool) -> Void)?) {
       let isOpened = open(url)
       completion?(isOpened)
     }
   }
 
-  extension PlaceOpener {
-    /// Creates an opener that opens URLs by the workspace.
+  extension PointOpener {
+    /// Creates an opener that uses the workspace.
     ///
-    /// - Throws: ``PlaceOpenerError/invalidScheme(_:)``.
-    public init(scheme: String) throws(PlaceOpenerError) {
+    /// - Throws: ``PointOpenerError/invalidScheme(_:)``.
+    public init(scheme: String) throws(PointOpenerError) {
       try self.init(scheme: scheme, urlOpener: NSWorkspace.shared)
     }
   }

@@ -4,35 +4,35 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// One kind of call: how it is asked, and how its answer is read. Both are pure, so that both are tested without a
-/// network; ``APIRequestLoader`` is what goes between them.
+/// One kind of request: a function that creates the `URLRequest`, and one that decodes the response. Both are pure, so
+/// that they can be tested without a network; ``APIRequestLoader`` connects them.
 public protocol APIRequest<RequestDataType, ResponseDataType>: Sendable {
-  /// What a call is made of.
+  /// The input of a request.
   associatedtype RequestDataType: Sendable
 
-  /// What its answer is read as.
+  /// The decoded value of a response.
   associatedtype ResponseDataType: Sendable
 
-  /// The request that asks for it.
+  /// Creates the request.
   ///
-  /// - Throws: ``RequestError`` where the data make no request that the service could answer.
+  /// - Throws: ``RequestError`` where the data is invalid.
   func makeRequest(from data: RequestDataType) throws -> URLRequest
 
-  /// What the body of a successful answer says.
+  /// Decodes the body of a successful response.
   ///
-  /// - Throws: `DecodingError` where it is not what the service's contract says.
+  /// - Throws: `DecodingError` where it is malformed.
   func parseResponse(data: Data) throws -> ResponseDataType
 }
 
 extension APIRequest where RequestDataType == Void {
-  /// The request that asks for it.
+  /// Creates the request.
   ///
   /// - Throws: ``RequestError``.
   public func makeRequest() throws -> URLRequest { try makeRequest(from: ()) }
 }
 
 extension APIRequest where ResponseDataType: Decodable {
-  /// Reads the body as JSON.
+  /// Decodes the body as JSON.
   ///
   /// - Throws: `DecodingError`.
   public func parseResponse(data: Data) throws -> ResponseDataType {

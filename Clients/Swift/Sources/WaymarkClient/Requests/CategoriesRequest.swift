@@ -4,22 +4,37 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// The categories and how many places have each, most frequent first: `GET /categories`.
+/// A request for the categories with their numbers of places, most frequent first: `GET /categories`.
 public struct CategoriesRequest: APIRequest {
-  /// The counts, read as JSON.
+  /// The counts.
   public typealias ResponseDataType = [CategoryCount]
 
   private let baseURL: URL
 
-  /// Creates the kind of call to the service of that address.
+  /// Creates a request to the service at a URL.
   public init(baseURL: URL) {
     self.baseURL = baseURL
   }
 
-  /// The request.
+  /// Creates the request.
   ///
   /// - Throws: ``RequestError/invalidBaseURL``.
   public func makeRequest(from data: Void) throws -> URLRequest {
     try URLRequest("GET", baseURL, "/categories")
+  }
+}
+
+/// A category and its number of places.
+public struct CategoryCount: Hashable, Sendable, Decodable {
+  /// The category, for example `cafe`.
+  public var category: String
+
+  /// The number of places.
+  public var count: Int
+
+  /// Creates a count.
+  public init(category: String, count: Int) {
+    self.category = category
+    self.count = count
   }
 }

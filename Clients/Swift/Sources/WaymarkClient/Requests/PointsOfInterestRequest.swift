@@ -4,46 +4,45 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// The places nearest to a coordinate, nearest first: `GET /locations?lat=…&long=…`.
+/// A request for the places nearest to a coordinate, in order of distance: `GET /locations?lat=…&long=…`.
 public struct PointsOfInterestRequest: APIRequest {
-  private let places: PlacesRequest
+  private let places: PointsRequest
   private let radiusMetres: Double?
   private let categories: [String]
 
-  /// Creates the kind of call.
+  /// Creates a request.
   ///
   /// - Parameters:
-  ///   - baseURL: the service's address.
-  ///   - radiusMetres: how far a place may be, in metres; `nil` for any distance.
-  ///   - categories: of which a place has one; empty for any.
-  ///   - limit: how many places an answer has at most, 1 to 1,000; `nil` for the service's default, 20.
-  ///   - fields: what an answer says of each place.
+  ///   - baseURL: the service's URL.
+  ///   - radiusMetres: the maximum distance in metres; `nil` for any distance.
+  ///   - categories: the accepted categories; empty for any.
+  ///   - limit: the maximum number of places, 1 to 1,000; `nil` for the service's default, 20.
+  ///   - fields: the fields of each place.
   public init(
     baseURL: URL, radiusMetres: Double? = nil, categories: [String] = [], limit: Int? = nil,
-    fields: PlaceFields = .standard
+    fields: PointFields = .standard
   ) {
-    places = PlacesRequest(baseURL: baseURL, limit: limit, fields: fields)
+    places = PointsRequest(baseURL: baseURL, limit: limit, fields: fields)
     self.radiusMetres = radiusMetres
     self.categories = categories
   }
 
-  /// The request for the places around a coordinate.
+  /// Creates the request for the places around a coordinate.
   ///
   /// - Throws: ``RequestError/invalidRadius``, ``RequestError/invalidLimit`` and ``RequestError/invalidBaseURL``.
   public func makeRequest(from coordinate: Coordinate) throws -> URLRequest {
     try places.makeRequest(
-      from: PlaceFilter(center: coordinate, radiusMetres: radiusMetres, categories: categories))
+      from: PointFilter(center: coordinate, radiusMetres: radiusMetres, categories: categories))
   }
 
-  /// The request for the places around a position whose numbers nobody has looked at yet.
+  /// Creates the request for the places around a position that has not been validated.
   ///
-  /// - Throws: ``RequestError/invalidCoordinate`` where they are no ``Coordinate``, and what
-  ///   ``makeRequest(from:)`` throws.
+  /// - Throws: ``RequestError/invalidCoordinate`` for an invalid position, and the errors of ``makeRequest(from:)``.
   public func makeRequest(latitude: Double, longitude: Double) throws -> URLRequest {
     try makeRequest(from: Coordinate(checking: latitude, longitude))
   }
 
-  /// The places, from a JSON array of them.
+  /// Decodes the places from a JSON array.
   ///
   /// - Throws: `DecodingError`.
   public func parseResponse(data: Data) throws -> [PointOfInterest] {
@@ -52,7 +51,7 @@ public struct PointsOfInterestRequest: APIRequest {
 }
 
 extension Coordinate {
-  /// A coordinate of numbers from outside.
+  /// Creates a coordinate from unvalidated numbers.
   ///
   /// - Throws: ``RequestError/invalidCoordinate``.
   init(checking latitude: Double, _ longitude: Double) throws(RequestError) {

@@ -1,25 +1,25 @@
-/// A parameter of a request's query, percent-encoded (RFC 3986, section 2.1).
+/// A percent-encoded query parameter (RFC 3986, section 2.1).
 struct QueryParameter {
-  /// Its name and value as the query has them.
+  /// The encoded name and value.
   let text: String
 
-  /// A parameter of one value.
+  /// Creates a parameter with one value.
   init(_ name: String, _ value: String) {
     self.init(name, [value])
   }
 
-  /// A parameter of several values. A comma stands between two; one in a value is encoded.
+  /// Creates a parameter with several values, separated by commas; a comma in a value is encoded.
   init(_ name: String, _ values: [String]) {
     text = name + "=" + values.map(PercentEncoding.encode).joined(separator: ",")
   }
 
-  /// The radius of a search.
+  /// Creates the radius of a search.
   init(radiusMetres: Double) throws(RequestError) {
     guard radiusMetres.isFinite, radiusMetres >= 0 else { throw .invalidRadius }
     self.init("radius", "\(radiusMetres)")
   }
 
-  /// How many places are wanted.
+  /// Creates the maximum number of places.
   init(limit: Int) throws(RequestError) {
     guard (1...1000).contains(limit) else { throw .invalidLimit }
     self.init("limit", "\(limit)")
@@ -28,8 +28,8 @@ struct QueryParameter {
 
 /// Percent-encoding (RFC 3986, section 2.1).
 enum PercentEncoding {
-  /// The text with all but the unreserved characters encoded. `URLComponents` leaves `+` as it is, which a query's
-  /// reader takes for a space.
+  /// Returns the text with all but the unreserved characters encoded. `URLComponents` does not encode `+`, which
+  /// servers decode as a space in a query.
   static func encode(_ text: String) -> String {
     var encoded = ""
     for byte in text.utf8 {

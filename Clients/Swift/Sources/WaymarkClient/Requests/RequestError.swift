@@ -1,4 +1,4 @@
-/// Why there is no request.
+/// The error of invalid request data.
 public enum RequestError: Error, Hashable, Sendable {
   /// Latitude or longitude is not a finite number of degrees in its range.
   case invalidCoordinate
@@ -6,16 +6,16 @@ public enum RequestError: Error, Hashable, Sendable {
   /// The radius is not a finite number of metres, 0 or more.
   case invalidRadius
 
-  /// There is a radius and nothing that it is around.
+  /// A radius is given without a center.
   case radiusWithoutCenter
 
   /// The limit is not from 1 to 1,000.
   case invalidLimit
 
-  /// The address of the service is not one of `http` or `https` with a host and without query or fragment.
+  /// The URL of the service is not an `http` or `https` URL with a host and without query or fragment.
   case invalidBaseURL
 
-  /// The entity tag of a condition is none (RFC 9110, section 8.8.3).
+  /// The entity tag of a precondition is malformed (RFC 9110, section 8.8.3).
   case invalidEntityTag
 
   /// The idempotency key is not 1 to 255 visible ASCII characters.
@@ -26,13 +26,13 @@ public enum RequestError: Error, Hashable, Sendable {
 }
 
 extension RequestError: CustomStringConvertible {
-  /// What a user is told.
+  /// The message for the user.
   public var description: String {
     switch self {
     case .invalidCoordinate: "latitude must be a number from -90 to 90 degrees and longitude one from -180 to 180"
     case .invalidRadius: "the radius must be a number of metres, 0 or more"
-    case .radiusWithoutCenter: "a radius needs a coordinate that it is around"
-    case .invalidLimit: "the limit must be a whole number from 1 to 1000"
+    case .radiusWithoutCenter: "a radius requires a center"
+    case .invalidLimit: "the limit must be an integer from 1 to 1000"
     case .invalidBaseURL: "the service's address must be an http or https URL without query or fragment"
     case .invalidEntityTag: "the entity tag must have quotation marks around it, and none in it"
     case .invalidIdempotencyKey: "the idempotency key must be 1 to 255 visible ASCII characters"

@@ -5,12 +5,12 @@ import Foundation
 #endif
 
 extension URLRequest {
-  /// A request to the service.
+  /// Creates a request to the service.
   ///
   /// - Parameters:
-  ///   - baseURL: the service's address; a path of it stays before the call's.
-  ///   - path: the call's, with a leading slash, percent-encoded.
-  ///   - parameters: the query's, in this order.
+  ///   - baseURL: the service's URL, whose path precedes that of the request.
+  ///   - path: the percent-encoded path, with a leading slash.
+  ///   - parameters: the query parameters, in this order.
   /// - Throws: ``RequestError/invalidBaseURL``.
   init(
     _ method: String = "GET", _ baseURL: URL, _ path: String, parameters: [QueryParameter?] = [],
@@ -28,14 +28,26 @@ extension URLRequest {
     setValue(accept, forHTTPHeaderField: "Accept")
   }
 
-  /// Sets what is sent.
+  /// Sets the body and its media type.
   mutating func setBody(_ data: Data, mediaType: String) {
     httpBody = data
     setValue(mediaType, forHTTPHeaderField: "Content-Type")
   }
 
-  /// Whether a header's value is visible ASCII of a length: nothing in it could end the line.
+  /// Returns whether a header's value is visible ASCII of up to the given length, so that it can't end the line.
   static func isToken(_ text: String, maximumLength: Int) -> Bool {
     (1...maximumLength).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+  }
+}
+
+/// JSON of requests, with a deterministic encoding.
+enum ServiceJSON {
+  /// Returns the value as JSON.
+  ///
+  /// - Throws: `EncodingError`.
+  static func data(of value: some Encodable) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return try encoder.encode(value)
   }
 }

@@ -4,27 +4,27 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What must be so for a write to be made (RFC 9110, section 13). Where it is not, the service answers with
-/// ``ProblemDetails/Code-swift.struct/versionMismatch``, and nothing has changed.
+/// The precondition of a write (RFC 9110, section 13). If it fails, the service changes nothing and responds with
+/// ``ProblemDetails/Code-swift.struct/versionMismatch``.
 public enum WriteCondition: Hashable, Sendable {
-  /// Nothing: the write is made to whatever is there.
+  /// No precondition.
   case none
 
-  /// The place is still of this version, ``PointOfInterest/version``.
+  /// The place has this version, ``PointOfInterest/version``.
   case version(Int)
 
-  /// The place still has this entity tag, ``APIResponse/entityTag``.
+  /// The place has this entity tag, ``APIResponse/entityTag``.
   case entityTag(EntityTag)
 
-  /// There is a place of this id.
+  /// The place exists.
   case exists
 
-  /// There is no place of this id; for a replacement alone, which then creates it.
+  /// The place does not exist; only for a replacement, which then creates it.
   case absent
 }
 
 extension URLRequest {
-  /// Adds the header field that the condition is sent as.
+  /// Sets the header field for the precondition.
   mutating func setCondition(_ condition: WriteCondition) throws(RequestError) {
     switch condition {
     case .none: break
@@ -35,5 +35,30 @@ extension URLRequest {
     case .exists: setValue("*", forHTTPHeaderField: "If-Match")
     case .absent: setValue("*", forHTTPHeaderField: "If-None-Match")
     }
+  }
+}
+
+/// An entity tag, which identifies a version of a response (RFC 9110, section 8.8.3), as in the `ETag` header, with the
+/// quotation marks.
+public struct EntityTag: Hashable, Sendable, RawRepresentable {
+  /// The tag, for example `"3"` with the quotation marks.
+  public let rawValue: String
+
+  /// Creates a tag from a header's value.
+  public init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  /// Creates the tag of a place's version in JSON.
+  public init(version: Int) {
+    rawValue = "\"\(version)\""
+  }
+
+  /// A Boolean value that indicates whether the tag is valid in a header: characters of RFC 9110's `etagc` in quotation
+  /// marks.
+  var isWellFormed: Bool {
+    let opaque = rawValue.utf8.starts(with: "W/".utf8) ? rawValue.utf8.dropFirst(2) : rawValue.utf8[...]
+    return opaque.count >= 2 && opaque.first == UInt8(ascii: "\"") && opaque.last == UInt8(ascii: "\"")
+      && opaque.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") }
   }
 }

@@ -24,7 +24,7 @@ import WaymarkClient
   ) -> CurrentLocationProvider {
     CurrentLocationProvider(
       locationFetcher: fetcher, services: services,
-      checker: MockLoader { _ in APIResponse(PlaceCheck(isPointOfInterest: true)) },
+      checker: MockLoader { _ in APIResponse(PointCheck(isPointOfInterest: true)) },
       notificationCenter: notificationCenter)
   }
 
@@ -35,7 +35,7 @@ import WaymarkClient
     fetcher.handleRequestLocation = { coordinate }
     let provider = CurrentLocationProvider(
       locationFetcher: fetcher, services: LocationsOn.self,
-      checker: MockLoader { asked in APIResponse(PlaceCheck(isPointOfInterest: asked == coordinate)) },
+      checker: MockLoader { asked in APIResponse(PointCheck(isPointOfInterest: asked == coordinate)) },
       notificationCenter: NotificationCenter())
 
     let check = try await provider.checkCurrentLocation()
@@ -74,7 +74,7 @@ import WaymarkClient
   // end
 
   // snippet: timer
-  @Test func theNextPlaceIsScheduledForWhenTheAnswerEnds() async throws {
+  @Test func nextRequestIsScheduledForTheResponsesExpiry() async throws {
     let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
     let timerScheduler = MockTimerScheduler()
     let manager = FeaturedPlaceManager(
@@ -117,7 +117,7 @@ import WaymarkClient
     let urlOpener = MockURLOpener()
     let place = PointOfInterest(id: UUID(uuidString: "0199A1B2-0000-7000-8000-000000000001"), name: "A")
 
-    try PlaceOpener(scheme: "placesapp", urlOpener: urlOpener).open(place, mode: .edit)
+    try PointOpener(scheme: "placesapp", urlOpener: urlOpener).open(place, mode: .edit)
 
     #expect(
       urlOpener.openedURLs.map(\.absoluteString)

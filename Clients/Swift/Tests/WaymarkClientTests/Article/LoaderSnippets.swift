@@ -11,7 +11,7 @@ import WaymarkClient
   @Test func theLoaderGoesFromCoordinateToPlaces() async throws {
     let service = try MockService { request, _ in
       #expect(request.url?.query()?.contains("lat=37.3293") == true)
-      return try MockAnswer.ok(#"[{"name":"My Location"}]"#).answer(to: request)
+      return try MockResponse.ok(#"[{"name":"My Location"}]"#).response(to: request)
     }
     let loader = APIRequestLoader(
       apiRequest: PointsOfInterestRequest(baseURL: service.baseURL), urlSession: service.session)
@@ -38,7 +38,7 @@ import WaymarkClient
   }
 
   // snippet: waiting
-  @Test func theLoaderWaitsAsLongAsItIsAskedTo() async throws {
+  @Test func loaderWaitsForTheRetryAfterTime() async throws {
     let clock = RecordingClock()
     let service = try MockService(
       .problem(429, code: "rate-limited", fields: ["Retry-After": "4"]), .ok("[]"))

@@ -38,12 +38,12 @@ import WaymarkClient
       print(place.name, place.distanceMetres ?? 0)
     }
 
-    let change = APIRequestLoader(apiRequest: PatchPlaceRequest(baseURL: baseURL), urlSession: urlSession)
+    let change = APIRequestLoader(apiRequest: PatchPointRequest(baseURL: baseURL), urlSession: urlSession)
     do {
-      let patch = PlacePatch(tags: ["wheelchair": .set("yes")])
+      let patch = PointPatch(tags: ["wheelchair": .set("yes")])
       _ = try await change.loadAPIRequest(requestData: .init(id: id, patch: patch, condition: .version(3)))
     } catch APIError.problem(let problem) where problem.code == .versionMismatch {
-      return problem  // Someone was faster; problem.entityTag has the version that is there now.
+      return problem  // Another client was faster; problem.entityTag has the current version.
     }
     // end
     return nil

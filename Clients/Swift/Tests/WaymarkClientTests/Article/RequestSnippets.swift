@@ -32,9 +32,9 @@ import WaymarkClient
 
   // snippet: hidden-input
   @Test func aCreationCarriesItsKey() throws {
-    let request = CreatePlaceRequest(
+    let request = CreatePointRequest(
       baseURL: try URL(text: "https://example.com"), idempotencyKey: { "key-1" })
-    let place = PlaceDraft(name: "A", coordinate: try Coordinate(latitude: 1, longitude: 2))
+    let place = PointDraft(name: "A", coordinate: try Coordinate(latitude: 1, longitude: 2))
 
     let urlRequest = try request.makeRequest(from: place)
 

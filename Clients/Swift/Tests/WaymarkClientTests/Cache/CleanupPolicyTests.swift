@@ -4,7 +4,7 @@ import WaymarkClient
 @Suite struct CleanupPolicyTests {
   private typealias Item = OnDiskCache.Item
 
-  @Test func theOldestGoesWhereThereIsNoRoom() {
+  @Test func oldestItemsAreRemovedWithoutRoom() {
     let items: Set = [
       Item(path: "/item1", age: 5, size: 7), Item(path: "/item2", age: 3, size: 2),
       Item(path: "/item3", age: 9, size: 9),
@@ -15,18 +15,18 @@ import WaymarkClient
     #expect(itemsToRemove == [Item(path: "/item3", age: 9, size: 9)])
   }
 
-  @Test func whatFitsJustStays() {
+  @Test func itemsThatJustFitRemain() {
     let items: Set = [Item(path: "/item1", age: 5, size: 7), Item(path: "/item2", age: 3, size: 3)]
 
     #expect(MaxSizeCleanupPolicy(maxSize: 10).itemsToRemove(from: items).isEmpty)
   }
 
-  @Test func nothingIsRemovedFromNothing() {
+  @Test func nothingIsRemovedFromAnEmptyCache() {
     #expect(MaxSizeCleanupPolicy(maxSize: 0).itemsToRemove(from: []).isEmpty)
     #expect(MaxAgeCleanupPolicy(maxAge: 0).itemsToRemove(from: []).isEmpty)
   }
 
-  @Test func noneThatIsOlderThanWhatGoesStays() {
+  @Test func noItemOlderThanARemovedOneRemains() {
     let items: Set = [
       Item(path: "/new", age: 1, size: 2), Item(path: "/big", age: 2, size: 20), Item(path: "/old", age: 3, size: 1),
     ]
@@ -36,7 +36,7 @@ import WaymarkClient
     #expect(itemsToRemove.map(\.path).sorted() == ["/big", "/old"])
   }
 
-  @Test func itemsOfOneAgeGoInTheOrderOfTheirPaths() {
+  @Test func itemsOfOneAgeAreRemovedInOrderOfPath() {
     let items: Set = [Item(path: "/b", age: 1, size: 6), Item(path: "/a", age: 1, size: 6)]
 
     #expect(MaxSizeCleanupPolicy(maxSize: 6).itemsToRemove(from: items).map(\.path) == ["/b"])
@@ -48,7 +48,7 @@ import WaymarkClient
     #expect(MaxSizeCleanupPolicy(maxSize: 10).itemsToRemove(from: items) == items)
   }
 
-  @Test func whatStaysFitsWhateverThereWas() {
+  @Test func remainingItemsAlwaysFit() {
     var generator = SeededGenerator(seed: 6)
     for _ in 0..<200 {
       let items = Set(
@@ -72,7 +72,7 @@ import WaymarkClient
     }
   }
 
-  @Test func onlyWhatIsOlderThanTheAgeGoes() {
+  @Test func onlyItemsAboveTheMaximumAgeAreRemoved() {
     let items: Set = [
       Item(path: "/a", age: 9.9, size: 1), Item(path: "/b", age: 10, size: 1), Item(path: "/c", age: 10.1, size: 1),
       Item(path: "/future", age: -5, size: 1),

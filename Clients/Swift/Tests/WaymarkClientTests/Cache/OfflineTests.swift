@@ -26,19 +26,19 @@ import WaymarkClient
   }
 
   @Test(arguments: [URLError.Code.notConnectedToInternet, .timedOut, .cannotConnectToHost])
-  func theLastAnswerIsServedAndMarkedStale(code: URLError.Code) async throws {
+  func lastResponseIsServedAsStale(code: URLError.Code) async throws {
     let service = try MockService(.ok(#"[{"name":"A"}]"#), .failure(code))
     _ = try await loader(of: service, at: 100).load(requestData: coordinate)
 
-    let answer = try await loader(of: service, at: 200).load(requestData: coordinate)
+    let response = try await loader(of: service, at: 200).load(requestData: coordinate)
 
-    #expect(answer.value.map(\.name) == ["A"])
-    #expect(answer.isStale)
-    #expect(answer.receivedAt == Date(timeIntervalSinceReferenceDate: 100))
+    #expect(response.value.map(\.name) == ["A"])
+    #expect(response.isStale)
+    #expect(response.receivedAt == Date(timeIntervalSinceReferenceDate: 100))
     #expect(service.requests.count == 2)
   }
 
-  @Test func whatWasNeverAskedIsNotServed() async throws {
+  @Test func requestWithoutACachedResponseFailsOffline() async throws {
     let service = try MockService(.ok("[]"), .failure(.notConnectedToInternet))
     let loader = loader(of: service)
     _ = try await loader.load(requestData: coordinate)
@@ -48,7 +48,7 @@ import WaymarkClient
     }
   }
 
-  @Test func aRefusalIsNotCoveredUp() async throws {
+  @Test func rejectionIsNotHiddenByTheCache() async throws {
     let service = try MockService(.ok("[]"), .problem(403, code: "forbidden"))
     let loader = loader(of: service)
     _ = try await loader.load(requestData: coordinate)
@@ -56,18 +56,18 @@ import WaymarkClient
     await #expect(throws: APIError.self) { try await loader.load(requestData: coordinate) }
   }
 
-  @Test func whatCannotBeReadIsNotKept() async throws {
+  @Test func responseThatCannotBeDecodedIsNotStored() async throws {
     let service = try MockService(.ok(#"[{"name":"A"}]"#), .ok("<html>"), .failure(.notConnectedToInternet))
     let loader = loader(of: service)
     _ = try await loader.load(requestData: coordinate)
     _ = try? await loader.load(requestData: coordinate)
 
-    let answer = try await loader.load(requestData: coordinate)
+    let response = try await loader.load(requestData: coordinate)
 
-    #expect(answer.value.map(\.name) == ["A"])
+    #expect(response.value.map(\.name) == ["A"])
   }
 
-  @Test func whatMayNotBeStoredIsNotKept() async throws {
+  @Test func responseWithNoStoreIsNotStored() async throws {
     let service = try MockService(.ok("[]", ["Cache-Control": "No-Store"]), .failure(.notConnectedToInternet))
     let loader = loader(of: service)
     _ = try await loader.load(requestData: coordinate)
@@ -77,9 +77,9 @@ import WaymarkClient
     }
   }
 
-  @Test func tagsOutliveTheProcess() async throws {
+  @Test func entityTagsSurviveARestart() async throws {
     let service = try MockService(
-      .ok(#"[{"name":"A"}]"#, ["ETag": "\"1\""]), .answer(status: 304, fields: ["ETag": "\"1\""], body: ""),
+      .ok(#"[{"name":"A"}]"#, ["ETag": "\"1\""]), .response(status: 304, fields: ["ETag": "\"1\""], body: ""),
       .failure(.notConnectedToInternet))
     _ = try await loader(of: service, at: 100).load(requestData: coordinate)
 
@@ -93,41 +93,41 @@ import WaymarkClient
     #expect(offline.receivedAt == Date(timeIntervalSinceReferenceDate: 200))
   }
 
-  @Test func aKeptAnswerThatThisVersionCannotReadIsAskedForAgain() async throws {
+  @Test func cachedResponseThatCannotBeDecodedIsReloaded() async throws {
     let service = try MockService(.ok(#"[{"name":"A"}]"#, ["ETag": "\"2\""]))
     let url = "\(service.baseURL.absoluteString)/locations?lat=1.0&long=2.0"
-    let old = StoredAnswer(
+    let old = StoredResponse(
       body: Data(#"{"places":[]}"#.utf8), entityTag: EntityTag(version: 1), receivedAt: Date(timeIntervalSince1970: 0))
     try OnDiskCache(folder: folder.url).store(old, for: url)
 
-    let answer = try await loader(of: service).load(requestData: coordinate)
+    let response = try await loader(of: service).load(requestData: coordinate)
 
-    #expect(answer.value.map(\.name) == ["A"])
+    #expect(response.value.map(\.name) == ["A"])
     #expect(service.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil])
   }
 
-  @Test func pagesAreWalkedOffline() async throws {
+  @Test func pagesAreIteratedOffline() async throws {
     let service = try MockService(
       .ok(#"[{"name":"A"}]"#, ["Link": "</locations?cursor=1>; rel=\"next\""]), .ok(#"[{"name":"B"}]"#),
       .failure(.notConnectedToInternet))
     let loader = APIRequestLoader(
-      apiRequest: PlacesRequest(baseURL: service.baseURL), urlSession: service.session,
+      apiRequest: PointsRequest(baseURL: service.baseURL), urlSession: service.session,
       configuration: configuration(at: 0))
-    for try await _ in loader.pages(requestData: PlaceFilter()) {}
+    for try await _ in loader.pages(requestData: PointFilter()) {}
 
     var pages: [APIResponse<[PointOfInterest]>] = []
-    for try await page in loader.pages(requestData: PlaceFilter()) { pages.append(page) }
+    for try await page in loader.pages(requestData: PointFilter()) { pages.append(page) }
 
     #expect(pages.flatMap(\.value).map(\.name) == ["A", "B"])
     #expect(pages.map(\.isStale) == [true, true])
   }
 
-  @Test func aWriteIsNeverAnsweredFromTheCache() async throws {
+  @Test func writeIsNeverServedFromTheCache() async throws {
     let service = try MockService(.ok(#"{"name":"A"}"#), .failure(.notConnectedToInternet))
     let loader = APIRequestLoader(
-      apiRequest: CreatePlaceRequest(baseURL: service.baseURL), urlSession: service.session,
+      apiRequest: CreatePointRequest(baseURL: service.baseURL), urlSession: service.session,
       configuration: configuration(at: 0))
-    let draft = PlaceDraft(name: "A", coordinate: coordinate)
+    let draft = PointDraft(name: "A", coordinate: coordinate)
     _ = try await loader.load(requestData: draft)
 
     await #expect(throws: APIError.unreachable(.notConnectedToInternet)) {
@@ -136,12 +136,12 @@ import WaymarkClient
     #expect(OnDiskCache(folder: folder.url).currentItems.isEmpty)
   }
 
-  @Test func aFolderThatCannotBeWrittenCostsNoAnswer() async throws {
+  @Test func unwritableFolderDoesNotFailTheRequest() async throws {
     try Data().write(to: folder.url)
     let service = try MockService(.ok(#"[{"name":"A"}]"#))
 
-    let answer = try await loader(of: service).load(requestData: coordinate)
+    let response = try await loader(of: service).load(requestData: coordinate)
 
-    #expect(answer.value.map(\.name) == ["A"])
+    #expect(response.value.map(\.name) == ["A"])
   }
 }

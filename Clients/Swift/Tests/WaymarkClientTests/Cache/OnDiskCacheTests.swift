@@ -11,84 +11,84 @@ import WaymarkClient
 
   private var cache: OnDiskCache { OnDiskCache(folder: folder.url) }
 
-  private func answer(_ body: String, at seconds: Double = 0) throws -> StoredAnswer {
-    StoredAnswer(
+  private func response(_ body: String, at seconds: Double = 0) throws -> StoredResponse {
+    StoredResponse(
       body: Data(body.utf8), entityTag: EntityTag(version: 3),
       nextPage: try URL(text: "https://a.example/locations?cursor=1"),
       receivedAt: Date(timeIntervalSinceReferenceDate: seconds))
   }
 
-  @Test func anAnswerIsThereForTheNextStart() throws {
-    let stored = try answer("a\nb", at: 1_234.5)
+  @Test func responseIsKeptForTheNextStart() throws {
+    let stored = try response("a\nb", at: 1_234.5)
     try cache.store(stored, for: "https://a.example/locations")
 
-    let read = OnDiskCache(folder: folder.url).answer(for: "https://a.example/locations")
+    let read = OnDiskCache(folder: folder.url).response(for: "https://a.example/locations")
 
     #expect(read == stored)
   }
 
-  @Test func theNewerAnswerTakesThePlaceOfTheOlder() throws {
-    try cache.store(try answer("first"), for: "k")
-    try cache.store(try answer("second"), for: "k")
+  @Test func newerResponseReplacesTheOlder() throws {
+    try cache.store(try response("first"), for: "k")
+    try cache.store(try response("second"), for: "k")
 
-    #expect(cache.answer(for: "k")?.body == Data("second".utf8))
+    #expect(cache.response(for: "k")?.body == Data("second".utf8))
     #expect(cache.currentItems.count == 1)
   }
 
-  @Test func whatWasNeverStoredIsNotThere() throws {
-    try cache.store(try answer("a"), for: "k")
+  @Test func unknownKeyHasNoResponse() throws {
+    try cache.store(try response("a"), for: "k")
 
-    #expect(cache.answer(for: "l") == nil)
-    #expect(OnDiskCache(folder: folder.url.appending(path: "none")).answer(for: "k") == nil)
+    #expect(cache.response(for: "l") == nil)
+    #expect(OnDiskCache(folder: folder.url.appending(path: "none")).response(for: "k") == nil)
     #expect(OnDiskCache(folder: folder.url.appending(path: "none")).currentItems.isEmpty)
   }
 
-  @Test func aFileThatWasCutAnywhereIsNoAnswer() throws {
-    try cache.store(try answer("the answer's body"), for: "k")
+  @Test func truncatedFileIsIgnored() throws {
+    try cache.store(try response("the response's body"), for: "k")
     let file = try #require(cache.currentItems.first).path
     let whole = try Data(contentsOf: URL(filePath: file))
 
     for length in 0..<whole.count {
       try whole.prefix(length).write(to: URL(filePath: file))
-      #expect(cache.answer(for: "k") == nil, "cut at \(length)")
+      #expect(cache.response(for: "k") == nil, "cut at \(length)")
     }
   }
 
-  @Test func aFileOfWhichABlockNeverReachedTheDiskIsNoAnswer() throws {
-    try cache.store(try answer("the answer's body"), for: "k")
+  @Test func fileWithAMissingBlockIsIgnored() throws {
+    try cache.store(try response("the response's body"), for: "k")
     let file = URL(filePath: try #require(cache.currentItems.first).path)
     var bytes = try Data(contentsOf: file)
 
     bytes.replaceSubrange(bytes.count - 4..<bytes.count, with: Data(count: 4))
     try bytes.write(to: file)
 
-    #expect(cache.answer(for: "k") == nil)
+    #expect(cache.response(for: "k") == nil)
   }
 
-  @Test func theFileOfAnotherAddressIsNoAnswer() throws {
-    try cache.store(try answer("a"), for: "k")
+  @Test func fileOfAnotherAddressIsIgnored() throws {
+    try cache.store(try response("a"), for: "k")
     let file = URL(filePath: try #require(cache.currentItems.first).path)
-    try cache.store(try answer("b"), for: "l")
+    try cache.store(try response("b"), for: "l")
     let other = try #require(cache.currentItems.map(\.path).first { $0 != file.path(percentEncoded: false) })
 
     // Two addresses whose hashes are the same would share a file.
     try Data(contentsOf: URL(filePath: other)).write(to: file)
 
-    #expect(cache.answer(for: "k") == nil)
+    #expect(cache.response(for: "k") == nil)
   }
 
-  @Test func aDamagedAnswerIsReplacedByTheNext() throws {
-    try cache.store(try answer("a"), for: "k")
+  @Test func damagedFileIsReplacedByTheNextResponse() throws {
+    try cache.store(try response("a"), for: "k")
     try Data("rubbish".utf8).write(to: URL(filePath: try #require(cache.currentItems.first).path))
 
-    try cache.store(try answer("b"), for: "k")
+    try cache.store(try response("b"), for: "k")
 
-    #expect(cache.answer(for: "k")?.body == Data("b".utf8))
+    #expect(cache.response(for: "k")?.body == Data("b".utf8))
   }
 
-  @Test func itemsSayHowOldAndHowBigTheyAre() throws {
+  @Test func itemsHaveTheirAgeAndSize() throws {
     let later = OnDiskCache(folder: folder.url, policies: [], now: { Date(timeIntervalSinceNow: 1000) })
-    try later.store(try answer("a"), for: "k")
+    try later.store(try response("a"), for: "k")
 
     let item = try #require(later.currentItems.first)
 
@@ -96,8 +96,8 @@ import WaymarkClient
     #expect(try Data(contentsOf: URL(filePath: item.path)).count == item.size)
   }
 
-  @Test func whatThePolicyNamesIsRemovedAndNothingElse() throws {
-    for key in ["a", "b", "c"] { try cache.store(try answer(key), for: key) }
+  @Test func onlySelectedItemsAreRemoved() throws {
+    for key in ["a", "b", "c"] { try cache.store(try response(key), for: key) }
     let doomed = try #require(cache.currentItems.first)
 
     try cache.cleanCache(policy: FixedPolicy(items: [doomed]))
@@ -106,8 +106,8 @@ import WaymarkClient
     #expect(!cache.currentItems.contains { $0.path == doomed.path })
   }
 
-  @Test func whatAnotherProcessHasRemovedIsNoError() throws {
-    try cache.store(try answer("a"), for: "k")
+  @Test func fileRemovedByAnotherProcessIsNoError() throws {
+    try cache.store(try response("a"), for: "k")
     let gone = OnDiskCache.Item(path: folder.url.appending(path: "gone").path(), age: 1, size: 1)
 
     try cache.cleanCache(policy: FixedPolicy(items: cache.currentItems.union([gone])))
@@ -115,17 +115,17 @@ import WaymarkClient
     #expect(cache.currentItems.isEmpty)
   }
 
-  @Test func storingCleansUp() throws {
+  @Test func storingAppliesThePolicies() throws {
     let small = OnDiskCache(folder: folder.url, policies: [MaxSizeCleanupPolicy(maxSize: 1000)])
 
-    for index in 0..<50 { try small.store(try answer(String(repeating: "x", count: 100)), for: "\(index)") }
+    for index in 0..<50 { try small.store(try response(String(repeating: "x", count: 100)), for: "\(index)") }
 
     #expect(small.currentItems.reduce(0) { $0 + $1.size } <= 1000)
     #expect(!small.currentItems.isEmpty)
   }
 
-  @Test func whatACrashLeftBehindGoesByThePolicyToo() throws {
-    try cache.store(try answer("a"), for: "k")
+  @Test func policiesAlsoApplyToFilesLeftByACrash() throws {
+    try cache.store(try response("a"), for: "k")
     try Data("half an ans".utf8).write(to: folder.url.appending(path: ".dat.nosync1234"))
 
     #expect(cache.currentItems.count == 2)
@@ -134,7 +134,7 @@ import WaymarkClient
     #expect(cache.currentItems.isEmpty)
   }
 
-  @Test func manyWritersAndReadersOfOneFolderMeetWholeAnswersOnly() async throws {
+  @Test func concurrentReadersSeeCompleteResponsesOnly() async throws {
     // Each has a cache value of its own, as each process would: the folder is all that they share.
     try await withThrowingTaskGroup(of: Void.self) { group in
       for writer in 0..<4 {
@@ -142,23 +142,24 @@ import WaymarkClient
           let cache = OnDiskCache(folder: folder.url, policies: [MaxSizeCleanupPolicy(maxSize: 200_000)])
           for round in 0..<50 {
             let body = Data(repeating: UInt8(ascii: "a") + UInt8(writer), count: 1000 + 100 * round)
-            try cache.store(StoredAnswer(body: body, receivedAt: Date(timeIntervalSince1970: 0)), for: "k\(round % 3)")
+            try cache.store(
+              StoredResponse(body: body, receivedAt: Date(timeIntervalSince1970: 0)), for: "k\(round % 3)")
           }
         }
         group.addTask { [folder] in
           for round in 0..<200 {
-            guard let answer = OnDiskCache(folder: folder.url).answer(for: "k\(round % 3)") else { continue }
-            #expect(Set(answer.body).count == 1)
+            guard let response = OnDiskCache(folder: folder.url).response(for: "k\(round % 3)") else { continue }
+            #expect(Set(response.body).count == 1)
           }
         }
       }
       try await group.waitForAll()
     }
-    for key in ["k0", "k1", "k2"] { #expect(cache.answer(for: key) != nil) }
+    for key in ["k0", "k1", "k2"] { #expect(cache.response(for: key) != nil) }
   }
 }
 
-/// A policy that names what it was told to.
+/// A policy that removes the given items.
 private struct FixedPolicy: CleanupPolicy {
   let items: Set<OnDiskCache.Item>
 

@@ -9,11 +9,11 @@ import WaymarkClient
   private let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
 
   private func manager(
-    _ answers: [Result<APIResponse<PointOfInterest>, APIError>]
+    _ responses: [Result<APIResponse<PointOfInterest>, APIError>]
   ) -> FeaturedPlaceManager {
     let calls = Counter()
     return FeaturedPlaceManager(
-      loader: MockLoader { try answers[min(calls.add(), answers.count) - 1].get() }, timerScheduler: timerScheduler,
+      loader: MockLoader { try responses[min(calls.add(), responses.count) - 1].get() }, timerScheduler: timerScheduler,
       now: { [now] in now })
   }
 
@@ -21,7 +21,7 @@ import WaymarkClient
     try #require(timer).fireDate.timeIntervalSince(now)
   }
 
-  @Test func theNextChangeIsScheduledForWhenTheAnswerEnds() async throws {
+  @Test func nextRequestIsScheduledForWhenTheResponseExpires() async throws {
     let manager = manager([.success(APIResponse(PointOfInterest(name: "A"), maxAge: 7))])
 
     await manager.showFeaturedPlace()
@@ -47,7 +47,7 @@ import WaymarkClient
 
   @Test(
     arguments: [(nil, 10), (0, 1), (-5, 1), (1e9, 3600), (30, 30)] as [(TimeInterval?, TimeInterval)])
-  func whateverTheAnswerSaysTheServiceIsLeftInPeace(maxAge: TimeInterval?, expected: TimeInterval) async throws {
+  func reloadIntervalIsBounded(maxAge: TimeInterval?, expected: TimeInterval) async throws {
     let manager = manager([.success(APIResponse(PointOfInterest(name: "A"), maxAge: maxAge))])
 
     await manager.showFeaturedPlace()
@@ -55,7 +55,7 @@ import WaymarkClient
     #expect(try delay(timerScheduler.timers.last) == expected)
   }
 
-  @Test func whatFailsIsTriedAgainAndThePlaceStays() async throws {
+  @Test func failedRequestIsRetriedAndThePlaceStays() async throws {
     let manager = manager([
       .success(APIResponse(PointOfInterest(name: "A"), maxAge: 7)), .failure(.unreachable(.timedOut)),
       .success(APIResponse(PointOfInterest(name: "B"), maxAge: 7)),
@@ -72,7 +72,7 @@ import WaymarkClient
     #expect(manager.error == nil)
   }
 
-  @Test func aServiceThatAsksForPeaceGetsIt() async throws {
+  @Test func retryAfterDelaysTheNextRequest() async throws {
     let problem = ProblemDetails(status: 503, code: .storeUnavailable, retryAfter: .seconds(40))
     let manager = manager([.failure(.problem(problem))])
 
@@ -93,7 +93,7 @@ import WaymarkClient
     #expect(manager.error == nil)
   }
 
-  @Test func onlyOneTimerIsEverToFire() async throws {
+  @Test func onlyOneTimerIsScheduled() async throws {
     let manager = manager([.success(APIResponse(PointOfInterest(name: "A")))])
     await manager.showFeaturedPlace()
     await manager.showFeaturedPlace()
@@ -104,7 +104,7 @@ import WaymarkClient
     #expect(timerScheduler.timers.map(\.isValid) == [false, false])
   }
 
-  @Test func anAnswerThatComesAfterTheStopIsNotShown() async throws {
+  @Test func responseAfterTheStopIsIgnored() async throws {
     let (isAsked, mayAnswer) = (Gate(), Gate())
     let manager = FeaturedPlaceManager(
       loader: MockLoader {
@@ -123,7 +123,7 @@ import WaymarkClient
     #expect(timerScheduler.timers.isEmpty)
   }
 
-  @Test func aLookThatIsCancelledSchedulesNothing() async throws {
+  @Test func cancelledRequestSchedulesNothing() async throws {
     let manager = FeaturedPlaceManager(
       loader: MockLoader { throw CancellationError() }, timerScheduler: timerScheduler)
 
@@ -133,7 +133,7 @@ import WaymarkClient
     #expect(timerScheduler.timers.isEmpty)
   }
 
-  @Test func aManagerThatIsGoneIsNotKeptByItsTimer() async throws {
+  @Test func timerDoesNotRetainTheManager() async throws {
     var manager: FeaturedPlaceManager? = manager([.success(APIResponse(PointOfInterest(name: "A")))])
     await manager?.showFeaturedPlace()
     weak let weakManager = manager

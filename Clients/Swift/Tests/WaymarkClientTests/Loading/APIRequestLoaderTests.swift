@@ -21,7 +21,7 @@ import WaymarkClient
       configuration: configuration)
   }
 
-  @Test func aCallGoesOutAndItsAnswerIsRead() async throws {
+  @Test func requestIsSentAndItsResponseDecoded() async throws {
     let service = try MockService(.ok(#"[{"name":"My Location"}]"#))
 
     let places = try await loader(of: service).loadAPIRequest(requestData: coordinate)
@@ -30,7 +30,7 @@ import WaymarkClient
     #expect(service.requests.map { $0.url?.query() } == ["lat=37.3293&long=-121.8893"])
   }
 
-  @Test func theCompletionHandlerGetsTheAnswer() async throws {
+  @Test func completionHandlerGetsTheValue() async throws {
     let service = try MockService(.ok(#"[{"name":"My Location"}]"#))
     let loader = loader(of: service)
 
@@ -59,7 +59,7 @@ import WaymarkClient
     #expect(problem.code == .notFound)
   }
 
-  @Test func theHeadSaysWhatItSays() async throws {
+  @Test func metadataIsThatOfTheHeaders() async throws {
     let service = try MockService(
       .ok(
         "[]",
@@ -69,19 +69,19 @@ import WaymarkClient
         ]))
     let now = Date(timeIntervalSince1970: 1000)
 
-    let answer = try await loader(of: service, LoaderConfiguration(now: { now })).load(requestData: coordinate)
+    let response = try await loader(of: service, LoaderConfiguration(now: { now })).load(requestData: coordinate)
 
-    #expect(answer.status == 200)
-    #expect(answer.entityTag == EntityTag(version: 7))
-    #expect(answer.maxAge == 5)
-    #expect(answer.nextPage?.absoluteString == "\(service.baseURL.absoluteString)/locations?lat=1&cursor=abc")
-    #expect(answer.receivedAt == now)
-    #expect(!answer.isStale)
+    #expect(response.status == 200)
+    #expect(response.entityTag == EntityTag(version: 7))
+    #expect(response.maxAge == 5)
+    #expect(response.nextPage?.absoluteString == "\(service.baseURL.absoluteString)/locations?lat=1&cursor=abc")
+    #expect(response.receivedAt == now)
+    #expect(!response.isStale)
   }
 
   @Test func aProblemIsTyped() async throws {
     let service = try MockService(
-      .answer(
+      .response(
         status: 400, fields: ["Content-Type": "application/problem+json; charset=utf-8"],
         body: """
           {"type":"urn:waymark:problem:invalid-parameter","title":"Bad Request","status":400,"detail":"lat is wrong",
@@ -100,9 +100,9 @@ import WaymarkClient
     ) { try await loader(of: service).load(requestData: coordinate) }
   }
 
-  @Test func aProblemOfTheWrongTypesIsAProblemStill() async throws {
+  @Test func problemWithUnexpectedTypesIsDecoded() async throws {
     let service = try MockService(
-      .answer(
+      .response(
         status: 503, fields: ["Content-Type": "application/problem+json", "Retry-After": "3"],
         body: #"{"code":7,"title":null,"errors":"none"}"#))
 
@@ -113,16 +113,16 @@ import WaymarkClient
   }
 
   @Test(arguments: ["application/problem+json", "text/html"])
-  func anAnswerOfAProxyIsNoProblemOfTheService(mediaType: String) async throws {
+  func responseOfAProxyIsNotAProblemOfTheService(mediaType: String) async throws {
     let service = try MockService(
-      .answer(status: 502, fields: ["Content-Type": mediaType], body: "<html>Bad Gateway</html>"))
+      .response(status: 502, fields: ["Content-Type": mediaType], body: "<html>Bad Gateway</html>"))
 
     await #expect(throws: APIError.unexpectedStatus(502)) {
       try await loader(of: service).load(requestData: coordinate)
     }
   }
 
-  @Test func aBodyThatIsNotThePlacesIsAnError() async throws {
+  @Test func malformedBodyIsAnError() async throws {
     let service = try MockService(.ok("<html>Please sign in to the network</html>"))
 
     let error = await #expect(throws: APIError.self) {
@@ -132,7 +132,7 @@ import WaymarkClient
     guard case .unreadable(status: 200, _) = error else { throw URLError(.unknown) }
   }
 
-  @Test func noAnswerIsAnError() async throws {
+  @Test func missingResponseIsAnError() async throws {
     let service = try MockService(.failure(.notConnectedToInternet))
 
     await #expect(throws: APIError.unreachable(.notConnectedToInternet)) {
@@ -140,17 +140,17 @@ import WaymarkClient
     }
   }
 
-  @Test func aCallThatMakesNoRequestSendsNone() async throws {
+  @Test func invalidInputSendsNoRequest() async throws {
     let service = try MockService(.ok("[]"))
     let loader = APIRequestLoader(
-      apiRequest: PlacesRequest(baseURL: service.baseURL, limit: 0), urlSession: service.session)
+      apiRequest: PointsRequest(baseURL: service.baseURL, limit: 0), urlSession: service.session)
 
-    await #expect(throws: RequestError.invalidLimit) { try await loader.load(requestData: PlaceFilter()) }
+    await #expect(throws: RequestError.invalidLimit) { try await loader.load(requestData: PointFilter()) }
 
     #expect(service.requests.isEmpty)
   }
 
-  @Test func theKeyGoesAlong() async throws {
+  @Test func apiKeyIsSent() async throws {
     let service = try MockService(.ok("[]"))
 
     _ = try await loader(of: service, LoaderConfiguration(apiKey: "wm_secret")).load(requestData: coordinate)
@@ -159,7 +159,7 @@ import WaymarkClient
   }
 
   @Test(arguments: ["", "wm secret", "wm\r\nX-Evil: 1"])
-  func aKeyThatIsNoneIsNotSent(key: String) async throws {
+  func invalidAPIKeyIsNotSent(key: String) async throws {
     let service = try MockService(.ok("[]"))
 
     await #expect(throws: RequestError.invalidAPIKey) {
@@ -185,7 +185,7 @@ import WaymarkClient
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func aTaskThatIsCancelledAlreadySendsNothing() async throws {
+  @Test func cancelledTaskSendsNoRequest() async throws {
     let service = try MockService(.ok("[]"))
     let loader = loader(of: service)
     let gate = Gate()

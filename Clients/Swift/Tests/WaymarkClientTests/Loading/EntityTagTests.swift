@@ -9,9 +9,9 @@ import WaymarkClient
 @Suite struct EntityTagTests {
   private let id = UUID()
 
-  private func loader(of service: MockService) -> APIRequestLoader<PlaceRequest> {
+  private func loader(of service: MockService) -> APIRequestLoader<PointRequest> {
     APIRequestLoader(
-      apiRequest: PlaceRequest(baseURL: service.baseURL), urlSession: service.session,
+      apiRequest: PointRequest(baseURL: service.baseURL), urlSession: service.session,
       configuration: LoaderConfiguration(retries: .none))
   }
 
@@ -19,22 +19,22 @@ import WaymarkClient
     service.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") }
   }
 
-  @Test func aTagIsSentAndWhatHasNotChangedIsNotSentAgain() async throws {
+  @Test func entityTagIsSentAndAnUnchangedResponseReused() async throws {
     let service = try MockService(
-      .ok(#"{"name":"A"}"#, ["ETag": "\"1\""]), .answer(status: 304, fields: ["ETag": "\"1\""], body: ""),
-      .ok(#"{"name":"B"}"#, ["ETag": "\"2\""]), .answer(status: 304, fields: [:], body: ""))
+      .ok(#"{"name":"A"}"#, ["ETag": "\"1\""]), .response(status: 304, fields: ["ETag": "\"1\""], body: ""),
+      .ok(#"{"name":"B"}"#, ["ETag": "\"2\""]), .response(status: 304, fields: [:], body: ""))
     let loader = loader(of: service)
 
-    var answers: [APIResponse<PointOfInterest>] = []
-    for _ in 0..<4 { answers.append(try await loader.load(requestData: id)) }
+    var responses: [APIResponse<PointOfInterest>] = []
+    for _ in 0..<4 { responses.append(try await loader.load(requestData: id)) }
 
-    #expect(answers.map(\.value.name) == ["A", "A", "B", "B"])
-    #expect(answers.map(\.entityTag?.rawValue) == ["\"1\"", "\"1\"", "\"2\"", "\"2\""])
+    #expect(responses.map(\.value.name) == ["A", "A", "B", "B"])
+    #expect(responses.map(\.entityTag?.rawValue) == ["\"1\"", "\"1\"", "\"2\"", "\"2\""])
     #expect(tags(service) == [nil, "\"1\"", "\"1\"", "\"2\""])
-    #expect(!answers.contains { $0.isStale })
+    #expect(!responses.contains { $0.isStale })
   }
 
-  @Test func anotherPlaceHasAnotherTag() async throws {
+  @Test func entityTagsBelongToOneURL() async throws {
     let service = try MockService(.ok(#"{"name":"A"}"#, ["ETag": "\"1\""]))
     let loader = loader(of: service)
     _ = try await loader.load(requestData: id)
@@ -44,7 +44,7 @@ import WaymarkClient
     #expect(tags(service) == [nil, nil])
   }
 
-  @Test func foundationsOwnCacheStaysOut() async throws {
+  @Test func foundationsCacheIsNotUsed() async throws {
     let service = try MockService(.ok(#"{"name":"A"}"#))
 
     _ = try await loader(of: service).load(requestData: id)
@@ -52,24 +52,24 @@ import WaymarkClient
     #expect(service.requests.map(\.cachePolicy) == [.reloadIgnoringLocalCacheData])
   }
 
-  @Test func aTagThatIsNoneIsForgotten() async throws {
+  @Test func malformedEntityTagIsIgnored() async throws {
     let service = try MockService(.ok(#"{"name":"A"}"#, ["ETag": "1"]))
     let loader = loader(of: service)
     _ = try await loader.load(requestData: id)
 
-    let answer = try await loader.load(requestData: id)
+    let response = try await loader.load(requestData: id)
 
-    #expect(answer.entityTag == nil)
+    #expect(response.entityTag == nil)
     #expect(tags(service) == [nil, nil])
   }
 
-  @Test func aNotModifiedThatNobodyAskedForIsAnError() async throws {
-    let service = try MockService(.answer(status: 304, fields: [:], body: ""))
+  @Test func unexpectedNotModifiedIsAnError() async throws {
+    let service = try MockService(.response(status: 304, fields: [:], body: ""))
 
     await #expect(throws: APIError.unexpectedStatus(304)) { try await loader(of: service).load(requestData: id) }
   }
 
-  @Test func withoutACacheNothingIsServedOffline() async throws {
+  @Test func nothingIsServedOfflineWithoutACache() async throws {
     let service = try MockService(.ok(#"{"name":"A"}"#, ["ETag": "\"1\""]), .failure(.notConnectedToInternet))
     let loader = loader(of: service)
     _ = try await loader.load(requestData: id)
@@ -77,7 +77,7 @@ import WaymarkClient
     await #expect(throws: APIError.unreachable(.notConnectedToInternet)) { try await loader.load(requestData: id) }
   }
 
-  @Test func theMemoryIsBounded() async throws {
+  @Test func memoryCacheIsBounded() async throws {
     let service = try MockService(.ok(#"{"name":"A"}"#, ["ETag": "\"1\""]))
     let loader = loader(of: service)
     for _ in 0..<100 { _ = try await loader.load(requestData: UUID()) }

@@ -9,20 +9,20 @@ import WaymarkClient
 @Suite struct PagesTests {
   private func pages(
     of service: MockService, _ configuration: LoaderConfiguration = LoaderConfiguration(retries: .none)
-  ) -> APIPages<PlacesRequest> {
+  ) -> APIPages<PointsRequest> {
     APIRequestLoader(
-      apiRequest: PlacesRequest(baseURL: service.baseURL, limit: 1), urlSession: service.session,
+      apiRequest: PointsRequest(baseURL: service.baseURL, limit: 1), urlSession: service.session,
       configuration: configuration
-    ).pages(requestData: PlaceFilter(categories: ["bar"]))
+    ).pages(requestData: PointFilter(categories: ["bar"]))
   }
 
-  private func names(_ pages: APIPages<PlacesRequest>) async throws -> [String] {
+  private func names(_ pages: APIPages<PointsRequest>) async throws -> [String] {
     var names: [String] = []
     for try await page in pages { names += page.value.map(\.name) }
     return names
   }
 
-  @Test func theLinksAreFollowedToTheEnd() async throws {
+  @Test func linksAreFollowedToTheLastPage() async throws {
     let service = try MockService(
       .ok(#"[{"name":"A"}]"#, ["Link": "</locations?category=bar&limit=1&cursor=1>; rel=\"next\""]),
       .ok(#"[{"name":"B"}]"#, ["Link": "</locations?category=bar&limit=1&cursor=2>; rel=\"next\""]),
@@ -39,15 +39,15 @@ import WaymarkClient
     #expect(service.requests.allSatisfy { $0.value(forHTTPHeaderField: "Accept") == "application/json" })
   }
 
-  @Test func relativeLinksLeadOnUnderThePathOfTheRequest() async throws {
+  @Test func relativeLinksAreResolvedAgainstTheRequest() async throws {
     let service = try MockService(
       .ok(#"[{"name":"A"}]"#, ["Link": "<?category=bar&limit=1&cursor=1>; rel=\"next\""]),
       .ok(#"[{"name":"B"}]"#, ["Link": "<?category=bar&limit=1&cursor=2>; rel=\"next\""]),
       .ok(#"[{"name":"C"}]"#))
     let prefixed = APIRequestLoader(
-      apiRequest: PlacesRequest(baseURL: service.baseURL.appending(path: "poi"), limit: 1),
+      apiRequest: PointsRequest(baseURL: service.baseURL.appending(path: "poi"), limit: 1),
       urlSession: service.session, configuration: LoaderConfiguration(retries: .none)
-    ).pages(requestData: PlaceFilter(categories: ["bar"]))
+    ).pages(requestData: PointFilter(categories: ["bar"]))
 
     let names = try await names(prefixed)
 
@@ -56,7 +56,7 @@ import WaymarkClient
     #expect(service.requests.last?.url?.query() == "category=bar&limit=1&cursor=2")
   }
 
-  @Test func aPageIsAskedForOnlyWhenItIsWanted() async throws {
+  @Test func pagesAreLoadedOnDemand() async throws {
     let service = try MockService(.ok(#"[{"name":"A"}]"#, ["Link": "</locations?cursor=1>; rel=\"next\""]))
 
     for try await _ in pages(of: service) { break }
@@ -64,7 +64,7 @@ import WaymarkClient
     #expect(service.requests.count == 1)
   }
 
-  @Test func anErrorEndsTheWalk() async throws {
+  @Test func errorEndsTheIteration() async throws {
     let service = try MockService(
       .ok("[]", ["Link": "</locations?cursor=1>; rel=\"next\""]), .problem(400, code: "invalid-parameter"), .ok("[]"))
     var iterator = pages(of: service).makeAsyncIterator()

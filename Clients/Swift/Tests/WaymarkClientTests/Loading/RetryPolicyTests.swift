@@ -11,7 +11,7 @@ import Testing
   private let policy = RetryPolicy(maximumAttempts: 9, baseDelay: .seconds(1), maximumDelay: .seconds(10))
 
   @Test(arguments: [(1, 1.0), (2, 2), (3, 4), (4, 8), (5, 10), (8, 10)] as [(Int, Double)])
-  func theBoundDoublesUpToTheGreatest(attempt: Int, seconds: Double) {
+  func boundDoublesUpToTheMaximum(attempt: Int, seconds: Double) {
     let greatest = policy.delay(afterAttempt: attempt, .status(503, retryAfter: nil), random: 1)
     let middle = policy.delay(afterAttempt: attempt, .status(503, retryAfter: nil), random: 0.5)
     let least = policy.delay(afterAttempt: attempt, .status(503, retryAfter: nil), random: 0)
@@ -21,56 +21,56 @@ import Testing
     #expect(least == .zero)
   }
 
-  @Test func theLastTryIsTheLast() {
-    #expect(policy.delay(afterAttempt: 9, .noAnswer(.timedOut), random: 0) == nil)
-    #expect(RetryPolicy.none.delay(afterAttempt: 1, .noAnswer(.timedOut), random: 0) == nil)
+  @Test func lastAttemptIsNotFollowedByAnother() {
+    #expect(policy.delay(afterAttempt: 9, .noResponse(.timedOut), random: 0) == nil)
+    #expect(RetryPolicy.none.delay(afterAttempt: 1, .noResponse(.timedOut), random: 0) == nil)
   }
 
-  @Test func aPolicyOfVeryManyTriesStaysWithinItsBound() {
+  @Test func delayOfManyAttemptsStaysWithinItsBound() {
     let policy = RetryPolicy(maximumAttempts: .max, baseDelay: .seconds(1), maximumDelay: .seconds(10))
 
-    #expect(policy.delay(afterAttempt: .max - 1, .noAnswer(.timedOut), random: 1) == .seconds(10))
+    #expect(policy.delay(afterAttempt: .max - 1, .noResponse(.timedOut), random: 1) == .seconds(10))
   }
 
-  @Test func theServiceIsLeftAloneForAsLongAsItAsks() {
+  @Test func retryAfterIsRespected() {
     let delay = policy.delay(afterAttempt: 1, .status(429, retryAfter: .seconds(5)), random: 0.5)
 
     #expect(delay == .milliseconds(5500))
   }
 
-  @Test func whoShouldWaitTooLongGivesUp() {
+  @Test func tooLongRetryAfterFailsImmediately() {
     #expect(policy.delay(afterAttempt: 1, .status(503, retryAfter: .seconds(11)), random: 0) == nil)
   }
 
   @Test(arguments: [-1, 2, 1e300])
   func aRandomNumberOutOfRangeDoesNotLeaveTheBound(random: Double) throws {
-    let delay = try #require(policy.delay(afterAttempt: 2, .noAnswer(.timedOut), random: random))
+    let delay = try #require(policy.delay(afterAttempt: 2, .noResponse(.timedOut), random: random))
 
     #expect(delay >= .zero && delay <= .seconds(2))
   }
 
   @Test(arguments: [429, 502, 503, 504])
-  func aStatusThatPassesIsWaitedFor(status: Int) {
+  func transientStatusIsRetried(status: Int) {
     #expect(policy.delay(afterAttempt: 1, .status(status, retryAfter: nil), random: 1) != nil)
   }
 
   @Test(arguments: [304, 400, 401, 403, 404, 409, 412, 422, 428, 500, 501])
-  func aStatusThatStaysIsNot(status: Int) {
+  func permanentStatusIsNotRetried(status: Int) {
     #expect(policy.delay(afterAttempt: 1, .status(status, retryAfter: nil), random: 1) == nil)
   }
 
-  @Test func aConflictThatSaysWhenIsWaitedFor() {
+  @Test func conflictWithRetryAfterIsRetried() {
     #expect(policy.delay(afterAttempt: 1, .status(409, retryAfter: .seconds(1)), random: 0) == .seconds(1))
   }
 
   @Test(arguments: [URLError.Code.timedOut, .networkConnectionLost, .cannotConnectToHost, .dnsLookupFailed])
-  func aConnectionThatFailedIsTriedAgain(code: URLError.Code) {
-    #expect(policy.delay(afterAttempt: 1, .noAnswer(code), random: 1) != nil)
+  func failedConnectionIsRetried(code: URLError.Code) {
+    #expect(policy.delay(afterAttempt: 1, .noResponse(code), random: 1) != nil)
   }
 
   @Test(arguments: [URLError.Code.notConnectedToInternet, .serverCertificateUntrusted, .badURL, .cancelled])
-  func aFailureThatStaysIsNotTriedAgain(code: URLError.Code) {
-    #expect(policy.delay(afterAttempt: 1, .noAnswer(code), random: 1) == nil)
+  func permanentFailureIsNotRetried(code: URLError.Code) {
+    #expect(policy.delay(afterAttempt: 1, .noResponse(code), random: 1) == nil)
   }
 
   @Test(
@@ -80,11 +80,11 @@ import Testing
       ("PUT", ["If-Match": "\"1\""], false), ("DELETE", ["If-Match": "\"1\""], false),
       ("PUT", ["If-None-Match": "*"], false), ("GET", ["If-None-Match": "\"1\""], true),
     ] as [(String, [String: String], Bool)])
-  func onlyWhatCanBeDoneTwiceIsDoneTwice(method: String, fields: [String: String], mayRepeat: Bool) throws {
+  func onlyIdempotentRequestsAreRetried(method: String, fields: [String: String], mayRetry: Bool) throws {
     var request = URLRequest(url: try URL(text: "https://example.com"))
     request.httpMethod = method
     for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
 
-    #expect(RetryPolicy.mayRepeat(request) == mayRepeat)
+    #expect(RetryPolicy.mayRetry(request) == mayRetry)
   }
 }

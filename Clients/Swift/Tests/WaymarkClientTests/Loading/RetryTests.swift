@@ -9,11 +9,11 @@ import WaymarkClient
 @Suite struct RetryTests {
   private let clock = RecordingClock()
   private let coordinate: Coordinate
-  private let draft: PlaceDraft
+  private let draft: PointDraft
 
   init() throws {
     coordinate = try Coordinate(latitude: 1, longitude: 2)
-    draft = PlaceDraft(name: "A", coordinate: coordinate)
+    draft = PointDraft(name: "A", coordinate: coordinate)
   }
 
   private var configuration: LoaderConfiguration {
@@ -29,7 +29,7 @@ import WaymarkClient
     ).loadAPIRequest(requestData: coordinate)
   }
 
-  @Test func aCallIsMadeAgainUntilItIsAnswered() async throws {
+  @Test func requestIsRetriedUntilItSucceeds() async throws {
     let service = try MockService(
       .problem(503, code: "overloaded"), .failure(.networkConnectionLost), .ok(#"[{"name":"A"}]"#))
 
@@ -69,7 +69,7 @@ import WaymarkClient
     #expect(clock.sleeps == [delay])
   }
 
-  @Test func aRetryAfterThatIsTooLongIsTold() async throws {
+  @Test func tooLongRetryAfterIsReported() async throws {
     let service = try MockService(.problem(503, code: "store-unavailable", fields: ["Retry-After": "3600"]))
 
     await #expect(
@@ -81,10 +81,10 @@ import WaymarkClient
     #expect(clock.sleeps.isEmpty)
   }
 
-  @Test func aCreationIsRepeatedUnderTheSameKey() async throws {
+  @Test func creationIsRetriedWithTheSameKey() async throws {
     let service = try MockService(.failure(.timedOut), .problem(503, code: "overloaded"), .ok(#"{"name":"A"}"#))
     let loader = APIRequestLoader(
-      apiRequest: CreatePlaceRequest(baseURL: service.baseURL), urlSession: service.session,
+      apiRequest: CreatePointRequest(baseURL: service.baseURL), urlSession: service.session,
       configuration: configuration)
 
     _ = try await loader.loadAPIRequest(requestData: draft)
@@ -94,33 +94,33 @@ import WaymarkClient
     #expect(Set(keys).count == 1)
   }
 
-  @Test func aPatchIsMadeOnce() async throws {
+  @Test func patchIsNotRetried() async throws {
     let service = try MockService(.failure(.timedOut))
     let loader = APIRequestLoader(
-      apiRequest: PatchPlaceRequest(baseURL: service.baseURL), urlSession: service.session,
+      apiRequest: PatchPointRequest(baseURL: service.baseURL), urlSession: service.session,
       configuration: configuration)
 
     await #expect(throws: APIError.unreachable(.timedOut)) {
-      try await loader.loadAPIRequest(requestData: .init(id: UUID(), patch: PlacePatch(name: "B")))
+      try await loader.loadAPIRequest(requestData: .init(id: UUID(), patch: PointPatch(name: "B")))
     }
 
     #expect(service.requests.count == 1)
   }
 
-  @Test func anImportIsMadeOnce() async throws {
+  @Test func importIsNotRetried() async throws {
     let service = try MockService(.problem(503, code: "overloaded"))
     let loader = APIRequestLoader(
-      apiRequest: ImportPlacesRequest(baseURL: service.baseURL), urlSession: service.session,
+      apiRequest: ImportPointsRequest(baseURL: service.baseURL), urlSession: service.session,
       configuration: configuration)
 
     await #expect(throws: APIError.self) {
-      try await loader.loadAPIRequest(requestData: PlaceImport(data: Data(), format: .ndjson))
+      try await loader.loadAPIRequest(requestData: PointImport(data: Data(), format: .ndjson))
     }
 
     #expect(service.requests.count == 1)
   }
 
-  @Test func whoIsCancelledWhileWaitingStopsWaiting() async throws {
+  @Test func cancellationEndsTheDelay() async throws {
     let service = try MockService(.problem(503, code: "overloaded"))
     let clock = EndlessClock()
     var configuration = configuration

@@ -15,17 +15,17 @@ import Testing
 
   private func provider(
     services: any LocationServices.Type = LocationsOn.self, notificationCenter: NotificationCenter = .init(),
-    check: @escaping @Sendable (Coordinate) throws -> PlaceCheck = { _ in PlaceCheck(isPointOfInterest: false) }
+    check: @escaping @Sendable (Coordinate) throws -> PointCheck = { _ in PointCheck(isPointOfInterest: false) }
   ) -> CurrentLocationProvider {
     CurrentLocationProvider(
       locationFetcher: fetcher, services: services, checker: MockLoader { APIResponse(try check($0)) },
       notificationCenter: notificationCenter)
   }
 
-  @Test func theServiceIsAskedAboutWhereTheDeviceIs() async throws {
+  @Test func serviceIsAskedAboutTheDevicesLocation() async throws {
     fetcher.handleRequestLocation = { [coordinate] in coordinate }
     let asked = Mutex<[Coordinate]>([])
-    let found = PlaceCheck(isPointOfInterest: true, location: PointOfInterest(name: "A"))
+    let found = PointCheck(isPointOfInterest: true, location: PointOfInterest(name: "A"))
     let provider = provider { coordinate in
       asked.withLock { $0.append(coordinate) }
       return found
@@ -39,7 +39,7 @@ import Testing
 
   @Test func theCompletionGetsTheCheck() async throws {
     fetcher.handleRequestLocation = { [coordinate] in coordinate }
-    let provider = provider { _ in PlaceCheck(isPointOfInterest: true) }
+    let provider = provider { _ in PointCheck(isPointOfInterest: true) }
 
     let result = await withCheckedContinuation { continuation in
       provider.checkCurrentLocation { continuation.resume(returning: $0) }
@@ -55,14 +55,14 @@ import Testing
     #expect(fetcher.locationFetcherDelegate === provider)
   }
 
-  @Test func whatTheFetcherFailsWithIsTheError() async throws {
+  @Test func fetchersErrorIsThrown() async throws {
     fetcher.handleRequestLocation = { throw LocationError.noLocation }
     let provider = provider()
 
     await #expect(throws: LocationError.noLocation) { try await provider.checkCurrentLocation() }
   }
 
-  @Test func whatTheServiceFailsWithIsTheError() async throws {
+  @Test func servicesErrorIsThrown() async throws {
     fetcher.handleRequestLocation = { [coordinate] in coordinate }
     let provider = provider { _ in throw APIError.unreachable(.timedOut) }
 
@@ -73,7 +73,7 @@ import Testing
     #expect(throws: APIError.unreachable(.timedOut)) { try result.get() }
   }
 
-  @Test func aDeviceWithoutLocationsIsNotAsked() async throws {
+  @Test func disabledLocationServicesAreNotQueried() async throws {
     let provider = provider(services: LocationsOff.self)
 
     await #expect(throws: LocationError.servicesDisabled) { try await provider.checkCurrentLocation() }
@@ -81,7 +81,7 @@ import Testing
     #expect(fetcher.requestCount == 0)
   }
 
-  @Test func thoseWhoAskAtOnceGetTheSameAnswer() async throws {
+  @Test func concurrentCallersShareOneLocation() async throws {
     let provider = provider()
     let first = Task { try await provider.currentLocation() }
     while fetcher.requestCount == 0 { await Task.yield() }
@@ -106,7 +106,7 @@ import Testing
     await #expect(throws: LocationError.noLocation) { try await task.value }
   }
 
-  @Test func whoIsCancelledWaitsNoLonger() async throws {
+  @Test func cancelledCallerStopsWaiting() async throws {
     let provider = provider()
     let task = Task { try await provider.currentLocation() }
     while fetcher.requestCount == 0 { await Task.yield() }

@@ -25,19 +25,19 @@ import WaymarkClient
   }
 
   @Test(arguments: [(91, 0), (-90.001, 0), (0, 180.5), (.nan, 0), (0, .infinity)] as [(Double, Double)])
-  func numbersThatAreNoCoordinateMakeNoRequest(latitude: Double, longitude: Double) {
+  func invalidNumbersAreRejected(latitude: Double, longitude: Double) {
     #expect(throws: RequestError.invalidCoordinate) {
       try request.makeRequest(latitude: latitude, longitude: longitude)
     }
   }
 
-  @Test func numbersThatAreACoordinateMakeTheSameRequest() throws {
+  @Test func validNumbersMakeTheSameRequestAsACoordinate() throws {
     let urlRequest = try request.makeRequest(latitude: 37.3293, longitude: -121.8893)
 
     #expect(try urlRequest == request.makeRequest(from: Coordinate(latitude: 37.3293, longitude: -121.8893)))
   }
 
-  @Test func whatIsAskedForFollowsTheCoordinate() throws {
+  @Test func optionsFollowTheCoordinateInTheQuery() throws {
     let request = PointsOfInterestRequest(
       baseURL: baseURL, radiusMetres: 1500, categories: ["cafe"], limit: 5, fields: .only([.id, .distance]))
 
@@ -49,7 +49,7 @@ import WaymarkClient
   }
 
   @Test(arguments: ["https://example.com/api", "https://example.com/api/"])
-  func thePathOfTheBaseURLStays(base: String) throws {
+  func pathOfTheBaseURLIsKept(base: String) throws {
     let request = PointsOfInterestRequest(baseURL: try URL(text: base))
 
     let urlRequest = try request.makeRequest(from: Coordinate(latitude: 1, longitude: 2))
@@ -60,14 +60,14 @@ import WaymarkClient
   @Test(arguments: [
     "ftp://example.com", "file:///tmp", "https://example.com?a=b", "https://example.com/#x", "locations",
   ])
-  func aBaseURLThatIsNoServiceMakesNoRequest(base: String) throws {
+  func invalidBaseURLIsRejected(base: String) throws {
     let request = PointsOfInterestRequest(baseURL: try #require(URL(string: base)))
     let coordinate = try Coordinate(latitude: 1, longitude: 2)
 
     #expect(throws: RequestError.invalidBaseURL) { try request.makeRequest(from: coordinate) }
   }
 
-  @Test func theResponseIsReadFromJSON() throws {
+  @Test func responseIsDecodedFromJSON() throws {
     let data = Data(#"[{"name":"My Location"}]"#.utf8)
 
     let response = try request.parseResponse(data: data)
@@ -76,7 +76,7 @@ import WaymarkClient
   }
 
   @Test(arguments: ["", "{}", "[{}]", #"[{"name":3}]"#, "<html>"])
-  func whatIsNoArrayOfPlacesIsRefused(body: String) {
+  func bodyThatIsNotAnArrayOfPlacesIsRejected(body: String) {
     #expect(throws: DecodingError.self) { try request.parseResponse(data: Data(body.utf8)) }
   }
 }

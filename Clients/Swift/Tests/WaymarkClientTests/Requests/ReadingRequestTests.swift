@@ -15,19 +15,19 @@ import WaymarkClient
     coordinate = try Coordinate(latitude: 37.5, longitude: -121.5)
   }
 
-  @Test func aFilterOfNothingAsksForAll() throws {
-    let urlRequest = try PlacesRequest(baseURL: baseURL).makeRequest(from: PlaceFilter())
+  @Test func emptyFilterHasNoParameters() throws {
+    let urlRequest = try PointsRequest(baseURL: baseURL).makeRequest(from: PointFilter())
 
     #expect(urlRequest.url?.absoluteString == "https://example.com/locations")
     #expect(urlRequest.value(forHTTPHeaderField: "Accept") == "application/json")
   }
 
-  @Test func aFilterOfEverythingIsInTheOrderOfTheContract() throws {
-    let filter = PlaceFilter(
+  @Test func filterParametersAreInAFixedOrder() throws {
+    let filter = PointFilter(
       center: coordinate, radiusMetres: 0.5,
       box: try BoundingBox(west: -122, south: 37, east: -121, north: 38), categories: ["natural:peak", "bar"])
 
-    let urlRequest = try PlacesRequest(baseURL: baseURL, limit: 1000, fields: .all).makeRequest(from: filter)
+    let urlRequest = try PointsRequest(baseURL: baseURL, limit: 1000, fields: .all).makeRequest(from: filter)
 
     #expect(
       urlRequest.url?.query(percentEncoded: true)
@@ -35,58 +35,58 @@ import WaymarkClient
     )
   }
 
-  @Test func aCategoryOfAnyCharactersStaysOneValue() throws {
-    let urlRequest = try PlacesRequest(baseURL: baseURL).makeRequest(from: PlaceFilter(categories: ["a,b&c+d é#"]))
+  @Test func categoryIsPercentEncoded() throws {
+    let urlRequest = try PointsRequest(baseURL: baseURL).makeRequest(from: PointFilter(categories: ["a,b&c+d é#"]))
 
     #expect(urlRequest.url?.query(percentEncoded: true) == "category=a%2Cb%26c%2Bd%20%C3%A9%23")
   }
 
   @Test(arguments: [-1, .nan, .infinity] as [Double])
-  func aRadiusThatIsNoneMakesNoRequest(radius: Double) {
+  func invalidRadiusIsRejected(radius: Double) {
     #expect(throws: RequestError.invalidRadius) {
-      try PlacesRequest(baseURL: baseURL).makeRequest(from: PlaceFilter(center: coordinate, radiusMetres: radius))
+      try PointsRequest(baseURL: baseURL).makeRequest(from: PointFilter(center: coordinate, radiusMetres: radius))
     }
   }
 
-  @Test func aRadiusAroundNothingMakesNoRequest() {
+  @Test func radiusWithoutCenterIsRejected() {
     #expect(throws: RequestError.radiusWithoutCenter) {
-      try PlacesRequest(baseURL: baseURL).makeRequest(from: PlaceFilter(radiusMetres: 1))
+      try PointsRequest(baseURL: baseURL).makeRequest(from: PointFilter(radiusMetres: 1))
     }
   }
 
   @Test(arguments: [0, -1, 1001])
-  func aLimitOutOfRangeMakesNoRequest(limit: Int) {
+  func limitOutOfRangeIsRejected(limit: Int) {
     #expect(throws: RequestError.invalidLimit) {
-      try PlacesRequest(baseURL: baseURL, limit: limit).makeRequest(from: PlaceFilter())
+      try PointsRequest(baseURL: baseURL, limit: limit).makeRequest(from: PointFilter())
     }
   }
 
-  @Test func onePlaceIsAskedForWithAllItsFields() throws {
+  @Test func onePlaceIsRequestedWithAllItsFields() throws {
     let id = try #require(UUID(uuidString: "0199A1B2-0000-7000-8000-000000000001"))
 
-    let urlRequest = try PlaceRequest(baseURL: baseURL).makeRequest(from: id)
+    let urlRequest = try PointRequest(baseURL: baseURL).makeRequest(from: id)
 
     #expect(
       urlRequest.url?.absoluteString
         == "https://example.com/locations/0199a1b2-0000-7000-8000-000000000001?fields=%2A")
   }
 
-  @Test func aCheckHasTheRadiusOnlyWhereOneIsGiven() throws {
-    let plain = try PlaceCheckRequest(baseURL: baseURL).makeRequest(from: coordinate)
-    let wide = try PlaceCheckRequest(baseURL: baseURL, radiusMetres: 200).makeRequest(from: coordinate)
+  @Test func checkHasARadiusOnlyIfGiven() throws {
+    let plain = try PointCheckRequest(baseURL: baseURL).makeRequest(from: coordinate)
+    let wide = try PointCheckRequest(baseURL: baseURL, radiusMetres: 200).makeRequest(from: coordinate)
 
     #expect(plain.url?.absoluteString == "https://example.com/locations/check?lat=37.5&long=-121.5")
     #expect(wide.url?.absoluteString == "https://example.com/locations/check?lat=37.5&long=-121.5&radius=200.0")
   }
 
-  @Test func aCheckIsReadWithAndWithoutAPlace() throws {
-    let request = PlaceCheckRequest(baseURL: baseURL)
+  @Test func checkIsDecodedWithAndWithoutAPlace() throws {
+    let request = PointCheckRequest(baseURL: baseURL)
 
     let yes = try request.parseResponse(data: Data(#"{"isPointOfInterest":true,"location":{"name":"A"}}"#.utf8))
     let no = try request.parseResponse(data: Data(#"{"isPointOfInterest":false}"#.utf8))
 
-    #expect(yes == PlaceCheck(isPointOfInterest: true, location: PointOfInterest(name: "A")))
-    #expect(no == PlaceCheck(isPointOfInterest: false))
+    #expect(yes == PointCheck(isPointOfInterest: true, location: PointOfInterest(name: "A")))
+    #expect(no == PointCheck(isPointOfInterest: false))
   }
 
   @Test func theFeaturedPlaceAndTheCategoriesHaveNoParameters() throws {
@@ -97,7 +97,7 @@ import WaymarkClient
     #expect(categories.url?.absoluteString == "https://example.com/categories")
   }
 
-  @Test func categoriesAreReadInTheirOrder() throws {
+  @Test func categoriesAreDecodedInOrder() throws {
     let data = Data(#"[{"category":"cafe","count":72},{"category":"bar","count":3}]"#.utf8)
 
     let counts = try CategoriesRequest(baseURL: baseURL).parseResponse(data: data)
@@ -105,9 +105,9 @@ import WaymarkClient
     #expect(counts == [CategoryCount(category: "cafe", count: 72), CategoryCount(category: "bar", count: 3)])
   }
 
-  @Test func anExportNamesItsFormatTwice() throws {
-    let urlRequest = try ExportPlacesRequest(baseURL: baseURL, format: .geoJSONSequence)
-      .makeRequest(from: PlaceFilter(categories: ["bar"]))
+  @Test func exportHasItsFormatInTheQueryAndTheHeader() throws {
+    let urlRequest = try ExportPointsRequest(baseURL: baseURL, format: .geoJSONSequence)
+      .makeRequest(from: PointFilter(categories: ["bar"]))
 
     #expect(urlRequest.url?.absoluteString == "https://example.com/locations/export?category=bar&f=geojsonseq")
     #expect(urlRequest.value(forHTTPHeaderField: "Accept") == "application/geo+json-seq")

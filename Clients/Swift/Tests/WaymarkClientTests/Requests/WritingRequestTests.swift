@@ -9,18 +9,18 @@ import WaymarkClient
 @Suite struct WritingRequestTests {
   private let baseURL: URL
   private let id: UUID
-  private let draft: PlaceDraft
+  private let draft: PointDraft
 
   init() throws {
     baseURL = try URL(text: "https://example.com")
     id = try #require(UUID(uuidString: "0199A1B2-0000-7000-8000-000000000001"))
-    draft = PlaceDraft(name: "A/B \"é\"", coordinate: try Coordinate(latitude: 1.25, longitude: -2.5))
+    draft = PointDraft(name: "A/B \"é\"", coordinate: try Coordinate(latitude: 1.25, longitude: -2.5))
   }
 
   private func text(_ request: URLRequest) -> String { String(decoding: request.httpBody ?? Data(), as: UTF8.self) }
 
-  @Test func aCreationIsSentAsJSONUnderAKeyOfItsOwn() throws {
-    let request = CreatePlaceRequest(baseURL: baseURL)
+  @Test func creationIsSentAsJSONWithItsOwnKey() throws {
+    let request = CreatePointRequest(baseURL: baseURL)
 
     let first = try request.makeRequest(from: draft)
     let second = try request.makeRequest(from: draft)
@@ -33,13 +33,13 @@ import WaymarkClient
     #expect(Set(keys).count == 2)
   }
 
-  @Test func aDraftIsSentWithAllThatItSays() throws {
+  @Test func draftIsSentWithAllItsFields() throws {
     var draft = draft
     draft.category = "cafe"
     draft.tags = ["website": "https://a.example"]
-    draft.origin = PlaceOrigin(source: "osm", id: "node/1")
+    draft.origin = SourceReference(source: "osm", id: "node/1")
 
-    let request = try CreatePlaceRequest(baseURL: baseURL).makeRequest(from: draft)
+    let request = try CreatePointRequest(baseURL: baseURL).makeRequest(from: draft)
 
     #expect(
       text(request) == """
@@ -49,9 +49,9 @@ import WaymarkClient
   }
 
   @Test(arguments: ["", "a b", "a\r\nX-Evil: 1", "é", String(repeating: "k", count: 256)])
-  func aKeyThatIsNoneMakesNoRequest(key: String) {
+  func invalidIdempotencyKeyIsRejected(key: String) {
     #expect(throws: RequestError.invalidIdempotencyKey) {
-      try CreatePlaceRequest(baseURL: baseURL, idempotencyKey: { key }).makeRequest(from: draft)
+      try CreatePointRequest(baseURL: baseURL, idempotencyKey: { key }).makeRequest(from: draft)
     }
   }
 
@@ -60,9 +60,9 @@ import WaymarkClient
       (.none, nil, nil), (.version(3), "\"3\"", nil), (.entityTag(EntityTag(rawValue: "\"x\"")), "\"x\"", nil),
       (.exists, "*", nil), (.absent, nil, "*"),
     ] as [(WriteCondition, String?, String?)])
-  func aReplacementCarriesItsCondition(condition: WriteCondition, ifMatch: String?, ifNoneMatch: String?) throws {
-    let request = try ReplacePlaceRequest(baseURL: baseURL)
-      .makeRequest(from: .init(id: id, place: draft, condition: condition))
+  func replacementHasItsPrecondition(condition: WriteCondition, ifMatch: String?, ifNoneMatch: String?) throws {
+    let request = try ReplacePointRequest(baseURL: baseURL)
+      .makeRequest(from: .init(id: id, draft: draft, condition: condition))
 
     #expect(request.httpMethod == "PUT")
     #expect(request.url?.path() == "/locations/0199a1b2-0000-7000-8000-000000000001")
@@ -71,16 +71,16 @@ import WaymarkClient
   }
 
   @Test(arguments: ["3", "\"3\"\r\nX-Evil: 1", "\"a\"b\"", "\"", ""])
-  func anEntityTagThatIsNoneMakesNoRequest(tag: String) {
+  func malformedEntityTagIsRejected(tag: String) {
     #expect(throws: RequestError.invalidEntityTag) {
-      try DeletePlaceRequest(baseURL: baseURL)
+      try DeletePointRequest(baseURL: baseURL)
         .makeRequest(from: .init(id: id, condition: .entityTag(EntityTag(rawValue: tag))))
     }
   }
 
   @Test func aPatchNamesOnlyWhatChanges() throws {
-    let request = try PatchPlaceRequest(baseURL: baseURL)
-      .makeRequest(from: .init(id: id, patch: PlacePatch(name: "B"), condition: .version(2)))
+    let request = try PatchPointRequest(baseURL: baseURL)
+      .makeRequest(from: .init(id: id, patch: PointPatch(name: "B"), condition: .version(2)))
 
     #expect(request.httpMethod == "PATCH")
     #expect(request.value(forHTTPHeaderField: "Content-Type") == "application/merge-patch+json")
@@ -88,12 +88,12 @@ import WaymarkClient
     #expect(text(request) == #"{"name":"B"}"#)
   }
 
-  @Test func whatAPatchRemovesIsNull() throws {
-    let patch = PlacePatch(
+  @Test func removedFieldsOfAPatchAreNull() throws {
+    let patch = PointPatch(
       coordinate: try Coordinate(latitude: 0, longitude: 180), category: .remove,
       tags: ["fax": .remove, "wheelchair": .set("yes")], origin: .remove)
 
-    let request = try PatchPlaceRequest(baseURL: baseURL).makeRequest(from: .init(id: id, patch: patch))
+    let request = try PatchPointRequest(baseURL: baseURL).makeRequest(from: .init(id: id, patch: patch))
 
     #expect(
       text(request) == """
@@ -102,17 +102,17 @@ import WaymarkClient
   }
 
   @Test func aDeletionHasNoBody() throws {
-    let request = try DeletePlaceRequest(baseURL: baseURL).makeRequest(from: .init(id: id))
+    let request = try DeletePointRequest(baseURL: baseURL).makeRequest(from: .init(id: id))
 
     #expect(request.httpMethod == "DELETE")
     #expect(request.httpBody == nil)
   }
 
-  @Test func anImportOfRowsIsALineEach() throws {
-    let places = try PlaceImport(
-      rows: [.init(id: id, place: draft), .init(place: draft)], mode: .atomic, isDryRun: true)
+  @Test func importOfRowsHasALineForEach() throws {
+    let places = try PointImport(
+      rows: [.init(id: id, draft: draft), .init(draft: draft)], mode: .atomic, isDryRun: true)
 
-    let request = try ImportPlacesRequest(baseURL: baseURL).makeRequest(from: places)
+    let request = try ImportPointsRequest(baseURL: baseURL).makeRequest(from: places)
 
     #expect(request.url?.absoluteString == "https://example.com/locations/import?mode=atomic&dryRun=true")
     #expect(request.value(forHTTPHeaderField: "Content-Type") == "application/x-ndjson")
@@ -124,21 +124,21 @@ import WaymarkClient
         """)
   }
 
-  @Test func anImportOfAFileIsTheFile() throws {
-    let places = PlaceImport(data: Data("name,lat,long\nA,1,1\n".utf8), format: .csv)
+  @Test func importOfAFileSendsTheFile() throws {
+    let places = PointImport(data: Data("name,lat,long\nA,1,1\n".utf8), format: .csv)
 
-    let request = try ImportPlacesRequest(baseURL: baseURL).makeRequest(from: places)
+    let request = try ImportPointsRequest(baseURL: baseURL).makeRequest(from: places)
 
     #expect(request.url?.absoluteString == "https://example.com/locations/import")
     #expect(request.value(forHTTPHeaderField: "Content-Type") == "text/csv")
     #expect(text(request) == "name,lat,long\nA,1,1\n")
   }
 
-  @Test func whatAnImportDidIsRead() throws {
+  @Test func importReportIsDecoded() throws {
     let data = Data(
       #"{"created":1,"updated":2,"unchanged":3,"rejected":1,"errors":[{"row":7,"detail":"/lat is missing"}]}"#.utf8)
 
-    let report = try ImportPlacesRequest(baseURL: baseURL).parseResponse(data: data)
+    let report = try ImportPointsRequest(baseURL: baseURL).parseResponse(data: data)
 
     #expect(
       report

@@ -5,7 +5,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// A service that is a closure: an address and a session whose requests the closure answers.
+/// A service whose responses a closure provides, with a URL and a session.
 final class MockService: Sendable {
   let baseURL: URL
   let session: URLSession
@@ -13,14 +13,14 @@ final class MockService: Sendable {
   private let host = "\(UUID().uuidString.lowercased()).test"
   private let received = Mutex<[URLRequest]>([])
 
-  /// What was asked, in its order.
+  /// The requests, in order.
   var requests: [URLRequest] { received.withLock { $0 } }
 
   /// Creates a service.
   ///
   /// - Parameters:
-  ///   - stopHandler: is called when a request ends before its answer.
-  ///   - requestHandler: answers the requests, of which it is told how many came before.
+  ///   - stopHandler: called when a request ends before its response.
+  ///   - requestHandler: returns the response to a request, given the number of earlier ones.
   init(
     stopHandler: @escaping @Sendable () -> Void = {},
     requestHandler: @escaping @Sendable (URLRequest, Int) throws -> (HTTPURLResponse, Data)?
@@ -45,31 +45,31 @@ final class MockService: Sendable {
     session.invalidateAndCancel()
   }
 
-  /// A service that answers the n-th request by the n-th of these, and all after the last one by that.
-  convenience init(_ answers: MockAnswer...) throws {
-    try self.init { request, index in try answers[min(index, answers.count - 1)].answer(to: request) }
+  /// Creates a service that returns the given responses in order, and then repeats the last one.
+  convenience init(_ responses: MockResponse...) throws {
+    try self.init { request, index in try responses[min(index, responses.count - 1)].response(to: request) }
   }
 }
 
-/// What a ``MockService`` answers.
-enum MockAnswer: Sendable {
-  case answer(status: Int, fields: [String: String], body: String)
+/// A response of a ``MockService``.
+enum MockResponse: Sendable {
+  case response(status: Int, fields: [String: String], body: String)
   case failure(URLError.Code)
 
-  static func ok(_ body: String, _ fields: [String: String] = [:]) -> MockAnswer {
-    .answer(status: 200, fields: fields, body: body)
+  static func ok(_ body: String, _ fields: [String: String] = [:]) -> MockResponse {
+    .response(status: 200, fields: fields, body: body)
   }
 
-  static func problem(_ status: Int, code: String, fields: [String: String] = [:]) -> MockAnswer {
-    .answer(
+  static func problem(_ status: Int, code: String, fields: [String: String] = [:]) -> MockResponse {
+    .response(
       status: status, fields: fields.merging(["Content-Type": "application/problem+json"]) { given, _ in given },
       body: #"{"type":"urn:waymark:problem:\#(code)","title":"T","status":\#(status),"detail":"D","code":"\#(code)"}"#)
   }
 
-  func answer(to request: URLRequest) throws -> (HTTPURLResponse, Data) {
+  func response(to request: URLRequest) throws -> (HTTPURLResponse, Data) {
     switch self {
     case .failure(let code): throw URLError(code)
-    case .answer(let status, let fields, let body):
+    case .response(let status, let fields, let body):
       guard let url = request.url,
         let response = HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
       else { throw URLError(.badURL) }

@@ -5,13 +5,13 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// Answers requests in place of the network, by the handler that the request's host has. Each ``MockService`` has a host
-/// of its own, so that tests that run at the same time share nothing.
+/// A protocol that replaces the network by a handler for each host. Each ``MockService`` has its own host, so that
+/// concurrent tests share nothing.
 final class MockURLProtocol: URLProtocol {
-  /// Answers a request; `nil` leaves it unanswered until it is cancelled.
+  /// Returns the response to a request; `nil` leaves it open until it is cancelled.
   typealias RequestHandler = @Sendable (URLRequest) throws -> (HTTPURLResponse, Data)?
 
-  /// What a host does.
+  /// The handlers of a host.
   struct Host: Sendable {
     let requestHandler: RequestHandler
     let stopHandler: @Sendable () -> Void

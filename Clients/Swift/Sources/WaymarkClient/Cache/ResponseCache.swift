@@ -1,0 +1,70 @@
+public import Foundation
+
+/// A cache of responses to GET requests.
+public protocol ResponseCache: Sendable {
+  /// Returns the last response that was stored for a key; `nil` where there is none or it can't be read.
+  func response(for key: String) async -> StoredResponse?
+
+  /// Stores a response in place of the previous one for a key, which is the request's URL.
+  ///
+  /// - Throws: an error if the response can't be stored; the previous one may have been removed then.
+  func store(_ response: StoredResponse, for key: String) async throws
+}
+
+/// A response as a cache stores it: undecoded, so that a later version of the app can decode more of it.
+public struct StoredResponse: Hashable, Sendable {
+  /// The body.
+  public var body: Data
+
+  /// The entity tag of this version of the response.
+  public var entityTag: EntityTag?
+
+  /// The URL of the next page.
+  public var nextPage: URL?
+
+  /// The time of the response or of its last revalidation, by the device's clock.
+  public var receivedAt: Date
+
+  /// Creates a stored response.
+  public init(body: Data, entityTag: EntityTag? = nil, nextPage: URL? = nil, receivedAt: Date) {
+    self.body = body
+    self.entityTag = entityTag
+    self.nextPage = nextPage
+    self.receivedAt = receivedAt
+  }
+
+  /// Returns the API response with a decoded value.
+  func response<Value>(_ value: Value, maxAge: TimeInterval? = nil, isStale: Bool = false) -> APIResponse<Value> {
+    APIResponse(
+      value: value, entityTag: entityTag, maxAge: maxAge, nextPage: nextPage, receivedAt: receivedAt, isStale: isStale)
+  }
+}
+
+/// An in-memory cache of the most recently used responses, which provides entity tags to a loader without a cache.
+actor RecentResponses: ResponseCache {
+  private let maximumCount: Int
+  private var responses: [String: StoredResponse] = [:]
+
+  /// The keys, least recently used first. Their number is small.
+  private var order: [String] = []
+
+  init(maximumCount: Int = 100) {
+    self.maximumCount = maximumCount
+  }
+
+  func response(for key: String) -> StoredResponse? {
+    if responses[key] != nil { use(key) }
+    return responses[key]
+  }
+
+  func store(_ response: StoredResponse, for key: String) {
+    responses[key] = response
+    use(key)
+    if order.count > maximumCount { responses[order.removeFirst()] = nil }
+  }
+
+  private func use(_ key: String) {
+    order.removeAll { $0 == key }
+    order.append(key)
+  }
+}

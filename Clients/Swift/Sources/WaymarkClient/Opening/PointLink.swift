@@ -1,0 +1,42 @@
+public import Foundation
+
+/// The deep links of an app to places: `scheme://open?id=…&mode=…`.
+public struct PointLink: Hashable, Sendable {
+  /// The app's registered URL scheme.
+  public let scheme: String
+
+  /// Creates links with a scheme.
+  ///
+  /// - Throws: ``PointOpenerError/invalidScheme(_:)`` where it is malformed (RFC 3986, section 3.1).
+  public init(scheme: String) throws(PointOpenerError) {
+    let isScheme = scheme.utf8.enumerated().allSatisfy { index, byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."): index > 0
+      default: false
+      }
+    }
+    guard isScheme, !scheme.isEmpty else { throw .invalidScheme(scheme) }
+    self.scheme = scheme
+  }
+
+  /// Returns the link to a place with an id, which is percent-encoded.
+  public func url(id: String, mode: OpenMode) -> URL? {
+    URL(string: "\(scheme)://open?\(QueryParameter("id", id).text)&\(QueryParameter("mode", mode.rawValue).text)")
+  }
+
+  /// Returns the URLs of a place in order of preference: the deep link if it has an id, and its website if it is only
+  /// viewed.
+  public func candidates(for place: PointOfInterest, mode: OpenMode) -> [URL] {
+    let link = place.id.flatMap { url(id: $0.uuidString.lowercased(), mode: mode) }
+    return [link, mode == .view ? place.website : nil].compactMap { $0 }
+  }
+}
+
+/// The purpose for which an app opens a place.
+public enum OpenMode: String, CaseIterable, Hashable, Sendable {
+  /// The user views it.
+  case view
+  /// The user edits it.
+  case edit
+}

@@ -1,0 +1,66 @@
+/// The data of a place that a client may set. The service validates it and reports each error.
+public struct PointDraft: Hashable, Sendable {
+  /// The name, 1 to 500 characters.
+  public var name: String
+
+  /// The coordinate.
+  public var coordinate: Coordinate
+
+  /// The category, at most 100 characters.
+  public var category: String?
+
+  /// The tags: at most 500, with keys of at most 200 and values of at most 2,000 characters.
+  public var tags: [String: String]
+
+  /// The origin, which is unique to a place.
+  public var origin: SourceReference?
+
+  /// Creates a draft.
+  public init(
+    name: String,
+    coordinate: Coordinate,
+    category: String? = nil,
+    tags: [String: String] = [:],
+    origin: SourceReference? = nil
+  ) {
+    self.name = name
+    self.coordinate = coordinate
+    self.category = category
+    self.tags = tags
+    self.origin = origin
+  }
+}
+
+extension PointDraft: Encodable {
+  enum CodingKeys: String, CodingKey {
+    case name, lat, long, category, tags, source
+    case sourceID = "sourceId"
+  }
+
+  /// Encodes the draft as a JSON object.
+  public func encode(to encoder: any Encoder) throws {
+    var members = encoder.container(keyedBy: CodingKeys.self)
+    try members.encode(name, forKey: .name)
+    try members.encode(coordinate.latitude, forKey: .lat)
+    try members.encode(coordinate.longitude, forKey: .long)
+    try members.encodeIfPresent(category, forKey: .category)
+    if !tags.isEmpty { try members.encode(tags, forKey: .tags) }
+    try members.encodeIfPresent(origin?.source, forKey: .source)
+    try members.encodeIfPresent(origin?.id, forKey: .sourceID)
+  }
+}
+
+/// The origin of a place: its identifier in a data set.
+public struct SourceReference: Hashable, Sendable {
+  /// The data set, for example `osm`.
+  public var source: String
+
+  /// The place's identifier in that data set, for example `node/358829`.
+  public var id: String
+
+  /// Creates an origin.
+  public init(source: String, id: String) {
+    self.source = source
+    self.id = id
+  }
+}

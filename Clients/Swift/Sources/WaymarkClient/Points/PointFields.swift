@@ -1,0 +1,49 @@
+/// The fields of places in a response.
+public enum PointFields: Hashable, Sendable {
+  /// Id, name, category, coordinate, distance and tags.
+  case standard
+
+  /// The standard fields, and also origin, version and times.
+  case all
+
+  /// The given fields, and the name, which a ``PointOfInterest`` always has.
+  case only(Set<PointField>)
+
+  /// The query parameter that selects the fields; `nil` for the service's default.
+  var parameter: QueryParameter? {
+    switch self {
+    case .standard: nil
+    case .all: QueryParameter("fields", "*")
+    case .only(let fields):
+      QueryParameter("fields", PointField.allCases.filter { fields.union([.name]).contains($0) }.map(\.rawValue))
+    }
+  }
+}
+
+/// A field of a place, with its name in requests.
+public enum PointField: String, CaseIterable, Hashable, Sendable {
+  /// ``PointOfInterest/id``.
+  case id
+  /// ``PointOfInterest/name``.
+  case name
+  /// ``PointOfInterest/category``.
+  case category
+  /// The latitude of ``PointOfInterest/coordinate``, which needs both.
+  case latitude = "lat"
+  /// The longitude of ``PointOfInterest/coordinate``, which needs both.
+  case longitude = "long"
+  /// ``PointOfInterest/distanceMetres``.
+  case distance
+  /// ``PointOfInterest/tags``.
+  case tags
+  /// ``PointOfInterest/source``.
+  case source
+  /// ``PointOfInterest/sourceID``.
+  case sourceID = "sourceId"
+  /// ``PointOfInterest/version``.
+  case version
+  /// ``PointOfInterest/createdAt``.
+  case createdAt
+  /// ``PointOfInterest/updatedAt``.
+  case updatedAt
+}

@@ -1,0 +1,55 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// A request for all places that match a filter, as a file: `GET /locations/export`. The whole response is held in
+/// memory; for large results use ``APIRequestLoader/pages(requestData:)`` of a ``PointsRequest``.
+public struct ExportPointsRequest: APIRequest {
+  private let baseURL: URL
+  private let format: PointFormat
+
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - baseURL: the service's URL.
+  ///   - format: the format of the file.
+  public init(baseURL: URL, format: PointFormat = .ndjson) {
+    self.baseURL = baseURL
+    self.format = format
+  }
+
+  /// Creates the request.
+  ///
+  /// - Throws: ``RequestError``: `radiusWithoutCenter`, `invalidRadius` or `invalidBaseURL`.
+  public func makeRequest(from filter: PointFilter) throws -> URLRequest {
+    let parameters = try filter.parameters() + [QueryParameter("f", format.rawValue)]
+    return try URLRequest("GET", baseURL, "/locations/export", parameters: parameters, accept: format.mediaType)
+  }
+
+  /// Returns the file unchanged.
+  public func parseResponse(data: Data) throws -> Data { data }
+}
+
+/// The format of a file of places.
+public enum PointFormat: String, CaseIterable, Hashable, Sendable {
+  /// One JSON object on each line.
+  case ndjson
+  /// A GeoJSON FeatureCollection (RFC 7946).
+  case geoJSON = "geojson"
+  /// GeoJSON text sequences (RFC 8142).
+  case geoJSONSequence = "geojsonseq"
+  /// Comma-separated values with a header (RFC 4180).
+  case csv
+
+  /// The media type of the format.
+  public var mediaType: String {
+    switch self {
+    case .ndjson: "application/x-ndjson"
+    case .geoJSON: "application/geo+json"
+    case .geoJSONSequence: "application/geo+json-seq"
+    case .csv: "text/csv"
+    }
+  }
+}

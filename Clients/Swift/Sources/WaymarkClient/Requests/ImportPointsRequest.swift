@@ -1,0 +1,144 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// A request that imports places: `POST /locations/import`. It is not retried: only rows with an id or an origin could
+/// be sent again without creating duplicates.
+public struct ImportPointsRequest: APIRequest {
+  /// The result of the import.
+  public typealias ResponseDataType = ImportReport
+
+  private let baseURL: URL
+
+  /// Creates a request to the service at a URL.
+  public init(baseURL: URL) {
+    self.baseURL = baseURL
+  }
+
+  /// Creates the request.
+  ///
+  /// - Throws: ``RequestError/invalidBaseURL``.
+  public func makeRequest(from places: PointImport) throws -> URLRequest {
+    let parameters = [
+      places.mode == .partial ? nil : QueryParameter("mode", places.mode.rawValue),
+      places.isDryRun ? QueryParameter("dryRun", "true") : nil,
+    ]
+    var request = try URLRequest("POST", baseURL, "/locations/import", parameters: parameters)
+    request.setBody(places.data, mediaType: places.format.mediaType)
+    return request
+  }
+}
+
+/// A set of places to import.
+///
+/// A row with an id replaces or creates the place with that id. A row without one replaces the place with the same
+/// origin, or creates one.
+public struct PointImport: Hashable, Sendable {
+  /// One row of an import.
+  public struct Row: Hashable, Sendable {
+    /// The id of the place; `nil` to find it by its origin, or to let the service assign one.
+    public var id: UUID?
+
+    /// The data of the place.
+    public var draft: PointDraft
+
+    /// Creates a row.
+    public init(id: UUID? = nil, draft: PointDraft) {
+      self.id = id
+      self.draft = draft
+    }
+  }
+
+  /// The treatment of valid rows in an import that also has invalid ones.
+  public enum Mode: String, Hashable, Sendable {
+    /// Valid rows are imported, and invalid ones are reported.
+    case partial
+    /// Either all rows are imported, or none.
+    case atomic
+  }
+
+  /// The places, encoded in ``format``.
+  public var data: Data
+
+  /// The format of the data.
+  public var format: PointFormat
+
+  /// The treatment of valid rows where others are invalid.
+  public var mode: Mode
+
+  /// A Boolean value that indicates whether the service only reports what the import would do.
+  public var isDryRun: Bool
+
+  /// Creates an import of a file's contents.
+  public init(data: Data, format: PointFormat, mode: Mode = .partial, isDryRun: Bool = false) {
+    self.data = data
+    self.format = format
+    self.mode = mode
+    self.isDryRun = isDryRun
+  }
+
+  /// Creates an import of rows, as NDJSON.
+  ///
+  /// - Throws: `EncodingError` where a text or number can't be encoded as JSON.
+  public init(rows: [Row], mode: Mode = .partial, isDryRun: Bool = false) throws {
+    var data = Data()
+    for row in rows {
+      data.append(try ServiceJSON.data(of: row))
+      data.append(UInt8(ascii: "\n"))
+    }
+    self.init(data: data, format: .ndjson, mode: mode, isDryRun: isDryRun)
+  }
+}
+
+extension PointImport.Row: Encodable {
+  private enum CodingKeys: CodingKey {
+    case id
+  }
+
+  /// Encodes the row as a JSON object.
+  public func encode(to encoder: any Encoder) throws {
+    try draft.encode(to: encoder)
+    var members = encoder.container(keyedBy: CodingKeys.self)
+    try members.encodeIfPresent(id?.uuidString.lowercased(), forKey: .id)
+  }
+}
+
+/// The result of an import or of its dry run.
+public struct ImportReport: Hashable, Sendable, Decodable {
+  /// A rejected row.
+  public struct RejectedRow: Hashable, Sendable, Decodable {
+    /// The row's number, counted from 1.
+    public var row: Int
+
+    /// The reason for the rejection.
+    public var detail: String
+
+    /// Creates a rejection.
+    public init(row: Int, detail: String) {
+      self.row = row
+      self.detail = detail
+    }
+  }
+
+  /// The number of places that were created.
+  public var created: Int
+  /// The number of places that were updated.
+  public var updated: Int
+  /// The number of places that were unchanged.
+  public var unchanged: Int
+  /// The number of rows that were rejected.
+  public var rejected: Int
+  /// The first 100 rejected rows.
+  public var errors: [RejectedRow]
+
+  /// Creates a report.
+  public init(created: Int = 0, updated: Int = 0, unchanged: Int = 0, rejected: Int = 0, errors: [RejectedRow] = []) {
+    self.created = created
+    self.updated = updated
+    self.unchanged = unchanged
+    self.rejected = rejected
+    self.errors = errors
+  }
+}

@@ -1,0 +1,47 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// A request that checks whether a coordinate is at a place, and returns the nearest one: `GET /locations/check`.
+public struct PointCheckRequest: APIRequest {
+  /// The result of the check.
+  public typealias ResponseDataType = PointCheck
+
+  private let baseURL: URL
+  private let radiusMetres: Double?
+
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - baseURL: the service's URL.
+  ///   - radiusMetres: the maximum distance of the place in metres; `nil` for the service's default, 50.
+  public init(baseURL: URL, radiusMetres: Double? = nil) {
+    self.baseURL = baseURL
+    self.radiusMetres = radiusMetres
+  }
+
+  /// Creates the request for a coordinate.
+  ///
+  /// - Throws: ``RequestError/invalidRadius`` and ``RequestError/invalidBaseURL``.
+  public func makeRequest(from coordinate: Coordinate) throws -> URLRequest {
+    let filter = PointFilter(center: coordinate, radiusMetres: radiusMetres)
+    return try URLRequest("GET", baseURL, "/locations/check", parameters: try filter.parameters())
+  }
+}
+
+/// The result of `/locations/check`.
+public struct PointCheck: Hashable, Sendable, Decodable {
+  /// A Boolean value that indicates whether there is a place within the radius.
+  public var isPointOfInterest: Bool
+
+  /// The nearest place within the radius.
+  public var location: PointOfInterest?
+
+  /// Creates a result.
+  public init(isPointOfInterest: Bool, location: PointOfInterest? = nil) {
+    self.isPointOfInterest = isPointOfInterest
+    self.location = location
+  }
+}

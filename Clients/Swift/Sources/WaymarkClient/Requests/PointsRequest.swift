@@ -1,0 +1,38 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// A request for a page of the places that match a filter: `GET /locations`. ``APIRequestLoader/pages(requestData:)``
+/// returns all pages.
+public struct PointsRequest: APIRequest {
+  /// The places of the page.
+  public typealias ResponseDataType = [PointOfInterest]
+
+  private let baseURL: URL
+  private let limit: Int?
+  private let fields: PointFields
+
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - baseURL: the service's URL.
+  ///   - limit: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
+  ///   - fields: the fields of each place.
+  public init(baseURL: URL, limit: Int? = nil, fields: PointFields = .standard) {
+    self.baseURL = baseURL
+    self.limit = limit
+    self.fields = fields
+  }
+
+  /// Creates the request for the first page.
+  ///
+  /// - Throws: ``RequestError``: `radiusWithoutCenter`, `invalidRadius`, `invalidLimit` or `invalidBaseURL`.
+  public func makeRequest(from filter: PointFilter) throws -> URLRequest {
+    var parameters: [QueryParameter?] = try filter.parameters()
+    if let limit { parameters.append(try QueryParameter(limit: limit)) }
+    parameters.append(fields.parameter)
+    return try URLRequest("GET", baseURL, "/locations", parameters: parameters)
+  }
+}
