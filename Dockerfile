@@ -5,7 +5,7 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends libpq-dev libsqlite3-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-# The manifest alone first, so that the dependencies are fetched anew only when it changes.
+# The manifests first, so that dependencies are resolved again only when a manifest changes.
 COPY Package.swift ./
 COPY Clients Clients
 RUN swift package resolve
@@ -30,7 +30,7 @@ ENV HTTP_HOST=0.0.0.0 \
     HTTP_PORT=8080 \
     LOG_FORMAT=json \
     MIGRATIONS_PATH=/usr/share/waymark/Migrations
-# Where MEMORY_STORE_PATH may be.
+# The volume for MEMORY_STORE_PATH.
 VOLUME /var/lib/waymark
 EXPOSE 8080
 STOPSIGNAL SIGTERM

@@ -1,14 +1,14 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Warnings are errors in CI alone, so that a newer compiler's new warning stops nobody from building.
+/// Warnings are errors in CI only, so that a new warning of a newer compiler breaks no other build.
 let strict: [SwiftSetting] =
   [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
   ] + (Context.environment["CI"] == "true" ? [.treatAllWarnings(as: .error)] : [])
 
-/// A library target and its tests.
+/// Returns a library target and its tests.
 func module(
   _ name: String,
   _ dependencies: [Target.Dependency] = [],
@@ -37,9 +37,10 @@ let package = Package(
   platforms: [.macOS(.v26)],
   products: [
     .executable(name: "waymark", targets: ["waymark"]),
-    // What the fuzzers in Fuzz/ feed; nothing else is meant to use it.
+    // The modules under test by the fuzzers in Fuzz/; not for other packages.
     .library(
-      name: "WaymarkParts", targets: ["Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "Points"]),
+      name: "WaymarkParts",
+      targets: ["Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "Points"]),
   ],
   dependencies: [
     // The end-to-end tests drive the server with it.
@@ -72,9 +73,12 @@ let package = Package(
       .target(
         name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData", swiftSettings: strict),
       .target(
-        name: "TestSupport",
+        name: "TestSupport", dependencies: ["Geo", "JSONText", "Points", "SyntheticData", logging],
+        path: "Tests/TestSupport", swiftSettings: strict),
+      .target(
+        name: "HTTPTestSupport",
         dependencies: [
-          "CTCPInfo", "Geo", "JSONText", "Points", "SyntheticData", logging,
+          "CTCPInfo",
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHPACK", package: "swift-nio-http2"),
@@ -82,19 +86,30 @@ let package = Package(
           .product(name: "NIOPosix", package: "swift-nio"),
           .product(name: "NIOSSL", package: "swift-nio-ssl"),
           .product(name: "NIOTLS", package: "swift-nio"),
-          .product(name: "Subprocess", package: "swift-subprocess"),
-          .product(name: "SystemPackage", package: "swift-system"),
           .product(name: "X509", package: "swift-certificates"),
         ],
-        path: "Tests/TestSupport",
+        path: "Tests/HTTPTestSupport",
+        swiftSettings: strict
+      ),
+      .target(
+        name: "PostgresTestSupport",
+        dependencies: [
+          .product(name: "NIOCore", package: "swift-nio"),
+          .product(name: "NIOPosix", package: "swift-nio"),
+          .product(name: "Subprocess", package: "swift-subprocess"),
+          .product(name: "SystemPackage", package: "swift-system"),
+        ],
+        path: "Tests/PostgresTestSupport",
         swiftSettings: strict
       ),
     ],
+    module("Basics"),
     module("Geo"),
     module("Gzip", ["CZlib"]),
-    module("JSONText"),
-    module("Points", ["Geo", "JSONText", logging]),
-    module("MemoryStore", ["CPrefetch", "Geo", "JSONText", "Points"]),
+    module("JSONText", ["Basics"]),
+    module("Points", ["Basics", "Geo", "JSONText", logging]),
+    module("PointIndex", ["Basics", "CPrefetch", "Geo", "JSONText", "Points"]),
+    module("MemoryStore", ["Geo", "JSONText", "PointIndex", "Points"]),
     module(
       "SQLiteJournal",
       [
@@ -102,25 +117,26 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]
     ),
-    module("PostgresStore", ["CLibPQ", "Geo", "JSONText", "Points", logging]),
+    module("PostgresStore", ["CLibPQ", "Geo", "JSONText", "Points", logging], tests: ["PostgresTestSupport"]),
     module("PrometheusMetrics", [metrics]),
-    module("PlaceFormats", ["Geo", "JSONText", "Points"]),
+    module("PointFormats", ["Geo", "JSONText", "Points"]),
     module(
       "HTTPServer",
       [
-        "CTCPInfo", "JSONText", logging,
+        "Basics", "CTCPInfo", "JSONText", logging,
         .product(name: "Tracing", package: "swift-distributed-tracing"),
         .product(name: "NIOExtras", package: "swift-nio-extras"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOHPACK", package: "swift-nio-http2"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOTLS", package: "swift-nio"),
-      ] + nio
+      ] + nio,
+      tests: ["HTTPTestSupport"]
     ),
     module(
       "LocationsAPI",
       [
-        "Geo", "Gzip", "HTTPServer", "JSONText", "PlaceFormats", "Points", logging,
+        "Basics", "Geo", "Gzip", "HTTPServer", "JSONText", "PointFormats", "Points", logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ] + nio,
@@ -130,8 +146,8 @@ let package = Package(
       .executableTarget(
         name: "waymark",
         dependencies: [
-          "CBundledSample", "CMalloc", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PlaceFormats",
-          "Points", "PostgresStore", "PrometheusMetrics", "SQLiteJournal",
+          "Basics", "CBundledSample", "CMalloc", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore",
+          "PointFormats", "Points", "PostgresStore", "PrometheusMetrics", "SQLiteJournal",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -154,7 +170,7 @@ let package = Package(
       .executableTarget(
         name: "waymark-bench",
         dependencies: [
-          "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "Points", "SyntheticData",
+          "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PointFormats", "Points", "SyntheticData",
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -165,7 +181,8 @@ let package = Package(
       .testTarget(
         name: "EndToEndTests",
         dependencies: [
-          "waymark", "Geo", "HTTPServer", "PlaceFormats", "Points", "SyntheticData", "TestSupport", logging,
+          "waymark", "Geo", "HTTPServer", "HTTPTestSupport", "PointFormats", "Points", "PostgresTestSupport",
+          "SyntheticData", "TestSupport", logging,
           .product(name: "WaymarkClient", package: "waymark-client"),
           .product(name: "Crypto", package: "swift-crypto"),
           .product(name: "NIOPosix", package: "swift-nio"),

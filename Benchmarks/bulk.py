@@ -1,4 +1,4 @@
-"""Bulk: files into the service and out of it, held against psql's \\copy of the same rows and the same indexed table."""
+"""Benchmarks of imports and exports, compared with psql's \\copy of the same rows and the same indexed table."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ MIB = 1 << 20
 
 
 class Bulk:
-    """The measurements of one PostgreSQL that is up, with the tables in place."""
+    """The measurements with a migrated PostgreSQL database."""
 
     def __init__(self, bench, environment):
         self.bench = bench
@@ -21,7 +21,7 @@ class Bulk:
         self.peaks = {}
 
     def measure(self):
-        # What \copy reads: the rows in the order of the file, each with the id that Waymark gave it.
+        # The input of \copy: the rows in the order of the file, with the ids that Waymark assigned.
         self.import_by_command()
         self.psql(f"\\copy (SELECT {COLUMNS} FROM points ORDER BY substr(source_id, 6)::bigint) TO '{self.rows}'")
         server = self.bench.waymark(**self.environment)
@@ -33,14 +33,14 @@ class Bulk:
         compare("export as CSV, rows", self.export_by_command, copy_out, self.copy_out, "≥ 0.5")
         compare("export over HTTP, rows", lambda: self.export_over_http(server), copy_out, self.copy_out, "")
         server.stop()
-        for what in ("waymark import", "waymark export"):
-            self.fact(f"PostgreSQL, most memory of {what}", self.peaks[what], "below 150 MiB")
+        for command in ("import", "export"):
+            self.record_fact(f"PostgreSQL, peak memory of waymark {command}", self.peaks[command], "below 150 MiB")
         self.measure_large_upload()
 
-    def fact(self, what, mebibytes, asked):
-        self.bench.facts.append((what, f"{mebibytes:.0f} MiB", asked))
+    def record_fact(self, name, mebibytes, target):
+        self.bench.facts.append((name, f"{mebibytes:.0f} MiB", target))
 
-    # --- In
+    # --- Imports
 
     def empty(self):
         self.bench.sql("TRUNCATE points, changes")
@@ -48,22 +48,22 @@ class Bulk:
 
     def import_by_command(self):
         self.empty()
-        return self.timed(lambda: self.run("waymark import", "import", str(self.places)), checked=True)
+        return self.timed(lambda: self.run("import", str(self.places)), is_import=True)
 
     def import_over_http(self, server):
         self.empty()
         url = f"http://127.0.0.1:{server.port}/locations/import"
         command = ["curl", "-sSf", "-T", self.places, "-X", "POST", "-H", "content-type: text/csv", url]
-        return self.timed(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL), checked=True)
+        return self.timed(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL), is_import=True)
 
     def copy_in(self):
         self.empty()
-        return self.timed(lambda: self.psql(f"\\copy points ({COLUMNS}) FROM '{self.rows}'"), checked=True)
+        return self.timed(lambda: self.psql(f"\\copy points ({COLUMNS}) FROM '{self.rows}'"), is_import=True)
 
-    # --- Out
+    # --- Exports
 
     def export_by_command(self):
-        return self.timed(lambda: self.run("waymark export", "export", "--format", "csv", f"{self.out}.csv"))
+        return self.timed(lambda: self.run("export", "--format", "csv", f"{self.out}.csv"))
 
     def export_over_http(self, server):
         url = f"http://127.0.0.1:{server.port}/locations/export?f=csv"
@@ -72,10 +72,10 @@ class Bulk:
     def copy_out(self):
         return self.timed(lambda: self.psql(f"\\copy points ({COLUMNS}) TO '{self.out}.copy'"))
 
-    # --- A gigabyte
+    # --- A large upload
 
     def measure_large_upload(self):
-        """How much a server grows that is sent 1 GiB of rows in one request, which it can't know the length of."""
+        """Measures the memory growth of a server during a chunked request with 1 GiB of rows."""
         server = self.bench.waymark(**self.environment)
         self.empty()
         before = server.resident_mib()
@@ -95,33 +95,34 @@ class Bulk:
             curl.stdin.write(lines)
             sent, rows = sent + len(lines), rows + 1000
         curl.stdin.close()
-        answer = curl.stdout.read()
-        if curl.wait() or f'"created":{rows}'.encode() not in answer:
-            raise SystemExit(f"the large upload failed: {answer[:200]}")
-        self.fact("PostgreSQL, growth of a server that is sent 1 GiB", server.peak_mib() - before, "at most 64 MiB")
+        response = curl.stdout.read()
+        if curl.wait() or f'"created":{rows}'.encode() not in response:
+            raise SystemExit(f"the large upload failed: {response[:200]}")
+        self.record_fact("PostgreSQL, memory growth during an import of 1 GiB", server.peak_mib() - before, "at most 64 MiB")
         server.stop()
 
-    # --- How
+    # --- Processes
 
-    def run(self, what, *arguments):
+    def run(self, command, *arguments):
+        """Runs a command of Waymark, and records its peak memory."""
         process = subprocess.Popen(
-            [self.bench.waymark_program, *arguments], env=os.environ | self.environment,
+            [self.bench.waymark_program, command, *arguments], env=os.environ | self.environment,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            raise SystemExit(f"{what} ended with {process.returncode}")
-        self.peaks[what] = max(self.peaks.get(what, 0), usage.ru_maxrss / 1024)
+            raise SystemExit(f"waymark {command} exited with {process.returncode}")
+        self.peaks[command] = max(self.peaks.get(command, 0), usage.ru_maxrss / 1024)
 
     def psql(self, command):
         subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", self.bench.database_url, "-c", command], check=True)
 
-    def timed(self, work, checked=False):
-        """Rows a second."""
+    def timed(self, work, is_import=False):
+        """Runs the work and returns rows per second. After an import, verifies the number of rows."""
         start = time.monotonic()
         work()
         seconds = time.monotonic() - start
-        if checked and (found := int(self.bench.sql("SELECT count(*) FROM points"))) != self.count:
-            raise SystemExit(f"{found} of {self.count} rows went in")
+        if is_import and (found := int(self.bench.sql("SELECT count(*) FROM points"))) != self.count:
+            raise SystemExit(f"{found} of {self.count} rows were imported")
         return self.count / seconds, None, None

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What scripts/bench runs: Waymark and what it is held against, in turn, on the same machine, with the same queries.
+"""Compares Waymark with other programs on the same machine, with the same queries.
 
-Each comparison is made several times, its sides in alternation, and medians are reported. Everything listens on the
-loopback address and shares the machine with the load generator.
+Each comparison has several rounds, in which the programs alternate, and reports medians. All servers listen on the loopback
+address and share the machine with the load generator.
 """
 
 import argparse
@@ -15,7 +15,6 @@ import shutil
 import signal
 import socket
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
@@ -39,42 +38,44 @@ def free_port():
 
 
 def get(url):
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        return answer.read()
+    with urllib.request.urlopen(url, timeout=60) as response:
+        return response.read()
 
 
 class Server:
-    """A process that answers on a port."""
+    """A process that serves a port."""
 
-    def __init__(self, command, port, url=None, environment=None, cwd=None, patience=120):
+    def __init__(self, command, port, path=None, environment=None, cwd=None, timeout=120):
         self.port = port
         start = time.monotonic()
         self.process = subprocess.Popen(
             command, env=os.environ | (environment or {}), cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        while time.monotonic() < start + patience:
+        while time.monotonic() < start + timeout:
             if self.process.poll() is not None:
-                sys.exit(f"{command[0]} ended with {self.process.returncode}")
+                sys.exit(f"{command[0]} exited with {self.process.returncode}")
             try:
-                if url:
-                    get(f"http://127.0.0.1:{port}{url}")
+                if path:
+                    get(f"http://127.0.0.1:{port}{path}")
                 else:
                     socket.create_connection(("127.0.0.1", port), timeout=1).close()
                 break
             except OSError:
                 time.sleep(0.02)
         else:
-            sys.exit(f"{command[0]} did not answer")
+            sys.exit(f"{command[0]} was not ready within {timeout} seconds")
         self.seconds_to_ready = time.monotonic() - start
 
     def resident_mib(self):
-        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+        return self.memory_mib("VmRSS")
 
     def peak_mib(self):
-        """The most memory that was resident since the start."""
+        """Returns the peak resident memory since the start."""
+        return self.memory_mib("VmHWM")
+
+    def memory_mib(self, field):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024
+        return int(re.search(rf"{field}:\s+(\d+)", status)[1]) / 1024
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -99,7 +100,7 @@ class Bench:
     def places(self, count):
         path = self.work / f"places.{count}.csv"
         if not path.exists():
-            say(f"Making {count:,} places")
+            say(f"Generating {count:,} places")
             with open(path, "wb") as file:
                 subprocess.run([self.options.generator, "places", str(count)], check=True, stdout=file)
         return path
@@ -120,12 +121,12 @@ class Bench:
     # --- Measuring
 
     def load(self, server, targets, connections=64, rate=None, protocol="http"):
-        """Requests a second, and median and 99th percentile of the latency in microseconds."""
+        """Returns requests per second, and the median and 99th percentile of the latency in microseconds."""
         command = [self.load_program, "-p", str(server.port), "-t", str(targets), "-c", str(connections)]
         command += ["-s", str(self.options.seconds), "-P", protocol] + (["-r", str(rate)] if rate else [])
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
         if int(output[4]):
-            say(f"  {output[4]} answers were errors")
+            say(f"  {output[4]} responses were errors")
         return float(output[0]), float(output[1]), float(output[2])
 
     def pgbench(self, scripts):
@@ -135,18 +136,20 @@ class Bench:
         output = subprocess.run(command + [self.database_url], check=True, capture_output=True, text=True).stdout
         return float(re.search(r"tps = ([\d.]+)", output)[1]), None, None
 
-    def compare(self, what, ours, reference_name, reference, goal, figure=0):
-        """Measures both sides in alternation; the ratio is of medians. `goal` is the least ratio, or the most where
-        figures are latencies."""
-        sides = ([], [])
+    def compare(self, name, measured, reference_name, reference, target, figure=0):
+        """Runs the measured program and the reference in alternation, and records the ratio of their medians. The
+        target is the minimum ratio, or the maximum for latencies. Returns the medians of the measured program."""
+        references, results = [], []
         for _ in range(self.options.rounds):
-            for side, run in zip(sides, (reference, ours)):
-                side.append(run())
-        medians = [tuple(statistics.median(run[i] or 0 for run in side) for i in range(3)) for side in sides]
-        ratio = medians[1][figure] / medians[0][figure]
-        ratios = [our[figure] / their[figure] for their, our in zip(*sides)]
-        self.rows.append((what, medians[1], reference_name, medians[0], ratio, min(ratios), max(ratios), goal))
-        say(f"  {what}: {medians[1][figure]:,.0f} to {medians[0][figure]:,.0f}, {ratio:.2f} ({goal})")
+            references.append(reference())
+            results.append(measured())
+        medians, reference_medians = (
+            tuple(statistics.median(run[i] or 0 for run in runs) for i in range(3)) for runs in (results, references)
+        )
+        ratio = medians[figure] / reference_medians[figure]
+        ratios = [result[figure] / other[figure] for result, other in zip(results, references)]
+        self.rows.append((name, medians, reference_name, reference_medians, ratio, min(ratios), max(ratios), target))
+        say(f"  {name}: {medians[figure]:,.0f} to {reference_medians[figure]:,.0f}, {ratio:.2f} ({target})")
         return medians
 
     # --- The servers
@@ -177,13 +180,13 @@ class Bench:
     def redis(self, csv):
         port = free_port()
         server = Server(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], port)
-        say("Filling Redis")
+        say("Importing into Redis")
         loader = subprocess.Popen(["redis-cli", "-p", str(port), "--pipe"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         with open(csv) as file:
             next(file)
             for line in file:
                 fields = line.split(",")
-                # Redis knows no latitudes beyond 85 degrees.
+                # Redis does not support latitudes beyond 85 degrees.
                 if abs(float(fields[2])) < 85:
                     words = ["GEOADD", "places", fields[3], fields[2], fields[5]]
                     loader.stdin.write(f"*5\r\n{''.join(f'${len(w)}{chr(13)}{chr(10)}{w}{chr(13)}{chr(10)}' for w in words)}".encode())
@@ -208,7 +211,9 @@ class Bench:
         )
 
     def stop_postgres(self):
-        subprocess.run(AS_POSTGRES + [f"{self.pg}/pg_ctl", "-D", self.database, "-m", "immediate", "stop"], stdout=subprocess.DEVNULL)
+        command = [f"{self.pg}/pg_ctl", "-D", self.database, "-m", "immediate", "-w", "stop"]
+        subprocess.run(AS_POSTGRES + command, stdout=subprocess.DEVNULL)
+        shutil.rmtree(self.database, ignore_errors=True)
 
     def sql(self, text):
         command = ["psql", "-qtAX", "-v", "ON_ERROR_STOP=1", self.database_url, "-c", text]
@@ -222,7 +227,7 @@ class Bench:
         self.nearest = self.targets("nearest", [f"GET /locations?{point}" for point in near])
         self.rare = self.targets("rare", [f"GET /locations?{point}&category=rare" for point in near])
         self.radius = self.targets("radius", [f"GET /locations?{point}&radius=500" for point in near])
-        self.five = self.targets("five", [f"GET /locations?{point}&radius=5000" for point in near])
+        self.five_kilometres = self.targets("five", [f"GET /locations?{point}&radius=5000" for point in near])
         self.box = self.targets("box", [f"GET /locations?bbox={self.box_around(*point)}" for point in self.points])
         for part in self.options.only:
             getattr(self, f"measure_{part}")()
@@ -241,7 +246,7 @@ class Bench:
         random.Random(2).shuffle(ids)
         return [id.decode() for id in ids[:1000]]
 
-    def answer_length(self, server):
+    def median_length(self, server):
         lengths = sorted(
             len(get(f"http://127.0.0.1:{server.port}/locations?lat={lat}&long={long}")) for lat, long in self.points[::99]
         )
@@ -251,13 +256,13 @@ class Bench:
         millions = self.options.places
         server = self.memory(millions)
         time.sleep(3)
-        self.facts.append(("memory, load of that many places", f"{server.seconds_to_ready:.1f} s", "at most 5 s for 1 M"))
-        self.facts.append(("memory, resident size", f"{server.resident_mib():.0f} MiB", "at most 350 MiB for 1 M"))
-        nginx = self.nginx(self.answer_length(server))
+        self.facts.append(("memory, load from a file", f"{server.seconds_to_ready:.1f} s", "at most 5 s for 1 M"))
+        self.facts.append(("memory, resident memory", f"{server.resident_mib():.0f} MiB", "at most 350 MiB for 1 M"))
+        nginx = self.nginx(self.median_length(server))
         self.load(server, self.nearest)
-        ours, theirs = (lambda: self.load(server, self.nearest)), (lambda: self.load(nginx, self.nearest))
-        medians = self.compare("memory, nearest 20", ours, "nginx, a file of that size", theirs, "≥ 0.5")
-        rate = medians[1][0] / 2
+        nearest = lambda: self.load(server, self.nearest)
+        reference = lambda: self.load(nginx, self.nearest)
+        rate = self.compare("memory, nearest 20", nearest, "nginx, a file of that size", reference, "≥ 0.5")[0] / 2
         self.compare(
             "memory, p99 of nearest 20 at half its rate, µs",
             lambda: self.load(server, self.nearest, rate=rate),
@@ -266,34 +271,35 @@ class Bench:
             "≤ 3",
             figure=2,
         )
-        self.compare("memory, nearest 20 of a rare category", lambda: self.load(server, self.rare), "nearest 20", ours, "≥ 0.3")
-        self.compare("memory, radius 500 m", lambda: self.load(server, self.radius), "nearest 20", ours, "")
-        self.compare("memory, box of 4 km", lambda: self.load(server, self.box), "nearest 20", ours, "")
+        self.compare(
+            "memory, nearest 20 of a rare category", lambda: self.load(server, self.rare), "nearest 20", nearest, "≥ 0.3"
+        )
+        self.compare("memory, radius 500 m", lambda: self.load(server, self.radius), "nearest 20", nearest, "")
+        self.compare("memory, box of 4 km", lambda: self.load(server, self.box), "nearest 20", nearest, "")
         by_id = self.targets("id", [f"GET /locations/{id}" for id in self.ids(server)])
-        self.compare("memory, by id", lambda: self.load(server, by_id), "nearest 20", ours, "")
+        self.compare("memory, by id", lambda: self.load(server, by_id), "nearest 20", nearest, "")
         for connections in (1, 16, 512):
             self.compare(
                 f"memory, nearest 20, {connections} connections",
                 lambda: self.load(server, self.nearest, connections=connections),
                 "64 connections",
-                ours,
+                nearest,
                 "",
             )
         nginx.stop()
         redis = self.redis(self.places(millions))
-        for kilometres, targets in ((5, self.five),):
-            commands = [
-                f"GEOSEARCH places FROMLONLAT {long} {lat} BYRADIUS {kilometres} km ASC COUNT 20" for lat, long in self.points
-                if abs(float(lat)) < 85
-            ]
-            queries = self.targets(f"redis.{kilometres}", commands)
-            self.compare(
-                f"memory, radius {kilometres} km, 20 nearest",
-                lambda: self.load(server, targets),
-                "Redis GEOSEARCH, the same",
-                lambda: self.load(redis, queries, protocol="redis"),
-                "≥ 1.3",
-            )
+        commands = [
+            f"GEOSEARCH places FROMLONLAT {long} {lat} BYRADIUS 5 km ASC COUNT 20" for lat, long in self.points
+            if abs(float(lat)) < 85
+        ]
+        queries = self.targets("redis.5", commands)
+        self.compare(
+            "memory, radius 5 km, 20 nearest",
+            lambda: self.load(server, self.five_kilometres),
+            "Redis GEOSEARCH, the same",
+            lambda: self.load(redis, queries, protocol="redis"),
+            "≥ 1.3",
+        )
         redis.stop()
         place = '{"name":"Written","lat":%s,"long":%s,"category":"written","tags":{"a":"b"}}'
         mixed = [
@@ -302,35 +308,30 @@ class Bench:
         ]
         mixed_targets = self.targets("mixed", mixed)
         self.compare(
-            "memory, 95 % nearest 20 and 5 % creations", lambda: self.load(server, mixed_targets), "nearest 20", ours, ""
+            "memory, 95 % nearest 20 and 5 % creations", lambda: self.load(server, mixed_targets), "nearest 20", nearest, ""
         )
         server.stop()
 
     def measure_sizes(self):
-        small, servers = self.memory(10_000), []
-        for count, goal in ((100_000, ""), (1_000_000, ""), (5_000_000, "≥ 0.6")):
+        small = self.memory(10_000)
+        for count, target in ((100_000, ""), (1_000_000, ""), (5_000_000, "≥ 0.6")):
             server = self.memory(count)
             self.compare(
                 f"memory, nearest 20, {count:,} places",
                 lambda: self.load(server, self.nearest),
                 "10,000 places",
                 lambda: self.load(small, self.nearest),
-                goal,
+                target,
             )
             server.stop()
         small.stop()
 
     def measure_postgres(self):
-        say("Filling PostgreSQL")
+        say("Importing into PostgreSQL")
         self.start_postgres()
         try:
-            environment = {"DATABASE_URL": self.database_url, "MIGRATIONS_PATH": str(ROOT / "Migrations")}
-            for command in (["migrate"], ["import", str(self.places(self.options.places))]):
-                subprocess.run(
-                    [self.waymark_program, *command], check=True, env=os.environ | environment,
-                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                )
-            # For those that Waymark is held against; its own statements read other columns.
+            environment = self.import_places()
+            # For the references; the statements of Waymark use other columns.
             self.sql("""
                 ALTER TABLE points ADD COLUMN geog geography(Point, 4326) GENERATED ALWAYS AS
                     (ST_SetSRID(ST_MakePoint(long, lat), 4326)::geography) STORED;
@@ -346,22 +347,36 @@ class Bench:
         finally:
             self.stop_postgres()
 
+    def import_places(self, **settings):
+        """Migrates the database and imports the places. Returns the environment for a server."""
+        environment = self.migrate(**settings)
+        subprocess.run(
+            [self.waymark_program, "import", str(self.places(self.options.places))], check=True, env=os.environ | environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        return environment
+
+    def migrate(self, **settings):
+        """Migrates the database. Returns the environment for a server."""
+        environment = {"DATABASE_URL": self.database_url, "MIGRATIONS_PATH": str(ROOT / "Migrations")} | settings
+        subprocess.run([self.waymark_program, "migrate"], check=True, env=os.environ | environment, capture_output=True)
+        return environment
+
     def measure_bulk(self):
         self.start_postgres()
         try:
-            environment = {"DATABASE_URL": self.database_url, "MIGRATIONS_PATH": str(ROOT / "Migrations")}
-            subprocess.run([self.waymark_program, "migrate"], check=True, env=os.environ | environment, capture_output=True)
-            Bulk(self, environment).measure()
+            Bulk(self, self.migrate()).measure()
         finally:
             self.stop_postgres()
-        self.measure_kept()
+        self.measure_restart()
 
-    def measure_kept(self):
-        """How long the memory store takes to be ready with the places that it kept."""
-        settings = {"POINT_STORE": "memory", "MEMORY_STORE_PATH": str(self.work / "kept.db")}
+    def measure_restart(self):
+        """Measures the time to readiness of the memory store with the places of its journal."""
+        settings = {"POINT_STORE": "memory", "MEMORY_STORE_PATH": str(self.work / "places.db")}
         self.waymark(**settings, DATA_FILE=str(self.places(self.options.places))).stop()
         server = self.waymark(**settings)
-        self.facts.append(("memory, start with that many kept places", f"{server.seconds_to_ready:.1f} s", "at most 5 s for 1 M"))
+        fact = ("memory, start with places in MEMORY_STORE_PATH", f"{server.seconds_to_ready:.1f} s", "at most 5 s for 1 M")
+        self.facts.append(fact)
         server.stop()
 
     def scripts(self, name, statements):
@@ -391,13 +406,17 @@ class Bench:
             ],
         )
         by_id = self.targets("pg.id", [f"GET /locations/{id}" for id in ids])
-        ours = lambda: self.load(server, self.nearest)
+        nearest = lambda: self.load(server, self.nearest)
         self.compare(
-            "PostgreSQL, nearest 20", ours, "pgbench, geography <-> and ST_Distance", lambda: self.pgbench(geography_scripts), "≥ 0.9"
+            "PostgreSQL, nearest 20",
+            nearest,
+            "pgbench, geography <-> and ST_Distance",
+            lambda: self.pgbench(geography_scripts),
+            "≥ 0.9",
         )
-        self.compare("PostgreSQL, nearest 20", ours, "pgbench, Waymark's statement", lambda: self.pgbench(own_scripts), "≥ 0.6")
+        self.compare("PostgreSQL, nearest 20", nearest, "pgbench, Waymark's statement", lambda: self.pgbench(own_scripts), "≥ 0.6")
         self.compare(
-            "PostgreSQL, nearest 20 of a rare category", lambda: self.load(server, self.rare), "nearest 20", ours, "≥ 0.3"
+            "PostgreSQL, nearest 20 of a rare category", lambda: self.load(server, self.rare), "nearest 20", nearest, "≥ 0.3"
         )
         self.compare("PostgreSQL, by id", lambda: self.load(server, by_id), "pgbench, the same", lambda: self.pgbench(id_scripts), "≥ 0.6")
         self.compare(
@@ -445,18 +464,19 @@ class Bench:
         cores = os.cpu_count()
         print(
             f"{self.options.places:,} places, {cores} cores, {self.options.rounds} rounds of {self.options.seconds:g} s; "
-            "64 connections where nothing else is said. Rates are requests a second, or rows where it says so, latencies "
+            "64 connections unless stated otherwise. Rates are requests (or rows, where stated) per second, latencies "
             "microseconds.\n"
         )
-        print("| what | rate | p50 | p99 | reference | its rate | its p99 | ratio | from round to round | asked |")
+        print("| measurement | rate | p50 | p99 | reference | its rate | its p99 | ratio | range | target |")
         print("| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |")
-        for what, ours, name, theirs, ratio, least, most, goal in self.rows:
+        for name, medians, reference_name, reference, ratio, minimum, maximum, target in self.rows:
             print(
-                f"| {what} | {ours[0]:,.0f} | {self.figure(ours[1])} | {self.figure(ours[2])} | {name} | {theirs[0]:,.0f} | {self.figure(theirs[2])} "
-                f"| {ratio:.2f} | {least:.2f}–{most:.2f} | {goal} |"
+                f"| {name} | {medians[0]:,.0f} | {self.figure(medians[1])} | {self.figure(medians[2])} "
+                f"| {reference_name} | {reference[0]:,.0f} | {self.figure(reference[2])} "
+                f"| {ratio:.2f} | {minimum:.2f}–{maximum:.2f} | {target} |"
             )
         if self.facts:
-            print("\n| what | | asked |\n| --- | ---: | ---: |")
+            print("\n| measurement | | target |\n| --- | ---: | ---: |")
             for fact in self.facts:
                 print("| " + " | ".join(fact) + " |")
 
@@ -464,14 +484,14 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parts = ["memory", "sizes", "postgres", "bulk"]
-    parser.add_argument("--waymark", required=True, help="the program")
-    parser.add_argument("--generator", required=True, help="waymark-bench")
-    parser.add_argument("--load", required=True, help="the load generator")
-    parser.add_argument("--tipg", type=pathlib.Path, help="a virtual environment with tipg in it")
+    parser.add_argument("--waymark", required=True, help="path of the program")
+    parser.add_argument("--generator", required=True, help="path of waymark-bench")
+    parser.add_argument("--load", required=True, help="path of the load generator")
+    parser.add_argument("--tipg", type=pathlib.Path, help="path of a virtual environment with tipg")
     parser.add_argument("--places", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("only", nargs="*", default=parts, choices=[*parts, []], help="what to measure; all by default")
+    parser.add_argument("only", nargs="*", default=parts, choices=[*parts, []], help="parts to measure; all by default")
     options = parser.parse_args()
     options.only = options.only or parts
     with tempfile.TemporaryDirectory(prefix="waymark-bench.") as work:

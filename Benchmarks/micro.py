@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What scripts/bench-micro runs: how long the parts of an answer take, and how often each asks malloc for memory.
+"""Measures the duration and the memory allocations of operations, and the allocations of requests.
 
-`waymark-bench micro` measures the parts in its own process. Whole requests are counted in `waymark serve`, the program
-itself: one connection that is kept open, one request at a time, the same ones in every run. The counts are held against
-a file of thresholds; times are not, since they say more about the machine.
+`waymark-bench micro` measures operations in its own process. Allocations of requests are counted in `waymark serve`: one
+persistent connection, one request at a time, the same requests in every run. The counts are compared with a file of
+thresholds; times are not, because they depend on the machine.
 """
 
 import argparse
+import itertools
 import json
 import mmap
 import pathlib
@@ -21,12 +22,12 @@ from measure import Server, free_port, say
 
 DIRECTORY = pathlib.Path(__file__).parent
 PLACES = 100_000
-# How many requests a figure is the mean of, and how many go before.
+# The requests per round, the requests before the first round, and the rounds.
 COUNTED, WARM_UP, ROUNDS = 2000, 500, 3
 
 
 class Counter:
-    """The number of allocations of a program that runs with the counting library."""
+    """The number of allocations of a program that is loaded with the counting library."""
 
     def __init__(self, path):
         self.path = path
@@ -42,15 +43,15 @@ class Counter:
 
 
 class Connection:
-    """A connection that is kept open, with one request at a time."""
+    """A persistent connection with one request at a time."""
 
     def __init__(self, port):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.received = b""
 
-    def ask(self, request):
-        """The status, the fields and the body of the answer."""
+    def send(self, request):
+        """Sends a request and returns the status, the header fields and the body of the response."""
         self.socket.sendall(request)
         while b"\r\n\r\n" not in self.received:
             self.receive()
@@ -65,10 +66,10 @@ class Connection:
         return status, fields, body
 
     def receive(self):
-        piece = self.socket.recv(1 << 20)
-        if not piece:
+        data = self.socket.recv(1 << 20)
+        if not data:
             sys.exit("the server closed the connection")
-        self.received += piece
+        self.received += data
 
 
 def request(target, method="GET", body=None, **fields):
@@ -80,10 +81,10 @@ def request(target, method="GET", body=None, **fields):
 
 
 def requests(points, connection):
-    """What is asked: a name, the status of the answer, and the requests, which are sent in turn."""
-    found = json.loads(connection.ask(request("/locations?limit=100"))[2])
+    """Returns the measurements: a name, the expected status, and the requests, which are sent in turn."""
+    found = json.loads(connection.send(request("/locations?limit=100"))[2])
     nearest = [f"/locations?lat={latitude}&long={longitude}" for latitude, longitude in points]
-    tag = connection.ask(request(nearest[0]))[1]["etag"]
+    tag = connection.send(request(nearest[0]))[1]["etag"]
 
     def box(latitude, longitude):
         south, west = min(max(float(latitude), -89), 89) - 0.02, min(max(float(longitude), -179), 179) - 0.02
@@ -103,13 +104,13 @@ def requests(points, connection):
         ("no such path", 404, [request("/nowhere")]),
         ("nearest 20, not modified", 304, [request(nearest[0], if_none_match=tag)]),
         ("liveness", 200, [request("/health/live")]),
-        # The last, since it changes the places and their version.
+        # The last, because it changes the places and their version.
         ("create", 201, [request("/locations", "POST", place(number)) for number in range(total)]),
     ]
 
 
 def allocations_per_request(options, work):
-    """The mean number of allocations of each kind of request."""
+    """Returns the mean number of allocations of each kind of request."""
     data = work / "places.csv"
     with open(data, "wb") as file:
         subprocess.run([options.generator, "places", str(PLACES)], check=True, stdout=file)
@@ -124,28 +125,26 @@ def allocations_per_request(options, work):
         cwd=work,
     )
     try:
-        # Answers are named by the second of the last change only once it is over.
+        # Responses have Last-Modified only after the second of the last change.
         time.sleep(1.1)
         connection, counts = Connection(port), {}
-        for name, status, asked in requests(points, connection):
+        for name, expected, kind in requests(points, connection):
             say(f"{name}, {ROUNDS} × {COUNTED} requests")
-            turn = 0
+            sequence = itertools.cycle(kind)
 
-            def ask(times):
-                nonlocal turn
-                for _ in range(times):
-                    answer, _, body = connection.ask(asked[turn % len(asked)])
-                    if answer != status:
-                        sys.exit(f"{name} was answered with {answer}: {body[:300]!r}")
-                    turn += 1
+            def send(count):
+                for message in itertools.islice(sequence, count):
+                    status, _, body = connection.send(message)
+                    if status != expected:
+                        sys.exit(f"{name} returned {status}: {body[:300]!r}")
 
-            ask(WARM_UP)
+            send(WARM_UP)
             means = []
             for _ in range(ROUNDS):
                 before = counter.value()
-                ask(COUNTED)
+                send(COUNTED)
                 means.append((counter.value() - before) / COUNTED)
-            # What the process does beside the requests is in every mean, least in the smallest.
+            # The smallest mean has the fewest allocations of background work.
             counts[name] = min(means)
         return counts
     finally:
@@ -153,12 +152,12 @@ def allocations_per_request(options, work):
 
 
 def operations(options, work):
-    """Rows of `waymark-bench micro`: name, nanoseconds at best and in the middle, allocations."""
+    """Returns the rows of `waymark-bench micro`: name, minimum and median nanoseconds, allocations."""
     environment = Counter(work / "operations").environment(options.counter)
     command = ["env", *(f"{name}={value}" for name, value in environment.items()), options.generator, "micro"]
     text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     rows = [line.split("\t") for line in text.splitlines()]
-    return [(name, float(best), float(middle), float(count)) for name, best, middle, count in rows]
+    return [(name, float(best), float(median), float(count)) for name, best, median, count in rows]
 
 
 def duration(nanoseconds):
@@ -166,15 +165,15 @@ def duration(nanoseconds):
 
 
 def threshold(count):
-    """A measured count with its slack: less than one allocation, so that one more shows, and a hundredth."""
+    """Returns a count with slack: 1 %, and half an allocation, so that one more exceeds the threshold."""
     return round(count * 1.01 + 0.5, 1)
 
 
 def compare(counts, thresholds):
-    """What is above its threshold or has none, in words."""
-    wrong = [f"{name}: no threshold" for name in counts if name not in thresholds]
-    wrong += [f"{name}: has a threshold, but is measured no more" for name in thresholds if name not in counts]
-    return wrong + [
+    """Returns a message for each count that exceeds its threshold, and for each missing count or threshold."""
+    failures = [f"{name}: no threshold" for name in counts if name not in thresholds]
+    failures += [f"{name}: has a threshold, but was not measured" for name in thresholds if name not in counts]
+    return failures + [
         f"{name}: {count:.2f} allocations, at most {thresholds[name]}"
         for name, count in counts.items()
         if count > thresholds.get(name, count)
@@ -183,16 +182,16 @@ def compare(counts, thresholds):
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/bench-micro", description=__doc__.splitlines()[0])
-    parser.add_argument("--waymark", required=True, help="the program that is measured")
-    parser.add_argument("--generator", required=True, help="waymark-bench")
-    parser.add_argument("--counter", required=True, help="the library that counts")
+    parser.add_argument("--waymark", required=True, help="path of the program")
+    parser.add_argument("--generator", required=True, help="path of waymark-bench")
+    parser.add_argument("--counter", required=True, help="path of the counting library")
     parser.add_argument("--thresholds", type=pathlib.Path, default=DIRECTORY / "allocations/thresholds.json")
-    parser.add_argument("--write", action="store_true", help="make what is measured now the thresholds, with some slack")
+    parser.add_argument("--write", action="store_true", help="write the counts, plus some slack, as thresholds")
     parser.add_argument("parts", nargs="*", metavar="part", help="operations or requests; both by default")
     options = parser.parse_args()
     parts = options.parts or ["operations", "requests"]
     if not set(parts) <= {"operations", "requests"}:
-        parser.error("parts are operations and requests")
+        parser.error("part must be operations or requests")
 
     thresholds = json.loads(options.thresholds.read_text()) if options.thresholds.exists() else {}
     measured = {}
@@ -202,9 +201,9 @@ def main():
             rows = operations(options, work)
             measured["operations"] = {name: count for name, _, _, count in rows}
             print("| operation | best | median | allocations | at most |\n| --- | ---: | ---: | ---: | ---: |")
-            for name, best, middle, count in rows:
-                most = thresholds.get("operations", {}).get(name, "")
-                print(f"| {name} | {duration(best)} | {duration(middle)} | {count:.2f} | {most} |")
+            for name, best, median, count in rows:
+                maximum = thresholds.get("operations", {}).get(name, "")
+                print(f"| {name} | {duration(best)} | {duration(median)} | {count:.2f} | {maximum} |")
             print()
         if "requests" in parts:
             measured["requests"] = allocations_per_request(options, work)
@@ -218,10 +217,10 @@ def main():
             thresholds[part] = {name: threshold(count) for name, count in counts.items()}
         options.thresholds.write_text(json.dumps(thresholds, indent=2) + "\n")
         return
-    wrong = [line for part, counts in measured.items() for line in compare(counts, thresholds.get(part, {}))]
-    for line in wrong:
+    failures = [line for part, counts in measured.items() for line in compare(counts, thresholds.get(part, {}))]
+    for line in failures:
         say(line)
-    sys.exit(1 if wrong else 0)
+    sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":

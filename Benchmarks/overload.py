@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What scripts/bench-overload runs: how much a server still answers when it is asked more than it can.
+"""Measures the throughput and latency of a server under overload.
 
-For each store the most that it answers is measured first, each connection asking again when it has its answer; and what
-it answers so over as many connections as the flood has, since thousands of them cost something themselves. Then
-requests fall due at that rate and at multiples of it, whether those before them were answered or not. What counts is how
-many are answered with 2xx, how long those took, and whether probes of the server's health are answered meanwhile.
+For each store, a closed loop, in which each connection sends the next request after a response, determines the highest rate,
+and the rate with as many connections as the overload has, because thousands of connections have a cost of their own. Then an
+open loop sends requests at that rate and at multiples of it, independently of responses. The results are the rate and the
+latency of 2xx responses, and those of health probes meanwhile.
 """
 
 import argparse
+import collections
 import os
 import pathlib
 import statistics
@@ -18,19 +19,26 @@ import time
 import urllib.error
 import urllib.request
 
-from measure import ROOT, Bench, say
+from measure import Bench, say
+
+COLUMNS = [
+    "store", "offered", "served", "of the highest rate", "of the rate with as many connections", "p50", "p99", "longest",
+    "rejected", "not sent", "slowest live", "slowest ready", "failed probes",
+]
+# The rates of both closed loops, the results of the open loop, and the probe of one round.
+Round = collections.namedtuple("Round", "factor highest same_connections figures probe")
 
 
 class Probe(threading.Thread):
-    """Asks for the server's health ten times a second."""
+    """A thread that requests the server's health ten times per second."""
 
     def __init__(self, server):
         super().__init__(daemon=True)
-        self.server, self.is_over = server, threading.Event()
+        self.server, self.stopping = server, threading.Event()
         self.failures, self.slowest = 0, {"live": 0.0, "ready": 0.0}
 
     def run(self):
-        while not self.is_over.wait(0.1):
+        while not self.stopping.wait(0.1):
             for kind in self.slowest:
                 start = time.monotonic()
                 try:
@@ -40,20 +48,23 @@ class Probe(threading.Thread):
                 self.slowest[kind] = max(self.slowest[kind], time.monotonic() - start)
 
     def stop(self):
-        self.is_over.set()
+        self.stopping.set()
         self.join()
 
 
 class OverloadBench(Bench):
-    def flood(self, server, rate):
+    def open_loop(self, server, rate):
+        """Returns the rate of 2xx responses, their median, 99th percentile and maximum latency in milliseconds, and the
+        rates of rejected and unsent requests."""
         command = [self.load_program, "-p", str(server.port), "-t", str(self.nearest), "-c", str(self.options.connections)]
         command += ["-s", str(self.options.seconds), "-r", str(rate), "-o"]
         words = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-        good, p50, p99, longest = map(float, words[:4])
-        return good, p50 / 1e3, p99 / 1e3, longest / 1e3, int(words[4]) / self.options.seconds, int(words[5]) / self.options.seconds
+        served, p50, p99, longest = map(float, words[:4])
+        rejected, not_sent = (int(word) / self.options.seconds for word in words[4:6])
+        return served, p50 / 1e3, p99 / 1e3, longest / 1e3, rejected, not_sent
 
-    def good(self, server, connections):
-        """How many requests a second are answered with 2xx, each connection asking again when it has its answer."""
+    def closed_loop(self, server, connections):
+        """Returns the rate of 2xx responses when each connection sends the next request after a response."""
         command = [self.load_program, "-p", str(server.port), "-t", str(self.nearest), "-c", str(connections)]
         words = subprocess.run(
             [*command, "-s", str(self.options.seconds)], check=True, capture_output=True, text=True
@@ -64,26 +75,27 @@ class OverloadBench(Bench):
         self.load(server, self.nearest)
         rounds = []
         for number in range(self.options.rounds):
-            most = max(self.good(server, connections) for connections in (64, 256))
-            many = self.good(server, self.options.connections)
+            highest = max(self.closed_loop(server, connections) for connections in (64, 256))
+            same_connections = self.closed_loop(server, self.options.connections)
             for factor in self.options.factors:
-                say(f"{name}, round {number + 1}: {factor:g} times {most:,.0f} a second")
+                say(f"{name}, round {number + 1}: {factor:g} times {highest:,.0f} per second")
                 probe = Probe(server)
                 probe.start()
-                rounds.append((factor, most, self.flood(server, most * factor), probe, many))
+                rounds.append(Round(factor, highest, same_connections, self.open_loop(server, highest * factor), probe))
                 probe.stop()
                 time.sleep(1)
         for factor in self.options.factors:
-            mine = [entry for entry in rounds if entry[0] == factor]
-            figures = [statistics.median(entry[2][index] for entry in mine) for index in range(6)]
-            share = statistics.median(entry[2][0] / entry[1] for entry in mine)
-            alike = statistics.median(entry[2][0] / entry[4] for entry in mine)
-            live, ready = (max(entry[3].slowest[kind] for entry in mine) for kind in ("live", "ready"))
-            failures = sum(entry[3].failures for entry in mine)
+            selected = [each for each in rounds if each.factor == factor]
+            highest = statistics.median(each.highest for each in selected)
+            figures = [statistics.median(each.figures[index] for each in selected) for index in range(6)]
+            of_highest = statistics.median(each.figures[0] / each.highest for each in selected)
+            of_same_connections = statistics.median(each.figures[0] / each.same_connections for each in selected)
+            slowest = [max(each.probe.slowest[kind] for each in selected) * 1e3 for kind in ("live", "ready")]
+            failures = sum(each.probe.failures for each in selected)
             print(
-                f"| {name} | {factor:g} × {statistics.median(entry[1] for entry in mine):,.0f} | {figures[0]:,.0f} | {share:.2f} | {alike:.2f} "
+                f"| {name} | {factor:g} × {highest:,.0f} | {figures[0]:,.0f} | {of_highest:.2f} | {of_same_connections:.2f} "
                 f"| {figures[1]:,.0f} | {figures[2]:,.0f} | {figures[3]:,.0f} | {figures[4]:,.0f} | {figures[5]:,.0f} "
-                f"| {live * 1e3:,.0f} | {ready * 1e3:,.0f} | {failures} |",
+                f"| {slowest[0]:,.0f} | {slowest[1]:,.0f} | {failures} |",
                 flush=True,
             )
 
@@ -92,10 +104,10 @@ class OverloadBench(Bench):
         options = self.options
         print(
             f"{options.places:,} places, {os.cpu_count()} cores, {options.rounds} rounds of {options.seconds:g} s, "
-            f"{options.connections} connections, REQUEST_DEADLINE_MS={options.deadline}. Rates are a second, times milliseconds.\n"
+            f"{options.connections} connections, REQUEST_DEADLINE_MS={options.deadline}. Rates are per second, times in milliseconds.\n"
         )
-        print("| store | offered | answered | of the most | with as many connections | p50 | p99 | longest | refused | not sent | live | ready | failed probes |")
-        print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+        print("| " + " | ".join(COLUMNS) + " |")
+        print("| ---" + " | ---:" * (len(COLUMNS) - 1) + " |")
         if "postgres" in options.only:
             self.over_postgres()
         if "memory" in options.only:
@@ -106,15 +118,7 @@ class OverloadBench(Bench):
     def over_postgres(self):
         self.start_postgres()
         try:
-            environment = {
-                "DATABASE_URL": self.database_url, "MIGRATIONS_PATH": str(ROOT / "Migrations"),
-                "REQUEST_DEADLINE_MS": str(self.options.deadline),
-            }
-            for command in (["migrate"], ["import", str(self.places(self.options.places))]):
-                subprocess.run(
-                    [self.waymark_program, *command], check=True, env=os.environ | environment,
-                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                )
+            environment = self.import_places(REQUEST_DEADLINE_MS=str(self.options.deadline))
             self.sql("VACUUM ANALYZE points")
             server = self.waymark(**environment)
             self.measure("PostgreSQL", server)
@@ -130,7 +134,7 @@ def main():
     parser.add_argument("--places", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--connections", type=int, default=4000, help="how many requests may be under way at once")
+    parser.add_argument("--connections", type=int, default=4000, help="connections of the overload")
     parser.add_argument("--deadline", type=int, default=2000, help="REQUEST_DEADLINE_MS")
     parser.add_argument("--factors", type=float, nargs="+", default=[1, 3])
     parser.add_argument("only", nargs="*", default=["postgres", "memory"])

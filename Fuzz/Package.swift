@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The fuzzers, one program for each reader of what comes from outside. They are a package of their own, so that the
-/// service is built without them; `scripts/fuzz` builds and runs them.
+/// The fuzzers, one program for each parser of input from outside. They are a package of their own, so that the service
+/// is built without them; `scripts/fuzz` builds and runs them.
 let package = Package(
   name: "waymark-fuzz",
   platforms: [.macOS(.v26)],

@@ -1,18 +1,19 @@
-"""The reading side of the clients of scripts/chaos: places by id, lists, pages, counts and exports, each noted in the ledger."""
+"""The reads of the clients of scripts/chaos: places by id, lists, pages, counts and exports, recorded in the ledger."""
 
 import collections
+import copy
 import json
 import random
 import re
 
-from chaos_wire import NotSent, Unanswered, Wire, version_of
+from chaos_wire import Connection, NoResponse, NotSent, version_of
 from history import ABSENT, UNEXPECTED
 from ledger import CATEGORIES, Region
-from load import ANNOUNCED
+from load import RETRYABLE_ERRORS, problem_code
 
 
 class Reader:
-    """Sends requests to any instance, and checks what it reads."""
+    """A client that reads from any instance, and verifies the responses."""
 
     def __init__(self, number, seed, cluster, ledger, shared_ids):
         self.number = number
@@ -21,56 +22,52 @@ class Reader:
         self.ledger = ledger
         # The ids that all clients write to.
         self.shared_ids = shared_ids
-        self.wires = [Wire() for _ in cluster.instances]
-        # What was read, with its entity tag: places by id, and lists.
+        self.connections = [Connection() for _ in cluster.instances]
+        # The last state of each place with its entity tag, and recent lists with theirs.
         self.tags = {}
         self.lists = collections.deque(maxlen=5)
         self.counts = collections.Counter()
-        self.refusals = collections.Counter()
+        self.errors = collections.Counter()
         self.last_written = None
-        # Whether it hangs up.
-        self.is_faulty = True
+        self.disconnects = True
 
     def instance(self, other_than=None):
-        """An instance, that is up but for one time in thirty."""
+        """Returns a random instance, which is up with a probability of at least 97 %."""
         instances = [each for each in self.cluster.instances if each is not other_than] or self.cluster.instances
         up = [each for each in instances if each.is_up]
         return self.random.choice(up if up and self.random.random() < 0.97 else instances)
 
-    async def ask(self, instance, method, path, headers=None, body=None, may_hang_up=False):
-        """Returns the response; raises NotSent or Unanswered. One that tells to try again has its code for body."""
-        patience, is_partial = None, False
+    async def request(self, instance, method, path, headers=None, body=None, may_disconnect=False):
+        """Returns the response, with the problem code for body if it is an error. Raises NotSent or NoResponse."""
+        timeout, is_partial = None, False
         draw = self.random.random()
-        if may_hang_up and self.is_faulty:
+        if may_disconnect and self.disconnects:
             if draw < 0.02:
-                patience = self.random.uniform(0, 0.03)
+                timeout = self.random.uniform(0, 0.03)
             elif draw < 0.25:
-                patience = self.random.uniform(0.1, 1)
+                timeout = self.random.uniform(0.1, 1)
             is_partial = 0.25 <= draw < 0.26 and body is not None
-        wire = self.wires[instance.number]
+        connection = self.connections[instance.number]
         try:
-            response = await wire.ask(instance.proxy.port, method, path, headers or {}, body, patience, is_partial)
+            response = await connection.request(instance.proxy.port, method, path, headers or {}, body, timeout, is_partial)
         except NotSent:
-            self.counts["hung up while sending" if is_partial else "no connection"] += 1
+            self.counts["disconnected while sending" if is_partial else "no connection"] += 1
             raise
-        except Unanswered:
-            self.counts["unanswered"] += 1
+        except NoResponse:
+            self.counts["no response"] += 1
             raise
         if response.status >= 500 or response.status == 429:
-            response = response._replace(body=self.note_refusal(method, path, response))
+            response = response._replace(body=self.record_error(method, path, response))
         return response
 
-    def note_refusal(self, method, path, response):
-        try:
-            code = json.loads(response.body)["code"]
-        except (ValueError, KeyError, TypeError):
-            code = "none"
-        self.refusals[response.status, code] += 1
+    def record_error(self, method, path, response):
+        code = problem_code(response.body)
+        self.errors[response.status, code] += 1
         is_unknown_outcome = code == "outcome-unknown" and response.status in (503, 504) and method != "GET"
-        if (response.status, code) not in ANNOUNCED and not is_unknown_outcome:
-            self.ledger.complain(UNEXPECTED, f"{method} {path} was answered with {response.status} {code}")
+        if (response.status, code) not in RETRYABLE_ERRORS and not is_unknown_outcome:
+            self.ledger.report_violation(UNEXPECTED, f"{method} {path} returned {response.status} {code}")
         elif response.status in (429, 503) and not is_unknown_outcome and "retry-after" not in response.headers:
-            self.ledger.complain(UNEXPECTED, f"{method} {path} was answered with {response.status} and no Retry-After")
+            self.ledger.report_violation(UNEXPECTED, f"{method} {path} returned {response.status} without Retry-After")
         return code
 
     def label(self, instance, method, path):
@@ -87,14 +84,14 @@ class Reader:
         return self.random.choice(ids) if ids else self.shared_ids[0]
 
     async def read(self, id, instance=None):
-        """Returns what is known now: the token or ABSENT, with the entity tag; None where there was no response."""
+        """Reads a place by id. Returns its token or ABSENT, with the entity tag; None if there was no response."""
         instance = instance or self.instance()
         known = self.tags.get(id)
         headers = {"If-None-Match": known[1]} if known and self.random.random() < 0.4 else {}
         sent = self.ledger.now()
         try:
-            response = await self.ask(instance, "GET", f"/locations/{id}", headers)
-        except (NotSent, Unanswered):
+            response = await self.request(instance, "GET", f"/locations/{id}", headers)
+        except (NotSent, NoResponse):
             return None
         label = f"{self.label(instance, 'GET', 'by id')}: {response.status}"
         if response.status == 304:
@@ -110,7 +107,7 @@ class Reader:
         if token is None:
             return None
         tag = response.headers["etag"]
-        self.ledger.place(id).note_version(version_of(response), token, label)
+        self.ledger.place(id).record_version(version_of(response), token, label)
         self.ledger.read(id, token, sent, label)
         self.remember_tag(id, token, tag)
         return token, tag
@@ -121,7 +118,7 @@ class Reader:
         self.tags[id] = token, tag
 
     def region(self, limits):
-        """A list to ask for: its region, its path, and whether it is by distance."""
+        """Returns a random list: its region, its path, and True if it is ordered by distance."""
         categories, query = None, []
         if self.random.random() < 0.3:
             categories = self.random.sample(CATEGORIES[:-1], self.random.randrange(1, 3))
@@ -147,23 +144,23 @@ class Reader:
 
     async def list(self):
         if self.lists and self.random.random() < 0.3:
-            # Whether it is still as it was: 304 tells so.
+            # A conditional request, which returns 304 for an unchanged list.
             region, path, is_by_distance, tag, items = self.random.choice(self.lists)
-            await self.page(region.copy(), path, is_by_distance, self.instance(), tag, items)
+            await self.page(copy.copy(region), path, is_by_distance, self.instance(), tag, items)
             return
         region, path, is_by_distance = self.region((5, 20, 200, 1000))
         await self.page(region, path, is_by_distance, self.instance())
 
     async def check(self):
-        """Asks for the nearest place within a radius, which is a list of one."""
+        """Requests the nearest place within a radius, which is recorded as a list of one."""
         centre = self.random.randrange(400, 440) / 10, self.random.randrange(100, 160) / 10
         radius = self.random.randrange(1_000, 50_000)
         path = f"/locations/check?lat={centre[0]}&long={centre[1]}&radius={radius}"
         instance = self.instance()
         sent = self.ledger.now()
         try:
-            response = await self.ask(instance, "GET", path)
-        except (NotSent, Unanswered):
+            response = await self.request(instance, "GET", path)
+        except (NotSent, NoResponse):
             return
         if response.status != 200:
             return
@@ -175,7 +172,7 @@ class Reader:
         self.ledger.list(region, items, sent, self.label(instance, "GET", "a check"))
 
     async def walk(self):
-        """All pages of a list, from any instance."""
+        """Reads all pages of a list, each from any instance."""
         region, path, is_by_distance = self.region((10, 30))
         tries = 0
         while path and tries < 5:
@@ -184,11 +181,11 @@ class Reader:
                 tries += 1
                 continue
             if next_path and last is None:
-                self.ledger.complain(UNEXPECTED, f"{path} was answered without a place and with a next page")
+                self.ledger.report_violation(UNEXPECTED, f"{path} returned no place and a next page")
                 return
             path = next_path
             if path:
-                following = region.copy()
+                following = copy.copy(region)
                 if is_by_distance:
                     following.after_metres = last["distance"]
                 else:
@@ -196,15 +193,15 @@ class Reader:
                 region = following
 
     async def page(self, region, path, is_by_distance, instance, tag=None, items=None):
-        """Asks for one page, or whether it is still as a tag says, and notes it. Returns the path of the next one and the
-        last place of this one; the same path where there was no response."""
+        """Requests and records one page, conditionally if a tag is given. Returns the path of the next page and the
+        last place of this one; the same path if there was no response."""
         sent = self.ledger.now()
         try:
-            response = await self.ask(instance, "GET", path, {"If-None-Match": tag} if tag else None)
-        except (NotSent, Unanswered):
+            response = await self.request(instance, "GET", path, {"If-None-Match": tag} if tag else None)
+        except (NotSent, NoResponse):
             return path, None
         if response.status == 304:
-            self.counts["lists confirmed"] += 1
+            self.counts["unchanged lists"] += 1
             self.ledger.list(region, items, sent, self.label(instance, "GET", f"a list: 304 by {tag}"))
             return None, None
         if response.status != 200:
@@ -213,17 +210,17 @@ class Reader:
         items = json.loads(response.body)
         link = re.match(r"<(?:https?://[^/]*)?([^>]*)>", response.headers.get("link", ""))
         if items and is_by_distance and "distance" not in items[-1]:
-            self.ledger.complain(UNEXPECTED, f"{path} gave no distances")
+            self.ledger.report_violation(UNEXPECTED, f"{path} returned no distances")
             return None, None
         if link and items:
             if is_by_distance:
                 region.last_metres = items[-1]["distance"]
             else:
                 region.last_id = items[-1]["id"]
-        # Ties are by id, but distances are rounded.
+        # Equal distances are ordered by id, but responses contain rounded distances.
         order = [item["distance" if is_by_distance else "id"] for item in items]
         if order != sorted(order) or not is_by_distance and items and items[0]["id"] <= region.after_id:
-            self.ledger.complain(UNEXPECTED, f"{path} gave places out of order: {order}")
+            self.ledger.report_violation(UNEXPECTED, f"{path} returned places out of order: {order}")
         self.ledger.list(region, items, sent, self.label(instance, "GET", "a list"))
         if "etag" in response.headers:
             self.lists.append((region, path, is_by_distance, response.headers["etag"], items))
@@ -233,8 +230,8 @@ class Reader:
         instance = self.instance()
         sent = self.ledger.now()
         try:
-            response = await self.ask(instance, "GET", "/categories")
-        except (NotSent, Unanswered):
+            response = await self.request(instance, "GET", "/categories")
+        except (NotSent, NoResponse):
             return
         if response.status == 200:
             counts = {item["category"]: item["count"] for item in json.loads(response.body)}
@@ -244,8 +241,8 @@ class Reader:
         instance = self.instance()
         sent = self.ledger.now()
         try:
-            response = await self.ask(instance, "GET", "/locations/export?f=ndjson")
-        except (NotSent, Unanswered):
+            response = await self.request(instance, "GET", "/locations/export?f=ndjson")
+        except (NotSent, NoResponse):
             return
         if response.status == 200:
             items = [json.loads(line) for line in response.body.splitlines()]

@@ -1,4 +1,4 @@
-"""The HTTP connections of scripts/chaos: requests that may be cut short, and responses that may not come."""
+"""The HTTP connections of scripts/chaos, with partial requests and timeouts."""
 
 import asyncio
 import collections
@@ -11,39 +11,36 @@ Response = collections.namedtuple("Response", "status headers body")
 
 
 class NotSent(Exception):
-    """The request was not sent, or not to its end."""
+    """The request was not sent, or not completely."""
 
 
-class Unanswered(Exception):
-    """It is not known what became of the request."""
+class NoResponse(Exception):
+    """The request was sent, and its outcome is unknown."""
 
 
-class Wire:
-    """A connection to one instance, made again where it broke off."""
+class Connection:
+    """A persistent connection to one instance, which is opened again after an error."""
 
     def __init__(self):
         self.streams = None
 
     def close(self):
-        """Resets the connection, where there is one."""
+        """Resets the connection, if there is one."""
         if self.streams:
             transport = self.streams[1].transport
-            connection = transport.get_extra_info("socket")
-            if not transport.is_closing() and connection is not None:
-                # Without lingering, what is closed is reset.
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            tcp_socket = transport.get_extra_info("socket")
+            if not transport.is_closing() and tcp_socket is not None:
+                # A linger time of 0 makes close() send a reset.
+                tcp_socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             transport.abort()
         self.streams = None
 
-    async def ask(self, port, method, path, headers, body, patience=None, is_partial=False):
-        """Returns the response.
-
-        Hangs up after so many seconds of patience, or in the middle of sending the request.
-        """
+    async def request(self, port, method, path, headers, body, timeout=None, is_partial=False):
+        """Returns the response. Disconnects after a timeout in seconds, or before the end of a partial request."""
         data = (json.dumps(body) if not isinstance(body, (str, type(None))) else body or "").encode()
         head = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", f"Content-Length: {len(data)}"]
         head += [f"{name}: {value}" for name, value in headers.items()]
-        request = "\r\n".join(head).encode() + b"\r\n\r\n" + data
+        message = "\r\n".join(head).encode() + b"\r\n\r\n" + data
         try:
             if self.streams is None or self.streams[0].at_eof():
                 self.close()
@@ -52,24 +49,24 @@ class Wire:
             raise NotSent from error
         reader, writer = self.streams
         if is_partial:
-            # All but the last byte of the body: the request never becomes one.
-            writer.write(request[:-1])
+            # Without the last byte of the body, the request is never complete.
+            writer.write(message[:-1])
             await asyncio.sleep(0.02)
             writer.close()
             self.streams = None
             raise NotSent
         try:
-            writer.write(request)
-            return await asyncio.wait_for(self.response(reader), TIMEOUT_SECONDS if patience is None else patience)
+            writer.write(message)
+            return await asyncio.wait_for(self.read_response(reader), TIMEOUT_SECONDS if timeout is None else timeout)
         except (OSError, EOFError, ValueError, asyncio.TimeoutError) as error:
-            if patience is not None and patience < 0.5:
-                # As many clients do, it only ends the connection; others reset it.
+            if timeout is not None and timeout < 0.5:
+                # Closes without a reset, as some clients do.
                 writer.close()
                 self.streams = None
             self.close()
-            raise Unanswered from error
+            raise NoResponse from error
 
-    async def response(self, reader):
+    async def read_response(self, reader):
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         status = int(head[0].split()[1])
         fields = (line.partition(":") for line in head[1:] if line)
@@ -90,6 +87,6 @@ class Wire:
 
 
 def version_of(response):
-    """The version of a place, which is its entity tag; None where there is none."""
+    """Returns the version of a place from the entity tag of a response; None if there is none."""
     tag = response.headers.get("etag")
     return int(tag.strip('"')) if tag else None

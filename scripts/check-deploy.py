@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What scripts/check-manifests runs against servers: that the metrics which rules, dashboard and documentation name exist,
-and that the examples for nginx and Caddy lead to Waymark."""
+"""Checks that the metrics of the alert rules, the dashboard and the documentation exist on a running server, and that
+the examples for nginx and Caddy work."""
 
 import argparse
 import contextlib
@@ -13,13 +13,12 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 
 import yaml
 
-from load import Postgres, Waymark, free_port
+from load import Postgres, Waymark, free_port, get_request, temporary_folder
 
 RULES = pathlib.Path("deploy/prometheus/waymark-alerts.yml")
 DASHBOARD = pathlib.Path("deploy/grafana/waymark-dashboard.json")
@@ -31,59 +30,58 @@ METRIC = re.compile(r"\b(?:http|store|database|memory|analytics|process|waymark)
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--waymark", required=True, help="the program")
+    parser.add_argument("--waymark", required=True, help="path of the program")
     parser.add_argument("--nginx", required=True)
     parser.add_argument("--caddy", required=True)
     options = parser.parse_args()
-    complaints = []
-    with tempfile.TemporaryDirectory(prefix="waymark-deploy.") as name:
-        folder = pathlib.Path(name)
-        folder.chmod(0o755)
-        complaints += metric_complaints(options.waymark, folder)
-        complaints += proxy_complaints(options, folder)
-    for complaint in complaints:
-        print(complaint)
-    print(f"metrics, nginx and Caddy: {len(complaints)} complaints")
-    sys.exit(1 if complaints else 0)
+    problems = []
+    with temporary_folder("waymark-deploy.") as folder:
+        problems += check_metrics(options.waymark, folder)
+        problems += check_proxies(options, folder)
+    for problem in problems:
+        print(problem)
+    print(f"metrics, nginx and Caddy: {len(problems)} problems")
+    sys.exit(1 if problems else 0)
 
 
 # Metrics
 
 
-def places(folder):
-    """A file of places, 5 MB of them."""
+def write_places(folder):
+    """Writes a file of places, of 5 MB."""
     rows = "".join(
-        json.dumps({"name": f"Place {each}", "lat": each % 180 - 90, "long": each % 360 - 180, "source": "check",
-                    "sourceId": str(each), "tags": {"note": "x" * 50}}) + "\n"
-        for each in range(30_000))
+        json.dumps({"name": f"Place {number}", "lat": number % 180 - 90, "long": number % 360 - 180, "source": "check",
+                    "sourceId": str(number), "tags": {"note": "x" * 50}}) + "\n"
+        for number in range(30_000))
     path = folder / "places.ndjson"
     path.write_text(rows)
     return path
 
 
-def metric_complaints(program, folder):
-    there = metrics(program, {"POINT_STORE": "memory", "DATA_FILE": str(places(folder))})
+def check_metrics(program, folder):
+    existing = metrics(program, {"POINT_STORE": "memory", "DATA_FILE": str(write_places(folder))})
     postgres = Postgres(folder)
+    postgres.create()
     postgres.start()
     try:
-        there |= metrics(program, {"DATABASE_URL": postgres.url})
+        existing |= metrics(program, {"DATABASE_URL": postgres.url})
     finally:
         postgres.stop()
-    complaints = []
+    problems = []
     for path, names in (
         (RULES, metrics_of_rules()),
         (DASHBOARD, metrics_of_dashboard()),
         (OPERATIONS, metrics_of_operations()),
     ):
         if len(names) < 8:
-            complaints.append(f"{path}: only {len(names)} metrics were found in it")
-        complaints += [f"{path}: the server has no metric {each}" for each in sorted(names - there)]
-    return complaints
+            problems.append(f"{path}: only {len(names)} metrics were found")
+        problems += [f"{path}: the server has no metric {name}" for name in sorted(names - existing)]
+    return problems
 
 
 def metrics(program, environment):
-    """The names of the series of a server that has answered a few requests."""
-    server = Waymark(program, environment | {"ANALYTICS": "log", "MIGRATIONS_PATH": str(pathlib.Path("Migrations").resolve())})
+    """Returns the names of the series of a server after a few requests."""
+    server = Waymark(program, environment | {"ANALYTICS": "log"})
     if "DATABASE_URL" in environment:
         server.command("migrate")
     server.start()
@@ -92,7 +90,7 @@ def metrics(program, environment):
         for target in ("/locations?lat=1&long=2", "/locations?limit=1", "/categories"):
             fetch(server.port, target)
         if "DATA_FILE" in environment:
-            hang_up(server.port)
+            disconnect_while_sending(server.port)
         text = fetch(server.port, "/metrics").decode()
     finally:
         server.process.terminate()
@@ -100,10 +98,10 @@ def metrics(program, environment):
     return {re.split(r"[{ ]", line)[0] for line in text.splitlines() if line and not line.startswith("#")}
 
 
-def hang_up(port):
-    """Asks for more than fits into the buffers between, and goes without reading it."""
+def disconnect_while_sending(port):
+    """Requests more than socket buffers hold, and disconnects before the end of the response."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(b"GET /locations/export HTTP/1.1\r\nHost: a\r\n\r\n" * 10)
+        connection.sendall(get_request("/locations/export") * 10)
         connection.recv(1)
     deadline = time.monotonic() + 30
     while b"\nhttp_responses_incomplete_total{" not in fetch(port, "/metrics") and time.monotonic() < deadline:
@@ -126,7 +124,7 @@ def metrics_of_dashboard():
 
 
 def metrics_of_operations():
-    """Those of the table's first column; a histogram is named there without the suffixes of its series."""
+    """Returns the metrics in the first column of the table, with the suffix _count for histograms."""
     rows = [line.split("|")[1] for line in OPERATIONS.read_text().splitlines() if line.startswith("| `")]
     names = set().union(*(METRIC.findall(row) for row in rows if "_" in row))
     return {f"{name}_count" if name.endswith("_seconds") and not name.startswith("process") else name for name in names
@@ -136,30 +134,30 @@ def metrics_of_operations():
 # Proxies
 
 
-def proxy_complaints(options, folder):
-    made = subprocess.run(
+def check_proxies(options, folder):
+    created = subprocess.run(
         [options.waymark, "keys", "create", "check", "--scope", "write"], check=True, capture_output=True, text=True)
-    (folder / "keys.txt").write_text(made.stdout)
-    key = re.search(r"shown this once: (\S+)", made.stderr).group(1)
-    certificate(folder)
+    (folder / "keys.txt").write_text(created.stdout)
+    key = re.search(r"shown this once: (\S+)", created.stderr).group(1)
+    create_certificate(folder)
     server = Waymark(
         options.waymark,
-        {"POINT_STORE": "memory", "DATA_FILE": str(places(folder)), "API_KEYS_FILE": str(folder / "keys.txt"),
+        {"POINT_STORE": "memory", "DATA_FILE": str(write_places(folder)), "API_KEYS_FILE": str(folder / "keys.txt"),
          "TRUSTED_PROXIES": "127.0.0.1"})
     server.start()
-    complaints = []
+    problems = []
     try:
         server.wait_until_ready()
         for proxy in (Nginx(options.nginx, folder, server.port), Caddy(options.caddy, folder, server.port)):
             with proxy.running():
-                complaints += [f"{proxy.name}: {each}" for each in Tour(proxy, server.port, key, folder).complaints()]
+                problems += [f"{proxy.name}: {each}" for each in ProxyCheck(proxy, server.port, key, folder).problems()]
     finally:
         server.process.terminate()
         server.process.wait()
-    return complaints
+    return problems
 
 
-def certificate(folder):
+def create_certificate(folder):
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
          "-subj", "/CN=places.example.org", "-addext", "subjectAltName=DNS:places.example.org", "-keyout",
@@ -173,7 +171,7 @@ def listens(port):
 
 
 class Proxy:
-    """A proxy whose example is run on ports of its own."""
+    """A proxy that runs its example configuration with other ports."""
 
     def __init__(self, program, folder, upstream):
         self.program = program
@@ -182,11 +180,12 @@ class Proxy:
         self.plain_port = free_port()
         self.upstream = upstream
 
-    def replaced(self, path, *pairs):
+    def replace_in(self, path, *pairs):
+        """Returns the text of an example after replacements, each of which must be possible."""
         text = path.read_text()
         for old, new in pairs:
             if old not in text:
-                sys.exit(f"{path} has no '{old}' any more")
+                sys.exit(f"{path} does not contain '{old}'")
             text = text.replace(old, new)
         return text
 
@@ -212,7 +211,7 @@ class Nginx(Proxy):
     name = "nginx"
 
     def configure(self):
-        server = self.replaced(
+        server = self.replace_in(
             NGINX, ("server 127.0.0.1:8080;", f"server 127.0.0.1:{self.upstream};"),
             ("    listen [::]:80;\n", ""), ("    listen [::]:443 ssl http2;\n", ""),
             ("listen 80;", f"listen 127.0.0.1:{self.plain_port};"),
@@ -220,7 +219,7 @@ class Nginx(Proxy):
             ("/etc/ssl/places.example.org", str(self.folder)))
         user = "user root;" if os.geteuid() == 0 else ""
         temporary = "".join(
-            f"{each}_temp_path {self.folder}/{each};" for each in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+            f"{kind}_temp_path {self.folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         main = (f"{user} daemon off; pid {self.folder}/nginx.pid; error_log stderr; events {{}}\n"
                 f"http {{ access_log off; {temporary}\n{server}\n}}\n")
         path = self.folder / "nginx.conf"
@@ -236,7 +235,7 @@ class Caddy(Proxy):
     name = "Caddy"
 
     def configure(self):
-        site = self.replaced(
+        site = self.replace_in(
             CADDY, ("\nplaces.example.org {\n",
                     "\n{\n\tadmin off\n\tauto_https disable_redirects\n}\n"
                     f"https://places.example.org:{self.port} {{\n"
@@ -244,9 +243,9 @@ class Caddy(Proxy):
             ("127.0.0.1:8080", f"127.0.0.1:{self.upstream}"))
         path = self.folder / "Caddyfile"
         path.write_text(site)
-        # The example as it stands, and as it is run.
-        for each in (CADDY, path):
-            subprocess.run([self.program, "validate", "--adapter", "caddyfile", "--config", str(each)], check=True,
+        # Both the original example and the one that is run.
+        for caddyfile in (CADDY, path):
+            subprocess.run([self.program, "validate", "--adapter", "caddyfile", "--config", str(caddyfile)], check=True,
                            capture_output=True)
         return path
 
@@ -254,8 +253,8 @@ class Caddy(Proxy):
         return [self.program, "run", "--adapter", "caddyfile", "--config", str(path)]
 
 
-class Tour:
-    """Requests through a proxy, and what each must give."""
+class ProxyCheck:
+    """Requests through a proxy, with their expected results."""
 
     def __init__(self, proxy, direct_port, key, folder):
         self.proxy = proxy
@@ -264,45 +263,45 @@ class Tour:
         self.folder = folder
 
     def curl(self, target, *arguments):
-        """The status, the HTTP version and the digest of the body."""
+        """Returns the status, the HTTP version and the digest of the body."""
         body = self.folder / "body"
         body.write_bytes(b"")
         host = f"places.example.org:{self.proxy.port}"
-        made = subprocess.run(
+        finished = subprocess.run(
             ["curl", "-sS", "--http2", "--max-time", "120", "--cacert", str(self.folder / "fullchain.pem"), "--resolve",
              f"{host}:127.0.0.1", "-o", str(body), "-w", "%{http_code} %{http_version}", *arguments,
              f"https://{host}{target}"], capture_output=True, text=True)
-        status, version = made.stdout.split()
+        status, version = finished.stdout.split()
         return int(status), version, hashlib.sha256(body.read_bytes()).hexdigest()
 
-    def complaints(self):
+    def problems(self):
         found = []
 
-        def expect(what, is_so):
-            if not is_so:
-                found.append(what)
+        def expect(expectation, is_met):
+            if not is_met:
+                found.append(f"expected: {expectation}")
 
         status, version, _ = self.curl("/locations?lat=1&long=2")
-        expect("a search over HTTP/2 is not answered", (status, version) == (200, "2"))
+        expect("a search returns 200 over HTTP/2", (status, version) == (200, "2"))
         place = ["-X", "POST", "-H", "Content-Type: application/json", "-d", '{"name":"x","lat":1,"long":2}']
-        expect("a change without a key is not rejected", self.curl("/locations", *place)[0] == 401)
+        expect("a write without a key is rejected", self.curl("/locations", *place)[0] == 401)
         authorized = ["-H", f"Authorization: Bearer {self.key}"]
-        expect("a change with a key is not made", self.curl("/locations", *place, *authorized)[0] == 201)
+        expect("a write with a key succeeds", self.curl("/locations", *place, *authorized)[0] == 201)
         direct = fetch(self.direct_port, "/locations/export?f=ndjson")
         status, _, digest = self.curl("/locations/export?f=ndjson")
-        expect("an export is not what the server sends", (status, digest) == (200, hashlib.sha256(direct).hexdigest()))
+        expect("an export is the same as without the proxy", (status, digest) == (200, hashlib.sha256(direct).hexdigest()))
         rows = self.folder / "places.ndjson"
         status, _, _ = self.curl(
             "/locations/import", "-X", "POST", "-H", "Content-Type: application/x-ndjson", "-T", str(rows), *authorized)
-        expect(f"an import of {rows.stat().st_size} bytes is not taken but answered with {status}", status == 200)
-        expect("a large body that is no import is not rejected",
-               self.curl("/locations", "-H", "Content-Type: application/json", "--data-binary", f"@{rows}", *authorized)[0] == 413)
-        expect("the metrics are closed to this machine", self.curl("/metrics")[0] == 200)
+        expect(f"an import of {rows.stat().st_size} bytes returns 200, got {status}", status == 200)
+        large = ["-H", "Content-Type: application/json", "--data-binary", f"@{rows}"]
+        expect("a large body other than an import is rejected", self.curl("/locations", *large, *authorized)[0] == 413)
+        expect("this machine can read the metrics", self.curl("/metrics")[0] == 200)
         if self.proxy.name == "nginx":
-            made = subprocess.run(
+            finished = subprocess.run(
                 ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", f"http://127.0.0.1:{self.proxy.plain_port}/"],
                 capture_output=True, text=True)
-            expect("plain HTTP is not led to HTTPS", made.stdout == "301")
+            expect("plain HTTP is redirected to HTTPS", finished.stdout == "301")
         return found
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/check-manifests runs; its argument is a file of the docker-compose package, for the schema in it."""
+"""Checks deploy/kubernetes and compose.yaml. The argument is a docker-compose package, which contains the schema."""
 
 import json
 import pathlib
@@ -16,41 +16,41 @@ MANIFESTS = pathlib.Path("deploy/kubernetes")
 
 
 def main():
-    complaints = []
+    problems = []
     objects = {}
     for path in sorted(MANIFESTS.glob("*.yaml")):
         for manifest in yaml.safe_load_all(path.read_text()):
             if path.name == "kustomization.yaml":
-                complaints += kustomization_complaints(manifest)
+                problems += check_kustomization(manifest)
                 continue
             try:
                 kubernetes_validate.validate(manifest, KUBERNETES_VERSION, strict=True)
             except kubernetes_validate.ValidationError as error:
-                complaints.append(f"{path}: {'.'.join(map(str, error.path))}: {error.message}")
+                problems.append(f"{path}: {'.'.join(map(str, error.path))}: {error.message}")
             objects[manifest["kind"]] = manifest
     compose = yaml.safe_load(pathlib.Path("compose.yaml").read_text())
-    # Of this schema's time is neither the name nor that a file needs no version.
+    # The schema is older than the top-level name.
     schema = json.loads(zipfile.ZipFile(sys.argv[1]).read("compose/config/compose_spec.json"))
     schema["properties"]["name"] = {"type": "string"}
     for error in jsonschema.Draft7Validator(schema).iter_errors(compose):
-        complaints.append(f"compose.yaml: {'.'.join(map(str, error.path))}: {error.message}")
-    complaints += agreement_complaints(objects, compose)
-    for complaint in complaints:
-        print(complaint)
-    print(f"{len(objects)} Kubernetes objects and compose.yaml: {len(complaints)} complaints")
-    sys.exit(1 if complaints else 0)
+        problems.append(f"compose.yaml: {'.'.join(map(str, error.path))}: {error.message}")
+    problems += check_agreement(objects, compose)
+    for problem in problems:
+        print(problem)
+    print(f"{len(objects)} Kubernetes objects and compose.yaml: {len(problems)} problems")
+    sys.exit(1 if problems else 0)
 
 
-def kustomization_complaints(kustomization):
-    """It names all files but itself and the example."""
+def check_kustomization(kustomization):
+    """Checks that all manifests except the example are listed."""
     named = set(kustomization["resources"])
-    there = {path.name for path in MANIFESTS.glob("*.yaml")} - {"kustomization.yaml", "secret.example.yaml"}
-    return [f"kustomization.yaml: {name} is named or there, not both" for name in sorted(named ^ there)]
+    existing = {path.name for path in MANIFESTS.glob("*.yaml")} - {"kustomization.yaml", "secret.example.yaml"}
+    return [f"kustomization.yaml: {name} is listed or exists, but not both" for name in sorted(named ^ existing)]
 
 
-def agreement_complaints(objects, compose):
-    """What no schema knows: that the parts fit each other."""
-    complaints = []
+def check_agreement(objects, compose):
+    """Checks that the manifests agree with each other, which no schema can."""
+    problems = []
     server = objects["Deployment"]["spec"]["template"]["spec"]
     container = server["containers"][0]
     settings = objects["ConfigMap"]["data"]
@@ -58,24 +58,24 @@ def agreement_complaints(objects, compose):
     pause = int(container["lifecycle"]["preStop"]["exec"]["command"][1])
     drain = int(settings["DRAIN_TIMEOUT_MS"]) / 1000
     if server["terminationGracePeriodSeconds"] < pause + drain + 2:
-        complaints.append(f"terminationGracePeriodSeconds is less than a pause of {pause} s and a drain of {drain} s take")
+        problems.append(f"terminationGracePeriodSeconds is less than 2 s more than preStop ({pause} s) and drain ({drain} s)")
 
     known = set(re.findall(r"`([A-Z][A-Z_]+)`", pathlib.Path("docs/configuration.md").read_text()))
     used = set(settings) | {entry["name"] for entry in container["env"]}
     for name in ("waymark", "migrate", "keys"):
         used |= set(compose["services"][name]["environment"])
-    # Whoever reaches the published port may only change places with a key.
+    # The port is published, so writes must require a key.
     server_environment = compose["services"]["waymark"]["environment"]
     if server_environment.get("API_KEYS_FILE") != compose["services"]["keys"]["environment"]["API_KEYS_FILE"]:
-        complaints.append("compose.yaml: the server does not read the file of keys that is created for it")
-    # The settings of the Debian package, those that are commented out too.
+        problems.append("compose.yaml: the server does not read the created key file")
+    # The settings of the Debian package, including those in comments.
     used |= set(re.findall(r"^#?([A-Z][A-Z_]+)=", pathlib.Path("deploy/debian/waymark.env").read_text(), re.MULTILINE))
-    complaints += [f"docs/configuration.md does not know {name}" for name in sorted(used - known)]
+    problems += [f"docs/configuration.md does not contain {name}" for name in sorted(used - known)]
 
     secret = set(objects["Secret"]["stringData"])
     keys = {entry["valueFrom"]["secretKeyRef"]["key"] for entry in container["env"] if "valueFrom" in entry}
     keys |= {item["key"] for volume in server["volumes"] for item in volume["secret"]["items"]}
-    complaints += [f"the Secret has no {key}" for key in sorted(keys - secret)]
+    problems += [f"the Secret has no {key}" for key in sorted(keys - secret)]
 
     labels = objects["Deployment"]["spec"]["template"]["metadata"]["labels"].items()
     for selector in (
@@ -84,18 +84,18 @@ def agreement_complaints(objects, compose):
         objects["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"],
     ):
         if not selector.items() <= labels:
-            complaints.append(f"{selector} does not select the pods")
+            problems.append(f"{selector} does not select the pods")
         if selector.items() <= objects["Job"]["spec"]["template"]["metadata"]["labels"].items():
-            complaints.append(f"{selector} selects the migration too")
+            problems.append(f"{selector} selects the migration too")
 
     for name, spec in (("Deployment", server), ("Job", objects["Job"]["spec"]["template"]["spec"])):
-        for each in spec["containers"]:
-            context = each["securityContext"]
+        for container in spec["containers"]:
+            context = container["securityContext"]
             if not context["readOnlyRootFilesystem"] or context["capabilities"]["drop"] != ["ALL"]:
-                complaints.append(f"{name}: {each['name']} may do more than it needs to")
+                problems.append(f"{name}: {container['name']} has more privileges than it needs")
         if not spec["securityContext"]["runAsNonRoot"]:
-            complaints.append(f"{name}: may run as root")
-    return complaints
+            problems.append(f"{name} may run as root")
+    return problems
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
-"""The servers of scripts/chaos: instances of Waymark behind proxies, and a primary of PostgreSQL with a synchronous standby."""
+"""The servers of scripts/chaos: instances of Waymark behind proxies, and PostgreSQL with a synchronous standby."""
 
 import asyncio
-import os
-import pathlib
 import shutil
 import subprocess
 import time
@@ -11,33 +9,27 @@ from load import Postgres, Waymark
 from proxy import Proxy
 
 STANDBY = "standby"
-# How long a cluster may take to become whole again on a machine that has other things to do.
-PATIENCE_SECONDS = 120
+# The maximum time for recovery, for a machine with other load.
+RECOVERY_TIMEOUT_SECONDS = 120
 
 
 class Node(Postgres):
-    """One server of the cluster, primary or standby."""
+    """A database server of the cluster, primary or standby."""
 
     def __init__(self, folder, number):
         settings = ("wal_retrieve_retry_interval=200ms", "wal_keep_size=512MB", "max_connections=60")
         self.name = f"node {number}"
         self.number = number
-        # What the standby of this node connects to.
+        # The proxy through which a standby replicates from this node.
         self.replication = None
         super().__init__(folder, f"node{number}", settings)
 
-    def create(self):
-        pass
-
-    def create_primary(self):
-        super().create()
-
     def copy_from(self, primary):
-        """Becomes a standby of a primary."""
+        """Replaces the data of this node with those of a standby of the primary."""
         shutil.rmtree(self.data, ignore_errors=True)
-        self.make_folder()
+        self.create_folder()
         source = f"host=127.0.0.1 port={primary.replication.port} user=postgres application_name={STANDBY}"
-        # It warns of the primary's socket, which it leaves out.
+        # The warning that it skips the primary's socket is suppressed.
         self.run("pg_basebackup", "-d", source, "-R", "-X", "stream", "-c", "fast", "--no-sync", errors=subprocess.DEVNULL)
 
     def set(self, setting, value):
@@ -45,8 +37,8 @@ class Node(Postgres):
         self.query(f"ALTER SYSTEM SET {setting} = '{value}'", "SELECT pg_reload_conf()")
 
     def wait_for_standby(self):
-        """Returns when a commit waits for the standby, and the standby has all that was committed without it."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        """Returns when commits wait for the standby, and the standby has received all earlier ones."""
+        deadline = time.monotonic() + RECOVERY_TIMEOUT_SECONDS
         position = None
         while time.monotonic() < deadline:
             if position is None:
@@ -57,31 +49,31 @@ class Node(Postgres):
             time.sleep(0.1)
         raise TimeoutError("the standby did not catch up")
 
-    def end_sessions(self):
-        """Ends all sessions of instances, and returns when they are gone."""
+    def terminate_sessions(self):
+        """Terminates all sessions of instances, and returns when they have ended."""
         self.query("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'waymark'")
 
     def lock(self, ids, seconds):
-        """Has writes to some places wait for so long. Returns the process that holds the locks."""
+        """Locks places for a time, so that writes to them wait. Returns the process that holds the locks."""
         names = ",".join(f"'{id}'" for id in ids)
         sql = f"SELECT FROM points WHERE id IN ({names}) FOR UPDATE; SELECT pg_sleep({seconds})"
         return subprocess.Popen(["psql", "-qtAX", self.url, "-c", sql], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def backends(self):
-        """The processes that serve instances."""
+        """Returns the process identifiers of the sessions of instances."""
         pids = self.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'waymark'")
         return [int(pid) for pid in pids.split()]
 
 
 class Instance(Waymark):
-    """A server with the proxy that its clients use."""
+    """A server behind the proxy that its clients use."""
 
     def __init__(self, program, environment, number):
         super().__init__(program, environment)
         self.number = number
         self.name = f"instance {number}"
         self.proxy = Proxy(self.port)
-        # Whether clients should use it; most of them do as they should.
+        # False if clients should avoid the instance; a few requests are sent to it anyway.
         self.is_up = False
 
     def wait_until_ready(self):
@@ -90,18 +82,14 @@ class Instance(Waymark):
         except SystemExit as error:
             raise TimeoutError(f"{self.name}: {error}") from None
 
-    async def bring_up(self):
+    async def start_until_ready(self):
         self.start()
         await asyncio.to_thread(self.wait_until_ready)
         self.is_up = True
 
-    def end(self):
-        if getattr(self, "process", None) and self.process.poll() is None:
-            self.kill()
-
 
 class MemoryCluster:
-    """One instance that keeps its places in a file."""
+    """An instance with the memory store and its journal."""
 
     def __init__(self, folder, program):
         no_data = folder / "none.ndjson"
@@ -112,24 +100,24 @@ class MemoryCluster:
 
     async def start(self):
         await self.instances[0].proxy.start()
-        await self.instances[0].bring_up()
+        await self.instances[0].start_until_ready()
 
-    async def make_whole(self):
-        self.instances[0].proxy.heal()
+    async def recover(self):
+        self.instances[0].proxy.clear_faults()
         await asyncio.to_thread(self.instances[0].wait_until_ready)
 
     async def restart(self):
-        """Kills the instance once more, so that what is compared is what was kept."""
+        """Restarts the instance after a kill, so that only durable places are compared."""
         self.instances[0].kill()
-        await self.instances[0].bring_up()
+        await self.instances[0].start_until_ready()
 
-    def end(self):
+    def stop(self):
         for instance in self.instances:
-            instance.end()
+            instance.kill()
 
 
 class PostgresCluster:
-    """Two instances over a primary and its standby; each instance reaches each of the two through a proxy of its own."""
+    """Two instances over a primary and its standby; each instance connects to each node through a proxy of its own."""
 
     def __init__(self, folder, program):
         self.folder = folder
@@ -151,7 +139,7 @@ class PostgresCluster:
         for node in self.nodes:
             node.replication = Proxy(node.port)
             await node.replication.start()
-        await asyncio.to_thread(self.primary.create_primary)
+        await asyncio.to_thread(self.primary.create)
         await asyncio.to_thread(self.primary.start)
         for number in range(2):
             proxies = [Proxy(node.port) for node in self.nodes]
@@ -165,48 +153,47 @@ class PostgresCluster:
                 "DATABASE_POOL_SIZE": "8",
                 "DATABASE_STATEMENT_TIMEOUT_MS": "4000",
                 "REQUEST_DEADLINE_MS": "1000",
-                "MIGRATIONS_PATH": str(pathlib.Path(__file__).parent.parent / "Migrations"),
             }
             instance = Instance(self.program, environment, number)
             await instance.proxy.start()
             self.instances.append(instance)
         await asyncio.to_thread(self.instances[0].command, "migrate")
         await self.build_standby()
-        await asyncio.gather(*(instance.bring_up() for instance in self.instances))
+        await asyncio.gather(*(instance.start_until_ready() for instance in self.instances))
 
     async def build_standby(self):
-        """Has the other node copy the primary, and commits wait for it."""
+        """Copies the primary to the other node, and makes commits wait for this standby."""
         await asyncio.to_thread(self.standby.copy_from, self.primary)
         await asyncio.to_thread(self.standby.start)
         await asyncio.to_thread(self.primary.set, "synchronous_standby_names", STANDBY)
         await asyncio.to_thread(self.primary.wait_for_standby)
 
     async def promote(self):
-        """Promotes the standby in place of the primary, which is gone. Commits wait for nobody until the next standby has
-        been built, as a cluster manager has it: what they leave is not taken for safe before that."""
+        """Promotes the standby after the primary has stopped. As with a cluster manager, commits do not wait for
+        replication until the next standby is built."""
         self.primary.replication.cut()
         self.primary.replication.resume()
         self.nodes.reverse()
-        # Before it takes writes, or the first ones would wait for a standby that there is not.
+        # Before the promotion, because the first writes would wait for a standby that does not exist.
         await asyncio.to_thread(self.primary.set, "synchronous_standby_names", "")
         await asyncio.to_thread(self.primary.run, "pg_ctl", "-w", "-s", "promote")
 
-    async def make_whole(self):
-        """Ends all that holds requests back, and returns when all servers answer."""
+    async def recover(self):
+        """Clears the faults of all proxies, and returns when all servers are ready."""
         for proxy in self.proxies():
-            proxy.heal()
+            proxy.clear_faults()
         await asyncio.to_thread(self.primary.wait_for_standby)
         for instance in self.instances:
             await asyncio.to_thread(instance.wait_until_ready)
 
     async def restart(self):
-        """Has the standby take over once more, and all be started again."""
+        """Fails over to the standby, and restarts all servers."""
         await asyncio.to_thread(self.primary.kill)
         await self.promote()
         await self.build_standby()
         for instance in self.instances:
             instance.kill()
-        await asyncio.gather(*(instance.bring_up() for instance in self.instances))
+        await asyncio.gather(*(instance.start_until_ready() for instance in self.instances))
 
     def proxies(self):
         yield from (instance.proxy for instance in self.instances)
@@ -214,18 +201,9 @@ class PostgresCluster:
             yield from proxies
         yield from (node.replication for node in self.nodes)
 
-    def end(self):
+    def stop(self):
         for instance in self.instances:
-            instance.end()
+            instance.kill()
         for node in self.nodes:
             if (node.data / "postmaster.pid").exists():
                 node.kill()
-
-
-def signal_all(pids, number):
-    """Sends a signal to those processes that are still there."""
-    for pid in pids:
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            pass

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/compare-responses runs: the same requests to two builds, and the differences between their responses."""
+"""Sends the same requests to two builds, and prints the differences between their responses."""
 
 import argparse
 import difflib
@@ -7,15 +7,13 @@ import gzip
 import itertools
 import json
 import os
-import pathlib
 import random
 import re
 import socket
 import sys
-import tempfile
 import time
 
-from load import Postgres, Waymark
+from load import deployment
 
 PLACES = 400
 CATEGORIES = ["cafe", "bar", "museum", "natural:peak", "a,b", None]
@@ -23,15 +21,15 @@ NAMES = ["Café", "Bär & Co", 'The "Quoted" Inn', "東京駅", "Ünïcode ✓",
 
 
 def place_id(number):
-    """An id that both builds are given."""
+    """Returns the id of a place, which is the same for both builds."""
     return f"0199a1b2-0000-7000-8000-{number:012x}"
 
 
 def places():
-    """Places around the world, at the poles and at the antimeridian, the same in each run."""
-    source = random.Random(1)
+    """Yields places around the world, at the poles and at the antimeridian, the same in each run."""
+    generator = random.Random(1)
     for number in range(PLACES):
-        lat, long = [(source.uniform(-90, 90), source.uniform(-180, 180)), (37.33, -121.89), (90, 0), (0, 180)][
+        lat, long = [(generator.uniform(-90, 90), generator.uniform(-180, 180)), (37.33, -121.89), (90, 0), (0, 180)][
             0 if number % 10 else number // 10 % 4]
         place = {"id": place_id(number), "name": f"{NAMES[number % 8]} {number}", "lat": lat, "long": long}
         if CATEGORIES[number % 6]:
@@ -44,7 +42,7 @@ def places():
 
 
 def request(method, target, headers=(), body=b"", version="HTTP/1.1"):
-    """The bytes of a request."""
+    """Returns the bytes of a request."""
     if isinstance(body, str):
         body = body.encode()
     head = [f"{method} {target} {version}", "Host: localhost", "Connection: close", *headers]
@@ -54,25 +52,25 @@ def request(method, target, headers=(), body=b"", version="HTTP/1.1"):
 
 
 def reads():
-    """Requests that change nothing."""
+    """Yields requests that do not change places."""
     centers = ["lat=37.3293&long=-121.8893", "lat=90&long=0", "lat=0&lon=179.9999", "lat=-12.5&lng=33"]
     filters = ["", "&radius=1500", "&radius=2000000", "&category=cafe", "&category=cafe%2Cbar", "&category=a%2Cb",
                "&limit=3", "&limit=1000", "&fields=name,lat", "&fields=*", "&bbox=-130,-60,140,60", "&bbox=170,-90,-170,90"]
     for center, condition in itertools.product(centers, filters):
         yield request("GET", f"/locations?{center}{condition}")
     formats = ["json", "geojson", "geojsonseq", "csv"]
-    for form, rest in itertools.product(formats, ["limit=5", "limit=5&lat=1&long=2", "limit=4&fields=*", "category=none"]):
-        yield request("GET", f"/locations?f={form}&{rest}")
+    for format, rest in itertools.product(formats, ["limit=5", "limit=5&lat=1&long=2", "limit=4&fields=*", "category=none"]):
+        yield request("GET", f"/locations?f={format}&{rest}")
     accepts = ["application/json", "application/geo+json", "text/csv;q=0.5, application/geo+json-seq", "*/*", "image/png",
                "text/*", "application/json;q=0", ""]
     for accept in accepts:
         yield request("GET", "/locations?limit=2", [f"Accept: {accept}"])
         yield request("GET", f"/locations/{place_id(3)}", [f"Accept: {accept}"])
-    wrong = ["lat=north&long=1", "lat=1", "long=1", "lat=91&long=0", "lat=1&long=181", "radius=5", "lat=1&lat=2&long=3",
+    invalid = ["lat=north&long=1", "lat=1", "long=1", "lat=91&long=0", "lat=1&long=181", "radius=5", "lat=1&lat=2&long=3",
              "lat=1&long=2&radius=-1", "lat=1&long=2&radius=x", "limit=0", "limit=1001", "limit=ten", "bbox=1,2,3",
              "bbox=0,10,1,5", "bbox=a,b,c,d", "cursor=nonsense", "fields=what", "f=xml", "what=1", "lat=%zz&long=1",
              "category=", "lat=1&long=2&lon=3", "limit=5&limit=6", "lat=NaN&long=1", "lat=1e400&long=0", "%ff=1"]
-    for query in wrong:
+    for query in invalid:
         yield request("GET", f"/locations?{query}")
     for target in ["/", "/health/live", "/health/ready", "/categories", "/locations/check?lat=37.33&long=-121.89",
                    "/locations/check?lat=10&long=10&radius=1", "/locations/check", "/nothing", "/locations/",
@@ -87,8 +85,8 @@ def reads():
         yield request("GET", f"/locations/{place_id(number)}")
         yield request("GET", f"/locations/{place_id(number)}?fields=name,version")
         yield request("GET", f"/locations/{place_id(number)}", ["Accept: application/geo+json"])
-    for form, coding in itertools.product(formats + ["ndjson", "xml"], ["identity", "gzip"]):
-        yield request("GET", f"/locations/export?f={form}", [f"Accept-Encoding: {coding}"])
+    for format, coding in itertools.product(formats + ["ndjson", "xml"], ["identity", "gzip"]):
+        yield request("GET", f"/locations/export?f={format}", [f"Accept-Encoding: {coding}"])
     yield request("GET", "/locations/export?category=cafe&f=ndjson")
     yield request("GET", "/locations/export?limit=1")
     yield request("GET", "/locations?limit=100", ["Accept-Encoding: gzip"])
@@ -109,41 +107,41 @@ def reads():
 
 
 def writes():
-    """Requests that change something, in their order."""
-    kind = ["Content-Type: application/json"]
+    """Yields requests that change places, in order."""
+    json_type = ["Content-Type: application/json"]
     valid = {"name": "New", "lat": 1.25, "long": 2.5, "category": "cafe", "tags": {"b": "2", "a": "1"}}
-    yield request("POST", "/locations", kind, json.dumps(valid))
+    yield request("POST", "/locations", json_type, json.dumps(valid))
     bodies = ["", "{", "[]", "null", "{}", '{"name":"x"}', '{"name":"","lat":0,"long":0}', '{"name":"x","lat":"1","long":2}',
               '{"name":"x","lat":91,"long":2}', '{"name":"x","lat":1,"long":2,"what":3}', '{"name":"x","lat":1,"long":2,"tags":[]}',
               '{"name":"x","lat":1,"long":2,"tags":{"a":1}}', '{"name":"x","name":"y","lat":1,"long":2}', '{"name":"\\u0007","lat":1,"long":2}',
               '{"name":"x","lat":1,"long":2,"source":"a"}', '{"name":"x","lat":1,"long":2,"source":"test","sourceId":"node/4"}',
               '{"name":"' + "x" * 501 + '","lat":1,"long":2}', '{"name":"x","lat":1e999,"long":2}']
     for body in bodies:
-        yield request("POST", "/locations", kind, body)
-        yield request("PUT", f"/locations/{place_id(5000)}", kind, body)
+        yield request("POST", "/locations", json_type, body)
+        yield request("PUT", f"/locations/{place_id(5000)}", json_type, body)
     yield request("POST", "/locations", ["Content-Type: text/plain"], json.dumps(valid))
     yield request("POST", "/locations", [], json.dumps(valid))
-    yield request("POST", "/locations", kind + ["Idempotency-Key: one"], json.dumps(valid))
-    yield request("POST", "/locations", kind + ["Idempotency-Key: one"], json.dumps(valid))
-    yield request("POST", "/locations", kind + ["Idempotency-Key: one"], json.dumps(valid | {"name": "Other"}))
-    yield request("POST", "/locations", kind + ["Idempotency-Key: " + "k" * 300], json.dumps(valid))
-    one = f"/locations/{place_id(6000)}"
-    yield request("PUT", one, kind + ["If-None-Match: *"], json.dumps(valid))
-    yield request("PUT", one, kind + ["If-None-Match: *"], json.dumps(valid))
-    yield request("PUT", one, kind, json.dumps(valid | {"name": "Changed"}))
-    yield request("PUT", one, kind, json.dumps(valid | {"id": place_id(1)}))
-    yield request("PUT", one, kind + ['If-Match: "1"'], json.dumps(valid))
-    yield request("PUT", "/locations/no-uuid", kind, json.dumps(valid))
-    patch = ["Content-Type: application/merge-patch+json"]
+    yield request("POST", "/locations", json_type + ["Idempotency-Key: one"], json.dumps(valid))
+    yield request("POST", "/locations", json_type + ["Idempotency-Key: one"], json.dumps(valid))
+    yield request("POST", "/locations", json_type + ["Idempotency-Key: one"], json.dumps(valid | {"name": "Other"}))
+    yield request("POST", "/locations", json_type + ["Idempotency-Key: " + "k" * 300], json.dumps(valid))
+    path = f"/locations/{place_id(6000)}"
+    yield request("PUT", path, json_type + ["If-None-Match: *"], json.dumps(valid))
+    yield request("PUT", path, json_type + ["If-None-Match: *"], json.dumps(valid))
+    yield request("PUT", path, json_type, json.dumps(valid | {"name": "Changed"}))
+    yield request("PUT", path, json_type, json.dumps(valid | {"id": place_id(1)}))
+    yield request("PUT", path, json_type + ['If-Match: "1"'], json.dumps(valid))
+    yield request("PUT", "/locations/no-uuid", json_type, json.dumps(valid))
+    patch_type = ["Content-Type: application/merge-patch+json"]
     for body in ['{"name":"Patched"}', '{"tags":{"a":null,"c":"3"}}', '{"category":null}', '{"lat":100}', '{"what":1}', "[]", "{"]:
-        yield request("PATCH", one, patch, body)
-    yield request("PATCH", one, kind, '{"name":"x"}')
-    yield request("PATCH", f"/locations/{place_id(7000)}", patch, '{"name":"x"}')
-    yield request("GET", one)
-    yield request("DELETE", one, ['If-Match: "1"'])
-    yield request("DELETE", one)
-    yield request("DELETE", one)
-    yield request("GET", one)
+        yield request("PATCH", path, patch_type, body)
+    yield request("PATCH", path, json_type, '{"name":"x"}')
+    yield request("PATCH", f"/locations/{place_id(7000)}", patch_type, '{"name":"x"}')
+    yield request("GET", path)
+    yield request("DELETE", path, ['If-Match: "1"'])
+    yield request("DELETE", path)
+    yield request("DELETE", path)
+    yield request("GET", path)
     rows = '{"name":"A","lat":1,"long":1,"source":"i","sourceId":"1"}\n{"name":"","lat":1,"long":1}\nnonsense\n'
     csv = "name,lat,long,source,sourceId\nB,2,2,i,2\nC,x,2,i,3\n"
     feature = {"type": "Feature", "geometry": {"type": "Point", "coordinates": [3, 4]}, "properties": {"name": "D"}}
@@ -169,21 +167,21 @@ MASKS = [
 ]
 
 
-def read_response(port, data):
-    """Everything that the server sends until it closes the connection."""
+def read_response(port, request_bytes):
+    """Returns all bytes that the server sends until it closes the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
-        connection.sendall(data)
+        connection.sendall(request_bytes)
         received = b""
         try:
-            while piece := connection.recv(65536):
-                received += piece
+            while data := connection.recv(65536):
+                received += data
         except ConnectionResetError:
             received += b"<reset>"
     return received
 
 
-def chunks_joined(body):
-    """The body without the framing of its chunks, which may come in other pieces."""
+def dechunked(body):
+    """Returns a body without chunked framing, because chunk sizes may vary."""
     joined = b""
     while body:
         size, _, rest = body.partition(b"\r\n")
@@ -193,11 +191,11 @@ def chunks_joined(body):
     return joined
 
 
-def normal(response, ignores_details):
-    """The response without what differs from run to run."""
+def normalized(response, ignores_details):
+    """Returns the response with the values masked that differ between runs."""
     head, separator, body = response.partition(b"\r\n\r\n")
     if b"transfer-encoding: chunked" in head.lower():
-        body = chunks_joined(body)
+        body = dechunked(body)
     if b"content-encoding: gzip" in head.lower() and body:
         body = gzip.decompress(body)
     text = head + separator + body
@@ -209,58 +207,40 @@ def normal(response, ignores_details):
 
 
 def responses(program, store, requests, ignores_details):
-    """The responses of a build to the requests, one after the other, on a store that holds the same places."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        folder.chmod(0o755)
-        environment = {"MIGRATIONS_PATH": str(pathlib.Path(__file__).resolve().parent.parent / "Migrations")}
-        postgres = None
-        if store == "postgres":
-            postgres = Postgres(folder)
-            postgres.start()
-            environment["DATABASE_URL"] = postgres.url
-        else:
-            environment["MEMORY_STORE_PATH"] = str(folder / "places.db")
-        waymark = Waymark(program, environment)
-        if postgres:
-            waymark.command("migrate")
-        waymark.start()
-        try:
-            waymark.wait_until_ready()
-            for place in places():
-                body = json.dumps({key: value for key, value in place.items() if key != "id"})
-                response = read_response(
-                    waymark.port,
-                    request("PUT", f"/locations/{place['id']}", ["Content-Type: application/json"], body))
-                if not response.startswith(b"HTTP/1.1 201 "):
-                    sys.exit(f"{program} did not take a place: {response!r}")
-            # Last-Modified is sent only when the second of the last write is over.
-            time.sleep(3)
-            return [normal(read_response(waymark.port, data), ignores_details) for data in requests]
-        finally:
-            waymark.kill()
-            if postgres:
-                postgres.stop()
+    """Returns the normalized responses of a build to the requests, in order, on a store with the same places."""
+    with deployment(program, store, "waymark-compare.") as (_, server, _):
+        server.start()
+        server.wait_until_ready()
+        for place in places():
+            body = json.dumps({key: value for key, value in place.items() if key != "id"})
+            put = request("PUT", f"/locations/{place['id']}", ["Content-Type: application/json"], body)
+            response = read_response(server.port, put)
+            if not response.startswith(b"HTTP/1.1 201 "):
+                sys.exit(f"{program} did not create a place: {response!r}")
+        # Responses have Last-Modified only after the second of the last write.
+        time.sleep(3)
+        return [normalized(read_response(server.port, data), ignores_details) for data in requests]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--before", required=True, help="the build to compare with")
-    parser.add_argument("--after", required=True, help="the build that is compared")
-    parser.add_argument("--ignore-details", action="store_true", help="accept other words in problems")
+    parser.add_argument("--before", required=True, help="path of the build to compare with")
+    parser.add_argument("--after", required=True, help="path of the compared build")
+    parser.add_argument("--ignore-details", action="store_true", help="ignore the wording of problem titles and details")
     options = parser.parse_args()
     requests = [*reads(), *writes()]
     count = 0
     for store in ["memory", "postgres"]:
-        both = [
+        before, after = (
             responses(os.path.abspath(program), store, requests, options.ignore_details)
-            for program in (options.before, options.after)]
-        differences = [index for index, pair in enumerate(zip(*both)) if pair[0] != pair[1]]
+            for program in (options.before, options.after))
+        differences = [index for index, pair in enumerate(zip(before, after)) if pair[0] != pair[1]]
         for index in differences[:20]:
             print(f"--- {store}: {requests[index][:200]!r}")
-            sides = [text[index].replace("},{", "},\n{").splitlines() for text in both]
-            print("\n".join(line[:300] for line in list(difflib.unified_diff(*sides, "before", "after", lineterm="", n=0))[2:22]))
-        statuses = {text.split(" ", 2)[1] for text in both[1] if text.count(" ") > 1}
+            sides = [side[index].replace("},{", "},\n{").splitlines() for side in (before, after)]
+            difference = list(difflib.unified_diff(*sides, "before", "after", lineterm="", n=0))[2:22]
+            print("\n".join(line[:300] for line in difference))
+        statuses = {text.split(" ", 2)[1] for text in after if text.count(" ") > 1}
         print(f"{store}: {len(requests)} requests with {len(statuses)} statuses, {len(differences)} responses differ", flush=True)
         count += len(differences)
     sys.exit(1 if count else 0)

@@ -1,65 +1,83 @@
-"""What goes wrong in scripts/chaos: a plan that its seed decides, in two lanes that run at the same time."""
+"""The fault injection of scripts/chaos: two concurrent sequences of faults, which the seed determines."""
 
 import asyncio
 import collections
+import os
 import signal
 import time
 import uuid
 
-from chaos_wire import NotSent, Unanswered, Wire
-from cluster import signal_all
+from chaos_wire import Connection, NoResponse, NotSent
 from proxy import REQUESTS, RESPONSES
 
-# What the places are for that faults have the instances write.
-WAITING, REFUSED = 1, 2
+# The purposes of places that are written during a switchover: to wait for a lock, and to probe for rejected writes.
+LOCKED, PROBE = 1, 2
 DIRECTIONS = ((REQUESTS, RESPONSES), (REQUESTS,), (RESPONSES,))
 
 
-def own_id(instance, purpose):
+def fault_place_id(instance, purpose):
     return str(uuid.UUID(int=purpose * 16 + instance.number, version=4))
 
 
-class Lane:
-    """Faults one after another: each kind once in each round, in random order."""
+def signal_all(pids, number):
+    """Sends a signal to the processes that still exist."""
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
 
-    def __init__(self, cluster, shared_ids, generator, kinds):
+
+class FaultInjector:
+    """Faults one after another: each selected fault once per round, in random order."""
+
+    # The descriptions of the faults, by the names of their methods.
+    FAULTS = {}
+
+    def __init__(self, cluster, shared_ids, generator, names):
         self.cluster = cluster
-        # Places that many clients write to.
+        # The ids that all clients write to.
         self.shared_ids = shared_ids
         self.random = generator
-        self.kinds = [kind for kind in (getattr(self, name, None) for name in kinds) if kind]
+        self.names = [name for name in names if name in self.FAULTS]
         self.counts = collections.Counter()
+        # The begin, end and description of each fault.
         self.log = []
 
     async def run(self, stopping, now):
-        while not stopping.is_set() and self.kinds:
-            for kind in self.random.sample(self.kinds, len(self.kinds)):
+        while not stopping.is_set() and self.names:
+            for name in self.random.sample(self.names, len(self.names)):
                 await asyncio.sleep(self.random.uniform(0.3, 2))
                 if stopping.is_set():
                     return
                 begin = now()
-                await kind()
-                self.counts[kind.__doc__] += 1
-                self.log.append((begin, now(), kind.__doc__))
+                await getattr(self, name)()
+                self.counts[self.FAULTS[name]] += 1
+                self.log.append((begin, now(), self.FAULTS[name]))
 
-    async def pause(self, least, most):
-        await asyncio.sleep(self.random.uniform(least, most))
+    async def pause(self, minimum, maximum):
+        await asyncio.sleep(self.random.uniform(minimum, maximum))
 
 
-class ServerFaults(Lane):
-    """What happens to PostgreSQL."""
+class DatabaseFaults(FaultInjector):
+    """Faults of PostgreSQL."""
 
-    KINDS = (
-        "promote", "switch_over", "crash_primary", "crash_standby", "stop_replication", "stop_backends", "lock_places",
-        "terminate",
-    )  # fmt: skip
+    FAULTS = {
+        "promote": "promotions of the standby after a kill of the primary",
+        "switch_over": "planned switchovers to the standby",
+        "crash_primary": "crashes of the primary",
+        "crash_standby": "crashes of the standby",
+        "stop_replication": "stops of replication",
+        "stop_backends": "stops of database processes (SIGSTOP)",
+        "lock_places": "locks of places",
+        "terminate": "terminations of all database sessions",
+    }
 
     async def promote(self):
-        "promotions of the standby, its primary killed"
         cluster = self.cluster
-        # What commits meanwhile waits for the standby, and is not there after the promotion.
+        # Commits then wait for the standby, and are lost after the promotion.
         if self.random.random() < 0.7:
-            cluster.primary.replication.stop()
+            cluster.primary.replication.stall()
             await self.pause(0.3, 2.5)
         await asyncio.to_thread(cluster.primary.kill)
         await self.pause(0, 0.5)
@@ -67,56 +85,53 @@ class ServerFaults(Lane):
         await cluster.build_standby()
 
     async def switch_over(self):
-        "planned switches to the standby"
         cluster = self.cluster
         old = cluster.primary
-        # Some writes are under way when the servers change, and are hung up on then.
-        await asyncio.gather(*(self.put(Wire(), instance, WAITING) for instance in cluster.instances))
-        lock = old.lock([own_id(instance, WAITING) for instance in cluster.instances], 3600)
+        # Some writes are in progress during the switchover, and are disconnected then.
+        await asyncio.gather(*(self.put(Connection(), instance, LOCKED) for instance in cluster.instances))
+        lock = old.lock([fault_place_id(instance, LOCKED) for instance in cluster.instances], 3600)
         await self.pause(0.2, 0.5)
-        wires = [Wire() for _ in range(3) for _ in cluster.instances]
-        waiting = [asyncio.create_task(self.put(*pair, WAITING)) for pair in zip(wires, cluster.instances * 3)]
+        connections = [Connection() for _ in range(3) for _ in cluster.instances]
+        waiting = [asyncio.create_task(self.put(*pair, LOCKED)) for pair in zip(connections, cluster.instances * 3)]
         await self.pause(0.1, 0.2)
-        # No more writes are begun; those that wait for the standby end.
+        # Rejects new writes; those that wait for the standby complete.
         await asyncio.to_thread(old.set, "default_transaction_read_only", "on")
-        # Either its sessions are ended, or it is the instances that let go of them: where a write was refused, nothing is to
-        # be read from there any more. An instance that can't be asked may not have noticed.
-        if self.random.random() < 0.3 or not all(await asyncio.gather(*map(self.is_refused, cluster.instances))):
-            await asyncio.to_thread(old.end_sessions)
+        # Sessions on the old primary must end before the promotion, or reads would be stale. Instances close them after
+        # a rejected write; otherwise, and for instances that may not have noticed, they are terminated.
+        if self.random.random() < 0.3 or not all(await asyncio.gather(*map(self.rejects_writes, cluster.instances))):
+            await asyncio.to_thread(old.terminate_sessions)
         await asyncio.to_thread(old.wait_for_standby)
         await cluster.promote()
-        # The old one goes on for a while, and takes no writes.
-        for wire in wires:
+        # The old primary continues read-only for a while.
+        for connection in connections:
             await self.pause(0, 0.3)
-            wire.close()
+            connection.close()
         await asyncio.gather(*waiting)
         await self.pause(0.5, 2)
         await asyncio.to_thread(old.kill)
         await asyncio.to_thread(lock.wait)
         await cluster.build_standby()
 
-    async def put(self, wire, instance, purpose):
-        """Has an instance write a place that no client knows of. Returns the status; None where there was no response, 0
-        where nobody was there to ask."""
+    async def put(self, connection, instance, purpose):
+        """Writes a place that no client uses. Returns the status, None without a response, 0 without a connection."""
         place = {"name": "not of any client", "lat": 0, "long": 0, "tags": {"time": str(time.time())}}
         headers = {"Content-Type": "application/json"}
         try:
-            path = f"/locations/{own_id(instance, purpose)}"
-            return (await wire.ask(instance.port, "PUT", path, headers, place, patience=5)).status
+            path = f"/locations/{fault_place_id(instance, purpose)}"
+            return (await connection.request(instance.port, "PUT", path, headers, place, timeout=5)).status
         except NotSent:
             return 0
-        except Unanswered:
+        except NoResponse:
             return None
 
-    async def is_refused(self, instance):
-        """Whether an instance has noticed that the primary takes no writes."""
+    async def rejects_writes(self, instance):
+        """Returns True if an instance has noticed that the primary is read-only, or is down."""
         for _ in range(20):
-            # Some may be refused for another reason, such as a connection that was cut.
-            wires = [Wire() for _ in range(5)]
-            statuses = await asyncio.gather(*(self.put(wire, instance, REFUSED) for wire in wires))
-            for wire in wires:
-                wire.close()
-            # Where nobody was there, there are no sessions.
+            # Several requests, because one may fail for another reason, such as a cut connection.
+            connections = [Connection() for _ in range(5)]
+            statuses = await asyncio.gather(*(self.put(connection, instance, PROBE) for connection in connections))
+            for connection in connections:
+                connection.close()
             if all(status in (0, 503) for status in statuses):
                 return True
             if None in statuses:
@@ -125,22 +140,19 @@ class ServerFaults(Lane):
         return False
 
     async def crash_primary(self):
-        "crashes of the primary"
         await asyncio.to_thread(self.cluster.primary.kill)
         await self.pause(0, 1)
         await asyncio.to_thread(self.cluster.primary.start)
         await asyncio.to_thread(self.cluster.primary.wait_for_standby)
 
     async def crash_standby(self):
-        "crashes of the standby"
         await asyncio.to_thread(self.cluster.standby.kill)
         await self.pause(0, 3)
         await asyncio.to_thread(self.cluster.standby.start)
         await asyncio.to_thread(self.cluster.primary.wait_for_standby)
 
     async def stop_replication(self):
-        "stops of the standby's stream"
-        self.cluster.primary.replication.stop()
+        self.cluster.primary.replication.stall()
         await self.pause(0.3, 6)
         if self.random.random() < 0.3:
             self.cluster.primary.replication.cut()
@@ -148,7 +160,6 @@ class ServerFaults(Lane):
         await asyncio.to_thread(self.cluster.primary.wait_for_standby)
 
     async def stop_backends(self):
-        "stops of database processes (SIGSTOP)"
         pids = await asyncio.to_thread(self.cluster.primary.backends)
         pids = self.random.sample(pids, min(len(pids), self.random.randrange(1, 6)))
         signal_all(pids, signal.SIGSTOP)
@@ -156,24 +167,28 @@ class ServerFaults(Lane):
         signal_all(pids, signal.SIGCONT)
 
     async def lock_places(self):
-        "locks of places"
         ids = self.random.sample(self.shared_ids, self.random.randrange(1, len(self.shared_ids)))
         await asyncio.to_thread(self.cluster.primary.lock(ids, self.random.uniform(0.5, 5)).wait)
 
     async def terminate(self):
-        "ends of all database sessions"
         for _ in range(self.random.randrange(1, 6)):
-            await asyncio.to_thread(self.cluster.primary.end_sessions)
+            await asyncio.to_thread(self.cluster.primary.terminate_sessions)
             await self.pause(0.05, 0.3)
 
 
-class InstanceFaults(Lane):
-    """What happens to the instances and to the network."""
+class InstanceFaults(FaultInjector):
+    """Faults of the instances and of the network."""
 
-    KINDS = (
-        "cut_database", "stop_database", "delay_database", "cut_clients", "stop_clients", "delay_clients", "kill_instance",
-        "stop_instance",
-    )  # fmt: skip
+    FAULTS = {
+        "cut_database": "cuts of database connections",
+        "stop_database": "stalls of database connections",
+        "delay_database": "delays of database connections",
+        "cut_clients": "cuts of client connections",
+        "stop_clients": "stalls of client connections",
+        "delay_clients": "delays of client connections",
+        "kill_instance": "kills of an instance (SIGKILL)",
+        "stop_instance": "stops of an instance (SIGSTOP)",
+    }
 
     def instance(self):
         return self.random.choice(self.cluster.instances)
@@ -195,10 +210,10 @@ class InstanceFaults(Lane):
             for proxy in proxies:
                 proxy.is_refusing = False
 
-    async def stop(self, proxies):
+    async def stall(self, proxies):
         directions = self.random.choice(DIRECTIONS)
         for proxy in proxies:
-            proxy.stop(directions)
+            proxy.stall(directions)
         await self.pause(0.3, 7)
         is_cut = self.random.random() < 0.4
         for proxy in proxies:
@@ -214,39 +229,31 @@ class InstanceFaults(Lane):
             proxy.delay_seconds = 0.0
 
     async def cut_database(self):
-        "cuts of database connections"
         await self.cut(self.database_proxies())
 
     async def stop_database(self):
-        "stops of database connections"
-        await self.stop(self.database_proxies())
+        await self.stall(self.database_proxies())
 
     async def delay_database(self):
-        "delays of database connections"
         await self.delay(self.database_proxies())
 
     async def cut_clients(self):
-        "cuts of client connections"
         await self.cut([self.instance().proxy])
 
     async def stop_clients(self):
-        "stops of client connections"
-        await self.stop([self.instance().proxy])
+        await self.stall([self.instance().proxy])
 
     async def delay_clients(self):
-        "delays of client connections"
         await self.delay([self.instance().proxy])
 
     async def kill_instance(self):
-        "kills of an instance (SIGKILL)"
         instance = self.instance()
         instance.is_up = False
         instance.kill()
         await self.pause(0, 1)
-        await instance.bring_up()
+        await instance.start_until_ready()
 
     async def stop_instance(self):
-        "stops of an instance (SIGSTOP)"
         instance = self.instance()
         instance.process.send_signal(signal.SIGSTOP)
         await self.pause(0.3, 4)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints Tests/GeoTests/GeodesicReference.swift: pairs of coordinates of every hard kind and their distances.
+"""Prints Tests/GeoTests/GeodesicReference.swift: pairs of coordinates, including edge cases, and their distances.
 
-The distances are those of GeographicLib's own Python package (pip install geographiclib). The pairs come from a seeded
-generator, so that a run prints the same file again:
+The distances come from GeographicLib's Python package (pip install geographiclib), the pairs from a seeded generator, so
+that every run prints the same file:
 
     scripts/geodesic-reference.py > Tests/GeoTests/GeodesicReference.swift
 """
@@ -15,11 +15,11 @@ from geographiclib.geodesic import Geodesic
 random.seed(20130107)
 
 
-def sphere():
+def random_coordinate():
     return math.degrees(math.asin(random.uniform(-1, 1))), random.uniform(-180, 180)
 
 
-def around(longitude):
+def normalized(longitude):
     return (longitude + 180) % 360 - 180
 
 
@@ -27,14 +27,14 @@ def tiny():
     return random.choice((-1, 1)) * 10 ** random.uniform(-13, -3)
 
 
-def any_two(_):
-    return (*sphere(), *sphere())
+def any_pair(_):
+    return (*random_coordinate(), *random_coordinate())
 
 
-def at_distance(least, greatest):
+def at_distance(minimum, maximum):
     def pair(_):
-        latitude, longitude = sphere()
-        metres = 10 ** random.uniform(math.log10(least), math.log10(greatest))
+        latitude, longitude = random_coordinate()
+        metres = 10 ** random.uniform(math.log10(minimum), math.log10(maximum))
         end = Geodesic.WGS84.Direct(latitude, longitude, random.uniform(-180, 180), metres)
         return latitude, longitude, end["lat2"], end["lon2"]
 
@@ -42,31 +42,31 @@ def at_distance(least, greatest):
 
 
 def antipodal(_):
-    latitude, longitude = sphere()
-    return latitude, longitude, -latitude, around(longitude + 180)
+    latitude, longitude = random_coordinate()
+    return latitude, longitude, -latitude, normalized(longitude + 180)
 
 
 def nearly_antipodal(index):
-    latitude, longitude = sphere()
+    latitude, longitude = random_coordinate()
     spread = (3, 1, 0.3, 0.01, 1e-6)[index % 5]
     return (
         latitude,
         longitude,
         max(-90, min(90, -latitude + random.uniform(-spread, spread))),
-        around(longitude + 180 + random.uniform(-spread, spread)),
+        normalized(longitude + 180 + random.uniform(-spread, spread)),
     )
 
 
 def equatorial(index):
     longitude = random.uniform(-180, 180)
     east = (random.uniform(0, 179), random.uniform(179, 180), 179.39, 179.3964, 179.4, 180, 179.999999)[index % 7]
-    return 0, longitude, 0, around(longitude + east)
+    return 0, longitude, 0, normalized(longitude + east)
 
 
 def nearly_equatorial(index):
     longitude = random.uniform(-180, 180)
     east = (random.uniform(0, 180), random.uniform(179, 180), 179.3964, 179.5, 180)[index % 5]
-    return tiny(), longitude, tiny(), around(longitude + east)
+    return tiny(), longitude, tiny(), normalized(longitude + east)
 
 
 def meridional(index):
@@ -77,12 +77,12 @@ def meridional(index):
 
 def nearly_meridional(index):
     longitude = random.uniform(-90, 90)
-    return random.uniform(-90, 90), longitude, random.uniform(-90, 90), around(longitude + (0, 180)[index % 2] + tiny())
+    return random.uniform(-90, 90), longitude, random.uniform(-90, 90), normalized(longitude + (0, 180)[index % 2] + tiny())
 
 
 def polar(index):
     pole = (90, -90)[index % 2]
-    latitude, longitude = sphere()
+    latitude, longitude = random_coordinate()
     return (
         (pole, random.uniform(-180, 180), latitude, longitude),
         (pole, 0, -pole, random.uniform(-180, 180)),
@@ -97,9 +97,9 @@ def polar(index):
 
 
 def same_latitude(index):
-    latitude, longitude = sphere()
+    latitude, longitude = random_coordinate()
     sign = (1, -1)[index % 2]
-    return latitude, longitude, sign * latitude, around(longitude + random.uniform(0, 180))
+    return latitude, longitude, sign * latitude, normalized(longitude + random.uniform(0, 180))
 
 
 def across_antimeridian(_):
@@ -113,7 +113,7 @@ def across_antimeridian(_):
 
 
 def coincident(index):
-    latitude, longitude = sphere()
+    latitude, longitude = random_coordinate()
     return (
         (latitude, longitude, latitude, longitude),
         (latitude, 180, latitude, -180),
@@ -124,7 +124,7 @@ def coincident(index):
 
 
 KINDS = [
-    ("any", any_two, 60),
+    ("any", any_pair, 60),
     ("millimetresToMetres", at_distance(1e-3, 10), 20),
     ("neighbourhood", at_distance(10, 1e5), 30),
     ("aroundTheShortChordsEnd", at_distance(2.8e5, 3.2e5), 30),

@@ -1,36 +1,39 @@
-"""The model that scripts/chaos holds responses against: one linearizable register for each place.
+"""The consistency model of scripts/chaos: one linearizable register for each place.
 
-The history of an id is a set of writes and reads, each with an interval from when it was sent to when it was answered.
-The history is right if each write and each read can be given one moment within its interval so that every read sees the
-last write before it. What each response says of its write, and when it may take effect, is in docs/consistency.md.
-Times are parameters, so that histories can be made up: scripts/history_test.py does.
+The history of an id is a set of writes and reads, each with an interval from request to response. The history is
+linearizable if each operation can be assigned one moment within its interval so that every read returns the last write
+before it. docs/consistency.md defines the effect of a write for each response. Times are parameters, so that
+scripts/history_test.py can construct histories.
 """
 
 import collections
 import math
 
-# The state of an id without a place. Every other state is the token of the write that left it.
+# The state of an id without a place. Every other state is the token of the write that produced it.
 ABSENT = "absent"
-# Any state: what is assumed after a violation, so that it is reported once.
-UNSURE = "unsure"
-# How long after its end a write of unknown outcome may take effect. Longer than any fault holds a request back.
-HORIZON_SECONDS = 30.0
+# A wildcard for the state after a violation, so that the violation is reported once.
+ANY_STATE = "any"
+# The maximum time after its end at which a write of unknown outcome takes effect; longer than any fault.
+MAXIMUM_DELAY_SECONDS = 30.0
 
-LOST, STALE, DOUBLED, RESURRECTED = "lost", "stale", "doubled", "resurrected"
-REPEATED, REFUSED, RETRACTED = "repeated version", "refused but made", "seen and taken back"
-CONDITION, TORN, UNDECIDED = "wrong condition", "wrong content", "undecided"
+LOST, STALE, DUPLICATED, RESURRECTED = "lost", "stale", "duplicated", "resurrected"
+REPEATED_VERSION, REJECTED_BUT_APPLIED, DIRTY_READ = "repeated version", "rejected but applied", "dirty read"
+WRONG_CONDITION, WRONG_CONTENT, UNDECIDED = "wrong condition", "wrong content", "undecided"
 UNEXPECTED = "unexpected response"
-KINDS = (LOST, STALE, DOUBLED, RESURRECTED, REPEATED, REFUSED, RETRACTED, CONDITION, TORN, UNEXPECTED, UNDECIDED)
+KINDS = (
+    LOST, STALE, DUPLICATED, RESURRECTED, REPEATED_VERSION, REJECTED_BUT_APPLIED, DIRTY_READ, WRONG_CONDITION, WRONG_CONTENT,
+    UNEXPECTED, UNDECIDED,
+)  # fmt: skip
 
 Violation = collections.namedtuple("Violation", "kind text history")
 
 
 class Write:
-    """A request that may leave an id in one new state: its token, or ABSENT."""
+    """A request that may change the state of an id to its token, or to ABSENT."""
 
     __slots__ = (
-        "place", "kind", "token", "condition", "sent", "answered", "result", "created", "version", "floor", "repeats", "label",
-        "note",
+        "place", "kind", "token", "condition", "sent", "completed", "result", "created", "version", "previous_version",
+        "repeats", "label", "response",
     )  # fmt: skip
 
     def __init__(self, kind, token, condition, sent, label=""):
@@ -38,30 +41,31 @@ class Write:
         # "create", "put", "import", "patch" or "delete".
         self.kind = kind
         self.token = token
-        # None, ABSENT, or the token that the place must be at.
+        # None, ABSENT, or the token that the place must have.
         self.condition = condition
         self.sent = sent
-        self.answered = None
-        # "made", "missing" and "failed" (404 and 412), "refused" (not made, and never will be) or "unknown".
+        self.completed = None
+        # "applied", "missing" (404), "failed" (412), "rejected" (not applied, and never will be) or "unknown".
         self.result = "unknown"
-        # Whether the response says that there was no place before; None where it does not say.
+        # True if the response reports a creation, False if a replacement, None if neither.
         self.created = None
         self.version = None
-        # The greatest version known of when it was sent.
-        self.floor = 0
-        # When its request was repeated by its key after it had been answered.
+        # The latest version known when the request was sent.
+        self.previous_version = 0
+        # The times of repeats with the same idempotency key after the response.
         self.repeats = []
         self.label = label
-        self.note = ""
+        # A summary of the response, or of the attempts.
+        self.response = ""
 
     @property
     def outcome(self):
-        """The state that it leaves."""
+        """The state after the write."""
         return self.token or ABSENT
 
     def effect(self, state):
-        """Returns the state after the write, or None where it can't have been made in this one."""
-        if state == UNSURE:
+        """Returns the state after the write, or None if it cannot be applied in the given state."""
+        if state == ANY_STATE:
             return self.outcome
         if self.kind in ("patch", "delete") and state == ABSENT or self.kind == "create" and state != ABSENT:
             return None
@@ -72,55 +76,55 @@ class Write:
         return self.outcome
 
     def is_pending_after(self, time):
-        """Whether it may take effect after a time at which it has been answered."""
-        return self.result == "unknown" and time <= self.answered + HORIZON_SECONDS
+        """Returns True if the write, which has completed, may still take effect after the given time."""
+        return self.result == "unknown" and time <= self.completed + MAXIMUM_DELAY_SECONDS
 
     def describe(self, start):
         condition = {None: "", ABSENT: " if absent"}.get(self.condition, f" if at {self.condition}")
-        answered = f"{self.answered - start:9.3f}" if self.answered else "     none"
+        completed = f"{self.completed - start:9.3f}" if self.completed else "     none"
         version = f" version {self.version}" if self.version else ""
         repeats = "".join(f", repeated at {time - start:.3f}" for time in self.repeats)
-        what = f"{self.kind} {self.token or ''}".strip()
-        result = f"{self.result}{version} [{self.label} {self.note}]{repeats}"
-        return f"{self.sent - start:9.3f} {answered}  {what}{condition}: {result}"
+        operation = f"{self.kind} {self.token or ''}".strip()
+        result = f"{self.result}{version} [{self.label} {self.response}]{repeats}"
+        return f"{self.sent - start:9.3f} {completed}  {operation}{condition}: {result}"
 
 
 class Read:
-    """A response that tells the state of an id, or, with a region, that no place of the id is within it."""
+    """A response that contains the state of an id or, with a region, shows that the id is not within it."""
 
-    __slots__ = ("place", "sent", "answered", "value", "region", "label")
+    __slots__ = ("place", "sent", "completed", "value", "region", "label")
 
-    def __init__(self, place, sent, answered, value, region, label):
+    def __init__(self, place, sent, completed, value, region, label):
         self.place = place
         self.sent = sent
-        self.answered = answered
+        self.completed = completed
         self.value = value
         self.region = region
         self.label = label
 
     def admits(self, state):
-        if state == UNSURE:
+        if state == ANY_STATE:
             return True
         if self.region is None:
             return state == self.value
-        return state == ABSENT or not self.region.surely_contains(self.place.id, state)
+        return state == ABSENT or not self.region.certainly_contains(self.place.id, state)
 
     def describe(self, start):
-        what = f"reads {self.value}" if self.region is None else f"not in {self.region}"
-        return f"{self.sent - start:9.3f} {self.answered - start:9.3f}  {what} [{self.label}]"
+        observation = f"reads {self.value}" if self.region is None else f"not in {self.region}"
+        return f"{self.sent - start:9.3f} {self.completed - start:9.3f}  {observation} [{self.label}]"
 
 
 class Condition(Read):
-    """A response of 404 or 412 to a write: what it says of the state."""
+    """A 404 or 412 response to a write, as an observation of the state."""
 
     __slots__ = ("write",)
 
     def __init__(self, write):
-        super().__init__(write.place, write.sent, write.answered, ABSENT, None, write.label)
+        super().__init__(write.place, write.sent, write.completed, ABSENT, None, write.label)
         self.write = write
 
     def admits(self, state):
-        if state == UNSURE:
+        if state == ANY_STATE:
             return True
         if self.write.result == "missing":
             return state == ABSENT
@@ -131,24 +135,24 @@ class Condition(Read):
 
 
 class Place:
-    """What is known of one id."""
+    """The history of one id."""
 
     def __init__(self, id):
         self.id = id
         self.writes = []
         self.reads = []
         self.violations = []
-        # The tokens that each version, and so each entity tag, was seen with.
+        # The tokens observed with each version, and thus with each entity tag.
         self.tokens = {}
-        self.top = 0
-        # Writes under way, and whether there was more than one at a time since there was none.
-        self.open = 0
+        self.latest_version = 0
+        # The number of writes in progress; the last one is contended if it began during another.
+        self.open_writes = 0
         self.is_contended = False
-        # When a write last began or ended.
-        self.touched = -math.inf
-        # The state since when nothing can have changed it; None while something may.
-        self.steady = None
-        self.steady_since = 0.0
+        # The time at which a write last began or ended.
+        self.last_activity = -math.inf
+        # The state, if no write can have changed it since the given time; None otherwise.
+        self.stable_state = None
+        self.stable_since = 0.0
         # Writes of unknown outcome that may still take effect.
         self.pending = []
 
@@ -156,81 +160,81 @@ class Place:
 
     def begin(self, write):
         write.place = self
-        write.floor = self.top
+        write.previous_version = self.latest_version
         self.writes.append(write)
-        self.is_contended = self.open > 0
-        self.open += 1
-        self.touched = write.sent
-        self.steady = None
+        self.is_contended = self.open_writes > 0
+        self.open_writes += 1
+        self.last_activity = write.sent
+        self.stable_state = None
         return write
 
     def end(self, write, result, time):
         write.result = result
-        write.answered = time
-        self.open -= 1
-        self.touched = time
+        write.completed = time
+        self.open_writes -= 1
+        self.last_activity = time
         if result == "unknown":
             self.pending.append(write)
-        if result == "made":
-            # The token that a pending write asks for was there before, and tokens never come back.
+        if result == "applied":
+            # Pending writes that require an earlier token can never be applied, because tokens are unique.
             self.pending = [each for each in self.pending if each.condition in (None, ABSENT)]
             if not self.is_contended:
-                self.settle(write.outcome, time)
+                self.mark_stable(write.outcome, time)
 
-    def is_open(self, time):
-        """Whether the state may change although nothing more is sent."""
+    def may_change(self, time):
+        """Returns True if the state may change without further requests."""
         self.pending = [write for write in self.pending if write.is_pending_after(time)]
-        return bool(self.open or self.pending)
+        return bool(self.open_writes or self.pending)
 
-    def settle(self, state, time):
-        if not self.is_open(time):
-            self.steady = state
-            self.steady_since = time
+    def mark_stable(self, state, time):
+        if not self.may_change(time):
+            self.stable_state = state
+            self.stable_since = time
 
-    def observe(self, value, region, sent, answered, label):
-        """Takes what a response tells; what follows from what is known already is not kept."""
-        read = Read(self, sent, answered, value, region, label)
-        if self.steady is not None and sent > self.steady_since and read.admits(self.steady):
+    def observe(self, value, region, sent, completed, label):
+        """Records the observation in a response, unless it follows from what is known already."""
+        read = Read(self, sent, completed, value, region, label)
+        if self.stable_state is not None and sent > self.stable_since and read.admits(self.stable_state):
             return
         self.reads.append(read)
         if region is None:
-            # A read that overlaps a write tells nothing of what is there after it.
-            if sent > self.touched and not self.is_open(sent):
-                self.settle(value, answered)
+            # A read that overlaps a write does not determine the state after it.
+            if sent > self.last_activity and not self.may_change(sent):
+                self.mark_stable(value, completed)
         else:
-            # The next response is of interest too, whatever it tells.
-            self.steady = None
+            # The next observation must be recorded too.
+            self.stable_state = None
 
-    def note_version(self, version, token, label):
-        """A version, and an entity tag, stands for one content."""
+    def record_version(self, version, token, label):
+        """Records a version, and reports it if it was observed with another content."""
         tokens = self.tokens.setdefault(version, {})
         if token not in tokens:
             tokens[token] = label
             if len(tokens) > 1:
                 seen = ", ".join(f"{token} [{label}]" for token, label in tokens.items())
                 time = max(write.sent for write in self.writes if write.token == token)
-                self.complain(REPEATED, f"version {version} stands for {seen}", time)
-        self.top = max(self.top, version)
+                self.report_violation(REPEATED_VERSION, f"version {version} has several contents: {seen}", time)
+        self.latest_version = max(self.latest_version, version)
 
-    def note_write_version(self, write, version):
+    def record_write_version(self, write, version):
         write.version = version
-        if version <= write.floor:
-            text = f"{write.kind} {write.token} was given version {version}, but {write.floor} was known before it was sent"
-            self.complain(REPEATED, text, write.sent)
-        self.note_version(version, write.token, write.label)
+        if version <= write.previous_version:
+            text = f"{write.kind} {write.token} got version {version}, but {write.previous_version} was known before its request"
+            self.report_violation(REPEATED_VERSION, text, write.sent)
+        self.record_version(version, write.token, write.label)
 
-    def complain(self, kind, text, around):
+    def report_violation(self, kind, text, around):
         self.violations.append((kind, text, around))
 
     def history(self, time, start):
-        """What was recorded of the id around a time."""
+        """Returns the recorded operations around a time."""
         operations = sorted([*self.writes, *self.reads], key=lambda operation: operation.sent)
         before = [write for write in self.writes if write.sent <= time][-8:]
         first = before[0].sent if before else time - 2
         reads = [read for read in self.reads if first <= read.sent <= time]
-        # Of the reads before it those that tell the state, the last ones; of all after it the first ones.
+        # The last reads with a state before the time, and the first operations after it.
         kept = before + [read for read in reads if read.region is None][-8:]
-        kept += [read for read in reads if read.region is not None and read.answered >= time - 0.001][:2]
+        kept += [read for read in reads if read.region is not None and read.completed >= time - 0.001][:2]
         after = [operation for operation in operations if operation.sent > time]
         kept += [operation for operation in after if isinstance(operation, Write) or operation.region is None][:6]
         kept.sort(key=lambda operation: operation.sent)

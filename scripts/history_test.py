@@ -1,18 +1,29 @@
 #!/usr/bin/env python3
-"""What scripts/chaos --self-test runs: histories that are wrong, each in one way, must be reported as just that, and right
-ones must not."""
+"""Tests of the checker: each history with one violation must be reported as that violation, and no correct history."""
 
 import random
 import sys
 import unittest
 
 import history
-from history import ABSENT, CONDITION, DOUBLED, LOST, REFUSED, REPEATED, RESURRECTED, RETRACTED, STALE, TORN, UNEXPECTED
+from history import (
+    ABSENT,
+    DIRTY_READ,
+    DUPLICATED,
+    LOST,
+    REJECTED_BUT_APPLIED,
+    REPEATED_VERSION,
+    RESURRECTED,
+    STALE,
+    UNEXPECTED,
+    WRONG_CONDITION,
+    WRONG_CONTENT,
+)
 from ledger import Ledger, Region
 
 
 class LedgerWithClock(Ledger):
-    """A ledger whose time is told to it."""
+    """A ledger with a settable clock."""
 
     def __init__(self):
         super().__init__()
@@ -28,10 +39,10 @@ class HistoryTest(unittest.TestCase):
         self.ledger = LedgerWithClock()
         self.places = {}
 
-    def write(self, kind, sent, answered, result="made", condition=None, version=None, created=None, id="a", content=None):
-        """Has a write sent and answered. Returns its token, or ABSENT."""
+    def write(self, kind, sent, completed, result="applied", condition=None, version=None, created=None, id="a", content=None):
+        """Records a write and its response, and returns the new state."""
         write = self.begin(kind, sent, condition, id, content)
-        self.end(write, answered, result, version, created)
+        self.end(write, completed, result, version, created)
         return write.outcome
 
     def begin(self, kind, sent, condition=None, id="a", content=None):
@@ -40,16 +51,16 @@ class HistoryTest(unittest.TestCase):
             content = self.ledger.content(self.ledger.random, 1)
         return self.ledger.begin(id, kind, content, condition, "a client")
 
-    def end(self, write, answered, result="made", version=None, created=None):
-        self.ledger.time = answered
+    def end(self, write, completed, result="applied", version=None, created=None):
+        self.ledger.time = completed
         self.ledger.end(write, result, "a status", version, created)
 
-    def read(self, value, sent, answered, id="a"):
-        self.ledger.time = answered
+    def read(self, value, sent, completed, id="a"):
+        self.ledger.time = completed
         self.ledger.read(id, value, sent, "a reader")
 
-    def list(self, tokens, sent, answered, region=None):
-        self.ledger.time = answered
+    def list(self, tokens, sent, completed, region=None):
+        self.ledger.time = completed
         items = []
         for id, token in tokens:
             content = self.ledger.contents[token]
@@ -58,12 +69,12 @@ class HistoryTest(unittest.TestCase):
         self.ledger.list(region or Region(self.ledger, "all"), items, sent, "a reader")
 
     def assert_kinds(self, *kinds):
-        violations = self.ledger.verdict()
+        violations = self.ledger.all_violations()
         self.assertEqual([violation.kind for violation in violations], list(kinds), violations)
         for violation in violations:
             self.assertTrue(violation.text)
 
-    # What must be reported.
+    # Violations.
 
     def test_lost_write(self):
         first = self.write("put", 1, 2)
@@ -84,7 +95,7 @@ class HistoryTest(unittest.TestCase):
         self.list([], 5, 6)
         self.assert_kinds(LOST)
 
-    def test_lost_creation_shown_by_another_creation(self):
+    def test_lost_creation_revealed_by_another_creation(self):
         self.write("put", 1, 2, created=True)
         self.write("put", 3, 4, created=True)
         self.assert_kinds(LOST)
@@ -118,7 +129,7 @@ class HistoryTest(unittest.TestCase):
         self.list([("a", token)], 5, 6)
         self.assert_kinds(STALE)
 
-    def test_reads_that_go_back_while_a_write_is_under_way(self):
+    def test_reads_that_go_back_while_a_write_is_in_progress(self):
         first = self.write("put", 1, 2)
         write = self.begin("put", 3)
         self.read(write.token, 4, 5)
@@ -139,69 +150,69 @@ class HistoryTest(unittest.TestCase):
         self.list([("a", token)], 5, 6)
         self.assert_kinds(RESURRECTED)
 
-    def test_resurrected_place_shown_by_a_patch(self):
+    def test_resurrected_place_revealed_by_a_patch(self):
         self.write("put", 1, 2)
         self.write("delete", 3, 4)
         self.write("patch", 5, 6)
         self.assert_kinds(RESURRECTED)
 
-    def test_creation_done_twice(self):
+    def test_duplicated_creation(self):
         content = self.ledger.content(self.ledger.random, 1)
         write = self.begin("create", 1, id=None, content=content)
         self.ledger.bind(write, "a")
         self.end(write, 2)
         self.list([("a", content.token), ("b", content.token)], 3, 4)
-        self.assert_kinds(DOUBLED)
+        self.assert_kinds(DUPLICATED)
 
-    def test_creation_done_twice_by_its_repeat(self):
+    def test_creation_duplicated_by_its_repeat(self):
         content = self.ledger.content(self.ledger.random, 1)
         write = self.begin("create", 1, id=None, content=content)
         self.list([("a", content.token)], 2, 3)
         self.ledger.bind(write, "b")
         self.end(write, 4)
-        self.assert_kinds(DOUBLED)
+        self.assert_kinds(DUPLICATED)
 
     def test_place_twice_in_a_list(self):
         token = self.write("put", 1, 2)
         self.list([("a", token), ("a", token)], 3, 4)
-        self.assert_kinds(DOUBLED)
+        self.assert_kinds(DUPLICATED)
 
-    def test_import_done_again_by_its_repeat(self):
+    def test_import_duplicated_by_its_repeat(self):
         write = self.begin("import", 1)
         self.end(write, 2)
         self.write("put", 3, 4)
         write.repeats.append(5)
         self.read(write.token, 6, 7)
-        self.assert_kinds(DOUBLED)
+        self.assert_kinds(DUPLICATED)
 
     def test_version_after_deletion_and_creation(self):
         self.write("put", 1, 2, version=1)
         self.write("delete", 3, 4)
         self.write("put", 5, 6, version=1)
-        # It did not grow, and it stands for two contents.
-        self.assert_kinds(REPEATED, REPEATED)
+        # The version did not grow, and it has two contents.
+        self.assert_kinds(REPEATED_VERSION, REPEATED_VERSION)
 
     def test_version_seen_with_two_contents(self):
         first = self.write("put", 1, 2)
         second = self.write("put", 3, 4)
-        self.ledger.place("a").note_version(7, first, "a reader")
-        self.ledger.place("a").note_version(7, second, "another")
-        self.assert_kinds(REPEATED)
+        self.ledger.place("a").record_version(7, first, "a reader")
+        self.ledger.place("a").record_version(7, second, "another")
+        self.assert_kinds(REPEATED_VERSION)
 
-    def test_refused_write_that_was_made_later(self):
+    def test_rejected_write_that_was_applied_later(self):
         self.write("put", 1, 2)
-        late = self.write("put", 3, 4, result="refused")
+        late = self.write("put", 3, 4, result="rejected")
         self.write("put", 5, 6)
         self.read(late, 7, 8)
-        self.assert_kinds(REFUSED)
+        self.assert_kinds(REJECTED_BUT_APPLIED)
 
-    def test_refused_deletion_that_was_made(self):
+    def test_rejected_deletion_that_was_applied(self):
         self.write("put", 1, 2)
-        self.write("delete", 3, 4, result="refused")
+        self.write("delete", 3, 4, result="rejected")
         self.read(ABSENT, 7, 8)
-        self.assert_kinds(REFUSED)
+        self.assert_kinds(REJECTED_BUT_APPLIED)
 
-    def test_unknown_write_done_twice(self):
+    def test_unknown_write_applied_twice(self):
         late = self.write("put", 1, 2, result="unknown")
         self.read(late, 3, 4)
         self.write("put", 5, 6)
@@ -211,46 +222,46 @@ class HistoryTest(unittest.TestCase):
     def test_unknown_write_that_comes_too_late(self):
         late = self.write("put", 1, 2, result="unknown")
         self.read(ABSENT, 3, 4)
-        after = 3 + history.HORIZON_SECONDS
+        after = 3 + history.MAXIMUM_DELAY_SECONDS
         self.read(ABSENT, after, after + 1)
         self.read(late, after + 2, after + 3)
         self.assert_kinds(RESURRECTED)
 
-    def test_unacknowledged_write_that_is_taken_back(self):
+    def test_unacknowledged_write_that_is_rolled_back(self):
         first = self.write("put", 1, 2)
         late = self.write("put", 3, 4, result="unknown")
         self.read(late, 5, 6)
         self.read(first, 7, 8)
-        self.assert_kinds(RETRACTED)
+        self.assert_kinds(DIRTY_READ)
 
-    def test_conditional_write_to_a_version_that_is_gone(self):
+    def test_conditional_write_to_an_old_version(self):
         first = self.write("put", 1, 2)
         self.write("put", 3, 4)
         self.write("put", 5, 6, condition=first)
-        self.assert_kinds(CONDITION)
+        self.assert_kinds(WRONG_CONDITION)
 
     def test_both_of_two_writes_to_one_version(self):
         first = self.write("put", 1, 2)
         write = self.begin("put", 3, condition=first)
         self.write("put", 3.1, 5, condition=first)
         self.end(write, 6)
-        self.assert_kinds(CONDITION)
+        self.assert_kinds(WRONG_CONDITION)
 
-    def test_condition_that_held_and_was_denied(self):
+    def test_rejection_although_the_condition_held(self):
         first = self.write("put", 1, 2)
         self.write("put", 3, 4, result="failed", condition=first)
-        self.assert_kinds(CONDITION)
+        self.assert_kinds(WRONG_CONDITION)
 
-    def test_content_that_nobody_wrote(self):
+    def test_content_that_no_client_wrote(self):
         token = self.write("put", 1, 2)
         item = {"id": "a", "name": f"chaos {token}", "lat": 0, "long": 0, "tags": {"token": token}}
         self.ledger.identify(item, "a reader")
-        self.assert_kinds(TORN)
+        self.assert_kinds(WRONG_CONTENT)
 
     def test_place_outside_of_its_list(self):
         token = self.write("put", 1, 2)
         self.list([("a", token)], 3, 4, Region(self.ledger, "a box", box=(0, 0, 1, 1)))
-        self.assert_kinds(TORN)
+        self.assert_kinds(WRONG_CONTENT)
 
     def test_count_of_a_category(self):
         content = self.ledger.content(self.ledger.random, 1)
@@ -260,7 +271,7 @@ class HistoryTest(unittest.TestCase):
         self.ledger.counts({"cafe": 1}, 3, "a reader")
         self.assert_kinds(UNEXPECTED)
 
-    # What must not be reported.
+    # Correct histories.
 
     def test_reads_that_overlap_a_write(self):
         first = self.write("put", 1, 2)
@@ -296,9 +307,9 @@ class HistoryTest(unittest.TestCase):
         self.write("put", 9, 10, condition=ABSENT, created=True)
         self.assert_kinds()
 
-    def test_refused_write_that_was_not_made(self):
+    def test_rejected_write_that_was_not_applied(self):
         token = self.write("put", 1, 2, version=1)
-        self.write("put", 3, 4, result="refused")
+        self.write("put", 3, 4, result="rejected")
         self.write("put", 5, 6, condition=token, version=2)
         self.assert_kinds()
 
@@ -311,7 +322,7 @@ class HistoryTest(unittest.TestCase):
         self.end(write, 6)
         self.assert_kinds()
 
-    def test_creation_that_is_seen_before_it_is_answered(self):
+    def test_creation_that_is_seen_before_its_response(self):
         content = self.ledger.content(self.ledger.random, 1)
         write = self.begin("create", 1, id=None, content=content)
         self.list([("a", content.token)], 2, 3)

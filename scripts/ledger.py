@@ -1,22 +1,21 @@
-"""What scripts/chaos knows: each place's content and history, and which places a list must and may hold."""
+"""The record of scripts/chaos: the content and history of each place, and the expected places of lists."""
 
-import copy
 import itertools
 import math
 import time
 
-from history import ABSENT, DOUBLED, KINDS, TORN, UNEXPECTED, Place, Violation, Write
+from history import ABSENT, DUPLICATED, KINDS, UNEXPECTED, WRONG_CONTENT, Place, Violation, Write
 from linearizability import violations_of
 
 PREFIX = "chaos "
 CATEGORIES = ("cafe", "museum", "park", "natural:peak", None)
-# Distances on a sphere differ from geodesic ones by up to 0.6 %: nothing is claimed of places this near to an edge.
+# Spherical distances differ from geodesic ones by up to 0.6 %, so places this close to an edge are not checked.
 TOLERANCE = 0.01
 EARTH_RADIUS_METRES = 6_371_008.8
 
 
 def distance_metres(lat, long, other_lat, other_long):
-    """The distance on a sphere."""
+    """Returns the great-circle distance."""
     first, second = math.radians(lat), math.radians(other_lat)
     half = math.sin((second - first) / 2) ** 2
     half += math.cos(first) * math.cos(second) * math.sin(math.radians(other_long - long) / 2) ** 2
@@ -24,13 +23,13 @@ def distance_metres(lat, long, other_lat, other_long):
 
 
 class Content:
-    """What one write makes of a place; its token, which is its name, is never used twice."""
+    """The content of a place that one write produces, with a unique token in its name."""
 
     __slots__ = ("token", "lat", "long", "category", "write")
 
     def __init__(self, token, random):
         self.token = token
-        # Numbers of few digits, which are the same in Python and in the service.
+        # Three decimal places, which Python and the service print alike.
         self.lat = random.randrange(40_000, 44_000) / 1000
         self.long = random.randrange(10_000, 16_000) / 1000
         self.category = random.choice(CATEGORIES)
@@ -47,7 +46,7 @@ class Content:
 
 
 class Region:
-    """Which places a list, or one page of it, is to hold."""
+    """The condition for a place to be in a list, or in one page of it."""
 
     def __init__(self, ledger, text, box=None, centre=None, radius=math.inf, categories=None):
         self.ledger = ledger
@@ -56,7 +55,7 @@ class Region:
         self.centre = centre
         self.radius = radius
         self.categories = categories
-        # The part of the list that a page shows: by id, or by distance.
+        # The part of the list that a page contains: a range of ids, or of distances.
         self.after_id, self.last_id = "", "~"
         self.after_metres, self.last_metres = -math.inf, math.inf
 
@@ -64,12 +63,8 @@ class Region:
         part = "" if (self.after_id, self.last_id) == ("", "~") else f" from {self.after_id or 'the start'} to {self.last_id}"
         return self.text + part
 
-    def copy(self):
-        """The same part of the same list."""
-        return copy.copy(self)
-
     def matches(self, content):
-        """Whether the filters match, distances left aside."""
+        """Returns True if the content matches the category and the box; distances are not compared."""
         if self.categories is not None and content.category not in self.categories:
             return False
         if self.box is None:
@@ -80,7 +75,7 @@ class Region:
     def distance(self, content):
         return distance_metres(*self.centre, content.lat, content.long)
 
-    def surely_contains(self, id, token):
+    def certainly_contains(self, id, token):
         content = self.ledger.contents[token]
         if not self.after_id < id <= self.last_id or not self.matches(content):
             return False
@@ -90,27 +85,27 @@ class Region:
         above = metres > self.after_metres * (1 + TOLERANCE) + 1
         return above and metres < min(self.radius, self.last_metres) * (1 - TOLERANCE) - 1
 
-    def surely_lacks(self, id, content):
+    def certainly_excludes(self, id, content):
         if not self.after_id < id <= self.last_id or not self.matches(content):
             return True
         return self.centre is not None and self.distance(content) > self.radius * (1 + TOLERANCE) + 1
 
 
 class Ledger:
-    """All that was sent and answered."""
+    """The record of all requests and responses."""
 
     def __init__(self):
         self.start = time.monotonic()
         self.contents = {}
         self.places = {}
-        # The ids that lists are checked for; the others are gone for good.
+        # The ids that lists are checked for; the others are deleted and not used again.
         self.active = {}
         self.violations = []
         self.checked_reads = 0
         self.checked_lists = 0
         self.checked_rows = 0
         self.tokens = itertools.count(1)
-        # Creations whose id is not known.
+        # Creations whose id is unknown.
         self.unbound = set()
 
     now = staticmethod(time.monotonic)
@@ -127,10 +122,10 @@ class Ledger:
         return place
 
     def retire(self, id):
-        """Stops to look for an id that is absent in each list; it is still noticed where it appears."""
+        """Stops checking lists for the absence of a deleted id; its presence is still a violation."""
         self.active.pop(id, None)
 
-    def complain(self, kind, text):
+    def report_violation(self, kind, text):
         if sum(violation.kind == kind for violation in self.violations) < 1000:
             at = f" at {self.now() - self.start:.3f}"
             self.violations.append(Violation(kind, text + at, []))
@@ -138,7 +133,7 @@ class Ledger:
     # Writes.
 
     def begin(self, id, kind, content, condition, label):
-        """Notes a write to be sent; without an id where it creates a place whose id is yet to be known."""
+        """Records a write before it is sent; its id is None if the server assigns it."""
         write = Write(kind, content.token if content else None, condition, self.now(), label)
         if content:
             content.write = write
@@ -149,38 +144,38 @@ class Ledger:
         return write
 
     def bind(self, write, id):
-        """Notes which id a creation has got. Returns whether it is the one that it had."""
+        """Records the id of a creation. Returns False if the creation has another id already."""
         if write.place is None:
             self.unbound.discard(write)
             place = self.place(id)
             place.begin(write)
-            write.floor = 0
-            if write.answered is not None:
-                place.end(write, write.result, write.answered)
+            write.previous_version = 0
+            if write.completed is not None:
+                place.end(write, write.result, write.completed)
             return True
         if write.place.id != id:
-            self.complain(DOUBLED, f"{write.token} was created as {write.place.id} and as {id} [{write.label}]")
+            self.report_violation(DUPLICATED, f"{write.token} was created as {write.place.id} and as {id} [{write.label}]")
             return False
         return True
 
-    def end(self, write, result, note, version=None, created=None):
-        """Notes how a write was answered."""
-        write.note = note
+    def end(self, write, result, response, version=None, created=None):
+        """Records the result of a write, and a summary of its response."""
+        write.response = response
         write.created = created
         if write.place is None:
-            write.answered = self.now()
+            write.completed = self.now()
             write.result = result
-            if result == "refused":
+            if result == "rejected":
                 self.unbound.discard(write)
             return
         if version is not None:
-            write.place.note_write_version(write, version)
+            write.place.record_write_version(write, version)
         write.place.end(write, result, self.now())
 
     # Reads.
 
     def identify(self, item, label):
-        """Returns the token of a place in a response; None for a place of others, or one that is wrong."""
+        """Returns the token of a place in a response; None if no client wrote it, or if it is a violation."""
         name = item["name"]
         if not name.startswith(PREFIX):
             return None
@@ -188,85 +183,86 @@ class Ledger:
         content = self.contents.get(token)
         write = content and content.write
         if write is None:
-            self.complain(TORN, f"nobody wrote {item} [{label}]")
+            self.report_violation(WRONG_CONTENT, f"no client wrote {item} [{label}]")
             return None
         if write.kind == "create":
             if not self.bind(write, item["id"]):
                 return None
         elif write.place.id != item["id"]:
-            self.complain(TORN, f"{token} was written to {write.place.id}, not {item['id']} [{label}]")
+            self.report_violation(WRONG_CONTENT, f"{token} was written to {write.place.id}, not {item['id']} [{label}]")
             return None
         if not content.matches(item):
-            self.complain(TORN, f"{item} is not what was written as {token} [{label}]")
+            self.report_violation(WRONG_CONTENT, f"{item} differs from the content written as {token} [{label}]")
         if "version" in item:
-            write.place.note_version(item["version"], token, label)
+            write.place.record_version(item["version"], token, label)
         return token
 
     def read(self, id, value, sent, label):
-        """Notes what a read by id has told: a token or ABSENT."""
+        """Records the state in a response to a read by id: a token or ABSENT."""
         self.checked_reads += 1
         self.place(id).observe(value, None, sent, self.now(), label)
 
     def list(self, region, items, sent, label):
-        """Notes what a list, or one page, has told of every id."""
-        answered = self.now()
+        """Records the observation of each id in a list, or in one page."""
+        completed = self.now()
         self.checked_lists += 1
         self.checked_rows += len(items)
         seen = set()
         for item in items:
             if item["id"] in seen:
-                self.complain(DOUBLED, f"{item['id']} is twice in {region} [{label}]")
+                self.report_violation(DUPLICATED, f"{item['id']} is twice in {region} [{label}]")
             seen.add(item["id"])
             token = self.identify(item, label)
             if token is None:
                 continue
-            if region.surely_lacks(item["id"], self.contents[token]):
-                self.complain(TORN, f"{item} does not belong in {region} [{label}]")
-            self.places[item["id"]].observe(token, None, sent, answered, label)
+            if region.certainly_excludes(item["id"], self.contents[token]):
+                self.report_violation(WRONG_CONTENT, f"{item} does not belong in {region} [{label}]")
+            self.places[item["id"]].observe(token, None, sent, completed, label)
         for id, place in self.active.items():
             if id in seen:
                 continue
-            steady = place.steady
-            if steady is not None and sent > place.steady_since:
-                if steady == ABSENT or not region.surely_contains(id, steady):
+            state = place.stable_state
+            if state is not None and sent > place.stable_since:
+                if state == ABSENT or not region.certainly_contains(id, state):
                     continue
-            place.observe(None, region, sent, answered, label)
+            place.observe(None, region, sent, completed, label)
 
     def counts(self, counts, sent, label):
-        """Compares how many places there are of each category with how many there may be."""
+        """Compares the number of places of each category with the possible range."""
         self.checked_lists += 1
-        least, most = dict.fromkeys(CATEGORIES, 0), dict.fromkeys(CATEGORIES, 0)
+        minimum, maximum = dict.fromkeys(CATEGORIES, 0), dict.fromkeys(CATEGORIES, 0)
         for place in self.active.values():
-            if place.steady is None or sent <= place.steady_since:
+            if place.stable_state is None or sent <= place.stable_since:
                 if place.writes or place.reads:
-                    for category in self.possible_categories(place, sent):
-                        most[category] += 1
-            elif place.steady != ABSENT:
-                least[self.contents[place.steady].category] += 1
-                most[self.contents[place.steady].category] += 1
+                    for category in self.possible_categories(place):
+                        maximum[category] += 1
+            elif place.stable_state != ABSENT:
+                minimum[self.contents[place.stable_state].category] += 1
+                maximum[self.contents[place.stable_state].category] += 1
         for write in self.unbound:
-            most[self.contents[write.token].category] += 1
+            maximum[self.contents[write.token].category] += 1
         for category in CATEGORIES[:-1]:
-            if not least[category] <= counts.get(category, 0) <= most[category]:
-                text = f"{counts.get(category, 0)} of category {category} were counted, not {least[category]} to {most[category]}"
-                self.complain(UNEXPECTED, f"{text} [{label}]")
+            if not minimum[category] <= counts.get(category, 0) <= maximum[category]:
+                expected = f"expected {minimum[category]} to {maximum[category]}"
+                text = f"category {category} has {counts.get(category, 0)} places, {expected} [{label}]"
+                self.report_violation(UNEXPECTED, text)
 
-    def possible_categories(self, place, sent):
-        """The categories that a place may have been of since then."""
+    def possible_categories(self, place):
+        """Returns the categories that writes may have given to a place."""
         tokens = [write.token for write in place.writes if write.token]
         return {self.contents[token].category for token in tokens}
 
-    # The end.
+    # Results.
 
-    def verdict(self):
-        """All violations."""
+    def all_violations(self):
+        """Returns the violations of all histories."""
         found = list(self.violations)
         for place in self.places.values():
             found += violations_of(place, self.start)
         return sorted(found, key=lambda violation: KINDS.index(violation.kind))
 
-    def write_journal(self, path):
-        """Writes all histories to a file, for who looks for a cause."""
+    def write_history(self, path):
+        """Writes all histories to a file."""
         with open(path, "w") as file:
             for place in self.places.values():
                 operations = sorted([*place.writes, *place.reads], key=lambda operation: operation.sent)

@@ -1,22 +1,27 @@
-# What the scripts share; sourced, never run. Keeps to bash and what Debian's base system has.
+# Functions of the scripts, to be sourced. They require only bash and Debian's base system.
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "$0: $*"; exit 1; }
 
-# Stops unless the Swift toolchain is there and new enough.
-require_swift() {
-  command -v swift >/dev/null || die "the Swift toolchain (6.2 or newer) is needed: https://www.swift.org/install/linux/"
+# Prints the comment at the top of the script and exits, if the first argument is -h or --help.
+handle_help() {
+  case "${1:-}" in -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "scripts/${0##*/}"; exit ;; esac
 }
 
-# Whether a Debian package is installed.
+# Exits with an error if the Swift toolchain is missing.
+require_swift() {
+  command -v swift >/dev/null || die "the Swift toolchain (6.2 or newer) is required: https://www.swift.org/install/linux/"
+}
+
+# Succeeds if a Debian package is installed.
 has_package() { [ "$(dpkg-query -W -f='${Status}' "$1" 2>/dev/null)" = "install ok installed" ]; }
 
-# Installs what is missing of the given Debian packages. The first argument says what they are for.
+# Installs the given Debian packages that are missing. The first argument is the purpose.
 require_packages() {
   local purpose=$1 missing=() package
   shift
   if ! command -v dpkg-query >/dev/null; then
-    say "Not Debian or Ubuntu: make sure that $* (or what your system calls them) are installed, $purpose."
+    say "Not Debian or Ubuntu: make sure that $* (or their equivalents) are installed, $purpose."
     return
   fi
   for package in "$@"; do has_package "$package" || missing+=("$package"); done
@@ -25,7 +30,7 @@ require_packages() {
   local run=()
   if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null && sudo -n true 2>/dev/null && run=(sudo) ||
-      die "may not install packages; run this first: sudo apt-get install ${missing[*]}"
+      die "root privileges are required to install packages; run this first: sudo apt-get install ${missing[*]}"
   fi
   local log
   log=$(mktemp)
@@ -39,10 +44,10 @@ require_packages() {
   rm -f "$log"
 }
 
-# The packages with programs that the Swift toolchain itself asks for; they come with its installation.
+# The packages with programs that the Swift toolchain depends on; they are installed with it.
 toolchain_packages=(binutils git pkg-config)
 
-# The packages that building needs besides Swift.
+# The packages that the build requires besides Swift.
 build_packages=(libpq-dev libsqlite3-dev pkg-config zlib1g-dev)
 
 require_build_packages() {
@@ -50,29 +55,29 @@ require_build_packages() {
 }
 
 # The packages with programs in Debian's usual folders that the tests start.
-test_packages=(pgbouncer)
+test_packages=(curl pgbouncer)
 
-# Installs what the integration tests start and throw away: the newest PostgreSQL that Debian has with PostGIS, and a pooler.
+# Installs the servers that the integration tests start: the newest PostgreSQL with PostGIS in Debian, and a pooler.
 require_test_packages() {
   local version packages=("${test_packages[@]}")
   if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || ! ls /usr/share/postgresql/*/extension/postgis.control >/dev/null 2>&1; then
     version=$(. /etc/os-release 2>/dev/null; case "${VERSION_ID:-}" in 12) echo 15 ;; 13) echo 17 ;; 24.04) echo 16 ;; *) echo 15 ;; esac)
     packages+=("postgresql-$version" "postgresql-$version-postgis-3")
   fi
-  require_packages "to test against a real database and a pooler" "${packages[@]}"
+  require_packages "to test with a database and a pooler" "${packages[@]}"
 }
 
-# Fills a folder with links to the programs that scripts and tests may use: those of the Swift toolchain, of Debian's base
-# system, and of the packages that are declared above. Nothing else that happens to be installed is found by a PATH of this
-# folder alone. PostgreSQL's programs stand in /usr/lib/postgresql and are found there.
+# Creates a folder of links to the programs that scripts and tests may use: those of the Swift toolchain, of Debian's
+# base system, and of the packages declared above. With this folder as PATH, no other installed program is found.
+# PostgreSQL's programs are in /usr/lib/postgresql, where tests look for them.
 link_declared_programs() {
   local folder=$1 toolchain program
   rm -rf "$folder"
   mkdir -p "$folder"
   toolchain=$(dirname "$(readlink -f "$(command -v swift)")")
   for program in "$toolchain"/*; do
-    # Where the toolchain was unpacked over the system, its programs are those that no package has: neither by this path nor,
-    # since /bin is a link to /usr/bin, by that one, nor by way of the alternatives system.
+    # If the toolchain was unpacked into /usr/bin, its programs are those that belong to no package, under this path or
+    # under /bin, and are not managed by the alternatives system.
     case $toolchain:$(readlink "$program") in
       *:/etc/alternatives/*) continue ;;
       /usr/bin:*) [ -z "$(dpkg-query -S "$program" "${program#/usr}" 2>/dev/null)" ] || continue ;;
@@ -80,30 +85,30 @@ link_declared_programs() {
     [ ! -x "$program" ] || ln -s "$program" "$folder/"
   done
   local packages=()
-  # Required packages make up the base system; apt is in it as well.
+  # The base system consists of the required packages and apt.
   mapfile -t packages < <(dpkg-query -W -f='${Priority} ${db:Status-Abbrev} ${Package}\n' | sed -n 's/^required ii *//p')
   packages+=(apt "${toolchain_packages[@]}" "${build_packages[@]}" "${test_packages[@]}")
-  # Names such as pkg-config belong to a package that the declared one only depends on.
+  # Programs such as pkg-config belong to a dependency of the declared package.
   while read -r program; do
     [ ! -x "$program" ] || [ -d "$program" ] || ln -sf "$program" "$folder/"
   done < <(for program in "${packages[@]}" pkgconf pkgconf-bin; do dpkg-query -L "$program" 2>/dev/null || true; done |
     grep -E '^(/usr)?/s?bin/[^/]+$')
-  # What the alternatives system links.
+  # awk is a link of the alternatives system.
   [ -e "$folder/awk" ] || ln -s "$(command -v mawk)" "$folder/awk"
 }
 
-# Lets this shell, and what it starts, have as many files and connections open at a time as the tests need.
+# Raises the limit of open files, which the tests need for thousands of connections.
 raise_descriptor_limit() {
-  local needed=4096 wanted=20000 hard
+  local minimum=4096 preferred=20000 hard
   hard=$(ulimit -Hn)
-  [ "$hard" = unlimited ] || [ "$hard" -ge $wanted ] || wanted=$hard
-  [ $wanted -ge $needed ] || die "the tests open some thousand connections; this shell may open $hard files (ulimit -Hn)"
-  ulimit -Sn $wanted
+  [ "$hard" = unlimited ] || [ "$hard" -ge $preferred ] || preferred=$hard
+  [ $preferred -ge $minimum ] || die "the tests need $minimum open files; the limit of this shell is $hard (ulimit -Hn)"
+  ulimit -Sn $preferred
 }
 
-# Sets WAYMARK to the program that is to be tried with Python, built for release, and has what it takes to do so.
+# Sets WAYMARK to the release build unless it is set, and installs the requirements of the tests in Python.
 require_waymark() {
-  command -v python3 >/dev/null || require_packages "to make the load" python3
+  command -v python3 >/dev/null || require_packages "to generate load" python3
   [ -z "${WAYMARK:-}" ] || return 0
   require_swift
   require_build_packages

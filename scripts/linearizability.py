@@ -1,57 +1,56 @@
-"""Whether there is a way in which an id's history can have come about; see scripts/history.py for what a history is."""
+"""The linearizability checker for the history of one id, which scripts/history.py defines."""
 
 import collections
 
 from history import (
     ABSENT,
-    CONDITION,
-    DOUBLED,
-    HORIZON_SECONDS,
+    ANY_STATE,
+    DIRTY_READ,
+    DUPLICATED,
     LOST,
-    REFUSED,
+    MAXIMUM_DELAY_SECONDS,
+    REJECTED_BUT_APPLIED,
     RESURRECTED,
-    RETRACTED,
     STALE,
-    TORN,
     UNDECIDED,
-    UNSURE,
+    WRONG_CONDITION,
+    WRONG_CONTENT,
     Condition,
     Read,
     Violation,
     Write,
 )
 
-# More ways than this at once are not followed; the id is then reported as undecided.
-MAXIMUM_WAYS = 5000
+# The search stops beyond this number, and the id is reported as undecided.
+MAXIMUM_CONFIGURATIONS = 5000
 
 
 def violations_of(place, start=0.0):
-    """The violations of an id's history."""
+    """Returns the violations in the history of an id."""
     search = Search(place)
     search.run()
     found = place.violations + search.violations
     return [Violation(kind, f"{place.id}: {text}", place.history(time, start)) for kind, text, time in found]
 
 
-# One way in which an id may have got where it is: its state, the writes under way that have been made, and the reads under
-# way that have seen what they tell.
-Way = collections.namedtuple("Way", "state made seen")
+# A partial linearization: the state, and those writes and reads in progress that were applied or satisfied.
+Configuration = collections.namedtuple("Configuration", "state applied satisfied")
 
 
 class Search:
-    """Follows all the ways in which an id's writes and reads may have come about (Lowe's "just-in-time" linearization):
-    when an operation ends, each way in which it has not taken place yet is continued by writes under way up to it, and
-    ways in which it can't have are given up. When none is left, the history is wrong."""
+    """A search over all linearizations of an id's operations (Lowe, "Testing for linearizability": just-in-time
+    linearization). When an operation completes, each configuration without it is extended by writes in progress until it
+    contains the operation, or dropped if that is impossible. A history without a remaining configuration is a violation."""
 
     def __init__(self, place):
         self.place = place
         self.violations = []
-        self.ways = {Way(ABSENT, frozenset(), frozenset())}
+        self.configurations = {Configuration(ABSENT, frozenset(), frozenset())}
         self.writes = set()
         self.reads = set()
-        # The writes that were made or may have been, by the state they leave.
+        # All writes, by the state that they leave.
         self.by_outcome = {write.token: write for write in place.writes if write.token}
-        self.past = set()
+        self.completed = set()
 
     def run(self):
         for time, is_end, operation in self.events():
@@ -61,12 +60,13 @@ class Search:
                 self.end_read(operation, time)
             else:
                 self.reads.add(operation)
-                self.ways = {self.looking(way) for way in self.ways}
-            if len(self.ways) > MAXIMUM_WAYS:
-                self.violations.append((UNDECIDED, f"more than {MAXIMUM_WAYS} ways", time))
+                self.configurations = {self.with_satisfied_reads(each) for each in self.configurations}
+            if len(self.configurations) > MAXIMUM_CONFIGURATIONS:
+                self.violations.append((UNDECIDED, f"more than {MAXIMUM_CONFIGURATIONS} configurations", time))
                 return
 
     def events(self):
+        """Returns the begin and end of each operation, in order."""
         events = []
         number = 0
 
@@ -79,109 +79,111 @@ class Search:
 
         for write in self.place.writes:
             if write.result in ("missing", "failed"):
-                add(Condition(write), write.sent, write.answered)
-            elif write.result == "made":
-                add(write, write.sent, write.answered)
+                add(Condition(write), write.sent, write.completed)
+            elif write.result == "applied":
+                add(write, write.sent, write.completed)
             elif write.result == "unknown":
-                add(write, write.sent, write.answered and write.answered + HORIZON_SECONDS)
+                add(write, write.sent, write.completed and write.completed + MAXIMUM_DELAY_SECONDS)
         for read in self.place.reads:
-            add(read, read.sent, read.answered)
-        # What begins at the very time at which another ends is taken to be at the same time.
+            add(read, read.sent, read.completed)
+        # Begins sort before ends, so that operations which only touch are concurrent.
         events.sort(key=lambda event: event[:3])
         return [(time, is_end, operation) for time, is_end, _, operation in events]
 
-    def looking(self, way):
-        seen = [read for read in self.reads if read not in way.seen and read.admits(way.state)]
-        return way._replace(seen=way.seen.union(seen)) if seen else way
+    def with_satisfied_reads(self, configuration):
+        """Returns the configuration with the reads in progress that its state satisfies."""
+        reads = [read for read in self.reads if read not in configuration.satisfied and read.admits(configuration.state)]
+        return configuration._replace(satisfied=configuration.satisfied.union(reads)) if reads else configuration
 
-    def continued(self, way, is_enough):
-        """The ways that continue one by writes under way, each up to where it is enough."""
+    def extensions(self, configuration, is_complete):
+        """Returns the extensions of a configuration by writes in progress, each up to the first complete one."""
         found = set()
-        known = {way}
-        open_ways = [way]
-        while open_ways and len(known) <= MAXIMUM_WAYS:
-            last = open_ways.pop()
-            for write in self.writes - last.made:
+        known = {configuration}
+        incomplete = [configuration]
+        while incomplete and len(known) <= MAXIMUM_CONFIGURATIONS:
+            last = incomplete.pop()
+            for write in self.writes - last.applied:
                 state = write.effect(last.state)
                 if state is None:
                     continue
-                next_way = self.looking(Way(state, last.made | {write}, last.seen))
-                if next_way in known:
+                extension = self.with_satisfied_reads(Configuration(state, last.applied | {write}, last.satisfied))
+                if extension in known:
                     continue
-                known.add(next_way)
-                if is_enough(next_way):
-                    found.add(next_way)
+                known.add(extension)
+                if is_complete(extension):
+                    found.add(extension)
                 else:
-                    open_ways.append(next_way)
+                    incomplete.append(extension)
         return found
 
     def end_read(self, read, time):
         kept = set()
-        for way in self.ways:
-            if read in way.seen:
-                kept.add(way)
+        for each in self.configurations:
+            if read in each.satisfied:
+                kept.add(each)
             else:
-                kept |= self.continued(way, lambda next_way: read in next_way.seen)
+                kept |= self.extensions(each, lambda extension: read in extension.satisfied)
         if not kept:
-            self.blame_read(read, time)
-            # Either it is wrong, or what was known before: what comes next tells.
-            kept = {way._replace(seen=frozenset(self.reads)) for way in self.ways}
-            state = read.value if type(read) is Read and read.region is None else UNSURE
-            kept |= {way._replace(state=state) for way in kept}
+            self.report_read(read, time)
+            # Either the read or the previous state is wrong; the search continues with both.
+            kept = {each._replace(satisfied=frozenset(self.reads)) for each in self.configurations}
+            state = read.value if type(read) is Read and read.region is None else ANY_STATE
+            kept |= {each._replace(state=state) for each in kept}
         if type(read) is Read and read.region is None:
-            kept = {way._replace(state=read.value) if way.state == UNSURE else way for way in kept}
+            kept = {each._replace(state=read.value) if each.state == ANY_STATE else each for each in kept}
         self.reads.discard(read)
-        self.ways = {way._replace(seen=way.seen - {read}) for way in kept}
+        self.configurations = {each._replace(satisfied=each.satisfied - {read}) for each in kept}
 
     def end_write(self, write, time):
         kept = set()
-        for way in self.ways:
-            if write in way.made:
-                kept.add(way)
+        for each in self.configurations:
+            if write in each.applied:
+                kept.add(each)
                 continue
             if write.result == "unknown":
-                kept.add(way)
-            kept |= self.continued(way, lambda next_way: write in next_way.made)
+                kept.add(each)
+            kept |= self.extensions(each, lambda extension: write in extension.applied)
         if not kept:
-            self.blame_write(write, time)
-            kept = {Way(write.outcome, frozenset(self.writes), frozenset(self.reads))}
+            self.report_write(write, time)
+            kept = {Configuration(write.outcome, frozenset(self.writes), frozenset(self.reads))}
         self.writes.discard(write)
-        self.past.add(write)
-        self.ways = {way._replace(made=way.made - {write}) for way in kept}
+        self.completed.add(write)
+        self.configurations = {each._replace(applied=each.applied - {write}) for each in kept}
 
-    # What is wrong.
+    # Classification of violations.
 
-    def all_states(self):
-        """The states that the ways so far allow, what is still under way left aside."""
-        return {way.state for way in self.ways}
+    def possible_states(self):
+        """Returns the states of all configurations, without extending them by writes in progress."""
+        return {each.state for each in self.configurations}
 
-    def states(self):
-        return " or ".join(sorted(str(state) for state in self.all_states()))
+    def states_text(self):
+        return " or ".join(sorted(str(state) for state in self.possible_states()))
 
-    def blame_write(self, write, time):
-        expected = self.all_states()
-        kind = CONDITION
+    def report_write(self, write, time):
+        expected = self.possible_states()
+        kind = WRONG_CONDITION
         if write.kind == "create" or write.created:
             kind = LOST
         elif expected == {ABSENT}:
-            since = max((each.answered for each in self.past if each.kind == "delete"), default=0)
-            repeats = [repeat for each in self.past for repeat in each.repeats]
-            kind = DOUBLED if any(since < repeat < write.answered for repeat in repeats) else RESURRECTED
-        text = f"{write.kind} {write.token or ''} was answered with {write.note}, but the place was {self.states()}"
+            since = max((each.completed for each in self.completed if each.kind == "delete"), default=0)
+            repeats = [repeat for each in self.completed for repeat in each.repeats]
+            kind = DUPLICATED if any(since < repeat < write.completed for repeat in repeats) else RESURRECTED
+        text = f"{write.kind} {write.token or ''} returned {write.response}, but the place was {self.states_text()}"
         self.violations.append((kind, text, time))
 
-    def blame_read(self, read, time):
-        expected = self.all_states()
+    def report_read(self, read, time):
+        expected = self.possible_states()
         if isinstance(read, Condition):
             write = read.write
             kind = self.kind_of(read, expected)
             if write.result == "failed":
-                kind = REFUSED if self.follows_refusal(read) else CONDITION
-            text = f"{write.kind} {write.token or ''} was answered with {write.note}, but the place was {self.states()}"
+                kind = REJECTED_BUT_APPLIED if self.follows_rejection(read) else WRONG_CONDITION
+            text = f"{write.kind} {write.token or ''} returned {write.response}, but the place was {self.states_text()}"
             self.violations.append((kind, text, time))
             return
-        told = f"{read.value} was read" if read.region is None else f"the place was missing in {read.region}"
-        self.violations.append((self.kind_of(read, expected), f"{told}, expected {self.states()} [{read.label}]", time))
+        observed = f"{read.value} was read" if read.region is None else f"the place was missing in {read.region}"
+        text = f"{observed}, expected {self.states_text()} [{read.label}]"
+        self.violations.append((self.kind_of(read, expected), text, time))
 
     def kind_of(self, read, expected):
         value = read.value if read.region is None else self.next_value(read)
@@ -189,38 +191,38 @@ class Search:
             return STALE
         write = self.by_outcome.get(value)
         if value not in (None, ABSENT) and write is None:
-            return TORN
-        if write is not None and write.result == "refused":
-            return REFUSED
-        if self.follows_refusal(read) and not self.is_seen_later(read, expected):
-            return REFUSED
-        if write in self.past and any(time < read.answered for time in write.repeats):
-            return DOUBLED
-        if self.only_unacknowledged(expected):
-            return RETRACTED
+            return WRONG_CONTENT
+        if write is not None and write.result == "rejected":
+            return REJECTED_BUT_APPLIED
+        if self.follows_rejection(read) and not self.is_seen_later(read, expected):
+            return REJECTED_BUT_APPLIED
+        if write in self.completed and any(time < read.completed for time in write.repeats):
+            return DUPLICATED
+        if self.has_only_unknown_writes(expected):
+            return DIRTY_READ
         if self.is_seen_later(read, expected):
             return STALE
         return RESURRECTED if expected == {ABSENT} else LOST
 
     def next_value(self, read):
-        """What the first read after one tells of the state; None where there is none."""
-        later = [other for other in self.place.reads if other.region is None and other.sent > read.answered]
+        """Returns the value of the first read by id after the given one; None if there is none."""
+        later = [other for other in self.place.reads if other.region is None and other.sent > read.completed]
         return min(later, key=lambda other: other.sent).value if later else None
 
-    def follows_refusal(self, read):
-        """Whether a write that was answered as not made would explain what is read."""
+    def follows_rejection(self, read):
+        """Returns True if an earlier rejected write would explain the read."""
         return any(
-            write.result == "refused" and (isinstance(read, Condition) or read.admits(write.outcome))
+            write.result == "rejected" and (isinstance(read, Condition) or read.admits(write.outcome))
             for write in self.place.writes
-            if read.answered - 2 * HORIZON_SECONDS < write.sent < read.answered
+            if read.completed - 2 * MAXIMUM_DELAY_SECONDS < write.sent < read.completed
         )
 
-    def only_unacknowledged(self, expected):
+    def has_only_unknown_writes(self, expected):
         writes = [self.by_outcome.get(state) for state in expected if state != ABSENT]
         return bool(writes) and all(write is not None and write.result == "unknown" for write in writes)
 
     def is_seen_later(self, read, expected):
-        """Whether a later read shows what this one should have."""
+        """Returns True if a later read returns an expected state."""
         return any(
-            other.sent > read.answered and other.region is None and other.value in expected for other in self.place.reads
+            other.sent > read.completed and other.region is None and other.value in expected for other in self.place.reads
         )

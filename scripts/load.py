@@ -1,17 +1,19 @@
-"""What scripts/crash-test, scripts/soak and scripts/chaos share: servers of their own, clients that know what must be there,
-and what compares that with what is there.
+"""Shared parts of the load tests: throw-away servers, and clients that know the correct state of each place.
 
-Each place belongs to one client, which so knows what must be there. A place's revision, the number of
-its changes, stands in its name, its latitude and its tags: a place in which they differ was written by halves. Its version
-must be the one that was acknowledged with the revision. Where a request has no answer,
-the place may be as before or after it; a creation is then repeated with its Idempotency-Key, and must not be done twice.
+Each place belongs to one client. The revision of a place, the number of its changes, is stored in its name, its latitude
+and its tags, so that a place in which they differ shows a torn write. Its version must be the one that was acknowledged
+with the revision. After a request without a response, a place may be in the state before or after it; a creation is then
+retried with its Idempotency-Key, and must not be applied twice.
 """
 
+import argparse
 import collections
+import contextlib
 import glob
 import http.client
 import json
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -19,13 +21,39 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
 import urllib.parse
 
-# What the service announces that a client may have to try again, by status and code.
-ANNOUNCED = {(503, "store-unavailable"), (503, "overloaded"), (504, "store-timeout"), (504, "outcome-unknown"), (429, "rate-limited")}
+# The documented errors after which a client may retry, by status and code.
+RETRYABLE_ERRORS = {
+    (429, "rate-limited"), (503, "store-unavailable"), (503, "overloaded"), (504, "store-timeout"), (504, "outcome-unknown"),
+}
+STORES = ("postgres", "memory")
+PRINTED_VIOLATIONS = 20
+
+
+# Options
+
+
+def argument_parser(description):
+    """Returns a parser with the options that the tests of both stores share."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--waymark", required=True, help="path of the program")
+    parser.add_argument("--store", choices=STORES, help="test only this store")
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="seed of all random choices")
+    return parser
+
+
+def exit_after_each_store(test, options):
+    """Runs a test on each selected store, also after a failure, and exits with 1 if one fails."""
+    results = [test(store, options) for store in ([options.store] if options.store else STORES)]
+    sys.exit(0 if all(results) else 1)
+
+
+# Servers
 
 
 def free_port():
@@ -35,7 +63,7 @@ def free_port():
 
 
 def children(parent):
-    """Returns the identifiers of a process's children, from /proc: `ps` is in no base system."""
+    """Returns the identifiers of a process's children, from /proc, because `ps` is not in every base system."""
     found = []
     for path in glob.glob("/proc/[0-9]*/stat"):
         try:
@@ -43,14 +71,53 @@ def children(parent):
                 line = file.read()
         except OSError:
             continue
-        # The name before the last parenthesis may contain anything; after it come the state and the parent.
+        # The name before the last parenthesis may contain anything; the state and the parent follow it.
         if int(line.rpartition(")")[2].split()[1]) == parent:
             found.append(int(line.split(" ", 1)[0]))
     return found
 
 
+def memory_mib(pid, field):
+    """Returns a memory field of /proc/PID/status, such as VmRSS (resident) or VmHWM (peak resident), in MiB."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(rf"{field}:\s+(\d+)", status)[1]) / 1024
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix):
+    """Yields a folder that the user of PostgreSQL can enter."""
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
+@contextlib.contextmanager
+def deployment(program, store, prefix):
+    """Yields a folder, a server that is not started yet, and its migrated database or None; stops both at the end."""
+    with temporary_folder(prefix) as folder:
+        environment = {"POINT_STORE": store}
+        database = None
+        if store == "postgres":
+            database = Postgres(folder)
+            database.create()
+            database.start()
+            environment["DATABASE_URL"] = database.url
+        else:
+            environment["MEMORY_STORE_PATH"] = str(folder / "places.db")
+        server = Waymark(program, environment)
+        try:
+            if database:
+                server.command("migrate")
+            yield folder, server, database
+        finally:
+            server.kill()
+            if database:
+                database.stop()
+
+
 class Postgres:
-    """A PostgreSQL of our own, with the schema in it."""
+    """A throw-away PostgreSQL server."""
 
     name = "PostgreSQL"
 
@@ -60,13 +127,12 @@ class Postgres:
         self.settings = settings
         self.port = free_port()
         self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
-        self.create()
 
     def create(self):
-        self.make_folder()
+        self.create_folder()
         self.run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
 
-    def make_folder(self):
+    def create_folder(self):
         self.data.mkdir(mode=0o700)
         if os.geteuid() == 0:
             shutil.chown(self.data, "postgres")
@@ -78,7 +144,7 @@ class Postgres:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=errors, cwd="/tmp", close_fds=True)
 
     def start(self):
-        # What a killed process wrote is with the kernel, so nothing is lost without fsync, and recovery takes less time.
+        # The kernel keeps the writes of a killed process, so nothing is lost without fsync, and recovery is faster.
         options = f"-p {self.port} -h 127.0.0.1 -k {self.data} -c fsync=off"
         options += "".join(f" -c {setting}" for setting in self.settings)
         self.run("pg_ctl", "-w", "-s", "-l", str(self.data / "log"), "-o", options, "start")
@@ -93,7 +159,7 @@ class Postgres:
                 pass
         while any(os.path.exists(f"/proc/{process}") for process in processes):
             time.sleep(0.02)
-        # pg_ctl would take it for one that runs, and say so.
+        # pg_ctl would report a running server.
         (self.data / "postmaster.pid").unlink()
 
     def stop(self, mode="immediate"):
@@ -107,18 +173,22 @@ class Postgres:
 
 
 class Waymark:
-    """The server, on one port for all its lives."""
+    """A server process that keeps its port through restarts."""
 
     name = "Waymark"
 
     def __init__(self, program, environment):
         self.program = program
         self.port = free_port()
-        quiet = {"LOG_LEVEL": "critical", "ANALYTICS": "off", "HTTP_PORT": str(self.port)}
-        self.environment = os.environ | quiet | environment
+        self.process = None
+        defaults = {
+            "LOG_LEVEL": "critical", "ANALYTICS": "off", "HTTP_PORT": str(self.port),
+            "MIGRATIONS_PATH": str(pathlib.Path(__file__).resolve().parent.parent / "Migrations"),
+        }
+        self.environment = os.environ | defaults | environment
 
     def command(self, *arguments):
-        """What the command writes."""
+        """Runs a command of the program and returns its standard output."""
         command = [self.program, *arguments]
         return subprocess.run(command, env=self.environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 
@@ -126,25 +196,57 @@ class Waymark:
         self.process = subprocess.Popen([self.program, "serve"], env=self.environment)
 
     def kill(self):
-        self.process.kill()
-        self.process.wait()
+        """Kills the process if it was started."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
 
-    def wait_until_ready(self):
-        deadline = time.monotonic() + 60
+    def wait_until_ready(self, path="/health/ready", seconds=60):
+        deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            try:
-                connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
-                connection.request("GET", "/health/ready")
-                if connection.getresponse().status == 200:
-                    return
-            except OSError:
-                pass
+            if responds_with_200(self.port, path, timeout=5):
+                return
             time.sleep(0.05)
-        sys.exit("Waymark was not ready within a minute")
+        sys.exit(f"Waymark was not ready within {seconds} seconds")
+
+
+# Requests
+
+
+def responds_with_200(port, path, timeout=30):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
+
+
+def silent_client(port, request):
+    """Sends a request and returns the socket, which has a small buffer and is never read."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.connect(("127.0.0.1", port))
+    client.sendall(request)
+    return client
+
+
+def get_request(target):
+    return f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+
+def problem_code(body):
+    """Returns the code of a problem document; "none" if there is none."""
+    try:
+        return json.loads(body)["code"]
+    except (ValueError, KeyError, TypeError):
+        return "none"
 
 
 class Client(threading.Thread):
-    """Creates, replaces, patches and deletes places of its own, one request after another."""
+    """A client that creates, replaces, patches and deletes places of its own, one request after another."""
 
     def __init__(self, number, port, stopping, key=None):
         super().__init__(daemon=True)
@@ -155,21 +257,21 @@ class Client(threading.Thread):
         self.random = random.Random(number)
         self.serial = 0
         self.connection = None
-        # The revisions that each place may be of now; 0 is gone. Only a place with one of them is written to.
+        # The possible revisions of each place; 0 means absent. Only places with one possible revision are changed.
         self.revisions = {}
-        # The entity tag of the last revision of each place that was acknowledged.
+        # The entity tag of the last acknowledged revision of each place.
         self.etags = {}
-        # Creations that were never answered: the names of places that may be there.
-        self.open_creations = set()
+        # The names of places whose creation has no response; they may exist.
+        self.unresolved_creations = set()
         self.acknowledged = dict.fromkeys(("POST", "PUT", "PATCH", "DELETE"), 0)
-        self.unanswered = 0
-        # How often it was told to try again, by status and code.
-        self.refusals = collections.Counter()
-        self.complaints = []
+        self.without_response = 0
+        # The number of errors, by status and code.
+        self.errors = collections.Counter()
+        self.violations = []
 
     def run(self):
         while not self.stopping.is_set():
-            known = [(id, states[0]) for id, states in self.revisions.items() if len(states) == 1 and states[0] > 0]
+            known = self.known_revisions()
             id, revision = self.random.choice(known) if known else (None, 0)
             draw = self.random.random()
             if id is None or draw < 0.3:
@@ -183,23 +285,27 @@ class Client(threading.Thread):
             else:
                 self.change("DELETE", id, revision, None)
 
+    def known_revisions(self):
+        """Returns the ids that certainly exist, with their revisions."""
+        return [(id, states[0]) for id, states in self.revisions.items() if len(states) == 1 and states[0] > 0]
+
     def place(self, name, revision):
         return {"name": f"crash {name} r{revision}", "lat": revision % 90, "long": 1, "tags": {"r": str(revision)}}
 
     def create(self):
         self.serial += 1
         name = f"{self.number}-{self.serial}"
-        self.open_creations.add(f"crash {name} r1")
+        self.unresolved_creations.add(f"crash {name} r1")
         while not self.stopping.is_set():
-            answer = self.request("POST", "/locations", self.place(name, 1), {"Idempotency-Key": f'"{name}"'})
-            if answer and answer.status == 201:
-                self.open_creations.remove(f"crash {name} r1")
-                id = answer.headers["location"].rsplit("/", 1)[1]
+            response = self.request("POST", "/locations", self.place(name, 1), {"Idempotency-Key": f'"{name}"'})
+            if response and response.status == 201:
+                self.unresolved_creations.remove(f"crash {name} r1")
+                id = response.headers["location"].rsplit("/", 1)[1]
                 self.revisions[id] = [1]
-                self.etags[id] = answer.headers["etag"]
+                self.etags[id] = response.headers["etag"]
                 return
-            if answer and answer.status != 409:  # the first is still in flight
-                self.complaints.append(f"POST of {name} was answered with {answer.status}")
+            if response and response.status != 409:  # the first attempt is still in progress
+                self.violations.append(f"POST of {name} returned {response.status}")
                 return
 
     def put_new(self):
@@ -208,19 +314,19 @@ class Client(threading.Thread):
 
     def change(self, method, id, revision, place):
         condition = {"If-Match": self.etags[id]} if revision else {"If-None-Match": "*"}
-        answer = self.request(method, f"/locations/{id}", place, condition)
+        response = self.request(method, f"/locations/{id}", place, condition)
         after = revision + 1 if place else 0
-        if answer is None:
+        if response is None:
             self.revisions[id] = [revision, after]
-        elif answer.status in (200, 201, 204):
+        elif response.status in (200, 201, 204):
             self.revisions[id] = [after]
-            self.etags[id] = answer.headers.get("etag")
+            self.etags[id] = response.headers.get("etag")
         else:
-            self.complaints.append(f"{method} of {id} at {revision} was answered with {answer.status}")
+            self.violations.append(f"{method} of {id} at revision {revision} returned {response.status}")
             self.revisions[id] = [revision, after]
 
     def request(self, method, path, body, headers):
-        """The answer; None where it isn't known whether it was done. Waits while nobody listens."""
+        """Returns the response, or None if the outcome is unknown. Waits while connections are refused."""
         headers = headers | self.credentials
         if body:
             headers["Content-Type"] = f"application/{'merge-patch+' if method == 'PATCH' else ''}json"
@@ -230,33 +336,30 @@ class Client(threading.Thread):
             time.sleep(0.05)
         try:
             self.connection.request(method, path, json.dumps(body) if body else None, headers)
-            answer = self.connection.getresponse()
-            answer.body = answer.read()
+            response = self.connection.getresponse()
+            response.body = response.read()
         except (OSError, http.client.HTTPException):
             self.connection.close()
             self.connection = None
-            answer = None
-        if answer and (answer.status >= 500 or answer.status == 429):
-            self.note_refusal(method, path, answer)
-            answer = None
-        if answer is None:
-            self.unanswered += 1
+            response = None
+        if response and (response.status >= 500 or response.status == 429):
+            self.record_error(method, path, response)
+            response = None
+        if response is None:
+            self.without_response += 1
             time.sleep(0.02)
             return None
-        if answer.status < 300 and method in self.acknowledged:
+        if response.status < 300 and method in self.acknowledged:
             self.acknowledged[method] += 1
-        return answer
+        return response
 
-    def note_refusal(self, method, path, answer):
-        try:
-            code = json.loads(answer.body)["code"]
-        except (ValueError, KeyError, TypeError):
-            code = "none"
-        self.refusals[answer.status, code] += 1
-        if (answer.status, code) not in ANNOUNCED:
-            self.complaints.append(f"{method} {path} was answered with {answer.status} {code}")
-        elif answer.status != 504 and not answer.headers.get("retry-after"):
-            self.complaints.append(f"{method} {path} was answered with {answer.status} and no Retry-After")
+    def record_error(self, method, path, response):
+        code = problem_code(response.body)
+        self.errors[response.status, code] += 1
+        if (response.status, code) not in RETRYABLE_ERRORS:
+            self.violations.append(f"{method} {path} returned {response.status} {code}")
+        elif response.status != 504 and not response.headers.get("retry-after"):
+            self.violations.append(f"{method} {path} returned {response.status} without Retry-After")
 
     def connect(self):
         if self.connection:
@@ -270,49 +373,59 @@ class Client(threading.Thread):
         return True
 
 
-def places_of(port):
-    """All that were written here, by id."""
+# Verification
+
+
+def fetch_places(port):
+    """Returns all places that clients created, by id."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     path = "/locations?limit=1000&fields=*"
     places = {}
     while path:
         connection.request("GET", path)
-        answer = connection.getresponse()
-        for place in json.loads(answer.read()):
+        response = connection.getresponse()
+        for place in json.loads(response.read()):
             if place["name"].startswith("crash "):
                 places[place["id"]] = place
-        link = re.match(r"<([^>]*)>", answer.headers.get("link") or "")
+        link = re.match(r"<([^>]*)>", response.headers.get("link") or "")
         path = link and urllib.parse.urljoin(path, link[1])
     return places
 
 
-def complaints_about(places, clients):
-    """What is not as it was acknowledged."""
-    complaints = [complaint for client in clients for complaint in client.complaints]
+def find_violations(places, clients, database):
+    """Compares the places, and the change log of a database, with the acknowledged writes."""
+    violations = [violation for client in clients for violation in client.violations]
     known = set()
     for client in clients:
         for id, revisions in client.revisions.items():
             known.add(id)
             found = int(places[id]["tags"]["r"]) if id in places else 0
             if found not in revisions:
-                complaints.append(f"{id} is of revision {found}, not {' or '.join(map(str, revisions))}")
+                violations.append(f"{id} has revision {found}, expected {' or '.join(map(str, revisions))}")
             elif found and revisions == [found] and f'"{places[id]["version"]}"' != client.etags[id]:
-                complaints.append(f"{id} is of version {places[id]['version']}, not {client.etags[id]}")
+                violations.append(f"{id} has version {places[id]['version']}, expected {client.etags[id]}")
     names = [place["name"] for place in places.values()]
-    open_creations = set().union(*(client.open_creations for client in clients))
+    unresolved_creations = set().union(*(client.unresolved_creations for client in clients))
     for id, place in places.items():
         revision = int(place["tags"].get("r", 0))
         if not place["name"].endswith(f" r{revision}") or place["lat"] != revision % 90 or place["tags"] != {"r": str(revision)}:
-            complaints.append(f"{id} is half there: {place}")
-        if id not in known and place["name"] not in open_creations:
-            complaints.append(f"nobody knows of {place}")
+            violations.append(f"{id} is a torn write: {place}")
+        if id not in known and place["name"] not in unresolved_creations:
+            violations.append(f"no client created {place}")
     if len(set(names)) < len(names):
-        complaints.append(f"{len(names) - len(set(names))} were created twice")
-    return complaints
+        violations.append(f"{len(names) - len(set(names))} places were created twice")
+    if database and database.query(CHANGE_LOG_DIFFERENCES) != "0":
+        violations.append("the change log does not match the places")
+    return violations
 
 
-# The log tells of each place that is there, and of its version.
-LOG_DIFFERENCES = """
+def print_violations(violations):
+    for violation in violations[:PRINTED_VIOLATIONS]:
+        print("  VIOLATION:", violation)
+
+
+# Counts the places whose version differs from their last entry in the change log.
+CHANGE_LOG_DIFFERENCES = """
     SELECT count(*)
     FROM (SELECT DISTINCT ON (point_id) point_id AS id, version, kind FROM changes ORDER BY point_id, sequence DESC) AS last
     FULL JOIN points USING (id)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the manual pages of a program of Swift's ArgumentParser, from what it says of itself.
+"""Writes the manual pages of a program that uses Swift's ArgumentParser, from its help dump.
 
-    manual.py PROGRAM FOLDER      # FOLDER/waymark.1, and FOLDER/waymark-serve.1 and so on for its commands
+    manual.py PROGRAM FOLDER      # writes FOLDER/waymark.1, and FOLDER/waymark-serve.1 and so on for its commands
 """
 
 import json
@@ -15,79 +15,79 @@ import textwrap
 def main():
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
     run = lambda *arguments: subprocess.run([program, *arguments], check=True, capture_output=True, text=True).stdout
-    command = json.loads(run("--experimental-dump-help"))["command"]
+    root = json.loads(run("--experimental-dump-help"))["command"]
     version = run("--version").strip()
     folder.mkdir(parents=True, exist_ok=True)
-    for path, each in commands(command):
-        page = "\n".join(lines(path, each, version)) + "\n"
+    for path, command in commands(root):
+        page = "\n".join(lines(path, command, version)) + "\n"
         (folder / f"{'-'.join(path)}.1").write_text(page)
 
 
 def commands(command, path=()):
-    """The command and those below it, each with the names that lead to it."""
+    """Yields the command and its subcommands, each with its path of names."""
     path = (*path, command["commandName"])
     yield path, command
-    for each in command.get("subcommands", []):
-        if each["commandName"] != "help" and each.get("shouldDisplay", True):
-            yield from commands(each, path)
+    for subcommand in command.get("subcommands", []):
+        if subcommand["commandName"] != "help" and subcommand.get("shouldDisplay", True):
+            yield from commands(subcommand, path)
 
 
 def lines(path, command, version):
     name = "-".join(path)
-    arguments = [each for each in command.get("arguments", []) if each.get("shouldDisplay", True)]
+    arguments = [argument for argument in command.get("arguments", []) if argument.get("shouldDisplay", True)]
     yield f'.TH {quoted(name.upper())} 1 "" {quoted(f"waymark {version}")} "Waymark"'
     yield ".SH NAME"
     yield f"{text(name)} \\- {text(command.get('abstract', ''))}"
     yield ".SH SYNOPSIS"
     yield f".B {text(' '.join(path))}"
-    below = [each for each in command.get("subcommands", []) if each["commandName"] != "help"]
-    if below:
+    subcommands = [subcommand for subcommand in command.get("subcommands", []) if subcommand["commandName"] != "help"]
+    if subcommands:
         yield ".I command"
-    if any(each["kind"] != "positional" for each in arguments):
+    if any(argument["kind"] != "positional" for argument in arguments):
         yield "[\\fIoptions\\fR]"
-    for each in arguments:
-        if each["kind"] == "positional":
-            place = f"\\fI{text(each['valueName'])}\\fR" + (" ..." if each["isRepeating"] else "")
-            yield f"[{place}]" if each["isOptional"] else place
+    for argument in arguments:
+        if argument["kind"] == "positional":
+            operand = f"\\fI{text(argument['valueName'])}\\fR" + (" ..." if argument["isRepeating"] else "")
+            yield f"[{operand}]" if argument["isOptional"] else operand
     if command.get("discussion"):
         yield ".SH DESCRIPTION"
         yield from paragraphs(command["discussion"])
-    if below:
+    if subcommands:
         yield ".SH COMMANDS"
-        for each in below:
+        for subcommand in subcommands:
             yield ".TP"
-            yield f".BR {text('-'.join([*path, each['commandName']]))} (1)"
-            yield text(each.get("abstract", ""))
+            yield f".BR {text('-'.join([*path, subcommand['commandName']]))} (1)"
+            yield text(subcommand.get("abstract", ""))
     if arguments:
         yield ".SH OPTIONS"
-        for each in arguments:
+        for argument in arguments:
             yield ".TP"
-            yield " ".join(["\\fB" + text(", ".join(spelled(each))) + "\\fR"] + value(each))
-            yield text(described(each))
+            yield " ".join(["\\fB" + text(", ".join(names(argument))) + "\\fR"] + value(argument))
+            yield text(description(argument))
     if path[-1] == "serve":
         yield ".SH FILES"
         for file, meaning in (
-            ("/etc/waymark/waymark.env", "Settings of the system service, where the Debian package is installed."),
-            ("/usr/share/waymark/Migrations", "The migrations that the schema is made with."),
-            ("/var/lib/waymark", "The folder that the system service may write to."),
+            ("/etc/waymark/waymark.env", "Settings of the system service of the Debian package."),
+            ("/usr/share/waymark/Migrations", "Migrations of the database schema."),
+            ("/var/lib/waymark", "State directory of the system service."),
         ):
             yield from (".TP", f".I {text(file)}", text(meaning))
     yield ".SH SEE ALSO"
-    others = [path[:-1]] if len(path) > 1 else [(*path, each["commandName"]) for each in below]
+    others = [path[:-1]] if len(path) > 1 else [(*path, subcommand["commandName"]) for subcommand in subcommands]
     yield ",\n".join(f".BR {text('-'.join(each))} (1)" for each in others)
 
 
-def spelled(argument):
+def names(argument):
     dashes = {"short": "-", "long": "--", "longWithSingleDash": "-"}
-    names = [dashes[each["kind"]] + each["name"] for each in argument.get("names") or []]
-    return names or [argument["valueName"]]
+    spelled = [dashes[name["kind"]] + name["name"] for name in argument.get("names") or []]
+    return spelled or [argument["valueName"]]
 
 
 def value(argument):
     return [f"\\fI{text(argument['valueName'])}\\fR"] if argument["kind"] == "option" else []
 
 
-def described(argument):
+def description(argument):
     parts = [argument.get("abstract", "")]
     if argument.get("discussion"):
         parts.append(argument["discussion"])
@@ -97,21 +97,21 @@ def described(argument):
 
 
 def paragraphs(discussion):
-    """Text is filled; lines that are indented, which are examples, stay as they are."""
+    """Yields the paragraphs of a text. Indented lines are examples, and are not filled."""
     for block in re.split(r"\n\s*\n", textwrap.dedent(discussion)):
         yield ".PP"
-        isExample = False
+        is_example = False
         for line in block.split("\n"):
-            if line.startswith(" ") != isExample:
-                isExample = not isExample
-                yield ".nf" if isExample else ".fi"
+            if line.startswith(" ") != is_example:
+                is_example = not is_example
+                yield ".nf" if is_example else ".fi"
             yield text(line)
-        if isExample:
+        if is_example:
             yield ".fi"
 
 
 def text(value):
-    """Escapes what roff would take for its own."""
+    """Escapes the characters that are special in roff."""
     escaped = value.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
     return "\\&" + escaped if escaped.startswith(".") else escaped
 

@@ -1,4 +1,4 @@
-"""A TCP proxy that cuts, stops and delays what goes through it, on the event loop of its caller."""
+"""A TCP proxy that cuts, stalls and delays connections, on the event loop of its caller."""
 
 import asyncio
 import collections
@@ -8,16 +8,16 @@ REQUESTS, RESPONSES = "requests", "responses"
 
 
 class Proxy:
-    """Forwards connections to a port of this machine."""
+    """A proxy that forwards connections to a local port."""
 
     def __init__(self, target_port):
         self.target_port = target_port
         self.port = None
         self.links = set()
-        # The directions in which nothing goes through.
-        self.stopped = frozenset()
+        # The directions in which no data is forwarded.
+        self.stalled = frozenset()
         self.delay_seconds = 0.0
-        # Whether new connections are cut at once.
+        # True if new connections are reset at once.
         self.is_refusing = False
 
     async def start(self):
@@ -25,47 +25,43 @@ class Proxy:
         self.server = await loop.create_server(lambda: _Side(_Link(self), REQUESTS), "127.0.0.1", 0)
         self.port = self.server.sockets[0].getsockname()[1]
 
-    def stop(self, directions=(REQUESTS, RESPONSES)):
-        """Holds back what comes, until resumed. Connections can be made, and say nothing."""
-        self.stopped = frozenset(directions)
+    def stall(self, directions=(REQUESTS, RESPONSES)):
+        """Stops forwarding until resumed. New connections are accepted."""
+        self.stalled = frozenset(directions)
         for link in self.links:
             link.update()
 
     def resume(self):
-        self.stopped = frozenset()
+        self.stalled = frozenset()
         for link in self.links:
             link.update()
 
-    def heal(self):
+    def clear_faults(self):
         self.is_refusing = False
         self.delay_seconds = 0.0
         self.resume()
 
     def cut(self, links=None):
-        """Ends connections, some or all, with what they hold."""
+        """Resets the given connections, or all, and discards their data."""
         for link in list(self.links if links is None else links):
             link.abort()
 
-    def close(self):
-        self.server.close()
-        self.cut()
-
 
 class _Link:
-    """One connection from a client, and that to the target."""
+    """A connection from a client, with the connection to the target."""
 
     def __init__(self, proxy):
         self.proxy = proxy
         self.sides = {}
-        # By direction: what is on its way, each with the time at which it is due; None is the end.
+        # The data to be forwarded in each direction, with the times at which it is due; None is the end of the stream.
         self.queues = {REQUESTS: collections.deque(), RESPONSES: collections.deque()}
         self.is_full = {REQUESTS: False, RESPONSES: False}
         self.ended = set()
-        self.is_over = False
+        self.is_aborted = False
 
     def opened(self, side):
         self.sides[side.direction] = side
-        if self.is_over:
+        if self.is_aborted:
             side.transport.abort()
             return
         if side.direction == REQUESTS:
@@ -93,7 +89,7 @@ class _Link:
 
     def pump(self, direction):
         target = self.sides.get(RESPONSES if direction == REQUESTS else REQUESTS)
-        if target is None or direction in self.proxy.stopped:
+        if target is None or direction in self.proxy.stalled:
             return
         loop = asyncio.get_running_loop()
         queue = self.queues[direction]
@@ -111,11 +107,11 @@ class _Link:
                 target.transport.close()
 
     def update(self):
-        """Reads from each side only what can go through."""
+        """Pauses reading from the sides whose data cannot be forwarded, and resumes the others."""
         for direction, side in self.sides.items():
             if side.transport.is_closing():
                 continue
-            if direction in self.proxy.stopped or self.is_full[direction]:
+            if direction in self.proxy.stalled or self.is_full[direction]:
                 side.transport.pause_reading()
             else:
                 side.transport.resume_reading()
@@ -131,7 +127,7 @@ class _Link:
             self.proxy.links.discard(self)
 
     def abort(self):
-        self.is_over = True
+        self.is_aborted = True
         for queue in self.queues.values():
             queue.clear()
         for side in self.sides.values():
@@ -140,7 +136,7 @@ class _Link:
 
 
 class _Side(asyncio.Protocol):
-    """One end of a link; its direction is that of what it reads."""
+    """One end of a link; its direction is that of the data it reads."""
 
     def __init__(self, link, direction):
         self.link = link
@@ -163,7 +159,7 @@ class _Side(asyncio.Protocol):
         self.set_full(False)
 
     def set_full(self, is_full):
-        # What fills this side comes from the other one.
+        # The write buffer of this side is filled by the other direction.
         other = RESPONSES if self.direction == REQUESTS else REQUESTS
         self.link.is_full[other] = is_full
         self.link.update()

@@ -1,31 +1,37 @@
 #!/usr/bin/env python3
-"""What scripts/soak runs: clients at a steady rate, faults around the server, a line each half minute and a verdict."""
+"""Runs clients at a steady rate while faults are injected, and verifies responses, places and memory."""
 
-import argparse
 import collections
 import http.client
 import os
-import pathlib
 import random
 import re
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 
-from load import LOG_DIFFERENCES, Client, Postgres, Waymark, complaints_about, places_of
+from load import (
+    Client,
+    argument_parser,
+    deployment,
+    exit_after_each_store,
+    fetch_places,
+    find_violations,
+    get_request,
+    memory_mib,
+    print_violations,
+)
 
 CLIENTS = 16
-# A client writes no more places than this, so that the memory that places take stays what it is.
-PLACES_OF_ONE = 100
+# The maximum number of places of a client, so that the memory of places stays constant.
+PLACES_PER_CLIENT = 100
 INTERVAL_SECONDS = 30
-# Memory is compared with what it is after this long, and taken between faults: a crowd that is there takes its share.
+# Memory is compared with its value after this time, and measured between faults, because bursts of clients take memory.
 WARM_UP_SECONDS = 60
 SETTLING_SECONDS = 2
-GROWTH_ALLOWED = 1.1
+MAXIMUM_GROWTH = 1.1
 READS = (
     "/locations?lat={lat}&long={long}",
     "/locations?lat={lat}&long={long}&radius=500000&limit=100",
@@ -37,15 +43,15 @@ READS = (
 
 
 class SoakClient(Client):
-    """Reads and writes at a steady rate."""
+    """A client that reads and writes at a steady rate."""
 
     def __init__(self, number, port, stopping, key, rate):
         super().__init__(number, port, stopping, key)
         self.pause = 1 / rate
         self.reads = 0
-        self.confirmations = 0
-        self.tags = {}
-        self.times = []
+        self.not_modified = 0
+        self.read_etags = {}
+        self.latencies = []
 
     def run(self):
         due = time.monotonic()
@@ -54,17 +60,17 @@ class SoakClient(Client):
             time.sleep(max(0, due - time.monotonic()))
             start = time.monotonic()
             self.act()
-            self.times.append(time.monotonic() - start)
+            self.latencies.append(time.monotonic() - start)
 
     def act(self):
-        known = [(id, states[0]) for id, states in self.revisions.items() if len(states) == 1 and states[0] > 0]
+        known = self.known_revisions()
         id, revision = self.random.choice(known) if known else (None, 0)
         draw = self.random.random()
         if draw < 0.5:
             self.read(self.random.choice(READS))
         elif draw < 0.6 and id:
             self.read(f"/locations/{id}")
-        elif len(known) >= PLACES_OF_ONE:
+        elif len(known) >= PLACES_PER_CLIENT:
             self.change("DELETE", id, revision, None)
         elif id is None or draw < 0.7:
             self.put_new()
@@ -77,245 +83,214 @@ class SoakClient(Client):
 
     def read(self, template):
         path = template.format(lat=self.random.randrange(-80, 80), long=self.random.randrange(-180, 180))
-        headers = {"If-None-Match": self.tags[path]} if path in self.tags else {}
-        answer = self.request("GET", path, None, headers)
-        if answer is None:
+        headers = {"If-None-Match": self.read_etags[path]} if path in self.read_etags else {}
+        response = self.request("GET", path, None, headers)
+        if response is None:
             return
         self.reads += 1
-        self.confirmations += answer.status == 304
-        # There may be no place to feature yet.
-        if answer.status not in (200, 304) and not (answer.status == 404 and path.endswith("featured")):
-            self.complaints.append(f"GET {path} was answered with {answer.status}")
-        if len(self.tags) >= 1000:
-            self.tags.clear()
-        if answer.headers.get("etag"):
-            self.tags[path] = answer.headers["etag"]
+        self.not_modified += response.status == 304
+        # There may be no featured place yet.
+        if response.status not in (200, 304) and not (response.status == 404 and path.endswith("featured")):
+            self.violations.append(f"GET {path} returned {response.status}")
+        if len(self.read_etags) >= 1000:
+            self.read_etags.clear()
+        if response.headers.get("etag"):
+            self.read_etags[path] = response.headers["etag"]
 
 
-class Faults:
-    """What goes wrong around the server, one thing after another in random order."""
+class FaultInjector:
+    """Faults around the server, one after another in random order."""
 
-    def __init__(self, server, database, key, seed):
+    def __init__(self, server, database, seed):
         self.server = server
         self.database = database
-        self.key = key
         self.random = random.Random(seed)
         self.counts = collections.Counter()
-        self.complaints = []
-        # Held while something goes wrong; who takes it has a moment in which nothing does.
-        self.under_way = threading.Lock()
-        self.kinds = [self.slow_clients, self.burst, self.hang_up]
+        self.violations = []
+        # Held during a fault.
+        self.lock = threading.Lock()
+        self.faults = [
+            (self.open_slow_clients, "crowds of slow clients"),
+            (self.send_burst, "bursts of requests"),
+            (self.reload, "SIGHUPs"),
+        ]
         if database:
-            self.kinds += [self.restart, self.crash, self.cut]
+            self.faults += [
+                (self.restart, "database restarts"),
+                (self.crash, "database crashes"),
+                (self.terminate_sessions, "cuts of all connections"),
+            ]
 
     def run(self, stopping):
-        """Each kind once in each round, the first round within the warm-up."""
+        """Injects each fault once per round; the first round ends within the warm-up."""
         while not stopping.is_set():
-            for kind in self.random.sample(self.kinds, len(self.kinds)):
+            for inject, name in self.random.sample(self.faults, len(self.faults)):
                 if stopping.wait(self.random.uniform(3, 9)):
                     return
-                with self.under_way:
-                    kind()
-                self.counts[kind.__doc__] += 1
+                with self.lock:
+                    inject()
+                self.counts[name] += 1
 
     def restart(self):
-        "database restarts"
         self.database.stop("fast")
         time.sleep(self.random.uniform(0, 2))
         self.database.start()
 
     def crash(self):
-        "database crashes"
         self.database.kill()
         self.database.start()
 
-    def cut(self):
-        "cuts of all connections"
+    def terminate_sessions(self):
         for _ in range(20):
             self.database.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'waymark'")
             time.sleep(0.05)
 
-    def hang_up(self):
-        "SIGHUPs"
+    def reload(self):
         self.server.process.send_signal(signal.SIGHUP)
 
-    def slow_clients(self):
-        "crowds of slow clients"
+    def open_slow_clients(self):
+        request = get_request("/locations?limit=1000&fields=*")
         sockets = [socket.create_connection(("127.0.0.1", self.server.port)) for _ in range(100)]
-        for number, each in enumerate(sockets):
-            head = b"GET /locations?limit=1000&fields=* HTTP/1.1\r\nHost: a\r\n"
-            # Half of them never end their request, the others never read the answers.
-            each.sendall(head if number % 2 else (head + b"\r\n") * 20)
+        for number, client in enumerate(sockets):
+            # Half of them never finish their request, the others never read the responses.
+            client.sendall(request[:-2] if number % 2 else request * 20)
         time.sleep(3)
-        for each in sockets:
-            each.close()
+        for client in sockets:
+            client.close()
 
-    def burst(self):
-        "bursts of requests"
-        end = time.monotonic() + 2
-
-        def ask():
-            connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
-            while time.monotonic() < end:
-                try:
-                    connection.request("GET", "/locations?lat=1&long=1&limit=100")
-                    answer = connection.getresponse()
-                    answer.read()
-                    if answer.status not in (200, 429, 503, 504):
-                        self.complaints.append(f"a burst was answered with {answer.status}")
-                except (OSError, http.client.HTTPException):
-                    connection.close()
-            connection.close()
-
-        threads = [threading.Thread(target=ask, daemon=True) for _ in range(64)]
+    def send_burst(self):
+        threads = [threading.Thread(target=self.send_requests, args=(time.monotonic() + 2,), daemon=True) for _ in range(64)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
 
-
-def resident_megabytes(process):
-    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+    def send_requests(self, deadline):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=30)
+        while time.monotonic() < deadline:
+            try:
+                connection.request("GET", "/locations?lat=1&long=1&limit=100")
+                response = connection.getresponse()
+                response.read()
+                if response.status not in (200, 429, 503, 504):
+                    self.violations.append(f"a request of a burst returned {response.status}")
+            except (OSError, http.client.HTTPException):
+                connection.close()
+        connection.close()
 
 
 class Table:
-    """A line each half minute."""
+    """The printed table, with a row per half minute."""
 
-    HEAD = "  time   requests  304s  writes  try again   p50 ms   p99 ms  memory MB  files"
+    HEAD = "  time   requests  304s  writes     errors   p50 ms   p99 ms  memory MB  files"
 
-    def __init__(self, server, clients, faults):
+    def __init__(self, server, clients, injector):
         self.server = server
         self.clients = clients
-        self.faults = faults
+        self.injector = injector
         self.start = time.monotonic()
-        self.seen = collections.Counter()
+        self.previous = collections.Counter()
         self.memory = []
         print(self.HEAD, flush=True)
 
-    def line(self):
+    def print_row(self):
         totals = collections.Counter(
             requests=sum(client.reads + sum(client.acknowledged.values()) for client in self.clients),
-            confirmations=sum(client.confirmations for client in self.clients),
+            not_modified=sum(client.not_modified for client in self.clients),
             writes=sum(sum(client.acknowledged.values()) for client in self.clients),
-            refusals=sum(sum(client.refusals.values()) for client in self.clients),
+            errors=sum(sum(client.errors.values()) for client in self.clients),
         )
-        new = totals - self.seen
-        self.seen = totals
-        times = []
+        new = totals - self.previous
+        self.previous = totals
+        latencies = []
         for client in self.clients:
-            times += client.times
-            client.times = []
-        times.sort()
-        with self.faults.under_way:
+            latencies += client.latencies
+            client.latencies = []
+        latencies.sort()
+        with self.injector.lock:
             time.sleep(SETTLING_SECONDS)
             seconds = time.monotonic() - self.start
             if self.server.process.poll() is not None:
                 return
-            megabytes = resident_megabytes(self.server.process)
+            mib = memory_mib(self.server.process.pid, "VmRSS")
             files = len(os.listdir(f"/proc/{self.server.process.pid}/fd"))
-        self.memory.append((seconds, megabytes))
-        middle, late = (times[int(len(times) * part)] * 1000 if times else 0 for part in (0.5, 0.99))
+        self.memory.append((seconds, mib))
+        p50, p99 = (latencies[int(len(latencies) * part)] * 1000 if latencies else 0 for part in (0.5, 0.99))
         print(
-            f"{int(seconds) // 60:3d}:{int(seconds) % 60:02d} {new['requests']:10d} {new['confirmations']:5d} {new['writes']:7d}"
-            f" {new['refusals']:10d} {middle:8.1f} {late:8.1f} {megabytes:10.1f} {files:6d}",
+            f"{int(seconds) // 60:3d}:{int(seconds) % 60:02d} {new['requests']:10d} {new['not_modified']:5d} {new['writes']:7d}"
+            f" {new['errors']:10d} {p50:8.1f} {p99:8.1f} {mib:10.1f} {files:6d}",
             flush=True,
         )
 
-    def complaints(self):
-        warm = [megabytes for seconds, megabytes in self.memory if seconds >= WARM_UP_SECONDS]
+    def violations(self):
+        warm = [mib for seconds, mib in self.memory if seconds >= WARM_UP_SECONDS]
         if len(warm) < 2:
-            return ["it was too short to say anything about memory"]
-        if max(warm) > GROWTH_ALLOWED * warm[0]:
+            return ["the run was too short to measure the growth of memory"]
+        if max(warm) > MAXIMUM_GROWTH * warm[0]:
             return [f"memory grew from {warm[0]:.1f} to {max(warm):.1f} MB"]
         return []
 
 
-def soak(store, options):
+def test(store, options):
     seconds = options.minutes * 60
-    with tempfile.TemporaryDirectory(prefix="waymark-soak.") as name:
-        folder = pathlib.Path(name)
-        folder.chmod(0o755)
-        database = None
-        environment = {"POINT_STORE": store, "API_KEYS_FILE": str(folder / "keys.txt")}
-        if store == "postgres":
-            database = Postgres(folder)
-            database.start()
-            environment["DATABASE_URL"] = database.url
-            environment["MIGRATIONS_PATH"] = str(pathlib.Path(__file__).parent.parent / "Migrations")
+    with deployment(options.waymark, store, "waymark-soak.") as (folder, server, database):
+        key = create_key(server, folder / "keys.txt")
+        server.start()
+        server.wait_until_ready()
+        print(f"{store}, {options.minutes:g} minutes, {options.rate} requests/s, seed {options.seed}")
+        stopping = threading.Event()
+        rate = options.rate / CLIENTS
+        clients = [SoakClient(number, server.port, stopping, key, rate) for number in range(CLIENTS)]
+        for client in clients:
+            client.start()
+        injector = FaultInjector(server, database, options.seed)
+        injecting = threading.Thread(target=injector.run, args=(stopping,), daemon=True)
+        injecting.start()
+        table = Table(server, clients, injector)
+        while time.monotonic() < table.start + seconds and server.process.poll() is None:
+            due = table.start + INTERVAL_SECONDS * (len(table.memory) + 1)
+            time.sleep(max(0, due - time.monotonic()))
+            if server.process.poll() is None:
+                table.print_row()
+        stopping.set()
+        injecting.join()
+        for client in clients:
+            client.join()
+        violations = injector.violations + table.violations()
+        if server.process.poll() is not None:
+            violations.append(f"the server exited with {server.process.returncode}")
         else:
-            environment["MEMORY_STORE_PATH"] = str(folder / "places.db")
-        server = Waymark(options.waymark, environment)
-        key = make_key(server, folder / "keys.txt")
-        try:
-            if database:
-                server.command("migrate")
-            server.start()
             server.wait_until_ready()
-            print(f"{store}, {options.minutes:g} minutes, {options.rate} requests/s, seed {options.seed}")
-            stopping = threading.Event()
-            rate = options.rate / CLIENTS
-            clients = [SoakClient(number, server.port, stopping, key, rate) for number in range(CLIENTS)]
-            for client in clients:
-                client.start()
-            faults = Faults(server, database, key, options.seed)
-            trouble = threading.Thread(target=faults.run, args=(stopping,), daemon=True)
-            trouble.start()
-            table = Table(server, clients, faults)
-            while time.monotonic() < table.start + seconds and server.process.poll() is None:
-                due = table.start + INTERVAL_SECONDS * (len(table.memory) + 1)
-                time.sleep(max(0, due - time.monotonic()))
-                if server.process.poll() is None:
-                    table.line()
-            stopping.set()
-            trouble.join()
-            for client in clients:
-                client.join()
-            complaints = faults.complaints + table.complaints()
-            if server.process.poll() is not None:
-                complaints.append(f"the server ended with {server.process.returncode}")
-            else:
-                server.wait_until_ready()
-                complaints += complaints_about(places_of(server.port), clients)
-                if database and database.query(LOG_DIFFERENCES) != "0":
-                    complaints.append("the change log tells of other places than there are")
-        finally:
-            server.kill()
-            if database:
-                database.stop()
-    report(clients, faults, complaints)
-    return not complaints
+            violations += find_violations(fetch_places(server.port), clients, database)
+    report(clients, injector, violations)
+    return not violations
 
 
-def make_key(server, path):
-    """A key that may write; the line of the file goes to the standard output, and the key to the other."""
+def create_key(server, path):
+    """Configures the server with a key that may write, and returns the key."""
     command = [server.program, "keys", "create", "soak", "--scope", "write"]
-    made = subprocess.run(command, env=server.environment | {"API_KEYS_FILE": ""}, check=True, capture_output=True, text=True)
-    path.write_text(made.stdout)
-    return re.search(r"wm_[A-Za-z0-9_-]+", made.stderr)[0]
+    # Standard output has the line of the key file, standard error the key.
+    environment = server.environment | {"API_KEYS_FILE": ""}
+    created = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    path.write_text(created.stdout)
+    server.environment["API_KEYS_FILE"] = str(path)
+    return re.search(r"wm_[A-Za-z0-9_-]+", created.stderr)[0]
 
 
-def report(clients, faults, complaints):
-    refusals = sum((client.refusals for client in clients), collections.Counter())
-    print("  faults:", ", ".join(f"{count} {kind}" for kind, count in faults.counts.items()))
-    print("  try again:", ", ".join(f"{count} × {status} {code}" for (status, code), count in refusals.items()) or "never")
+def report(clients, injector, violations):
+    errors = sum((client.errors for client in clients), collections.Counter())
+    print("  faults:", ", ".join(f"{count} {name}" for name, count in injector.counts.items()))
+    print("  errors:", ", ".join(f"{count} × {status} {code}" for (status, code), count in errors.items()) or "none")
     print(f"  acknowledged writes: {sum(sum(client.acknowledged.values()) for client in clients)}")
-    for complaint in complaints[:20]:
-        print("  WRONG:", complaint)
-    print(f"  verdict: {'as promised' if not complaints else f'{len(complaints)} things are wrong'}", flush=True)
+    print_violations(violations)
+    print(f"  result: {f'{len(violations)} violations' if violations else 'passed'}", flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--waymark", required=True, help="the program")
-    parser.add_argument("--store", choices=("postgres", "memory"), help="one store alone")
+    parser = argument_parser(__doc__)
     parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--rate", type=int, default=500, help="requests a second")
-    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="when what goes wrong")
-    options = parser.parse_args()
-    stores = [options.store] if options.store else ["postgres", "memory"]
-    # Both are tried, whatever the first one shows.
-    sys.exit(0 if all([soak(store, options) for store in stores]) else 1)
+    parser.add_argument("--rate", type=int, default=500, help="requests per second")
+    exit_after_each_store(test, parser.parse_args())
 
 
 if __name__ == "__main__":

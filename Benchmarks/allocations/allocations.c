@@ -1,10 +1,10 @@
-// Counts what a program asks of malloc, loaded before the C library:
+// Counts the memory allocations of a program, loaded before the C library:
 //
 //   ALLOCATION_COUNT=FILE LD_PRELOAD=liballocations.so PROGRAM
 //
-// The count is the first eight bytes of FILE, so that whoever has the file sees it while the program runs; the program
-// itself may ask for it by allocation_count(). A realloc counts as one, and what is freed is not counted. Each thread's
-// allocations count, so what else the program does meanwhile is in the figures: measure over many requests.
+// The count is in the first eight bytes of FILE, where other processes can read it while the program runs; the program
+// itself can call allocation_count(). A realloc counts as one allocation; free is not counted. All threads are counted,
+// so the count includes background work: measure over many requests.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,11 +25,11 @@ static _Atomic uint64_t *counter = &uncounted;
 
 static void count(void) { atomic_fetch_add_explicit(counter, 1, memory_order_relaxed); }
 
-// Puts the counter into the file, before the program's own constructors run.
+// Maps the counter into the file before the constructors of the program run.
 __attribute__((constructor(101))) static void share(void) {
   const char *path = getenv("ALLOCATION_COUNT");
   if (!path) return;
-  // Programs that this one starts are not what is measured.
+  // Child processes are not counted.
   unsetenv("LD_PRELOAD");
   int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0 || ftruncate(file, sizeof(uint64_t)) != 0) _exit(126);
@@ -39,7 +39,7 @@ __attribute__((constructor(101))) static void share(void) {
   counter = bytes;
 }
 
-// How many allocations there were since the program began.
+// Returns the number of allocations since the program started.
 uint64_t allocation_count(void) { return atomic_load_explicit(counter, memory_order_relaxed); }
 
 void *malloc(size_t size) {

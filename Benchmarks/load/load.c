@@ -1,17 +1,19 @@
-// Puts a server under load and says how it did: one thread, epoll, keep-alive connections, one request at a time on each.
+// A load generator for HTTP/1.1 and Redis: one thread, epoll, persistent connections with one request at a time on
+// each.
 //
 //   load -p PORT -t TARGETS [-c CONNECTIONS] [-s SECONDS] [-r RATE [-o]] [-P http|redis] [-a ADDRESS]
 //
-// TARGETS is a file of requests, one a line, sent in turn: for HTTP "GET /path" or "POST /path BODY" (a JSON body, or for
-// PATCH a merge patch), for Redis a command with spaces between its words. Without a rate each connection sends its next
-// request when it has its answer. With a rate requests fall due evenly, who has been free longest takes the next one, and a
-// latency counts from when the request was due, so that a server that stalls isn't asked less.
+// TARGETS is a file of requests, one per line, sent in turn: for HTTP "GET /path" or "POST /path BODY" (a JSON body, or
+// a merge patch for PATCH), for Redis a command with spaces between its words. Without a rate, each connection sends
+// its next request after the response (closed loop). With a rate, requests are due at even intervals, and the
+// connection that has been idle longest sends the next one. Latency counts from the due time, so that stalls of the
+// server are included (no coordinated omission).
 //
-// Prints one line: requests per second, median, 99th percentile and maximum of the latency in microseconds, and how many
-// answers were errors (HTTP other than 2xx, 404 and 412; Redis "-").
+// Prints one line: requests per second, median, 99th percentile and maximum of the latency in microseconds, and the
+// number of errors (HTTP status other than 2xx, 404 and 412; Redis "-").
 //
-// With -o what is due while no connection is free is dropped, as clients do that have other things to do; the rate and
-// the latencies are of the answers that are no errors alone, and how many were dropped is printed last.
+// With -o (open loop), requests that are due while no connection is idle are dropped. The rate and the latencies are
+// those of responses without error, and the number of dropped requests is printed last.
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,24 +39,24 @@ typedef struct {
 
 typedef struct {
   int socket;
-  char *received;  // What there is of an answer that has not come whole.
+  char *received;  // The received part of an incomplete response.
   size_t have;
-  size_t need;  // How long the whole answer is, once its head is in; else 0.
+  size_t need;  // The length of the response; 0 until its head has been received.
   const request *sending;
   size_t sent;
-  int64_t due;  // When the request that is under way was due; 0 when idle.
-  int failed;   // Whether the answer is an error.
+  int64_t due;  // The due time of the current request; 0 if idle.
+  int failed;   // 1 if the response is an error.
 } connection;
 
 static request *requests;
 static size_t request_count, next_request;
 static int is_redis, is_open;
 
-// What has come last, of any connection: thousands of buffers would be in no cache, at the cost of who is measured.
+// The receive buffer of all connections, because thousands of buffers would evict the server's data from the caches.
 static char *buffer;
 
-static uint32_t latencies[exact_latencies];  // How many answers took so many microseconds.
-static uint64_t answered, errors, dropped;
+static uint32_t latencies[exact_latencies];  // The number of responses by microseconds.
+static uint64_t completed, errors, dropped;
 static int64_t longest;
 
 static int64_t now(void) {
@@ -63,8 +65,8 @@ static int64_t now(void) {
   return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-static void die(const char *what) {
-  perror(what);
+static void die(const char *operation) {
+  perror(operation);
   exit(1);
 }
 
@@ -104,9 +106,9 @@ static void read_requests(const char *path) {
   if (!request_count) exit(fprintf(stderr, "%s has no requests\n", path));
 }
 
-// --- Answers
+// --- Responses
 
-// The length of the answer at the start of the bytes, or 0 while that is not known.
+// Returns the length of the response, or 0 if its head is incomplete.
 static size_t http_length(connection *c) {
   buffer[c->have] = 0;
   char *end = strstr(buffer, "\r\n\r\n");
@@ -116,40 +118,40 @@ static size_t http_length(connection *c) {
   *end = 0;
   char *field = strcasestr(buffer, "\r\ncontent-length:");
   *end = '\r';
-  if (!field && status != 204 && status != 304) exit(fprintf(stderr, "an answer without Content-Length\n"));
+  if (!field && status != 204 && status != 304) exit(fprintf(stderr, "a response has no Content-Length\n"));
   return (end + 4 - buffer) + (field ? strtoul(field + 17, NULL, 10) : 0);
 }
 
-// As above, and 0 also while anything of the answer is missing.
+// Returns the length of the response, or 0 if it is incomplete.
 static size_t redis_length(connection *c) {
   size_t position = 0;
-  long wanted = 1;
+  long remaining = 1;
   if (buffer[0] == '-') c->failed = 1;
-  while (wanted > 0) {
+  while (remaining > 0) {
     char *end = memchr(buffer + position, '\n', c->have - position);
     if (!end) return 0;
     char kind = buffer[position];
     long number = strtol(buffer + position + 1, NULL, 10);
     position = end + 1 - buffer;
-    wanted--;
-    if (kind == '*' && number > 0) wanted += number;
+    remaining--;
+    if (kind == '*' && number > 0) remaining += number;
     if (kind == '$' && number >= 0) position += number + 2;
     if (position > c->have) return 0;
   }
   return position;
 }
 
-static void count_answer(const connection *c) {
+static void count_response(const connection *c) {
   errors += c->failed;
   if (is_open && c->failed) return;
   int64_t latency = now() - c->due, microseconds = latency / 1000;
   if (latency > longest) longest = latency;
   latencies[microseconds < exact_latencies ? microseconds : exact_latencies - 1]++;
-  answered++;
+  completed++;
 }
 
 static double percentile(double share) {
-  uint64_t rank = share * answered, seen = 0;
+  uint64_t rank = share * completed, seen = 0;
   for (int i = 0; i < exact_latencies; i++)
     if ((seen += latencies[i]) > rank) return i;
   return exact_latencies;
@@ -160,7 +162,7 @@ static double percentile(double share) {
 static void send_rest(connection *c) {
   while (c->sent < c->sending->length) {
     ssize_t count = send(c->socket, c->sending->bytes + c->sent, c->sending->length - c->sent, MSG_NOSIGNAL);
-    if (count < 0 && errno == EAGAIN) return;  // The socket is watched for room too.
+    if (count < 0 && errno == EAGAIN) return;  // epoll reports when the socket is writable again.
     if (count < 0) die("send");
     c->sent += count;
   }
@@ -174,7 +176,7 @@ static void begin(connection *c, int64_t due) {
   send_rest(c);
 }
 
-// Whether the answer is in.
+// Returns 1 if the response is complete.
 static int receive(connection *c) {
   if (c->have) memcpy(buffer, c->received, c->have);
   for (;;) {
@@ -189,7 +191,7 @@ static int receive(connection *c) {
     c->have += count;
     if (!c->need) c->need = is_redis ? redis_length(c) : http_length(c);
     if (c->need && c->have >= c->need) return 1;
-    if (c->have == receive_size - 1) exit(fprintf(stderr, "an answer is too long\n"));
+    if (c->have == receive_size - 1) exit(fprintf(stderr, "a response is too long\n"));
   }
 }
 
@@ -222,7 +224,7 @@ int main(int argc, char **argv) {
       default: return 64;
     }
   }
-  if (!port || !targets) return fprintf(stderr, "a port (-p) and a file of targets (-t) are needed\n"), 64;
+  if (!port || !targets) return fprintf(stderr, "a port (-p) and a file of targets (-t) are required\n"), 64;
   struct rlimit files = {65536, 65536};
   setrlimit(RLIMIT_NOFILE, &files);
   read_requests(targets);
@@ -237,10 +239,10 @@ int main(int argc, char **argv) {
 
   int64_t start = now(), end = start + seconds * 1e9, due = start;
   int64_t interval = rate > 0 ? 1e9 / rate : 0;
-  // With a rate: who is free, a ring. Who has been free longest is next, so that all have their share.
+  // A ring buffer of idle connections, for a rate. The longest idle connection is next, so that all are used evenly.
   connection **idle = calloc(count, sizeof(connection *));
   int idle_count = 0, idle_first = 0;
-  prctl(PR_SET_TIMERSLACK, 1);  // Waits end when they should rather than up to 50 microseconds later.
+  prctl(PR_SET_TIMERSLACK, 1);  // By default, timers expire up to 50 microseconds late.
   for (int i = 0; i < count; i++) {
     if (interval) idle[(idle_first + idle_count++) % count] = &connections[i];
     else begin(&connections[i], now());
@@ -263,13 +265,13 @@ int main(int argc, char **argv) {
       if (!c->due) continue;
       if (c->sent < c->sending->length) send_rest(c);
       if (!receive(c)) continue;
-      count_answer(c);
+      count_response(c);
       c->due = 0;
       if (interval) idle[(idle_first + idle_count++) % count] = c;
       else begin(c, now());
     }
   }
-  printf("%.0f %.0f %.0f %.0f %llu", answered / ((now() - start) / 1e9), percentile(0.5), percentile(0.99),
+  printf("%.0f %.0f %.0f %.0f %llu", completed / ((now() - start) / 1e9), percentile(0.5), percentile(0.99),
          longest / 1e3, (unsigned long long)errors);
   if (is_open) printf(" %llu", (unsigned long long)dropped);
   putchar(10);

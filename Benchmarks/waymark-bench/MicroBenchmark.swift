@@ -1,26 +1,32 @@
-/// One part of what the service does, measured by itself.
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A measurement of one operation of the service.
 struct MicroBenchmark: Sendable {
-  /// How long it takes, and how often it asks for memory.
+  /// The duration and the allocations of an operation.
   struct Figures: Sendable {
-    /// The mean of the quickest batch, in nanoseconds: what the code costs where nothing else is going on.
+    /// The mean of the fastest batch, in nanoseconds: the duration on an idle machine.
     let best: Double
 
-    /// The mean of the batch in the middle, in nanoseconds.
+    /// The mean of the median batch, in nanoseconds.
     let median: Double
 
-    /// How many allocations there are on average; `nil` where nothing counts them.
+    /// The mean number of allocations; `nil` where they are not counted.
     let allocations: Double?
   }
 
-  /// What is measured did nothing, so that its figures are worth nothing.
+  /// The error of an operation without results, whose figures mean nothing.
   struct FoundNothing: Error {
     let name: String
   }
 
-  /// How many inputs there are: what is counted is each of them once.
+  /// The number of inputs. Allocations are counted over each of them once.
   static let inputCount = 1000
 
-  /// What it is called in tables and thresholds.
+  /// The name in tables and thresholds.
   let name: String
 
   private let timesPerCall: Int
@@ -29,21 +35,21 @@ struct MicroBenchmark: Sendable {
   /// Creates a benchmark.
   ///
   /// - Parameters:
-  ///   - name: what it is called.
-  ///   - timesPerCall: how often a call does what is measured, for what takes no longer than a call.
-  ///   - operation: does it with an input of ``inputCount``, and returns how much came of it: the sum must not be 0.
+  ///   - name: the name in tables and thresholds.
+  ///   - timesPerCall: the number of times that a call runs what is measured, where that is as short as a call.
+  ///   - operation: runs with an input below ``inputCount``, and returns the size of its result: the sum must not be 0.
   init(_ name: String, timesPerCall: Int = 1, _ operation: @escaping @Sendable (_ input: Int) async throws -> Int) {
     self.name = name
     self.timesPerCall = timesPerCall
     self.operation = operation
   }
 
-  /// Measures, after a batch that nobody looks at.
+  /// Returns the figures of the operation, after a batch to warm up.
   ///
   /// - Parameters:
-  ///   - batches: how many batches are timed.
-  ///   - length: how long a batch takes, about.
-  /// - Throws: ``FoundNothing``, or what the operation throws.
+  ///   - batches: the number of batches.
+  ///   - length: the approximate duration of a batch.
+  /// - Throws: ``FoundNothing``, or the error of the operation.
   func figures(batches: Int, lasting length: Duration) async throws -> Figures {
     var calls = Self.inputCount
     var took = try await time(calls)
@@ -59,7 +65,7 @@ struct MicroBenchmark: Sendable {
     return Figures(best: nanoseconds[0], median: nanoseconds[batches / 2], allocations: try await allocations())
   }
 
-  /// How many allocations there are on average; the least of some rounds, for what else goes on can only add to it.
+  /// Returns the mean number of allocations: the least of some rounds, because other threads can only add to it.
   private func allocations() async throws -> Double? {
     var least: UInt64?
     for _ in 0..<5 {
@@ -82,4 +88,16 @@ struct MicroBenchmark: Sendable {
     for number in 0..<times { sum &+= try await operation(number % Self.inputCount) }
     if sum == 0 { throw FoundNothing(name: name) }
   }
+}
+
+/// The number of allocations of this program, where it runs with the library of `Benchmarks/allocations`.
+private enum AllocationCount {
+  /// The number since the program started; `nil` without the library.
+  static var value: UInt64? { counter?() }
+
+  private static let counter: (@convention(c) () -> UInt64)? = {
+    // The symbols of a preloaded library are among those of the program.
+    guard let program = dlopen(nil, RTLD_NOW), let function = dlsym(program, "allocation_count") else { return nil }
+    return unsafeBitCast(function, to: (@convention(c) () -> UInt64).self)
+  }()
 }

@@ -1,26 +1,26 @@
 import ArgumentParser
 
-/// `waymark-bench micro`: the parts of the service, each by itself.
+/// `waymark-bench micro`: measurements of parts of the service.
 struct MicroCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "micro",
-    abstract: "Measures parts of the service, each by itself.",
+    abstract: "Measures parts of the service in process.",
     discussion: """
-      A line for each: its name, the nanoseconds it takes at best and in the middle, and its allocations where they are \
-      counted, with tabs between. scripts/bench-micro makes a table of them.
+      Writes a line for each: its name, the least and the median duration in nanoseconds, and its allocations where they \
+      are counted, separated by tabs. scripts/bench-micro makes a table of them.
       """
   )
 
-  @Option(help: "How many synthetic places there are.") var places = 100_000
-  @Option(help: "How many batches are timed.") var batches = 25
-  @Option(help: "How long a batch takes, in milliseconds.") var milliseconds = 20
-  @Argument(help: "Only those whose names contain this.") var filter: String?
+  @Option(help: "The number of synthetic places.") var places = 100_000
+  @Option(help: "The number of batches.") var batches = 25
+  @Option(help: "The approximate duration of a batch, in milliseconds.") var milliseconds = 20
+  @Argument(help: "A part of the names of the measurements to run.") var filter: String?
 
   func validate() throws {
     if places < MicroBenchmark.inputCount {
-      throw ValidationError("there must be at least \(MicroBenchmark.inputCount) places")
+      throw ValidationError("places must be at least \(MicroBenchmark.inputCount), got \(places)")
     }
-    if batches < 1 || milliseconds < 1 { throw ValidationError("there must be something to measure") }
+    if batches < 1 || milliseconds < 1 { throw ValidationError("batches and milliseconds must be at least 1") }
   }
 
   func run() async throws {

@@ -5,23 +5,25 @@ import LocationsAPI
 import MemoryStore
 import NIOCore
 import NIOHTTP1
+import PointFormats
 import Points
 import SyntheticData
 
-/// What is measured: a store in memory, the API over it, and as many inputs of each kind as a benchmark has.
+/// The subject of the measurements: a memory store, the API over it, and ``MicroBenchmark/inputCount`` inputs of each
+/// kind.
 struct MicroSubject: Sendable {
   private let store: MemoryStore
   private let api: Router
-  /// Within some kilometres of places.
+  /// Coordinates within some kilometres of places.
   private let centers: [Coordinate]
-  /// Those of places themselves.
+  /// Coordinates of places.
   private let spots: [Coordinate]
   private let ids: [PointID]
 
-  /// Creates a store of synthetic places, the same ones each time.
+  /// Creates a store of synthetic places, the same ones in every run.
   init(placeCount: Int) async throws {
     let seed: UInt64 = 1
-    var places = try SyntheticPlaces(seed: seed)
+    var places = try SyntheticPoints(seed: seed)
     let rows = try places.rows(count: placeCount)
     store = MemoryStore()
     let (batches, continuation) = AsyncStream.makeStream(of: [ImportRow].self)
@@ -30,11 +32,11 @@ struct MicroSubject: Sendable {
     _ = try await store.load(batches)
     api = LocationsAPI(service: PointsService(store: store), version: "0").router()
     centers = try QueryPoints.near(placesOf: seed, count: MicroBenchmark.inputCount)
-    spots = rows.prefix(MicroBenchmark.inputCount).map(\.place.coordinate)
+    spots = rows.prefix(MicroBenchmark.inputCount).map(\.draft.coordinate)
     ids = try await store.page(matching: PointQuery(limit: MicroBenchmark.inputCount)).points.map(\.point.id)
   }
 
-  /// All there is to measure.
+  /// All measurements.
   var benchmarks: [MicroBenchmark] {
     get async throws { distances + searches + (try await writing) + reading + (try await requests) }
   }
@@ -70,7 +72,7 @@ struct MicroSubject: Sendable {
     ]
   }
 
-  /// A box of 0.04 degrees, as far as there are degrees.
+  /// Returns a box of 0.04 degrees, clipped to the valid range.
   private static func box(around center: Coordinate) throws -> BoundingBox {
     try BoundingBox(
       west: max(-180, center.longitude - 0.02), south: max(-90, center.latitude - 0.02),
@@ -86,7 +88,7 @@ struct MicroSubject: Sendable {
       return [
         MicroBenchmark("JSON of a page of 20") { [pages] in
           var buffer = ByteBuffer()
-          PlaceJSON.writeArray(of: pages[$0].summaries, fields: .standard, to: &buffer)
+          PointJSON.appendArray(of: pages[$0].summaries, fields: .standard, to: &buffer)
           return buffer.readableBytes
         }
       ]
@@ -102,7 +104,7 @@ struct MicroSubject: Sendable {
     ]
   }
 
-  /// Finding a route among as many as the API has, whose handlers do nothing.
+  /// Returns the routing of a target among as many routes as the API has, with empty handlers.
   private func routing(_ name: String, _ target: String) -> MicroBenchmark {
     var router = Router()
     for template in [
@@ -111,7 +113,7 @@ struct MicroSubject: Sendable {
     ] {
       router.on(.GET, template) { _, _ in HTTPResponse() }
     }
-    return answering(name, [HTTPRequest(target: target)], with: .ok, by: router)
+    return handling(name, [HTTPRequest(target: target)], with: .ok, by: router)
   }
 
   // MARK: Whole requests
@@ -120,7 +122,7 @@ struct MicroSubject: Sendable {
     get async throws {
       let nearest = centers.map { "/locations?lat=\($0.latitude)&long=\($0.longitude)" }
       let fields: HTTPHeaders = ["host": "localhost", "accept": "*/*"]
-      // A version of the places is told by their last second only once that is over.
+      // The response has a tag only after the second of the last write.
       try await Task.sleep(for: .seconds(1))
       var conditional = fields
       let tag = await api.respond(to: HTTPRequest(target: nearest[0], headers: fields)).headers.first(name: "etag")
@@ -128,7 +130,7 @@ struct MicroSubject: Sendable {
       func request(
         _ name: String, _ targets: [String], with status: HTTPResponseStatus = .ok, _ fields: HTTPHeaders
       ) -> MicroBenchmark {
-        answering("request, \(name)", targets.map { HTTPRequest(target: $0, headers: fields) }, with: status, by: api)
+        handling("request, \(name)", targets.map { HTTPRequest(target: $0, headers: fields) }, with: status, by: api)
       }
       return [
         request("nearest 20", nearest, fields),
@@ -139,13 +141,13 @@ struct MicroSubject: Sendable {
     }
   }
 
-  /// A request's answer, without a socket.
-  private func answering(
+  /// Returns the handling of requests, without a socket.
+  private func handling(
     _ name: String, _ requests: [HTTPRequest], with status: HTTPResponseStatus, by router: Router
   ) -> MicroBenchmark {
     MicroBenchmark(name) { input in
       let response = await router.respond(to: requests[input % requests.count])
-      // An answer that was not meant counts for nothing.
+      // An unexpected response counts as nothing.
       return response.status == status ? 1 : 0
     }
   }

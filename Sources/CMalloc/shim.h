@@ -1,4 +1,4 @@
-// The GNU C library's own additions to malloc, which Swift's Glibc module leaves out.
+// The GNU C library's extensions of malloc, which Swift's Glibc module omits.
 #ifdef __linux__
 #include <malloc.h>
 #endif

@@ -1,2 +1,2 @@
-// The processor's hint that memory will be read soon, for which Swift has no word.
+// The processor's prefetch instruction, which Swift has no function for.
 static inline void prefetch(const void *memory) { __builtin_prefetch(memory); }

@@ -9,7 +9,7 @@
 #define SAME_OFFSET(field)                                                                                    \
   _Static_assert(                                                                                             \
       offsetof(struct waymark_tcp_info, field) == offsetof(struct tcp_info, tcpi_##field),                    \
-      #field " is elsewhere in the system's struct tcp_info")
+      #field " has another offset in the system's struct tcp_info")
 
 SAME_OFFSET(unacked);
 SAME_OFFSET(bytes_acked);

@@ -11,7 +11,7 @@ struct Angle {
   var sine: Double
   var cosine: Double
 
-  /// The least cosine that a latitude is given, so that a pole still has a meridian and nothing divides by zero.
+  /// The least cosine of a latitude: a pole still has a meridian, and nothing divides by zero.
   static let tiny = 0x1p-511
 
   init(sine: Double, cosine: Double) {
@@ -19,14 +19,14 @@ struct Angle {
     self.cosine = cosine
   }
 
-  /// The direction of a vector that is not zero.
+  /// Creates the direction of a vector that is not zero.
   init(towardsSine sine: Double, cosine: Double) {
     let length = (sine * sine + cosine * cosine).squareRoot()
     self.init(sine: sine / length, cosine: cosine / length)
   }
 
-  /// Of degrees from -180 to 180, exact at the multiples of 90, so that -180 and 180 are the same and a pole is on the
-  /// axis.
+  /// Creates an angle from degrees, -180 to 180. It is exact at the multiples of 90, so that -180 and 180 are equal and
+  /// a pole is on the axis.
   init(degrees: Double) {
     let quarters = (degrees / 90).rounded()
     // Within 45 degrees the subtraction does not round, and the functions need no reduction of their own.
@@ -40,7 +40,7 @@ struct Angle {
     }
   }
 
-  /// The angle that is so many radians ahead.
+  /// Returns the angle turned by the given radians.
   func turned(byRadians radians: Double) -> Angle {
     let turn = Angle(sine: sin(radians), cosine: cos(radians))
     return Angle(
@@ -49,17 +49,17 @@ struct Angle {
     )
   }
 
-  /// The sine of how far this angle is ahead of another; never -0.
+  /// Returns the sine of this angle less another; never -0.
   func sineAhead(of other: Angle) -> Double {
     sine * other.cosine - cosine * other.sine + 0
   }
 
-  /// The cosine of how far this angle is from another.
+  /// Returns the cosine of the difference to another angle.
   func cosineBetween(_ other: Angle) -> Double {
     cosine * other.cosine + sine * other.sine
   }
 
-  /// How far this angle is ahead of another, as radians from 0 to π; 0 where rounding alone puts it behind.
+  /// Returns this angle less another, in radians from 0 to π; 0 where rounding makes it negative.
   func radiansAhead(of other: Angle) -> Double {
     atan2(max(sineAhead(of: other), 0), cosineBetween(other))
   }

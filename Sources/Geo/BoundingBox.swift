@@ -31,13 +31,13 @@ public struct BoundingBox: Hashable, Sendable {
     self.north = north
   }
 
-  /// Whether the box spans the meridian of 180 degrees from its western side to its eastern.
+  /// A Boolean value that indicates whether the box spans the meridian of 180 degrees.
   public var crossesAntimeridian: Bool { west > east }
 
   /// The box's longitudes as one or two ranges of plain numbers, none of which wraps.
   ///
-  /// A box with an edge on the antimeridian gets the meridian's other name as a range of its own, so that comparing
-  /// numbers is all that a store needs to do.
+  /// A box with an edge on the antimeridian gets the meridian's other name as a range of its own, so that a store
+  /// only compares numbers.
   public var longitudeRanges: [ClosedRange<Double>] {
     if crossesAntimeridian { return [west...180, -180...east] }
     if east == 180, west != -180 { return [west...east, -180...(-180)] }
@@ -45,7 +45,7 @@ public struct BoundingBox: Hashable, Sendable {
     return [west...east]
   }
 
-  /// Whether the coordinate is in the box or on its edge.
+  /// Returns a Boolean value that indicates whether the coordinate is in the box or on its edge.
   public func contains(_ coordinate: Coordinate) -> Bool {
     guard coordinate.latitude >= south, coordinate.latitude <= north else { return false }
     let longitude = coordinate.longitude
@@ -55,7 +55,7 @@ public struct BoundingBox: Hashable, Sendable {
   }
 }
 
-/// Why four numbers are not a ``BoundingBox``.
+/// The reason why four numbers are not a ``BoundingBox``.
 public enum BoundingBoxError: Error, Hashable, Sendable {
   /// The western or eastern edge is not a finite number from -180 to 180.
   case longitude(Double)
@@ -68,7 +68,7 @@ public enum BoundingBoxError: Error, Hashable, Sendable {
 }
 
 extension BoundingBoxError: CustomStringConvertible {
-  /// What a user is told.
+  /// A message for users, with the accepted range.
   public var description: String {
     switch self {
     case .longitude(let value): "west and east must be numbers from -180 to 180 degrees, got \(value)"

@@ -12,7 +12,7 @@ public struct Coordinate: Hashable, Sendable, BitwiseCopyable {
 
   /// Creates a coordinate from degrees.
   ///
-  /// - Throws: ``CoordinateError`` when a number is not finite or out of its range; the latitude is looked at first.
+  /// - Throws: ``CoordinateError`` when a number is not finite or out of its range; the latitude is checked first.
   public init(latitude: Double, longitude: Double) throws(CoordinateError) {
     guard Self.latitudes.contains(latitude) else { throw .latitude(latitude) }
     guard Self.longitudes.contains(longitude) else { throw .longitude(longitude) }
@@ -20,14 +20,14 @@ public struct Coordinate: Hashable, Sendable, BitwiseCopyable {
     self.longitude = longitude
   }
 
-  /// The latitudes there are, in degrees. It contains neither NaN nor the infinities.
+  /// The valid latitudes, in degrees. The range contains neither NaN nor the infinities.
   public static let latitudes = -90.0...90.0
 
-  /// The longitudes there are, in degrees. It contains neither NaN nor the infinities.
+  /// The valid longitudes, in degrees. The range contains neither NaN nor the infinities.
   public static let longitudes = -180.0...180.0
 }
 
-/// Why two numbers are not a ``Coordinate``.
+/// The reason why two numbers are not a ``Coordinate``.
 public enum CoordinateError: Error, Hashable, Sendable {
   /// The latitude is not a finite number from -90 to 90.
   case latitude(Double)
@@ -37,7 +37,7 @@ public enum CoordinateError: Error, Hashable, Sendable {
 }
 
 extension CoordinateError: CustomStringConvertible {
-  /// What a user is told.
+  /// A message for users, with the accepted range.
   public var description: String {
     switch self {
     case .latitude(let value): "latitude must be a number from -90 to 90 degrees, got \(value)"

@@ -1,7 +1,7 @@
 /// A position in the earth-centred, earth-fixed Cartesian frame of WGS 84, in metres.
 ///
-/// x points to (0, 0), y to 90 degrees east on the equator, z to the north pole. It has no seams: the poles and the
-/// antimeridian are places like any other.
+/// x points to (0, 0), y to 90 degrees east on the equator, z to the north pole. It has no discontinuities, neither at
+/// the poles nor at the antimeridian.
 public struct EarthCentred: Hashable, Sendable, BitwiseCopyable {
   /// Metres towards latitude 0, longitude 0.
   public let x: Double
@@ -18,16 +18,16 @@ public struct EarthCentred: Hashable, Sendable, BitwiseCopyable {
     self.z = z
   }
 
-  /// The position of a coordinate on the surface of the ellipsoid.
+  /// Creates the position of a coordinate on the surface of the ellipsoid.
   ///
-  /// A pole has one position whatever its longitude, and so has a place on the meridian of 180 degrees by either name.
+  /// A pole has one position whatever its longitude, and longitudes of -180 and 180 degrees have the same position.
   public init(_ coordinate: Coordinate) {
     let latitude = Angle(degrees: coordinate.latitude)
     let longitude = Angle(degrees: coordinate.longitude)
     let eccentricity = WGS84.eccentricitySquared
     let normal = WGS84.equatorialRadius / (1 - eccentricity * latitude.sine * latitude.sine).squareRoot()
     let equatorial = normal * latitude.cosine
-    // Adding zero turns -0 into 0, so that a spot's positions are equal bit for bit.
+    // Adding zero turns -0 into 0, so that equal positions are equal bit for bit.
     self.init(
       x: equatorial * longitude.cosine + 0,
       y: equatorial * longitude.sine + 0,
@@ -35,7 +35,7 @@ public struct EarthCentred: Hashable, Sendable, BitwiseCopyable {
     )
   }
 
-  /// The square of the straight line's length to another position, in square metres.
+  /// Returns the square of the length of the straight line to another position, in square metres.
   @inlinable
   public func chordSquared(to other: EarthCentred) -> Double {
     let (dx, dy, dz) = (x - other.x, y - other.y, z - other.z)

@@ -7,45 +7,47 @@
 #endif
 
 extension Geodesic {
-  /// More than what rounding and the short-chord formula add to or take from a distance, metres.
+  /// An upper bound of the error of a distance by rounding and the short-chord formula, metres.
   private static let slackMetres = 0.001
 
-  /// The least and the greatest radius of curvature that the ellipsoid has anywhere in any direction, metres.
+  /// The least and the greatest radius of curvature of the ellipsoid, over all positions and directions, metres.
   private static let leastRadius =
     WGS84.polarRadius * WGS84.polarRadius / WGS84.equatorialRadius
   private static let greatestRadius =
     WGS84.equatorialRadius * WGS84.equatorialRadius / WGS84.polarRadius
 
-  /// No two places are farther apart than this many metres; the poles are less than 0.1 mm nearer.
+  /// An upper bound of the distance of two places, metres; that of the poles is less than 0.1 mm below.
   public static let greatestDistanceMetres = 20_003_931.459
 
-  /// A distance that two places with this chord between them are never nearer than, metres.
+  /// Returns a lower bound of the distance of two places with this chord between them, metres.
   ///
-  /// The ellipsoid is the intersection of balls of its greatest radius of curvature (Blaschke's rolling theorem), and so
-  /// holds the body that the arc of that radius sweeps about the chord; no way around that body is shorter than the arc.
+  /// The ellipsoid is the intersection of balls of its greatest radius of curvature (Blaschke's rolling theorem), and
+  /// so holds the body that the arc of that radius sweeps about the chord; no way around that body is shorter than the
+  /// arc.
   public static func leastDistanceMetres(chordMetres chord: Double) -> Double {
     let ratio = chord / (2 * greatestRadius)
     return 2 * greatestRadius * asin(min(1, ratio)) - slackMetres
   }
 
-  /// A distance that two places with this chord between them are never farther than, metres.
+  /// Returns an upper bound of the distance of two places with this chord between them, metres.
   ///
-  /// Nowhere does a geodesic bend more than a circle of the least radius of curvature, so that its ends are no nearer to
-  /// each other than those of an arc of that circle as long (Schur's comparison theorem), up to half of the circle. The
-  /// longest geodesic is 101 km longer than that half, and the chord of so much is left to the poles' distance.
+  /// Nowhere does a geodesic bend more than a circle of the least radius of curvature, so that its ends are no nearer
+  /// to each other than those of an arc of that circle as long (Schur's comparison theorem), up to half of the circle.
+  /// The longest geodesic is 101 km longer than that half, and the chord of so much is left to the poles' distance.
   public static func greatestDistanceMetres(chordMetres chord: Double) -> Double {
     if chord >= 2 * leastRadius - longestBeyondHalfCircle { return greatestDistanceMetres + slackMetres }
     return 2 * leastRadius * asin(chord / (2 * leastRadius)) + slackMetres
   }
 
-  /// A chord that two places at this distance never exceed, metres: ``leastDistanceMetres(chordMetres:)``, inverted.
+  /// Returns an upper bound of the chord of two places at this distance, metres: ``leastDistanceMetres(chordMetres:)``,
+  /// inverted.
   public static func greatestChordMetres(distanceMetres distance: Double) -> Double {
     let angle = (distance + slackMetres) / (2 * greatestRadius)
     return angle < .pi / 2 ? 2 * greatestRadius * sin(angle) : 2 * greatestRadius
   }
 
-  /// A chord that two places at this distance never fall short of, metres: ``greatestDistanceMetres(chordMetres:)``,
-  /// inverted.
+  /// Returns a lower bound of the chord of two places at this distance, metres:
+  /// ``greatestDistanceMetres(chordMetres:)``, inverted.
   public static func leastChordMetres(distanceMetres distance: Double) -> Double {
     let angle = (distance - slackMetres) / (2 * leastRadius)
     if angle <= 0 { return 0 }
@@ -57,7 +59,8 @@ extension Geodesic {
 
   private static let longestBeyondHalfCircle = 101_000.0
 
-  /// The distance to within an error, both in metres, at a small part of the exact one's cost.
+  /// Returns an estimate of the distance and a bound of its error, both in metres, at a small part of the cost of the
+  /// exact distance.
   ///
   /// It is the great circle on the auxiliary sphere with the correction of the flattening's first order (W. D. Lambert,
   /// "The distance between two widely separated points on the surface of the earth", Journal of the Washington Academy

@@ -1,20 +1,20 @@
 /// Distances along the surface of the WGS 84 ellipsoid.
 public enum Geodesic {
-  /// The length of the shortest path between two coordinates, in metres.
+  /// Returns the length of the shortest path between two coordinates, in metres.
   ///
-  /// It is right to 0.1 mm for every pair, the same in both directions, and 0 for one spot, also by two names of its
-  /// longitude.
+  /// It is accurate to 0.1 mm for every pair, the same in both directions, and 0 for equal positions, also on the
+  /// meridian of -180 and 180 degrees.
   public static func distanceMetres(from start: Coordinate, to end: Coordinate) -> Double {
     distanceMetres(from: start, at: EarthCentred(start), to: end, at: EarthCentred(end))
   }
 
-  /// The length of the shortest path between two coordinates whose earth-centred positions are known, in metres: the
-  /// same number as without them, sooner.
+  /// Returns the length of the shortest path between two coordinates whose earth-centred positions are known, in
+  /// metres: the same number as without them, faster.
   ///
   /// - Parameters:
-  ///   - start: where the path starts.
+  ///   - start: the start of the path.
   ///   - startPosition: `EarthCentred(start)`.
-  ///   - end: where the path ends; it is asked for only where that is hundreds of kilometres away.
+  ///   - end: the end of the path; evaluated only where it is hundreds of kilometres away.
   ///   - endPosition: `EarthCentred(end)`.
   public static func distanceMetres(
     from start: Coordinate,
@@ -30,11 +30,12 @@ public enum Geodesic {
     return InverseGeodesic(from: start, to: end()).metres()
   }
 
-  /// Up to this many metres a geodesic is taken for an arc of a circle; its length is then right to 0.07 mm, an error
-  /// that grows with the fifth power of the chord.
+  /// The maximum chord in metres of a geodesic that is approximated by an arc of a circle. The error of its length,
+  /// which grows with the fifth power of the chord, is at most 0.07 mm.
   static let longestShortChord = 300_000.0
 
-  /// The length of the arc that has the chord's length and the ellipsoid's normal curvature beneath the chord's middle.
+  /// Returns the length of the arc over the chord with the ellipsoid's normal curvature beneath the middle of the
+  /// chord.
   ///
   /// The curvature is that of the similar ellipsoid through the middle, scaled to the ellipsoid itself.
   private static func distanceOverShortChord(

@@ -1,6 +1,6 @@
-/// A stretch of one geodesic, given by where it starts and ends on the auxiliary sphere.
+/// A segment of a geodesic, given by its ends on the auxiliary sphere.
 struct GeodesicPath {
-  /// Where it starts and ends, as arcs from the equator.
+  /// The ends, as arcs from the equator.
   let start: Angle
   let end: Angle
 
@@ -11,7 +11,7 @@ struct GeodesicPath {
   /// The expansion parameter of the geodesic.
   let epsilon: Double
 
-  /// How long it is on the auxiliary sphere, radians.
+  /// The length on the auxiliary sphere, radians.
   let arc: Double
 
   init(start: Angle, end: Angle, startLatitude: Angle, endLatitude: Angle, epsilon: Double) {
@@ -23,7 +23,7 @@ struct GeodesicPath {
     arc = end.radiansAhead(of: start)
   }
 
-  /// How long it is on the ellipsoid, metres.
+  /// The length on the ellipsoid, metres.
   var metres: Double {
     WGS84.polarRadius * GeodesicSeries.lengthMean(epsilon)
       * (arc + GeodesicSeries.lengthWaves(epsilon).growth(from: start, to: end))
@@ -40,7 +40,7 @@ struct GeodesicPath {
       - start.cosine * end.cosine * integral
   }
 
-  /// The factor √(1 + e′² sin²β) at a reduced latitude.
+  /// Returns the factor √(1 + e′² sin²β) at a reduced latitude.
   func stretch(at latitude: Angle) -> Double {
     (1 + WGS84.secondEccentricitySquared * latitude.sine * latitude.sine).squareRoot()
   }

@@ -4,19 +4,19 @@
 /// `epsilon` is the expansion parameter of equation 16, between 0 for the equator and the third flattening for a
 /// meridian.
 enum GeodesicSeries {
-  /// The expansion parameter of a geodesic that crosses the equator at the azimuth of this cosine.
+  /// Returns the expansion parameter of a geodesic that crosses the equator at the azimuth of this cosine.
   static func epsilon(cosineOfEquatorialAzimuth cosine: Double) -> Double {
     let kSquared = cosine * cosine * WGS84.secondEccentricitySquared
     return kSquared / (2 * (1 + (1 + kSquared).squareRoot()) + kSquared)
   }
 
-  /// A₁: the mean of the length per radian of arc, in semi-minor axes.
+  /// Returns A₁, the mean of the length per radian of arc, in semi-minor axes.
   static func lengthMean(_ epsilon: Double) -> Double {
     let square = epsilon * epsilon
     return (1 + square * (64 + square * (4 + square)) / 256) / (1 - epsilon)
   }
 
-  /// C₁: how the length departs from its mean.
+  /// Returns C₁, the deviation of the length from its mean.
   static func lengthWaves(_ epsilon: Double) -> SineSeries {
     let square = epsilon * epsilon
     var power = epsilon
@@ -34,13 +34,13 @@ enum GeodesicSeries {
     )
   }
 
-  /// A₂: the mean of the second integral of the reduced length.
+  /// Returns A₂, the mean of the second integral of the reduced length.
   static func reducedLengthMean(_ epsilon: Double) -> Double {
     let square = epsilon * epsilon
     return (1 - square * (192 + square * (28 + 11 * square)) / 256) / (1 + epsilon)
   }
 
-  /// C₂: how the second integral of the reduced length departs from its mean.
+  /// Returns C₂, the deviation of the second integral of the reduced length from its mean.
   static func reducedLengthWaves(_ epsilon: Double) -> SineSeries {
     let square = epsilon * epsilon
     var power = epsilon
@@ -58,7 +58,7 @@ enum GeodesicSeries {
     )
   }
 
-  /// A₃: the mean by which the longitude on the ellipsoid lags behind that on the auxiliary sphere.
+  /// Returns A₃, the mean by which the longitude on the ellipsoid lags behind that on the auxiliary sphere.
   static func longitudeMean(_ epsilon: Double) -> Double {
     let n = WGS84.thirdFlattening
     return 1
@@ -73,7 +73,7 @@ enum GeodesicSeries {
               + epsilon * (-3.0 / 128)))))
   }
 
-  /// C₃: how the longitude's lag departs from its mean.
+  /// Returns C₃, the deviation of the longitude's lag from its mean.
   static func longitudeWaves(_ epsilon: Double) -> SineSeries {
     let n = WGS84.thirdFlattening
     let first =
@@ -118,12 +118,12 @@ struct SineSeries {
     coefficients = (c1, c2, c3, c4, c5, c6)
   }
 
-  /// The sum's growth from one σ to another.
+  /// Returns the difference of the sums at two σ.
   func growth(from start: Angle, to end: Angle) -> Double {
     sum(at: end) - sum(at: start)
   }
 
-  /// The sum, by Clenshaw's recurrence.
+  /// Returns the sum, by Clenshaw's recurrence.
   private func sum(at angle: Angle) -> Double {
     let twice = 2 * (angle.cosine - angle.sine) * (angle.cosine + angle.sine)
     let b6 = coefficients.5
@@ -137,7 +137,7 @@ struct SineSeries {
 }
 
 extension SineSeries {
-  /// The series `scale` times this one less `otherScale` times the other.
+  /// Returns the series `scale` times this one less `otherScale` times the other.
   func scaled(by scale: Double, less other: SineSeries, scaledBy otherScale: Double) -> SineSeries {
     let (c, d) = (coefficients, other.coefficients)
     return SineSeries(

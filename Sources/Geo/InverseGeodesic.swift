@@ -20,7 +20,7 @@ struct InverseGeodesic {
   /// The reduced latitude of the other place.
   private let second: Angle
 
-  /// How far east the second place is: degrees and radians from a half turn at most.
+  /// The longitude of the second place less that of the first, in degrees and radians; at most a half turn.
   private let degreesEast: Double
   private let radiansEast: Double
   private let east: Angle
@@ -46,14 +46,15 @@ struct InverseGeodesic {
     east = Angle(degrees: degreesEast)
   }
 
-  /// The angle, or 0 where it is so small that products of its sine underflow and the search loses its direction.
+  /// Returns the angle, or 0 where it is so small that products of its sine underflow and the search loses its
+  /// direction.
   ///
   /// A distance changes by less than the place moves, here by less than 10⁻⁹⁴ m.
   private static func flushed(_ degrees: Double) -> Double {
     abs(degrees) < 1e-100 ? 0 : degrees
   }
 
-  /// The longitude by the one of its names that makes a spot's distances the same to the last bit.
+  /// Returns the longitude with -180 replaced by 180, so that distances from both are equal bit for bit.
   private static func uniqueLongitude(_ coordinate: Coordinate) -> Double {
     coordinate.longitude == -180 ? 180 : coordinate.longitude
   }
@@ -65,15 +66,15 @@ struct InverseGeodesic {
     return reduced
   }
 
-  /// The length in metres.
+  /// Returns the length in metres.
   func metres() -> Double {
     metresAlongMeridian() ?? metresAlongEquator() ?? metresAlongSearchedPath()
   }
 
   // MARK: Geodesics that need no search
 
-  /// The length along a meridian, where that is the shortest path: always where the places share a meridian or the
-  /// first is a pole, and where they are on opposite meridians unless they are nearly antipodal.
+  /// Returns the length along a meridian, where that is the shortest path: always where the places share a meridian or
+  /// the first is a pole, and where they are on opposite meridians unless they are nearly antipodal.
   private func metresAlongMeridian() -> Double? {
     guard degreesEast == 0 || degreesEast == 180 || first.cosine == Angle.tiny else { return nil }
     let path = GeodesicPath(
@@ -86,7 +87,7 @@ struct InverseGeodesic {
     return path.arc < 1 || path.reducedLength >= 0 ? path.metres : nil
   }
 
-  /// The length along the equator, where both places are on it and not nearly antipodal.
+  /// Returns the length along the equator, where both places are on it and not nearly antipodal.
   private func metresAlongEquator() -> Double? {
     guard first.sine == 0, degreesEast <= 180 * (1 - WGS84.flattening) else { return nil }
     return WGS84.equatorialRadius * radiansEast
@@ -94,8 +95,8 @@ struct InverseGeodesic {
 
   // MARK: The search
 
-  /// The length of the geodesic whose azimuth at the first place leads to the second, found by Newton's method within
-  /// a bracket that is halved where a step leaves it.
+  /// Returns the length of the geodesic whose azimuth at the first place leads to the second, found by Newton's method
+  /// within a bracket that is halved where a step leaves it.
   private func metresAlongSearchedPath() -> Double {
     // An error of so many radians moves the path's end by less than a micrometre.
     let leastError = 1e-13
@@ -103,7 +104,7 @@ struct InverseGeodesic {
     var high = Angle(sine: Angle.tiny, cosine: -1)
     var azimuth = firstGuess()
     var course = course(azimuth: azimuth)
-    // Halving alone ends sooner than this.
+    // Bisection alone needs fewer steps.
     for _ in 0..<100 {
       let (error, slope) = longitudeError(of: course)
       if abs(error) < leastError { break }
@@ -121,8 +122,8 @@ struct InverseGeodesic {
     return course.path.metres
   }
 
-  /// How far beyond the second place's longitude a geodesic has come at its latitude, in radians, and how fast that
-  /// grows with the azimuth at the first place.
+  /// Returns the longitude of a geodesic at the second place's latitude less that of the second place, in radians, and
+  /// its derivative with respect to the azimuth at the first place.
   private func longitudeError(of course: Course) -> (error: Double, slope: Double) {
     let path = course.path
     let longitudeOnSphere = Angle(
@@ -187,10 +188,10 @@ struct InverseGeodesic {
     )
   }
 
-  // MARK: Where the search starts
+  // MARK: The start of the search
 
-  /// The azimuth of the great circle on the auxiliary sphere, or for nearly antipodal places that of the nearest
-  /// geodesic to the astroid in which the geodesics from the first place meet again.
+  /// Returns the azimuth of the great circle on the auxiliary sphere, or for nearly antipodal places that of the
+  /// nearest geodesic to the astroid in which the geodesics from the first place meet again.
   private func firstGuess() -> Angle {
     let sineOfSum = second.sine * first.cosine + second.cosine * first.sine
     let circle = greatCircleAzimuth(east: east, sineOfSum: sineOfSum)
@@ -202,7 +203,7 @@ struct InverseGeodesic {
     return Angle(towardsSine: guess.sine, cosine: guess.cosine)
   }
 
-  /// The azimuth of a great circle as a vector of the arc's sine in length.
+  /// Returns the azimuth of a great circle as a vector whose length is the sine of the arc.
   private func greatCircleAzimuth(east: Angle, sineOfSum: Double) -> Angle {
     // Of two forms the one in which the cosine of the longitude does not cancel.
     let turn = east.sine * east.sine / (1 + abs(east.cosine))
@@ -227,7 +228,7 @@ struct InverseGeodesic {
     return greatCircleAzimuth(east: Angle(sine: -sin(beyond), cosine: -cos(beyond)), sineOfSum: sineOfSum)
   }
 
-  /// The positive k with (x / (1 + k))² + (y / k)² = 1, by Newton's method.
+  /// Returns the positive k with (x / (1 + k))² + (y / k)² = 1, by Newton's method.
   ///
   /// The left side falls and is convex, so that from any start below the root the steps only rise towards it.
   private static func astroid(x: Double, y: Double) -> Double {

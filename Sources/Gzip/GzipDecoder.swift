@@ -1,12 +1,11 @@
 import CZlib
 
-/// Undoes gzip (RFC 1952) piece by piece, in memory bounded whatever the length of the whole. Members that follow one
-/// another are read as one text.
+/// A decoder of gzip (RFC 1952), piece by piece and in constant memory. Members that follow one another are one text.
 public final class GzipDecoder {
-  /// How many times as long as the gzip its text may be, past ``freeBytes``.
+  /// The maximum ratio of the lengths of a text and its gzip, beyond ``freeBytes``.
   public static let maximumRatio = 100
 
-  /// How long a text may be, in bytes, whatever its gzip's length.
+  /// The number of bytes that a text may have whatever the length of its gzip.
   public static let freeBytes = 16 << 20
 
   /// 15 bits of window and a gzip header.
@@ -33,10 +32,10 @@ public final class GzipDecoder {
     stream.deallocate()
   }
 
-  /// Reads some of the bytes and gives what they held, at most so much. When it gives as much as it may there may be
-  /// more of it, so that it must be called again, with the bytes that were not taken or none.
+  /// Decompresses some of the bytes. Where the output is as long as `limit` there may be more of it: the caller calls
+  /// again, with the bytes that were not taken or none.
   ///
-  /// - Returns: how many bytes were taken, and what they held.
+  /// - Returns: the number of bytes that were taken, and the output, at most `limit` bytes.
   /// - Throws: ``GzipError``.
   public func decode(
     _ input: UnsafeRawBufferPointer, atMost limit: Int
@@ -61,7 +60,7 @@ public final class GzipDecoder {
     }
     stream.pointee.next_out = nil
     switch code {
-    // Z_BUF_ERROR only says that there was nothing to do.
+    // Z_BUF_ERROR is no error: there was nothing to do.
     case Z_OK, Z_STREAM_END, Z_BUF_ERROR: break
     case Z_MEM_ERROR: throw .outOfMemory
     default: throw .malformed
@@ -83,3 +82,25 @@ public final class GzipDecoder {
 
 @available(*, unavailable)
 extension GzipDecoder: Sendable {}
+
+/// The reason why bytes are not gzip (RFC 1952), or can't be compressed.
+public enum GzipError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The bytes break the format, or their checksum is another.
+  case malformed
+  /// The bytes end too early.
+  case truncated
+  /// The output is so much longer than the bytes that they are taken for a decompression bomb.
+  case tooMuch
+  /// There is no memory.
+  case outOfMemory
+
+  /// The message for a user; it follows the name of the bytes.
+  public var description: String {
+    switch self {
+    case .malformed: "is not valid gzip"
+    case .truncated: "ends before its gzip does"
+    case .tooMuch: "holds more than \(GzipDecoder.maximumRatio) times its length"
+    case .outOfMemory: "can't be read for lack of memory"
+    }
+  }
+}

@@ -2,7 +2,7 @@ import CZlib
 
 /// An encoder of gzip (RFC 1952), piece by piece and in constant memory.
 public final class GzipEncoder {
-  /// Fast rather than small: what is sent is made at the pace of a network.
+  /// Fast rather than small: responses are compressed at the pace of a network.
   private static let level: Int32 = 4
 
   /// 15 bits of window and a gzip header.
@@ -30,7 +30,7 @@ public final class GzipEncoder {
     stream.deallocate()
   }
 
-  /// Takes bytes, and appends what of the gzip they end, which may be nothing yet.
+  /// Compresses bytes and appends the gzip that is complete, which may be none yet.
   public func encode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8]) {
     run(input, flush: Z_NO_FLUSH, into: &output)
   }

@@ -2,15 +2,15 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// A request as it reached the server: its head, and its body as far as it is read.
+/// A request: its head, and its body as far as it has been read.
 public struct HTTPRequest: Sendable {
   /// The method, such as `GET`.
   public var method: HTTPMethod { head.method }
 
-  /// The path of the target, percent-encoded as it came: `/locations/a%20b`. It is `*` for `OPTIONS *`.
+  /// The path of the target, percent-encoded as received: `/locations/a%20b`. It is `*` for `OPTIONS *`.
   public var path: Substring { head.target.path }
 
-  /// What stands after the target's `?`, percent-encoded as it came; `nil` where there is no `?`.
+  /// The part of the target after the `?`, percent-encoded as received; `nil` where there is no `?`.
   public var query: Substring? { head.target.query }
 
   /// The host and port that the client named: the authority of a target in absolute form, else the only `Host` field,
@@ -21,29 +21,47 @@ public struct HTTPRequest: Sendable {
     return hosts.count == 1 ? hosts[0][...] : nil
   }
 
-  /// The header fields in the order they came.
+  /// The header fields in the order in which they were received.
   public var headers: HTTPHeaders { head.headers }
 
-  /// What the request is known by in answers and logs: the client's `X-Request-Id` where it is 1–128 characters out
-  /// of `A–Z a–z 0–9 . _ -`, else one made here.
+  /// The identifier of the request in responses and logs: the client's `X-Request-Id` where it is 1–128 characters out
+  /// of `A–Z a–z 0–9 . _ -`, else a generated one.
   public var id: String { head.id }
 
-  /// Who sent it, as the socket tells.
+  /// The address of the socket's peer.
   public var remoteAddress: SocketAddress? { head.remoteAddress }
 
-  /// The body; reading it is what lets more of it arrive.
+  /// The body. Reading it lets more of it arrive.
   public var body: HTTPRequestBody
 
-  /// Which step of which trace it is, where its client told of one and a ``TracingResponder`` took it up.
+  /// The route that the router has matched; `nil` before that, and for a request that the router is going to reject.
+  public private(set) var route: Route?
+
+  /// The values of the parameters in the path, percent-decoded.
+  public private(set) var pathParameters = PathParameters.none
+
+  /// The request's place in its trace; `nil` where its client sent none, or no ``TracingMiddleware`` took it up.
   public internal(set) var trace: TraceParent? {
-    get { step?.parent }
-    set { step = newValue.map(TraceStep.init) }
+    get { context?.trace }
+    set { context = RequestContext(trace: newValue, principal: principal) }
   }
 
-  /// The same, of one word's length: a request is passed on through many functions, and few are in a trace.
-  var step: TraceStep?
+  /// The sender, as the authentication middleware has determined it; anonymous before that.
+  public var principal: Principal {
+    get { context?.principal ?? .anonymous }
+    set { context = RequestContext(trace: trace, principal: newValue) }
+  }
 
-  /// What never changes stands apart, so that a request is passed on by counting two references and not ten.
+  private(set) var context: RequestContext?
+
+  /// Attaches the matched route, whose limit the body is held to.
+  mutating func setRoute(_ route: Route, _ parameters: PathParameters) {
+    self.route = route
+    pathParameters = parameters
+    body = body.limited(by: route.bodyLimit)
+  }
+
+  /// The immutable part. It stands behind a reference, so that passing a request on retains few references and not ten.
   private let head: Head
 
   private final class Head: Sendable {
@@ -77,8 +95,8 @@ public struct HTTPRequest: Sendable {
   /// The server that the request came to; `nil` where it was created in process.
   var server: ServerContext? { head.server }
 
-  /// The server's logger with `request-id` set, and in a trace `trace-id` and `span-id`. Made at each call, so that a
-  /// request which logs nothing pays nothing.
+  /// The server's logger with `request-id` set, and in a trace `trace-id` and `span-id`. It is created at each call, so
+  /// that a request that logs nothing pays nothing.
   public var logger: Logger {
     guard var logger = head.logger else { return Logger(label: "http") { _ in SwiftLogNoOpLogHandler() } }
     logger[metadataKey: "request-id"] = .string(id)
@@ -96,9 +114,9 @@ public struct HTTPRequest: Sendable {
   ///   - target: a path with or without a query, such as `/locations?lat=1&long=2`; an absolute URI; or `*`.
   ///   - headers: the header fields.
   ///   - body: the body.
-  ///   - id: what the request is known by; by default the client's `X-Request-Id` or a new one.
-  ///   - remoteAddress: who is said to have sent it.
-  ///   - logger: what ``logger`` is made from; by default nothing is logged.
+  ///   - id: the identifier; by default the client's `X-Request-Id` or a generated one.
+  ///   - remoteAddress: the address of the sender.
+  ///   - logger: the base of ``logger``; by default nothing is logged.
   public init(
     method: HTTPMethod = .GET,
     target: String,

@@ -3,13 +3,13 @@ import NIOHTTP1
 
 /// A request's body: a sequence of buffers, read once.
 ///
-/// Reading is what lets the client send on: at most a few tens of kilobytes wait here unread. What is not read when the
-/// answer is given is thrown away, or the connection is closed after the answer where it is much.
+/// Reading lets the client send on: at most a few tens of kilobytes wait here unread. What is unread when the response
+/// is sent is discarded, or the connection is closed after the response where it is much.
 public struct HTTPRequestBody: Sendable, AsyncSequence {
   /// A piece of the body.
   public typealias Element = ByteBuffer
 
-  /// Why reading stopped.
+  /// The reason why reading stopped.
   public typealias Failure = HTTPBodyError
 
   private enum Source: Sendable {
@@ -20,16 +20,16 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
 
   private let source: Source
 
-  /// How many bytes the client said it sends, where it said so; 0 for an empty body.
+  /// The length in bytes that the client announced; `nil` where it announced none, 0 for an empty body.
   public let announcedLength: Int?
 
-  /// How many bytes may be read; `nil` is any number. More is ``HTTPBodyError/tooLarge(limit:)``.
+  /// The maximum number of bytes; `nil` is any number. A longer body throws ``HTTPBodyError/tooLarge(limit:)``.
   public var limit: Int?
 
-  /// The body of a request that has none.
+  /// The body of a request without one.
   public static let empty = HTTPRequestBody(source: .empty, announcedLength: 0, limit: nil)
 
-  /// Returns a body of bytes in memory, for requests made in process.
+  /// Returns a body of bytes in memory, for requests that are created in process.
   public static func bytes(_ bytes: ByteBuffer, limit: Int? = nil) -> HTTPRequestBody {
     HTTPRequestBody(source: .bytes(bytes), announcedLength: bytes.readableBytes, limit: limit)
   }
@@ -44,14 +44,14 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
     self.limit = limit
   }
 
-  /// Throws when the client announced more than ``limit`` bytes, before any of them is read.
+  /// Checks that the client announced no more than ``limit`` bytes, before any of them is read.
   ///
   /// - Throws: ``HTTPBodyError/tooLarge(limit:)``.
   public func checkAnnouncedLength() throws(HTTPBodyError) {
     if let limit, let announcedLength, announcedLength > limit { throw .tooLarge(limit: limit) }
   }
 
-  /// The whole body, up to its ``limit``.
+  /// Returns the whole body, up to its ``limit``.
   ///
   /// - Throws: ``HTTPBodyError``; at once when the announced length is too much.
   public func collect() async throws(HTTPBodyError) -> ByteBuffer {
@@ -69,7 +69,7 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
     return whole
   }
 
-  /// The whole body, up to a limit that replaces its own.
+  /// Returns the whole body, up to a limit that replaces its own.
   ///
   /// - Throws: ``HTTPBodyError``; at once when the announced length is too much.
   public func collect(upTo limit: Int) async throws(HTTPBodyError) -> ByteBuffer {
@@ -78,10 +78,10 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
     return try await body.collect()
   }
 
-  /// Starts to read. A body can be read once; a second iterator goes on where the first one stopped.
+  /// Returns an iterator. A body can be read once; a second iterator continues where the first one stopped.
   public func makeAsyncIterator() -> Iterator { Iterator(body: self) }
 
-  /// Reads a body piece by piece.
+  /// An iterator over the pieces of a body.
   public struct Iterator: AsyncIteratorProtocol {
     private let body: HTTPRequestBody
     private var taken = 0
@@ -91,7 +91,7 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
       self.body = body
     }
 
-    /// The next piece, never empty; `nil` at the end.
+    /// Returns the next piece, which is never empty; `nil` at the end.
     ///
     /// - Throws: ``HTTPBodyError``.
     public mutating func next(
@@ -125,9 +125,9 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
   }
 }
 
-/// Why a request's body could not be read to its end.
+/// The reason why a request's body could not be read to its end.
 public enum HTTPBodyError: Error, Hashable, Sendable {
-  /// It is longer than the limit, in bytes.
+  /// The body is longer than the limit, in bytes.
   case tooLarge(limit: Int)
 
   /// The client sent too slowly.
@@ -139,7 +139,7 @@ public enum HTTPBodyError: Error, Hashable, Sendable {
   /// The task that reads it was cancelled.
   case cancelled
 
-  /// What the client is told.
+  /// The response's problem.
   public var problem: Problem {
     switch self {
     case .tooLarge(let limit):

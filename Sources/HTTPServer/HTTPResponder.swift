@@ -1,9 +1,20 @@
-/// What answers requests: a router, or anything that stands before one.
+/// A type that responds to requests: a router, or a single function of a test.
 public protocol HTTPResponder: Sendable {
-  /// The answer to the request.
+  /// Responds to the request.
   ///
-  /// It is called on the connection's event loop and may do so much as a memory look-up takes there; what waits must
-  /// suspend, never block. The task is cancelled when the client is known to have gone. A client's requests on one
-  /// connection are passed on one after the other.
+  /// The server calls it on the connection's event loop, where it may do as much work as a look-up in memory takes.
+  /// Work that waits must suspend and never block. The task is cancelled when the client is known to have gone. The
+  /// requests of one HTTP/1.1 connection come one after the other.
   nonisolated(nonsending) func respond(to request: HTTPRequest) async -> HTTPResponse
+
+  /// Receives each request whose response has ended, for metrics and logs.
+  ///
+  /// The server calls it on the connection's event loop, once for each request that was begun and once for each that
+  /// was rejected before it could be parsed. It must return at once.
+  func requestCompleted(_ request: CompletedRequest)
+}
+
+extension HTTPResponder {
+  /// Does nothing.
+  public func requestCompleted(_ request: CompletedRequest) {}
 }

@@ -1,25 +1,24 @@
 import NIOCore
 import NIOHTTP1
 
-/// An answer.
+/// A response.
 ///
-/// The server adds what it knows itself: `Content-Length` or `Transfer-Encoding`, `Date`, `Connection` and
-/// `X-Request-Id`.
+/// The server adds `Content-Length` or `Transfer-Encoding`, `Date`, `Connection` and `X-Request-Id`.
 public struct HTTPResponse: Sendable {
   /// The status.
   public var status: HTTPResponseStatus
 
-  /// The header fields, in the order they are sent.
+  /// The header fields, in the order in which they are sent.
   public var headers: HTTPHeaders
 
-  /// The body. Answers to `HEAD` and those of status 204 and 304 are sent without it.
+  /// The body. Responses to `HEAD` and those of status 204 and 304 are sent without it.
   public var body: HTTPResponseBody
 
-  /// The template of the route that answered, such as `/locations/{id}`, for metrics and logs; it is not sent.
+  /// The template of the route, such as `/locations/{id}`, for metrics and logs; it is not sent.
   public var route: String?
 
-  /// Which step of which trace it answers, for logs; it is not sent.
-  var step: TraceStep?
+  /// The context of the request, for logs; it is not sent.
+  var context: RequestContext?
 
   /// Creates a response.
   public init(status: HTTPResponseStatus = .ok, headers: HTTPHeaders = [:], body: HTTPResponseBody = .empty) {
@@ -28,7 +27,7 @@ public struct HTTPResponse: Sendable {
     self.body = body
   }
 
-  /// How many fields an answer has room for from the start: its type, what caches and browsers are told, a link.
+  /// The number of fields for which a response reserves capacity: its type, caching and CORS fields, a link.
   private static let usualFieldCount = 8
 
   /// Creates a response of bytes in memory with their media type.

@@ -7,7 +7,7 @@ import Synchronization
 
 /// A server of HTTP/1.1 and HTTP/2 on a listening socket, in the clear or over TLS.
 public final class HTTPServer: Sendable {
-  /// The address it listens on, with the port the system chose where the configuration said 0.
+  /// The address that the server listens on, with the port that the system chose where the configuration has 0.
   public let localAddress: SocketAddress
 
   private let group: MultiThreadedEventLoopGroup
@@ -15,25 +15,25 @@ public final class HTTPServer: Sendable {
   private let lifecycle: Mutex<Lifecycle>
   private let listenerEnd: ListenerEnd
 
-  /// The port it listens on.
+  /// The port that the server listens on.
   public var port: Int { localAddress.port ?? 0 }
 
-  /// How many connections are open, those included that are told that there are too many.
+  /// The number of open connections, including those that are rejected because there are too many.
   public var openConnections: Int { context.connections.load(ordering: .relaxed) }
 
-  /// How many requests are with the responder.
+  /// The number of requests that the responder is working on.
   public var requestsInFlight: Int { context.requestsInFlight.load(ordering: .relaxed) }
 
   /// The number of bytes of responses that are held for clients that have not taken them yet, to a sixty-fourth of
   /// ``HTTPServerConfiguration/Limits/bufferedBytes`` for each thread.
   public var bufferedBytes: Int { context.budget.heldBytes }
 
-  /// Listens, and answers from now on until it is shut down.
+  /// Creates a server that listens and responds until it is shut down.
   ///
   /// - Parameters:
-  ///   - configuration: where, and what clients may do.
-  ///   - responder: what answers.
-  ///   - logger: what requests' loggers are made from.
+  ///   - configuration: the address, the limits and the timeouts.
+  ///   - responder: the responder to all requests.
+  ///   - logger: the base of the requests' loggers.
   /// - Throws: the system's error where it can't listen there.
   public static func bind(
     configuration: HTTPServerConfiguration,
@@ -82,19 +82,20 @@ public final class HTTPServer: Sendable {
     self.lifecycle = Mutex(Lifecycle(phase: .serving(quiescing)))
   }
 
-  /// How many connections are accepted in a turn of the event loop. Under load a turn serves as many requests as there are
-  /// busy connections, so that with NIO's four a new one would wait for seconds.
+  /// The number of connections that are accepted in a turn of the event loop. Under load a turn serves as many requests
+  /// as there are busy connections, so that with NIO's four a new one would wait for seconds.
   private static let acceptedAtOnce: UInt = 256
 
-  /// The number of bytes that a socket takes beyond those that are on their way to the client. Otherwise the system holds up
-  /// to 4 MB for each client that reads nothing, which is charged to the container's memory and which no one counts.
+  /// The number of bytes that a socket takes beyond those that are on their way to the client. Without this limit the
+  /// system holds up to 4 MB for each client that reads nothing, which is charged to the container's memory and which
+  /// nothing counts.
   private static let unsentBytes = 64 * 1024
 
   private static func configure(_ channel: any Channel, context: ServerContext) -> EventLoopFuture<Void> {
     let admission = context.admitConnection()
     channel.closeFuture.whenComplete { _ in context.connectionEnded() }
     let tls = context.configuration.tls
-    // Telling a client of TLS that there are too many would take a handshake, which is what there is no time for.
+    // Over TLS a 503 would require a handshake, which is too expensive under this load.
     guard admission == .serve || (admission == .refuse && tls == nil) else { return channel.close() }
     return channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
@@ -113,14 +114,14 @@ public final class HTTPServer: Sendable {
   }
 }
 
-// MARK: The end
+// MARK: Shutdown
 
 extension HTTPServer {
   fileprivate struct Lifecycle {
     enum Phase {
-      /// The helper needs the event loops even to be let go of: it must not outlive them.
+      /// The helper needs the event loops even for its release: it must not outlive them.
       case serving(ServerQuiescingHelper)
-      /// The promise ends the drain, whoever keeps it first: the last connection, or a grace period's end.
+      /// The promise ends the drain: when the last connection has ended, or the grace period.
       case draining(EventLoopPromise<Void>)
       case closing
       case ended
@@ -141,11 +142,11 @@ extension HTTPServer {
     }
   }
 
-  /// Drains the server: new connections are refused, but for those whose handshake has begun, idle ones are closed, and
-  /// requests in flight are answered and their connections closed. What is left when the grace period ends is cut. Returns
-  /// when all have ended.
+  /// Drains the server: new connections are refused, except those whose handshake has begun, idle ones are closed, and
+  /// current requests get their responses before their connections are closed. What is left when the grace period ends
+  /// is cut. Returns when all have ended.
   ///
-  /// A call while another one drains can only shorten the grace.
+  /// A call during another one can only shorten the grace period.
   public func shutdown(gracePeriod: Duration = .seconds(8)) async {
     guard let drained = beginDrain(gracePeriod: gracePeriod) else { return await ended() }
     try? await drained.get()
@@ -160,8 +161,8 @@ extension HTTPServer {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Cuts what is left, and ends the threads once no responder can ask them for anything. Responders that go on though
-  /// they are cancelled are waited for a moment only; then the threads end when they do.
+  /// Cuts what is left, and ends the threads once no responder can use an event loop any more. Responders that continue
+  /// although they are cancelled are awaited for a moment only; then the threads end when they do.
   private func endEventLoops() async {
     let lastRequestEnded = context.endGrace()
     let isOver = group.next().makePromise(of: Bool.self)
@@ -174,7 +175,8 @@ extension HTTPServer {
     }
   }
 
-  /// Begins to drain, or shortens the grace of the drain that is on. Answers what the first caller waits for.
+  /// Begins to drain, or shortens the grace period of the current drain. Returns the future that the first caller
+  /// awaits.
   private func beginDrain(gracePeriod: Duration) -> EventLoopFuture<Void>? {
     lifecycle.withLock { lifecycle in
       switch lifecycle.phase {

@@ -6,64 +6,53 @@ extension Problem {
   /// The media type of ``json(typePrefix:)``.
   public static let mediaType = "application/problem+json"
 
-  /// The URI that ``code`` follows in `type` where nothing else is said.
+  /// The default beginning of `type`, which ``code`` follows.
   public static let defaultTypePrefix = "urn:problem:"
 
-  /// The problem as a JSON object: `type`, `title`, `status`, `detail`, `code`, ``counts`` and `errors`, the optional
-  /// ones only where there are any.
+  /// Returns the problem as a JSON object: `type`, `title`, `status`, `detail`, `code`, ``counts`` and `errors`, the
+  /// optional ones only where there are any.
   ///
-  /// - Parameter typePrefix: what `type` begins with; it goes on with ``code``.
+  /// - Parameter typePrefix: the beginning of `type`, which ``code`` follows.
   public func json(typePrefix: String = defaultTypePrefix) -> [UInt8] {
-    var json: [UInt8] = []
-    json.reserveCapacity(256)
-    json.append(contentsOf: #"{"type":"#.utf8)
-    JSONString.append(typePrefix + code, to: &json)
-    json.append(contentsOf: #","title":"#.utf8)
-    JSONString.append(title, to: &json)
-    json.append(contentsOf: #","status":\#(status.code)"#.utf8)
-    if let detail {
-      json.append(contentsOf: #","detail":"#.utf8)
-      JSONString.append(detail, to: &json)
-    }
-    json.append(contentsOf: #","code":"#.utf8)
-    JSONString.append(code, to: &json)
+    var json = JSONWriter()
+    json.beginObject()
+    json.write(member: "type", typePrefix + code)
+    json.write(member: "title", title)
+    json.write(member: "status", Int(status.code))
+    if let detail { json.write(member: "detail", detail) }
+    json.write(member: "code", code)
     for count in counts {
-      json.append(UInt8(ascii: ","))
-      JSONString.append(count.name, to: &json)
-      json.append(contentsOf: ":\(count.value)".utf8)
+      json.write(escapedName: count.name)
+      json.write(integer: count.value)
     }
-    if !errors.isEmpty { appendErrors(to: &json) }
-    json.append(UInt8(ascii: "}"))
-    return json
+    if !errors.isEmpty { Self.write(errors, to: &json) }
+    json.endObject()
+    return json.sink
   }
 
-  private func appendErrors(to json: inout [UInt8]) {
-    json.append(contentsOf: #","errors":["#.utf8)
-    for (index, error) in errors.enumerated() {
-      if index > 0 { json.append(UInt8(ascii: ",")) }
+  private static func write(_ errors: [ProblemError], to json: inout JSONWriter<[UInt8]>) {
+    json.write(name: "errors")
+    json.beginArray()
+    for error in errors {
+      json.beginObject()
       switch error.location {
-      case .parameter(let name):
-        json.append(contentsOf: #"{"parameter":"#.utf8)
-        JSONString.append(name, to: &json)
-      case .pointer(let pointer):
-        json.append(contentsOf: #"{"pointer":"#.utf8)
-        JSONString.append(pointer, to: &json)
+      case .parameter(let name): json.write(member: "parameter", name)
+      case .pointer(let pointer): json.write(member: "pointer", pointer)
       case .row(let number, let line):
-        json.append(contentsOf: #"{"row":\#(number)"#.utf8)
-        if let line { json.append(contentsOf: #","line":\#(line)"#.utf8) }
+        json.write(member: "row", number)
+        if let line { json.write(member: "line", line) }
       }
-      json.append(contentsOf: #","detail":"#.utf8)
-      JSONString.append(error.detail, to: &json)
-      json.append(UInt8(ascii: "}"))
+      json.write(member: "detail", error.detail)
+      json.endObject()
     }
-    json.append(UInt8(ascii: "]"))
+    json.endArray()
   }
 }
 
 extension HTTPResponse {
-  /// The answer that tells of the problem.
+  /// Creates the response of a problem.
   ///
-  /// - Parameter typePrefix: what the problem's `type` begins with; it goes on with its code.
+  /// - Parameter typePrefix: the beginning of the problem's `type`, which its code follows.
   public init(_ problem: Problem, typePrefix: String = Problem.defaultTypePrefix) {
     self.init(
       status: problem.status,

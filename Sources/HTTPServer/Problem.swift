@@ -1,28 +1,29 @@
 import NIOHTTP1
 
-/// What went wrong with a request, for its sender: the problem details of RFC 9457.
+/// A problem with a request, for its sender: the problem details of RFC 9457.
 ///
-/// Nothing of it is secret: what is for operators belongs in the log.
+/// It contains nothing secret: what is for operators belongs in the log.
 public struct Problem: Error, Sendable {
-  /// The status of the answer.
+  /// The status of the response.
   public var status: HTTPResponseStatus
 
   /// A stable slug that programs tell problems apart by, such as `not-found`.
   public var code: String
 
-  /// What kind of problem it is, in words that are the same for every problem of the code.
+  /// The kind of the problem, in words that are the same for every problem of the code.
   public var title: String
 
-  /// What is wrong with this request.
+  /// The explanation of this occurrence.
   public var detail: String?
 
-  /// What is wrong with which part of the input.
+  /// The errors in parts of the input.
   public var errors: [ProblemError]
 
-  /// The extension members that are numbers (RFC 9457, section 3.2), each name once, in the order in which they are sent.
+  /// The extension members that are numbers (RFC 9457, section 3.2), each name once, in the order in which they are
+  /// sent.
   public var counts: [(name: String, value: Int)] = []
 
-  /// Header fields of the answer beside `Content-Type`, such as `Allow` and `Retry-After`.
+  /// The header fields of the response beside `Content-Type`, such as `Allow` and `Retry-After`.
   public var headers: HTTPHeaders
 
   /// Creates a problem.
@@ -59,7 +60,7 @@ public struct Problem: Error, Sendable {
     Problem(.notFound, code: "not-found", detail: detail)
   }
 
-  /// 500 `internal`, which tells nothing more.
+  /// 500 `internal`, without details.
   public static let `internal` = Problem(
     .internalServerError,
     code: "internal",
@@ -67,22 +68,22 @@ public struct Problem: Error, Sendable {
   )
 }
 
-/// What is wrong with one part of the input.
+/// An error in one part of the input.
 public struct ProblemError: Hashable, Sendable {
-  /// Which part of a request is meant.
+  /// A part of a request.
   public enum Location: Hashable, Sendable {
     /// A parameter of the query or the path.
     case parameter(String)
     /// A place in the body, as a JSON pointer (RFC 6901).
     case pointer(String)
-    /// One of the rows that the body is made of, by its number and the line on which it starts, both counted from 1.
+    /// A row of the body, by its number and the line on which it starts, both counted from 1.
     case row(Int, line: Int? = nil)
   }
 
-  /// Which part it is.
+  /// The part with the error.
   public let location: Location
 
-  /// What is wrong with it; it goes on from the part's name.
+  /// The explanation, which continues from the part's name.
   public let detail: String
 
   /// Creates an error.

@@ -1,9 +1,9 @@
 extension DecimalText {
-  /// The number that the bytes are as decimal text, nearest to what is written; `nil` when they are not that.
+  /// Returns the number nearest to a decimal text; `nil` for any other bytes.
   ///
-  /// Decimal text is a sign or none, digits with a point among, before or after them or none, and an exponent or none.
-  /// JSON's numbers are; `nan`, `inf`, `0x1p3`, white space and digit groups are not. The number is infinite when it is
-  /// written larger than any `Double`.
+  /// Decimal text is an optional sign, digits with an optional point before, among or after them, and an optional exponent.
+  /// JSON's numbers are decimal text; `nan`, `inf`, `0x1p3`, white space and digit groups are not. A number beyond every
+  /// `Double` is infinite.
   public static func value(of bytes: UnsafeBufferPointer<UInt8>) -> Double? {
     var position = 0
     var isNegative = false

@@ -1,31 +1,25 @@
-/// Numbers as decimal text without an exponent, as JSON, CSV and people read them.
+/// Numbers as decimal text without an exponent, as in JSON and CSV.
 public enum DecimalText {
-  /// How many bytes ``write(_:to:)`` and ``writeTenths(_:to:)`` write at most: a sign, "0." and 324 decimals.
+  /// The maximum number of bytes of a number: a sign, "0." and 324 decimals.
   public static let maximumLength = 327
 
   /// Appends the shortest decimal that reads as this number; see ``write(_:to:)``.
   @inlinable
-  public static func append(_ value: Double, to bytes: inout [UInt8]) {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: maximumLength) { buffer in
-      let length = write(value, to: buffer.baseAddress.unsafelyUnwrapped)
-      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: UnsafeBufferPointer(buffer)[..<length]))
-    }
+  public static func append(_ value: Double, to sink: inout some ByteSink) {
+    sink.write(atMost: maximumLength) { write(value, to: $0) }
   }
 
   /// Appends the number with one decimal; see ``writeTenths(_:to:)``.
   @inlinable
-  public static func appendTenths(_ value: Double, to bytes: inout [UInt8]) {
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: maximumLength) { buffer in
-      let length = writeTenths(value, to: buffer.baseAddress.unsafelyUnwrapped)
-      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: UnsafeBufferPointer(buffer)[..<length]))
-    }
+  public static func appendTenths(_ value: Double, to sink: inout some ByteSink) {
+    sink.write(atMost: maximumLength) { writeTenths(value, to: $0) }
   }
 
-  /// Writes the shortest decimal that reads as this number and answers how many bytes it took; there must be room for
+  /// Writes the shortest decimal that reads as this number and returns the number of bytes; there must be room for
   /// ``maximumLength`` bytes.
   ///
   /// There is no exponent, no point without a digit on both sides, no trailing zero after the point, and zero has no
-  /// sign. A number that is not finite is written as `null`, as JSON has no other word for it.
+  /// sign. A number that is not finite is written as `null`, which is all that JSON has for it.
   ///
   /// Numbers below 10^8 with at most seven decimals, which most coordinates are, are written by integer arithmetic:
   /// where n is an integer below 10^15 and n / 10^7, both exact and their quotient correctly rounded, is the number,
@@ -60,7 +54,7 @@ public enum DecimalText {
     return written &+ digits
   }
 
-  /// Writes the number with one decimal and answers how many bytes it took; there must be room for
+  /// Writes the number with one decimal and returns the number of bytes; there must be room for
   /// ``maximumLength`` bytes.
   ///
   /// It is the nearest tenth to the number's exact value, of two as near the one farther from zero; zero has no sign.
@@ -98,7 +92,7 @@ public enum DecimalText {
     return written &+ 2
   }
 
-  /// Writes a whole number and answers how many bytes it took, at most 20.
+  /// Writes an integer and returns the number of bytes, at most 20.
   @inlinable
   public static func write(_ value: UInt64, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
     var length = 1
@@ -117,7 +111,7 @@ public enum DecimalText {
     return length
   }
 
-  /// Writes what the standard library finds to be the shortest digits, its exponent spelt out in zeros.
+  /// Writes the shortest digits that the standard library finds, without an exponent.
   @usableFromInline
   static func writeExpanded(_ value: Double, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
     guard value.isFinite else {

@@ -1,7 +1,7 @@
 /// Text that is equal only to the same bytes, as it is in a database and in JSON; a `String` also equals its other
 /// Unicode normal forms.
 ///
-/// Whatever comes from outside and is a key, a member of a set or compared goes by this type.
+/// For text from outside that is a key, a member of a set or compared.
 @frozen
 public struct ExactText: Sendable {
   /// The text.

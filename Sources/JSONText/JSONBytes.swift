@@ -1,8 +1,8 @@
-/// What reading and writing JSON strings have in common, eight bytes at a time where it can be.
+/// The search for bytes that JSON strings must escape, eight bytes at a time where possible.
 @usableFromInline
 enum JSONBytes {
-  /// The index of the first byte from `start` on that a JSON string may not hold as it is: a quotation mark, a reverse
-  /// solidus or a control character below U+0020; the count when there is none.
+  /// Returns the index of the first byte from `start` on that must be escaped: a quotation mark, a reverse solidus or a
+  /// control character below U+0020; the count when there is none.
   @inlinable
   static func endOfPlainText(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
     guard let base = UnsafeRawPointer(bytes.baseAddress) else { return start }
@@ -21,7 +21,7 @@ enum JSONBytes {
     return position
   }
 
-  /// A word whose lowest bit set is the top bit of the lowest byte that needs an escape; zero when there is none.
+  /// Returns a word whose lowest bit set is the top bit of the lowest byte that needs an escape; zero when there is none.
   ///
   /// A byte is below n just when the subtraction of n borrows from its top bit, which was clear. A borrow may run on
   /// and mark a byte above wrongly, never one below, so that the lowest mark is right.
@@ -33,14 +33,5 @@ enum JSONBytes {
     let solidus = word ^ (ones &* 0x5C)
     let control = (word &- ones &* 0x20) & ~word
     return (control | ((quote &- ones) & ~quote) | ((solidus &- ones) & ~solidus)) & tops
-  }
-
-  static func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 }

@@ -1,13 +1,15 @@
+import Basics
+
 extension JSONReader {
-  /// A string as it stands in a JSON text, not copied; it lives as long as the bytes that are read.
+  /// A string in a JSON text, not copied: valid as long as the bytes that are read.
   public struct Text {
-    /// What stands between the quotation marks. Its escapes are well formed; whether it is UTF-8 was not looked at.
+    /// The bytes between the quotation marks. Escapes are well formed; UTF-8 is not validated.
     public let bytes: UnsafeBufferPointer<UInt8>
 
-    /// Whether there is an escape in it; without one, the bytes are the string.
+    /// A Boolean value that indicates whether the bytes have escapes; without any, they are the string.
     public let hasEscapes: Bool
 
-    /// The string, its escapes undone; `nil` when it is not UTF-8.
+    /// The string, its escapes decoded; `nil` when it is not UTF-8.
     public var string: String? {
       guard hasEscapes else { return UTF8Bytes.string(of: bytes) }
       var unescaped: [UInt8] = []
@@ -15,7 +17,7 @@ extension JSONReader {
       return unescaped.withUnsafeBufferPointer(UTF8Bytes.string)
     }
 
-    /// Appends the string's bytes, its escapes undone; they are UTF-8 if the text was.
+    /// Appends the string's bytes, its escapes decoded; they are UTF-8 if the text is.
     public func append(to unescaped: inout [UInt8]) {
       guard hasEscapes else {
         unescaped.append(contentsOf: bytes)
@@ -26,13 +28,13 @@ extension JSONReader {
         let end = JSONBytes.endOfPlainText(in: bytes, from: reader.position)
         unescaped.append(contentsOf: bytes[reader.position..<end])
         reader.position = end + 1
-        // The escapes were checked when the text was read.
+        // The escapes were validated when the text was read.
         guard end < bytes.count, let scalar = try? reader.readEscape() else { return }
         unescaped.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
       }
     }
 
-    /// Whether the string is this ASCII text.
+    /// Returns a Boolean value that indicates whether the string is this ASCII text.
     public func isEqual(to ascii: StaticString) -> Bool {
       if hasEscapes { return string?.hasSameBytes(as: ascii.description) == true }
       guard bytes.count == ascii.utf8CodeUnitCount else { return false }
@@ -41,10 +43,10 @@ extension JSONReader {
     }
   }
 
-  /// Reads the string that stands next.
+  /// Reads the next value, a string.
   ///
-  /// - Throws: ``JSONError`` when what stands next is not a string, an escape is none or a control character stands in
-  ///   it. Whether it is UTF-8 is found when it is taken.
+  /// - Throws: ``JSONError`` when the next value is not a string, or has an invalid escape or a control character. UTF-8
+  ///   is validated when the string is taken.
   public mutating func readString() throws(JSONError) -> Text {
     skipWhiteSpace()
     guard take(UInt8(ascii: "\"")) else { throw error("a string must stand here") }
@@ -102,7 +104,7 @@ extension JSONReader {
   private mutating func readHexadecimalUnit() throws(JSONError) -> UInt16 {
     var unit: UInt16 = 0
     for _ in 0..<4 {
-      guard position < bytes.count, let digit = JSONBytes.hexadecimalDigit(bytes[position]) else {
+      guard position < bytes.count, let digit = Hexadecimal.value(ofDigit: bytes[position]) else {
         throw error("four hexadecimal digits must follow \\u")
       }
       unit = unit << 4 | UInt16(digit)

@@ -1,9 +1,9 @@
 // MARK: Whole values
 
 extension JSONReader {
-  /// Reads the value that the bytes are.
+  /// Returns the value of a whole JSON text.
   ///
-  /// - Parameter maximumDepth: how many arrays and objects may be open at once.
+  /// - Parameter maximumDepth: the maximum of nested arrays and objects.
   /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
   public static func value(
     of bytes: UnsafeBufferPointer<UInt8>,
@@ -15,7 +15,7 @@ extension JSONReader {
     return value
   }
 
-  /// Reads the value that the bytes are.
+  /// Returns the value of a whole JSON text.
   ///
   /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
   public static func value(
@@ -31,7 +31,7 @@ extension JSONReader {
     }.get()
   }
 
-  /// Reads the value that stands next.
+  /// Reads the next value.
   ///
   /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
   public mutating func readValue() throws(JSONError) -> JSONValue {
@@ -57,7 +57,7 @@ extension JSONReader {
     }
   }
 
-  /// Reads past the value that stands next and gives its bytes, which are JSON as good as what ``readValue()`` takes.
+  /// Skips the next value and returns its bytes, which are as valid as those that ``readValue()`` accepts.
   ///
   /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
   @discardableResult
@@ -82,7 +82,7 @@ extension JSONReader {
     return UnsafeBufferPointer(rebasing: bytes[start..<position])
   }
 
-  /// The text as a string.
+  /// Returns a text as a string.
   ///
   /// - Throws: ``JSONError`` when it is not UTF-8.
   public func string(of text: Text) throws(JSONError) -> String {

@@ -1,30 +1,30 @@
-/// Reads one JSON text (RFC 8259) from bytes in memory, value by value, without building what is not asked for.
+/// A pull parser of one JSON text (RFC 8259) in memory, which builds only the values that its caller takes.
 ///
 /// It is strict: UTF-8 only, no byte-order mark, no trailing commas, nothing after the value but white space, no lone
-/// surrogates in escapes. Time is linear in the length, the stack is bounded by the depth allowed.
+/// surrogates in escapes. Time is linear in the length, the stack is bounded by the maximum depth.
 ///
-/// A caller asks what comes next and takes it: ``enterObject()`` and then ``nextMember()`` until it gives `nil`, each
-/// followed by one call that takes the member's value; likewise for arrays; ``finish()`` at the end. The bytes must
-/// outlive the reader and every ``Text`` it gives.
+/// A caller enters an object with ``enterObject()`` and calls ``nextMember()`` until it returns `nil`; one call that reads
+/// the member's value follows each. Arrays are alike; ``finish()`` ends the text. The bytes must outlive the reader and
+/// every ``Text`` that it returns.
 public struct JSONReader {
-  /// How many arrays and objects may be open at once where nothing is said.
+  /// The default maximum of nested arrays and objects.
   public static let defaultMaximumDepth = 64
 
   let bytes: UnsafeBufferPointer<UInt8>
   let maximumDepth: Int
 
-  /// How many bytes have been read.
+  /// The number of bytes that have been read.
   public internal(set) var position = 0
 
-  /// How many arrays and objects are open.
+  /// The number of open arrays and objects.
   private var depth = 0
 
-  /// Whether the innermost array or object was entered and nothing of it was read yet.
+  /// A Boolean value that indicates whether the innermost array or object was entered and nothing of it was read yet.
   private var isAtStart = false
 
   /// Creates a reader of bytes that outlive it.
   ///
-  /// - Parameter maximumDepth: how many arrays and objects may be open at once.
+  /// - Parameter maximumDepth: the maximum of nested arrays and objects.
   public init(_ bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int = defaultMaximumDepth) {
     self.bytes = bytes
     self.maximumDepth = maximumDepth
@@ -33,15 +33,15 @@ public struct JSONReader {
   func error(_ reason: String) -> JSONError { JSONError(offset: position, reason: reason) }
 }
 
-// MARK: What comes next
+// MARK: The next value
 
 extension JSONReader {
-  /// What a value is, as its first byte tells.
+  /// The kind of a value, determined by its first byte.
   public enum Kind: Hashable, Sendable {
     case null, boolean, number, string, array, object
   }
 
-  /// What the value that stands next is; it is not read.
+  /// Returns the kind of the next value without reading it.
   ///
   /// - Throws: ``JSONError`` when no value can start here.
   public mutating func nextKind() throws(JSONError) -> Kind {
@@ -60,7 +60,7 @@ extension JSONReader {
 
   /// Checks that nothing but white space is left.
   ///
-  /// - Throws: ``JSONError`` when there is something.
+  /// - Throws: ``JSONError`` when anything else is.
   public mutating func finish() throws(JSONError) {
     skipWhiteSpace()
     guard position == bytes.count else { throw error("something follows the value") }
@@ -70,16 +70,16 @@ extension JSONReader {
 // MARK: Objects and arrays
 
 extension JSONReader {
-  /// Enters the object that stands next.
+  /// Enters the next value, an object.
   ///
-  /// - Throws: ``JSONError`` when none does, or it is nested too deeply.
+  /// - Throws: ``JSONError`` when it is not an object, or is nested too deeply.
   public mutating func enterObject() throws(JSONError) {
     skipWhiteSpace()
     guard position < bytes.count, bytes[position] == UInt8(ascii: "{") else { throw error("an object must stand here") }
     try open()
   }
 
-  /// Reads the next member's name, so that its value stands next; `nil` when the object has ended and is left.
+  /// Reads the next member's name, behind which its value is next; leaves the object and returns `nil` at its end.
   ///
   /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
   public mutating func nextMember() throws(JSONError) -> Text? {
@@ -108,18 +108,18 @@ extension JSONReader {
     return name
   }
 
-  /// Enters the array that stands next.
+  /// Enters the next value, an array.
   ///
-  /// - Throws: ``JSONError`` when none does, or it is nested too deeply.
+  /// - Throws: ``JSONError`` when it is not an array, or is nested too deeply.
   public mutating func enterArray() throws(JSONError) {
     skipWhiteSpace()
     guard position < bytes.count, bytes[position] == UInt8(ascii: "[") else { throw error("an array must stand here") }
     try open()
   }
 
-  /// Whether an element stands next; `false` when the array has ended and is left.
+  /// Returns a Boolean value that indicates whether an element is next; leaves the array at its end.
   ///
-  /// - Throws: ``JSONError`` when neither is so.
+  /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
   public mutating func nextElement() throws(JSONError) -> Bool {
     skipWhiteSpace()
     if isAtStart {
@@ -150,9 +150,9 @@ extension JSONReader {
 // MARK: Numbers, literals and bytes
 
 extension JSONReader {
-  /// Reads the number that stands next and gives its text; ``DecimalText/value(of:)`` tells how much it is.
+  /// Reads the next value, a number, and returns its text, which ``DecimalText/value(of:)`` parses.
   ///
-  /// - Throws: ``JSONError`` when what stands next is not a number.
+  /// - Throws: ``JSONError`` when it is not a number.
   public mutating func readNumber() throws(JSONError) -> UnsafeBufferPointer<UInt8> {
     skipWhiteSpace()
     let start = position
@@ -172,9 +172,9 @@ extension JSONReader {
     guard position > start else { throw error("a digit is missing") }
   }
 
-  /// Reads `true` or `false`, which stands next.
+  /// Reads the next value, `true` or `false`.
   ///
-  /// - Throws: ``JSONError`` when neither does.
+  /// - Throws: ``JSONError`` when it is neither.
   public mutating func readBoolean() throws(JSONError) -> Bool {
     skipWhiteSpace()
     if position < bytes.count, bytes[position] == UInt8(ascii: "t") {
@@ -185,9 +185,9 @@ extension JSONReader {
     return false
   }
 
-  /// Reads `null`, which stands next.
+  /// Reads the next value, `null`.
   ///
-  /// - Throws: ``JSONError`` when it does not.
+  /// - Throws: ``JSONError`` when it is another.
   public mutating func readNull() throws(JSONError) {
     skipWhiteSpace()
     try read(literal: "null")
@@ -216,4 +216,22 @@ extension JSONReader {
     position += 1
     return true
   }
+}
+
+/// The reason why bytes are not a JSON text.
+public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The number of bytes before the one that breaks the grammar.
+  public let offset: Int
+
+  /// The rule that is broken, for a user.
+  public let reason: String
+
+  /// Creates the error.
+  public init(offset: Int, reason: String) {
+    self.offset = offset
+    self.reason = reason
+  }
+
+  /// The message for a user.
+  public var description: String { "not valid JSON at byte \(offset): \(reason)" }
 }

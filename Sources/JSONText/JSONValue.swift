@@ -1,6 +1,6 @@
-/// A JSON text read into memory.
+/// A JSON text in memory.
 ///
-/// Numbers keep the text they were written as, so that nothing is lost between reading and deciding what to do.
+/// Numbers keep the text that they were written as, so that parsing loses no digits.
 ///
 /// Texts are compared by their bytes, numbers as they were written.
 public enum JSONValue: Sendable {
@@ -10,7 +10,7 @@ public enum JSONValue: Sendable {
   case bool(Bool)
   /// A number, as it was written; it is valid JSON, and `Double(text)` may be infinite.
   case number(String)
-  /// A string, its escapes undone.
+  /// A string, its escapes decoded.
   case string(String)
   /// An array.
   case array([JSONValue])
@@ -19,7 +19,7 @@ public enum JSONValue: Sendable {
 
   /// One name and value of an object.
   public struct Member: Hashable, Sendable {
-    /// The name, its escapes undone.
+    /// The name, its escapes decoded.
     @ComparedByBytes public private(set) var name: String
     /// The value.
     public let value: JSONValue
@@ -37,7 +37,7 @@ public enum JSONValue: Sendable {
     return members.last { $0.name.hasSameBytes(as: name) }?.value
   }
 
-  /// What kind of value this is, in the words of RFC 8259.
+  /// The kind of the value, in the words of RFC 8259.
   public var kind: String {
     switch self {
     case .null: "null"
@@ -72,5 +72,37 @@ extension JSONValue: Hashable {
     case .array(let elements): hasher.combine(elements)
     case .object(let members): hasher.combine(members)
     }
+  }
+}
+
+extension JSONWriter {
+  /// Writes a value; numbers as they were read.
+  public mutating func write(_ value: JSONValue) {
+    switch value {
+    case .null: writeNull()
+    case .bool(let value): write(boolean: value)
+    case .number(let text): write(json: text)
+    case .string(let text): write(string: text)
+    case .array(let elements):
+      beginArray()
+      for element in elements { write(element) }
+      endArray()
+    case .object(let members):
+      beginObject()
+      for member in members {
+        write(escapedName: member.name)
+        write(member.value)
+      }
+      endObject()
+    }
+  }
+}
+
+extension JSONValue {
+  /// The value as a JSON text without white space.
+  public var text: [UInt8] {
+    var json = JSONWriter()
+    json.write(self)
+    return json.sink
   }
 }

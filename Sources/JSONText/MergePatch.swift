@@ -1,9 +1,9 @@
 extension JSONValue {
-  /// This value with a JSON merge patch applied to it (RFC 7396, section 2): what the patch's members name is replaced,
-  /// null removes it, objects are merged member by member, and anything but an object replaces the whole.
+  /// Returns this value with a JSON merge patch applied to it (RFC 7396, section 2): the patch's members replace those of
+  /// the same names, null removes one, objects are merged member by member, and anything but an object replaces the whole.
   ///
-  /// A name that stands twice counts with its last value; names are told apart by their bytes. Members keep their order,
-  /// new ones stand behind. Linear in the length of both.
+  /// Of a repeated name the last value counts; names are compared by their bytes. Members keep their order, new ones
+  /// follow them. Linear in the length of both.
   public func merging(_ patch: JSONValue) -> JSONValue {
     guard case .object(let changes) = patch else { return patch }
     var merged = if case .object(let members) = self { UniqueMembers(members) } else { UniqueMembers([]) }

@@ -1,12 +1,12 @@
-/// The digits of a number and where their point stands.
+/// The shortest decimal digits of a number, and the position of their point.
 struct ShortestDigits {
   /// From the first digit that is not zero to the last; empty for zero.
   private var digits: [UInt8] = []
 
-  /// How many of the digits stand before the point; negative for zeros between the point and the first digit.
+  /// The number of digits before the point; negative for zeros between the point and the first digit.
   private var pointPosition = 0
 
-  /// Takes apart what `Double.description` says of a number that is finite and not negative.
+  /// Creates the digits of a `Double.description`, of a number that is finite and not negative.
   init(of description: UnsafeBufferPointer<UInt8>) {
     var exponent = 0
     var hasPoint = false
@@ -30,7 +30,7 @@ struct ShortestDigits {
     pointPosition += exponent
   }
 
-  /// Writes the number without an exponent and answers how many bytes it took.
+  /// Writes the number without an exponent and returns the number of bytes.
   func write(to bytes: UnsafeMutablePointer<UInt8>) -> Int {
     var written = 0
     func put(_ byte: UInt8) {

@@ -1,13 +1,13 @@
-/// Whether bytes are UTF-8, and strings of those that are.
+/// Validation of bytes as UTF-8.
 public enum UTF8Bytes {
-  /// The string that the bytes are; `nil` when they are not UTF-8.
+  /// Returns the string of the bytes; `nil` when they are not UTF-8.
   ///
-  /// The same as `String(validating:as:)`, whose generic code in the standard library costs more than the checking.
+  /// The same as `String(validating:as:)`, whose generic code in the standard library costs more than the validation.
   public static func string(of bytes: UnsafeBufferPointer<UInt8>) -> String? {
     areValid(bytes) ? String(decoding: bytes, as: UTF8.self) : nil
   }
 
-  /// Whether the bytes are well-formed UTF-8 (Unicode, table 3-7). Linear; ASCII goes eight bytes at a time.
+  /// Returns a Boolean value that indicates whether the bytes are well-formed UTF-8 (Unicode, table 3-7). Linear; ASCII goes eight bytes at a time.
   public static func areValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let base = UnsafeRawPointer(bytes.baseAddress) else { return true }
     var position = 0
@@ -25,7 +25,7 @@ public enum UTF8Bytes {
     return true
   }
 
-  /// How many bytes the scalar takes that starts at the position; 0 when none does.
+  /// Returns the number of bytes of the scalar that starts at the position; 0 when none does.
   private static func lengthOfScalar(in bytes: UnsafeBufferPointer<UInt8>, at position: Int) -> Int {
     let first = bytes[position]
     let length: Int

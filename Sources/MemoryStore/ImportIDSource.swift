@@ -1,39 +1,43 @@
 import Geo
 public import Points
 
-/// What gives ids to places that are imported without one.
+/// A source of ids for places that are imported without one.
 public protocol ImportIDSource: Sendable {
-  /// An id for a new place. Another attempt gives another id, and is made while the last is taken.
+  /// Returns an id for a new place.
   ///
-  /// - Parameter attempt: counted from 0.
-  func id(for place: Place, attempt: Int) -> PointID
+  /// - Parameter attempt: the number of earlier calls whose ids were taken; each attempt gives another id.
+  func id(for place: PointDraft, attempt: Int) -> PointID
 }
 
-/// Ids that no place ever had: a place that was removed and comes again is another one, so that nobody who knew the
-/// former one, by its id and version, takes the two for the same.
+/// A source of ids that no place ever had: a place that is removed and imported again is another one, so that no client
+/// mistakes it, by its id and version, for the former.
 struct NewIDs: ImportIDSource {
   private let time: Timestamp
 
-  /// Creates the source at the time that goes into the ids.
+  /// Creates a source.
+  ///
+  /// - Parameter time: the time that goes into the ids.
   init(at time: Timestamp) {
     self.time = time
   }
 
-  func id(for place: Place, attempt: Int) -> PointID {
+  func id(for place: PointDraft, attempt: Int) -> PointID {
     var generator = SystemRandomNumberGenerator()
     return PointID(at: time, using: &generator)
   }
 }
 
-/// Ids made from what the places are, so that every instance and every start that loads the same files gives the same.
+/// A source of ids that are derived from the places, so that every instance and every start that loads the same files
+/// gives the same ids.
 ///
-/// A place with an origin gets its id from that, any other from its name and coordinate.
+/// The id of a place with a source reference is derived from that, any other from the name and the coordinate.
 public struct DerivedIDs: ImportIDSource {
   /// Creates the source.
   public init() {}
 
-  /// The id derived from the place's origin, or else from its name and coordinate, and from the attempt but the first.
-  public func id(for place: Place, attempt: Int) -> PointID {
+  /// Returns the id derived from the source reference, or else from the name and the coordinate, and from the attempt
+  /// unless it is the first.
+  public func id(for place: PointDraft, attempt: Int) -> PointID {
     var identity: [UInt8] = []
     if let origin = place.origin {
       identity.append(contentsOf: origin.source.utf8)
@@ -53,7 +57,7 @@ public struct DerivedIDs: ImportIDSource {
     return PointID(derivedFrom: identity)
   }
 
-  /// A byte that no text has.
+  /// A byte that no UTF-8 contains.
   private static let separator: UInt8 = 0xFF
 
   private static func append(_ number: UInt64, to bytes: inout [UInt8]) {

@@ -1,91 +1,90 @@
-import JSONText
+import PointIndex
 import Points
 
-/// What an import does to a snapshot: decided here, done elsewhere.
+/// The effects of an import on a snapshot. An import applies its plan; a dry run only reports it.
 ///
-/// Rows are held against the places that were there before the import, never against each other's effects.
+/// Rows are compared with the places before the import, never with the effects of other rows.
 struct ImportPlan {
-  /// What was decided, in numbers.
+  /// The effects in numbers.
   private(set) var report = ImportReport()
 
-  /// What is to be done.
-  private(set) var changes = SnapshotChanges()
+  /// The places to create and to replace.
+  private(set) var puts: ContiguousArray<PointOfInterest> = []
 
-  /// What is done to each of the additions.
+  /// The kind of change of each of the places to put.
   private(set) var kinds: ContiguousArray<PointChange.Kind> = []
 
-  private let rows: PlannedRows
-  private let verdicts: RowVerdicts
+  private let precedence: RowPrecedence
+  private let snapshot: PointSnapshot
   private let ids: any ImportIDSource
   private let version: Int64
   private let now: Timestamp
 
-  // The additions by the ids they were given.
-  private var newPlacesByID: HashIndex
+  // The indices of created places in `puts`, by their ids.
+  private var createdPlaces: HashIndex
 
-  // How many ids have been tried for places whose first id was taken, by that id.
+  // The number of ids tried for places whose first id was taken, by that id.
   private var attempts: [PointID: Int] = [:]
 
-  /// Decides on all the rows of an import.
+  /// Creates the plan for all the rows of an import.
   ///
   /// - Parameters:
-  ///   - snapshot: the places that there are; others perhaps than those that the rows were staged against.
-  ///   - version: the version of all the places that come of it, above that of every place there is.
-  ///   - now: when the import happens.
+  ///   - snapshot: the places before the import, possibly others than those that the rows were compared with on
+  ///     arrival.
+  ///   - version: the version of all the places to put, above that of every place of the snapshot.
+  ///   - now: the time of the import.
   init(
-    _ stage: ImportStage<StagedPlace>,
+    _ stage: ImportStage,
     mode: ImportMode,
-    into snapshot: Snapshot,
+    into snapshot: PointSnapshot,
     ids: any ImportIDSource,
     version: Int64,
     at now: Timestamp
   ) {
-    rows = PlannedRows(stage: stage, snapshot: snapshot)
-    verdicts = RowVerdicts(on: rows)
+    let indices = stage.indicesByArrival()
+    precedence = RowPrecedence(of: stage, indices: indices, among: snapshot)
+    self.snapshot = snapshot
     self.ids = ids
     self.version = version
     self.now = now
-    newPlacesByID = HashIndex(capacity: stage.count)
-    for index in 0..<stage.count {
-      if let superseder = verdicts.superseder(of: index) {
-        report.reject(.superseded(rows.number(at: index), by: rows.number(at: superseder)))
+    createdPlaces = HashIndex(capacity: stage.count)
+    for index in indices {
+      if let superseder = precedence.superseder(of: index) {
+        report.reject(.superseded(stage.number(at: index), by: stage.number(at: superseder)))
       } else {
-        take(rows.row(at: index), number: rows.number(at: index))
+        add(stage.row(at: index))
       }
     }
-    report.add(stage.repeats.report { [rows, verdicts] in rows.number(at: verdicts.superseder(of: $0) ?? $0) })
+    report.add(
+      stage.repeats.report { [precedence] in stage.number(at: precedence.superseder(of: $0) ?? $0) }
+    )
     if mode == .atomic, report.rejected > 0 {
       report.takeNothing()
-      changes = SnapshotChanges()
-      kinds = []
+      (puts, kinds) = ([], [])
     }
   }
 
-  private mutating func take(_ row: StagedPlace, number: Int) {
-    let owner = row.place.origin.flatMap { rows.snapshot.location(of: $0) }
-    if let owner, let id = row.id, rows.snapshot.id(at: owner) != id {
-      report.reject(.ambiguous(number))
-    } else if let location = owner ?? row.id.flatMap({ rows.snapshot.location(of: $0) }) {
-      replace(location, with: row.place)
+  private mutating func add(_ row: ImportRow) {
+    let owner = row.draft.origin.flatMap { snapshot.location(of: $0) }
+    if let owner, let id = row.id, snapshot.id(at: owner) != id {
+      report.reject(.ambiguous(row.number))
+    } else if let location = owner ?? row.id.flatMap({ snapshot.location(of: $0) }) {
+      replace(snapshot.point(at: location), with: row.draft)
     } else {
       create(row)
     }
   }
 
-  // MARK: What they do
-
-  private mutating func replace(_ location: Snapshot.Location, with place: Place) {
-    let former = rows.snapshot.point(at: location)
-    if former.place.isIdentical(to: place) {
+  private mutating func replace(_ former: PointOfInterest, with draft: PointDraft) {
+    if former.draft == draft {
       report.unchanged += 1
       return
     }
     report.updated += 1
-    changes.removals.append(location)
-    changes.additions.append(
+    puts.append(
       PointOfInterest(
         id: former.id,
-        place: place,
+        draft: draft,
         version: version,
         createdAt: former.createdAt,
         updatedAt: max(former.updatedAt, now)
@@ -94,75 +93,93 @@ struct ImportPlan {
     kinds.append(.updated)
   }
 
-  private mutating func create(_ row: StagedPlace) {
-    let id = row.id ?? newID(for: row.place)
+  private mutating func create(_ row: ImportRow) {
+    let id = row.id ?? newID(for: row.draft)
     report.created += 1
-    newPlacesByID.insert(UInt32(changes.additions.count), hash: id.hashValue)
-    changes.additions.append(
-      PointOfInterest(id: id, place: row.place, version: version, createdAt: now, updatedAt: now)
-    )
+    createdPlaces.insert(UInt32(puts.count), hash: id.hashValue)
+    puts.append(PointOfInterest(id: id, draft: row.draft, version: version, createdAt: now, updatedAt: now))
     kinds.append(.created)
   }
 
-  /// The first id on offer that no place has and no row asks for.
-  private mutating func newID(for place: Place) -> PointID {
-    let first = ids.id(for: place, attempt: 0)
+  /// Returns the first id of the source that no place has and no row names.
+  private mutating func newID(for draft: PointDraft) -> PointID {
+    let first = ids.id(for: draft, attempt: 0)
     guard isTaken(first) else { return first }
     var attempt = attempts[first] ?? 1
-    var id = ids.id(for: place, attempt: attempt)
+    var id = ids.id(for: draft, attempt: attempt)
     while isTaken(id) {
       attempt += 1
-      id = ids.id(for: place, attempt: attempt)
+      id = ids.id(for: draft, attempt: attempt)
     }
     attempts[first] = attempt + 1
     return id
   }
 
   private func isTaken(_ id: PointID) -> Bool {
-    newPlacesByID.first(hash: id.hashValue) { changes.additions[Int($0)].id == id } != nil
-      || verdicts.row(idHash: id.hashValue) { rows.id(at: $0) == id } != nil
-      || rows.snapshot.location(of: id) != nil
+    createdPlaces.first(hash: id.hashValue) { puts[Int($0)].id == id } != nil
+      || precedence.hasRow(withID: id) || snapshot.location(of: id) != nil
   }
 }
 
-/// Staged rows against the places that they are put among.
-private struct PlannedRows: RowIdentities {
-  let stage: ImportStage<StagedPlace>
-  let snapshot: Snapshot
+/// The rows of an import that count: from the last to the first, each that shares neither its id nor its source
+/// reference with one that counts already. O(n).
+private struct RowPrecedence {
+  private static let counts = UInt32.max
 
-  var count: Int { stage.count }
+  private let stage: ImportStage
+  private let snapshot: PointSnapshot
+  private var superseders: ContiguousArray<UInt32>
+  private var rowsByID: HashIndex
+  private var rowsBySource: HashIndex
 
-  func number(at index: Int) -> Int { stage.number(at: index) }
-
-  func row(at index: Int) -> StagedPlace { stage.entry(at: index) }
-
-  /// The id that the row asks for, or else that of the place it means.
-  func id(at index: Int) -> PointID? {
-    let row = row(at: index)
-    return row.id ?? row.place.origin.flatMap { snapshot.location(of: $0) }.map { snapshot.id(at: $0) }
-  }
-
-  func idHash(at index: Int) -> Int? { id(at: index)?.hashValue }
-
-  func originHash(at index: Int) -> Int? { row(at: index).originHash }
-
-  func haveSameID(_ left: Int, _ right: Int) -> Bool { id(at: left) == id(at: right) }
-
-  func haveSameOrigin(_ left: Int, _ right: Int) -> Bool { row(at: left).hasSameOrigin(as: row(at: right)) }
-}
-
-extension Place {
-  /// Whether both are the same to the last byte.
-  func isIdentical(to other: Place) -> Bool {
-    func isSame(_ left: String?, _ right: String?) -> Bool {
-      switch (left, right) {
-      case (nil, nil): true
-      case (let left?, let right?): left.hasSameBytes(as: right)
-      default: false
+  init(of stage: ImportStage, indices: ContiguousArray<Int>, among snapshot: PointSnapshot) {
+    self.stage = stage
+    self.snapshot = snapshot
+    superseders = ContiguousArray(repeating: Self.counts, count: stage.count)
+    rowsByID = HashIndex(capacity: stage.count)
+    rowsBySource = HashIndex(capacity: stage.count)
+    for index in indices.reversed() {
+      let row = stage.row(at: index)
+      let (id, source) = (id(of: row), row.draft.origin)
+      if let later = id.flatMap({ first(withID: $0) }) ?? source.flatMap({ first(withSource: $0) }) {
+        superseders[index] = later
+      } else {
+        if let id { rowsByID.insert(UInt32(index), hash: id.hashValue) }
+        if let source { rowsBySource.insert(UInt32(index), hash: source.hashValue) }
       }
     }
-    return coordinate == other.coordinate && name.hasSameBytes(as: other.name) && isSame(category, other.category)
-      && tags.json.hasSameBytes(as: other.tags.json) && isSame(origin?.source, other.origin?.source)
-      && isSame(origin?.sourceID, other.origin?.sourceID)
+  }
+
+  /// Returns the row that counts instead of a row; `nil` where the row itself counts.
+  func superseder(of index: Int) -> Int? {
+    superseders[index] == Self.counts ? nil : Int(superseders[index])
+  }
+
+  /// Returns a Boolean value that indicates whether a row that counts has the id, or means the place with that id.
+  func hasRow(withID id: PointID) -> Bool { first(withID: id) != nil }
+
+  private func first(withID id: PointID) -> UInt32? {
+    rowsByID.first(hash: id.hashValue) { self.id(of: stage.row(at: Int($0))) == id }
+  }
+
+  private func first(withSource source: SourceReference) -> UInt32? {
+    rowsBySource.first(hash: source.hashValue) { source == stage.row(at: Int($0)).draft.origin }
+  }
+
+  /// Returns the id of a row, or else that of the place with its source reference.
+  private func id(of row: ImportRow) -> PointID? {
+    row.id ?? row.draft.origin.flatMap { snapshot.location(of: $0) }.map { snapshot.id(at: $0) }
+  }
+}
+
+extension RejectedRow {
+  /// Returns the rejection of a row that means the same place as a later one.
+  static func superseded(_ number: Int, by later: Int) -> RejectedRow {
+    RejectedRow(number: number, detail: "means the same place as row \(later), which counts instead")
+  }
+
+  /// Returns the rejection of a row whose id and source reference belong to two places.
+  static func ambiguous(_ number: Int) -> RejectedRow {
+    RejectedRow(number: number, detail: "its id belongs to one place, its source and sourceId to another")
   }
 }

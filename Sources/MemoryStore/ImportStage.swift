@@ -1,188 +1,209 @@
+import PointIndex
 import Points
 
-/// What an import keeps of a row until the last has come.
-protocol StagedEntry: Sendable {
-  /// Keeps a row.
-  init(_ row: ImportRow, against base: Snapshot)
-
-  /// What would be kept of a row that says what the place there is.
-  ///
-  /// - Parameter hasID: whether the row has the place's id.
-  init(_ point: PointOfInterest, hasID: Bool)
-
-  /// Whether all that is wanted of a row can be told from the place that it means, which has the row's id where it has
-  /// one.
-  static func isKnown(_ place: Place, from former: Place) -> Bool
-
-  var idHash: Int? { get }
-  var originHash: Int? { get }
-  func hasSameID(as other: Self) -> Bool
-  func hasSameOrigin(as other: Self) -> Bool
-}
-
-/// The rows of an import, gathered in little memory.
+/// The rows of an import until the last has arrived, in little memory.
 ///
-/// - A row that repeats another's id and origin takes its place: however often they come, a few places are held a few
-///   times.
-/// - Of a row that says what a place of the store is already, only that is held: eight bytes.
+/// - A row replaces an earlier one with the same id and the same source reference, so that places that repeat are held
+///   once.
+/// - Of a row that equals a place of the store only the location of that place is held.
 ///
-/// A row costs constant time on average.
-struct ImportStage<Entry: StagedEntry>: Sendable {
-  /// The rows are held against these places until all have come.
-  let base: Snapshot
+/// A row is added in O(1) on average.
+struct ImportStage: Sendable {
+  /// The place of a row: in the rows held whole, or in the snapshot.
+  private enum Content {
+    case held(UInt32)
+    case known(PointSnapshot.Location, hasID: Bool)
+  }
 
-  private let partStarts: [Int]
+  private struct StagedRow {
+    let number: UInt32
+    /// The position of the row among all that arrived.
+    let arrival: UInt32
+    /// A hash of the id and the source reference; 0 for a row without either.
+    let identityHash: UInt32
+    let content: Content
+  }
+
+  private let snapshot: PointSnapshot
   private var rows = ChunkedArray<StagedRow>()
-  private var entries = ChunkedArray<Entry>()
-  private let smallestLimit: Int
-  private var limit: Int
+  private var heldRows = ChunkedArray<ImportRow>()
+  private var vacancies: [UInt32] = []
+  private var arrivals: UInt32 = 0
 
-  /// The rows that were let go.
+  // The rows with an id or a source reference.
+  private var rowsByIdentity = HashIndex(capacity: 1 << 10)
+  private var capacity = 1 << 10
+
+  /// The rows that were replaced.
   private(set) var repeats = RepeatedRows()
 
   /// Creates a stage without rows.
   ///
-  /// - Parameter limit: from how many rows on repeated ones are looked for.
-  init(base: Snapshot, limit: Int = 1 << 14) {
-    self.base = base
-    smallestLimit = limit
-    self.limit = limit
-    var starts = [0]
-    for part in base.parts { starts.append(starts[starts.count - 1] + part.segment.count) }
-    partStarts = starts
+  /// - Parameter snapshot: the places that the rows are compared with as they arrive.
+  init(against snapshot: PointSnapshot) {
+    self.snapshot = snapshot
   }
 
-  /// How many rows are held.
+  /// The number of rows, without those that were replaced.
   var count: Int { rows.count }
 
-  /// How many of the rows are held whole.
-  var entryCount: Int { entries.count }
+  /// The number of rows that are held whole.
+  var heldCount: Int { heldRows.count - vacancies.count }
 
-  /// Takes some rows, which come behind those before.
+  /// Adds rows after those before.
   mutating func append(_ batch: [ImportRow]) {
     for row in batch {
-      rows.append(StagedRow(number: UInt32(clamping: row.number), source: known(row) ?? keep(row)))
+      let hash = row.identityHash
+      if let former = position(of: row, hash: hash) {
+        repeats.add(number: number(at: former), replacement: former)
+        if case .held(let index) = rows[former].content { vacancies.append(index) }
+        rows[former] = staged(row, hash: hash)
+      } else {
+        rows.append(staged(row, hash: hash))
+        if hash != 0 { index(rows.count - 1, hash: hash) }
+      }
     }
-    if rows.count >= limit { dropRepeats() }
   }
 
-  /// The number of a row.
+  /// Returns the number of a row in the import.
   func number(at index: Int) -> Int { Int(rows[index].number) }
 
-  /// What is known of a row.
-  func entry(at index: Int) -> Entry {
-    let source = rows[index].source
-    if let entry = source.entry { return entries[entry] }
-    return Entry(base.point(at: location(source.position)), hasID: source.hasID)
+  /// Returns a row.
+  func row(at index: Int) -> ImportRow {
+    switch rows[index].content {
+    case .held(let index): return heldRows[Int(index)]
+    case .known(let location, let hasID):
+      let point = snapshot.point(at: location)
+      return ImportRow(number: number(at: index), id: hasID ? point.id : nil, draft: point.draft)
+    }
   }
 
-  /// Whether a row changes the place of the base that it means; `nil` where more is held of it.
-  func isKnownChange(at index: Int) -> Bool? {
-    let source = rows[index].source
-    return source.entry == nil ? source.isChanged : nil
+  /// Returns the indices of the rows in the order of arrival.
+  func indicesByArrival() -> ContiguousArray<Int> {
+    var indices = ContiguousArray(0..<count)
+    if repeats.count > 0 { indices.sort { rows[$0].arrival < rows[$1].arrival } }
+    return indices
   }
 
-  private mutating func keep(_ row: ImportRow) -> StagedRow.Source {
-    entries.append(Entry(row, against: base))
-    return .init(entry: entries.count - 1)
+  private mutating func staged(_ row: ImportRow, hash: UInt32) -> StagedRow {
+    defer { arrivals += 1 }
+    return StagedRow(
+      number: UInt32(clamping: row.number), arrival: arrivals, identityHash: hash, content: known(row) ?? hold(row))
   }
 
-  private func known(_ row: ImportRow) -> StagedRow.Source? {
-    guard base.count > 0,
-      let location = row.place.origin.flatMap({ base.location(of: $0) }) ?? row.id.flatMap({ base.location(of: $0) })
+  private mutating func hold(_ row: ImportRow) -> Content {
+    guard let index = vacancies.popLast() else {
+      heldRows.append(row)
+      return .held(UInt32(heldRows.count - 1))
+    }
+    heldRows[Int(index)] = row
+    return .held(index)
+  }
+
+  private func known(_ row: ImportRow) -> Content? {
+    guard snapshot.count > 0,
+      let location = row.draft.origin.flatMap({ snapshot.location(of: $0) })
+        ?? row.id.flatMap({ snapshot.location(of: $0) })
     else { return nil }
-    let former = base.point(at: location)
-    guard row.id == nil || row.id == former.id, Entry.isKnown(row.place, from: former.place) else { return nil }
-    let position = partStarts[location.part] + location.slot
-    return .init(position: position, hasID: row.id != nil, isChanged: !former.place.isIdentical(to: row.place))
+    let point = snapshot.point(at: location)
+    guard row.id == nil || row.id == point.id, row.draft == point.draft else { return nil }
+    return .known(location, hasID: row.id != nil)
   }
 
-  private func location(_ position: Int) -> Snapshot.Location {
-    var part = 0
-    while position >= partStarts[part + 1] { part += 1 }
-    return .init(part: part, slot: position - partStarts[part])
+  // MARK: Identities
+
+  private func position(of row: ImportRow, hash: UInt32) -> Int? {
+    guard hash != 0 else { return nil }
+    let position = rowsByIdentity.first(hash: Int(hash)) { index in
+      guard rows[Int(index)].identityHash == hash else { return false }
+      let other = self.row(at: Int(index))
+      return (other.id, other.draft.origin) == (row.id, row.draft.origin)
+    }
+    return position.map { Int($0) }
   }
 
-  // MARK: Repeats
-
-  /// Lets go of the rows that a later one repeats in id and origin. Such a row never counts: the later one does, or else
-  /// what supersedes that one supersedes both. A row that shares but one of the two must stay: it counts where the
-  /// later one does not.
-  private mutating func dropRepeats() {
-    let laterRows = repeatingRows()
-    let keptCount = laterRows.count { $0 == Self.none }
-    // Where there is little to gain, the next look is when there are many more rows.
-    guard rows.count - keptCount > rows.count / 8 else {
-      limit = rows.count * 4
-      return
-    }
-    var positions = ContiguousArray<UInt32>(repeating: 0, count: rows.count)
-    var kept: UInt32 = 0
-    for index in 0..<rows.count {
-      positions[index] = kept
-      if laterRows[index] == Self.none { kept += 1 }
-    }
-    func position(_ index: Int) -> Int {
-      Int(positions[laterRows[index] == Self.none ? index : Int(laterRows[index])])
-    }
-    repeats.relocate(position)
-    for index in 0..<rows.count where laterRows[index] != Self.none {
-      repeats.add(number: number(at: index), later: position(index))
-    }
-    closeGaps(keeping: { laterRows[$0] == Self.none })
-    limit = max(smallestLimit, rows.count * 2)
-  }
-
-  private static var none: UInt32 { .max }
-
-  /// For each row the last one that repeats it, which none repeats, or ``none``.
-  private func repeatingRows() -> ContiguousArray<UInt32> {
-    var later = ContiguousArray(repeating: Self.none, count: rows.count)
-    var lastRows = HashIndex(capacity: rows.count)
-    for index in (0..<rows.count).reversed() {
-      let entry = entry(at: index)
-      guard let hash = entry.identityHash else { continue }
-      if let row = lastRows.first(hash: hash, where: { self.entry(at: Int($0)).hasSameIdentity(as: entry) }) {
-        later[index] = row
-      } else {
-        lastRows.insert(UInt32(index), hash: hash)
+  private mutating func index(_ position: Int, hash: UInt32) {
+    if position >= capacity {
+      capacity *= 2
+      rowsByIdentity = HashIndex(capacity: capacity)
+      for index in 0..<position where rows[index].identityHash != 0 {
+        rowsByIdentity.insert(UInt32(index), hash: Int(rows[index].identityHash))
       }
     }
-    return later
-  }
-
-  private mutating func closeGaps(keeping isKept: (Int) -> Bool) {
-    var (count, entryCount) = (0, 0)
-    for index in 0..<rows.count where isKept(index) {
-      var row = rows[index]
-      if let entry = row.source.entry {
-        if entry > entryCount { entries[entryCount] = entries[entry] }
-        row.source = .init(entry: entryCount)
-        entryCount += 1
-      }
-      rows[count] = row
-      count += 1
-    }
-    rows.truncate(to: count)
-    entries.truncate(to: entryCount)
+    rowsByIdentity.insert(UInt32(position), hash: Int(hash))
   }
 }
 
-extension StagedEntry {
-  /// A hash of the id and the origin; `nil` without either.
-  fileprivate var identityHash: Int? {
-    let (id, origin) = (idHash, originHash)
-    guard id != nil || origin != nil else { return nil }
+extension ImportRow {
+  fileprivate var identityHash: UInt32 {
+    guard id != nil || draft.origin != nil else { return 0 }
     var hasher = Hasher()
     hasher.combine(id)
-    hasher.combine(origin)
-    return hasher.finalize()
+    hasher.combine(draft.origin)
+    return max(UInt32(truncatingIfNeeded: hasher.finalize()), 1)
+  }
+}
+
+/// The rows of an import that later rows with the same id and source reference replaced: their number, and the first
+/// ones with their replacements.
+struct RepeatedRows: Sendable {
+  private struct Repeat: Sendable {
+    let number: Int
+    let replacement: Int
   }
 
-  /// Whether both have the same id and the same origin, or both none.
-  fileprivate func hasSameIdentity(as other: Self) -> Bool {
-    guard (idHash == nil) == (other.idHash == nil), (originHash == nil) == (other.originHash == nil)
-    else { return false }
-    return (idHash == nil || hasSameID(as: other)) && (originHash == nil || hasSameOrigin(as: other))
+  /// The number of rows that were replaced.
+  private(set) var count = 0
+
+  // By their numbers, as many as a report has room for.
+  private var first: [Repeat] = []
+
+  /// Adds a row.
+  ///
+  /// - Parameter replacement: the index of the row that replaced it in its stage.
+  mutating func add(number: Int, replacement: Int) {
+    count += 1
+    if first.count == ImportReport.maximumRejections {
+      guard let last = first.last, number < last.number else { return }
+      first.removeLast()
+    }
+    let position = first.lastIndex { $0.number <= number }.map { $0 + 1 } ?? 0
+    first.insert(Repeat(number: number, replacement: replacement), at: position)
+  }
+
+  /// Returns a report that rejects the rows.
+  ///
+  /// - Parameter number: returns the number of the row that counts, for the index of a replacement.
+  func report(number: (Int) -> Int) -> ImportReport {
+    var report = ImportReport()
+    for row in first { report.reject(.superseded(row.number, by: number(row.replacement))) }
+    report.reject(count: count - first.count)
+    return report
+  }
+}
+
+/// An array in pieces of a fixed length: it grows without being copied, and without holding its contents twice.
+private struct ChunkedArray<Element: Sendable>: Sendable {
+  private static var shift: Int { 12 }
+  private static var chunkLength: Int { 1 << shift }
+
+  private var chunks: [ContiguousArray<Element>] = []
+
+  /// The number of elements.
+  private(set) var count = 0
+
+  mutating func append(_ element: Element) {
+    if count & (Self.chunkLength - 1) == 0 {
+      var chunk = ContiguousArray<Element>()
+      chunk.reserveCapacity(Self.chunkLength)
+      chunks.append(chunk)
+    }
+    chunks[chunks.count - 1].append(element)
+    count += 1
+  }
+
+  subscript(index: Int) -> Element {
+    get { chunks[index >> Self.shift][index & (Self.chunkLength - 1)] }
+    set { chunks[index >> Self.shift][index & (Self.chunkLength - 1)] = newValue }
   }
 }

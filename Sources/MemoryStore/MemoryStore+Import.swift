@@ -1,32 +1,34 @@
+import PointIndex
 public import Points
 import Synchronization
 
 extension MemoryStore: PointImporter {
-  /// Takes all the rows but those it rejects, or none when the sequence or the journal fails; see
+  /// Imports the rows, except those it rejects, or none when the sequence or the journal fails; see
   /// ``Points/PointImporter/importRows(_:mode:dryRun:once:)``.
   ///
-  /// In the order of n log n for n rows. Until the last has come, those are held in memory that bring something new, each
-  /// once, and eight bytes of each that says what a place is already. A dry run holds 24 bytes of each row, and a repeat
-  /// nothing.
+  /// O(n log n) for n rows. Until the last row has arrived, rows that change something are held, repeated ones once,
+  /// and of rows that equal a place of the store some 30 bytes. A dry run needs as much memory as an import.
   public func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     mode: ImportMode,
     dryRun: Bool,
     once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    if dryRun { return ImportRehearsal(try await staged(batches), mode: mode).report }
-    if let key, let known = await writer.answer(to: key.text) {
-      // What tells a repeat from another request is its whole body.
+    if dryRun {
+      let (stage, now) = (try await staged(batches), clock.now())
+      return ImportPlan(stage, mode: mode, into: snapshot, ids: NewIDs(at: now), version: 0, at: now).report
+    }
+    if let key, let record = await writer.record(of: key.text) {
+      // The hash that distinguishes a repeat from another request covers the whole body.
       for try await _ in batches {}
-      return try known.report(ofRepeat: key.hashed())
+      return try record.report(forRepeat: key.hashed())
     }
     return try await importRows(batches, mode: mode, once: key) { NewIDs(at: $0) }
   }
 
-  /// Takes all the rows but those it rejects, as an import does, and gives the places that come without an id those of a
-  /// source.
+  /// Imports the rows, except those it rejects. Places without an id get one from the given source.
   ///
-  /// - Throws: ``Points/PointStoreError``, or what the sequence throws; nothing has been taken then.
+  /// - Throws: ``Points/PointStoreError``, or the error of the sequence; nothing has been imported then.
   public func load<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     ids: any ImportIDSource = DerivedIDs()
@@ -40,33 +42,33 @@ extension MemoryStore: PointImporter {
     once key: ImportKey?,
     ids: @escaping @Sendable (_ now: Timestamp) -> any ImportIDSource
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    let stage: ImportStage<StagedPlace> = try await staged(batches)
+    let stage = try await staged(batches)
     let key = key?.hashed()
-    let outcome: Result<ImportReport, PointWriteError> = try await writer.run(alone: true) { draft in
-      if let key, let known = draft.answer(to: key) {
-        return Result { () throws(PointWriteError) in try known.report(ofRepeat: key) }
+    let outcome: Result<ImportReport, PointWriteError> = try await writer.commit(alone: true) { transaction in
+      if let key, let record = transaction.record(of: key) {
+        return Result { () throws(PointWriteError) in try record.report(forRepeat: key) }
       }
       let plan = ImportPlan(
         stage,
         mode: mode,
-        into: draft.snapshot,
-        ids: ids(draft.now),
-        version: draft.nextVersion(),
-        at: draft.now
+        into: transaction.snapshot,
+        ids: ids(transaction.now),
+        version: transaction.nextVersion(),
+        at: transaction.now
       )
-      draft.take(plan)
+      transaction.apply(plan)
       let takesNothing = mode == .atomic && plan.report.rejected > 0
-      if let key, !takesNothing { draft.remember(key, answer: .report(plan.report)) }
+      if let key, !takesNothing { transaction.record(.imported(plan.report), of: key) }
       return .success(plan.report)
     }
     return try outcome.get()
   }
 
-  /// Gathers the rows. While some are looked at the next ones are read.
-  private func staged<Batches: AsyncSequence & Sendable, Entry>(
+  /// Returns all the rows. A batch is staged while the sequence produces the next one.
+  private func staged<Batches: AsyncSequence & Sendable>(
     _ batches: Batches
-  ) async throws -> ImportStage<Entry> where Batches.Element == [ImportRow] {
-    let stage = GrowingStage(ImportStage<Entry>(base: snapshot))
+  ) async throws -> ImportStage where Batches.Element == [ImportRow] {
+    let stage = SharedStage(ImportStage(against: snapshot))
     var appending: Task<Void, Never>?
     do {
       for try await batch in batches {
@@ -78,25 +80,25 @@ extension MemoryStore: PointImporter {
       throw error
     }
     await appending?.value
-    return stage.finish()
+    return stage.take()
   }
 }
 
-extension AnsweredKey {
-  /// The report that a repeat of the import is given.
+extension IdempotencyRecord {
+  /// Returns the report of the import for a repeat of it.
   ///
   /// - Throws: ``Points/PointWriteError/keyReused`` for another request.
-  fileprivate func report(ofRepeat repeated: IdempotencyKey) throws(PointWriteError) -> ImportReport {
-    guard key.requestHash == repeated.requestHash, case .report(let report) = answer else { throw .keyReused }
+  fileprivate func report(forRepeat repeated: IdempotencyKey) throws(PointWriteError) -> ImportReport {
+    guard key.requestHash == repeated.requestHash, case .imported(let report) = outcome else { throw .keyReused }
     return report
   }
 }
 
-/// A stage that one task at a time adds to.
-private final class GrowingStage<Entry: StagedEntry>: Sendable {
-  private let stage: Mutex<ImportStage<Entry>?>
+/// A stage that one task at a time appends to.
+private final class SharedStage: Sendable {
+  private let stage: Mutex<ImportStage?>
 
-  init(_ stage: ImportStage<Entry>) {
+  init(_ stage: ImportStage) {
     self.stage = Mutex(stage)
   }
 
@@ -104,11 +106,11 @@ private final class GrowingStage<Entry: StagedEntry>: Sendable {
     stage.withLock { $0?.append(batch) }
   }
 
-  /// Lets go of the stage, which is called for once.
-  func finish() -> ImportStage<Entry> {
+  /// Removes the stage, once, and returns it.
+  func take() -> ImportStage {
     stage.withLock { stage in
-      guard let finished = stage.take() else { preconditionFailure("the stage was finished before") }
-      return finished
+      guard let taken = stage.take() else { preconditionFailure("the stage was taken before") }
+      return taken
     }
   }
 }

@@ -1,54 +1,55 @@
 public import JSONText
+import PointIndex
 public import Points
 
 extension MemoryStore: PointWriter {
   /// Creates a place under a new id; see ``Points/PointWriter/create(_:once:)``.
   ///
-  /// Requests of one key that come at the same time are answered alike: none fails as being in flight.
-  public func create(_ place: Place, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
-    try await write { draft throws(PointWriteError) in
-      if let key, let answered = draft.answer(to: key) {
-        guard answered.key.requestHash == key.requestHash, case .place(let point) = answered.answer else {
+  /// Concurrent requests with one key return the same place: none fails as being in flight.
+  public func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+    try await write { transaction throws(PointWriteError) in
+      if let key, let record = transaction.record(of: key) {
+        guard record.key.requestHash == key.requestHash, case .created(let point) = record.outcome else {
           throw .keyReused
         }
         return point
       }
-      if let origin = place.origin, draft.owner(of: origin) != nil { throw .originTaken }
+      if let origin = place.origin, transaction.owner(of: origin) != nil { throw .originTaken }
       var generator = SystemRandomNumberGenerator()
-      let point = draft.put(place, id: PointID(at: draft.now, using: &generator))
-      if let key { draft.remember(key, answer: .place(point)) }
+      let point = transaction.put(place, id: PointID(at: transaction.now, using: &generator))
+      if let key { transaction.record(.created(point), of: key) }
       return point
     }
   }
 
-  /// Replaces the place of that id, or creates it; see ``Points/PointWriter/put(_:id:if:)``.
+  /// Replaces the place with that id, or creates it; see ``Points/PointWriter/put(_:id:if:)``.
   public func put(
-    _ place: Place,
+    _ place: PointDraft,
     id: PointID,
     if condition: WriteCondition
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
-    try await write { draft throws(PointWriteError) in
-      let former = draft.point(id: id)
+    try await write { transaction throws(PointWriteError) in
+      let former = transaction.point(id: id)
       guard condition.holds(of: former?.version) else { throw .conditionFailed(currentVersion: former?.version) }
-      if let former, former.place.isIdentical(to: place) { return (former, false) }
-      if let origin = place.origin, let owner = draft.owner(of: origin), owner != id { throw .originTaken }
-      return (draft.put(place, id: id), former == nil)
+      if let former, former.draft == place { return (former, false) }
+      if let origin = place.origin, let owner = transaction.owner(of: origin), owner != id { throw .originTaken }
+      return (transaction.put(place, id: id), former == nil)
     }
   }
 
-  /// Removes the place of that id; see ``Points/PointWriter/delete(id:if:)``.
+  /// Removes the place with that id; see ``Points/PointWriter/delete(id:if:)``.
   public func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
-    try await write { draft throws(PointWriteError) in
-      guard let point = draft.point(id: id) else { throw .notFound }
+    try await write { transaction throws(PointWriteError) in
+      guard let point = transaction.point(id: id) else { throw .notFound }
       guard condition.holds(of: point.version) else { throw .conditionFailed(currentVersion: point.version) }
-      draft.remove(point)
+      transaction.remove(point)
     }
   }
 
-  /// Removes a batch of a data set's places, up to 1,000, in the order of their ids; see
+  /// Removes a batch of the places of a source, up to 1,000, in the order of their ids; see
   /// ``Points/PointWriter/deleteBatch(ofSource:after:)``.
   ///
-  /// The batch is looked for outside of the writer, so that other writes do not wait for it.
+  /// The places are searched outside the writer, so that other writes do not wait for the search.
   public func deleteBatch(
     ofSource source: String, after position: ExactText?
   ) async throws(PointWriteError) -> DeletedBatch {
@@ -57,13 +58,14 @@ extension MemoryStore: PointWriter {
       source: .init(name: source), limit: PointQuery.limits.upperBound, after: last.map { .init(id: $0) })
     let (ids, hasMore) = snapshot.ids(matching: query)
     guard !ids.isEmpty else { return DeletedBatch(count: 0, next: nil) }
-    let count = try await write { draft throws(PointWriteError) in
+    let count = try await write { transaction throws(PointWriteError) in
       var count = 0
       for id in ids {
-        // It may have changed since.
-        guard let point = draft.point(id: id), let origin = point.place.origin, origin.source.hasSameBytes(as: source)
+        // The place may have changed since the search.
+        guard let point = transaction.point(id: id), let origin = point.draft.origin,
+          origin.source.hasSameBytes(as: source)
         else { continue }
-        draft.remove(point)
+        transaction.remove(point)
         count += 1
       }
       return count
@@ -72,16 +74,12 @@ extension MemoryStore: PointWriter {
   }
 
   private func write<Outcome: Sendable>(
-    _ decide: @escaping @Sendable (inout Draft) throws(PointWriteError) -> Outcome
+    _ write: @escaping @Sendable (inout WriteTransaction) throws(PointWriteError) -> Outcome
   ) async throws(PointWriteError) -> Outcome {
     let result: Result<Outcome, PointWriteError>
     do throws(PointStoreError) {
-      result = try await writer.run { draft in
-        do throws(PointWriteError) {
-          return .success(try decide(&draft))
-        } catch {
-          return .failure(error)
-        }
+      result = try await writer.commit { transaction in
+        Result { () throws(PointWriteError) in try write(&transaction) }
       }
     } catch {
       throw .store(error)
@@ -91,12 +89,12 @@ extension MemoryStore: PointWriter {
 }
 
 extension MemoryStore: ChangeLog {
-  /// The changes behind a sequence number that the journal still has, in their order.
+  /// Returns the changes after a sequence number that the journal still has, in their order.
   public func changes(after sequence: Int64, limit: Int) async throws(PointStoreError) -> [PointChange] {
     try await journal.changes(after: sequence, limit: limit)
   }
 
-  /// Forgets the changes before a time; answers how many.
+  /// Deletes the changes before a time, and returns their number.
   public func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int {
     try await journal.pruneChanges(before: time)
   }

@@ -1,38 +1,38 @@
 public import Geo
+import PointIndex
 public import Points
 
-/// Places kept in memory, with indexes over place, category and id.
+/// A store of places in memory: a ``PointIndex/PointIndex`` whose changes are committed to a journal.
 ///
-/// A read takes the snapshot of the moment and needs no lock beyond that; it never waits for a write. A write makes the
-/// next snapshot beside the one that is read, has its journal keep what it did, and puts the snapshot in its place.
-///
-/// A page costs in the order of log n plus its length, wherever it is in the answer. What an index cannot narrow down
-/// costs what it costs: many places at one distance from the centre, or a box that few of many places are in at its edge.
+/// Reads search the current snapshot, and never wait for a write. A write builds the next snapshot, commits its effects
+/// to the journal, and replaces the current snapshot.
 public final class MemoryStore: Sendable {
-  let journal: any PlaceJournal
-  let writer: Writer
-  private let current: CurrentSnapshot
+  let journal: any PointJournal
+  let writer: GroupCommitWriter
+  let clock: MonotoneClock
+  private let index: PointIndex
 
-  /// Whether nothing has ever been written to it, in this process or another.
+  /// A Boolean value that indicates whether nothing had ever been written to the store when it was created.
   public let wasNew: Bool
 
   /// Creates an empty store that keeps nothing beyond the process.
   ///
-  /// - Parameter clock: what places' times of creation and change are read from, and the age of keys.
+  /// - Parameter clock: the source of the times of places and of the age of idempotency keys.
   public convenience init(clock: any WallClock = SystemClock()) {
     self.init(JournalContents(), journal: VolatileJournal(), keyLimits: .init(), clock: clock)
   }
 
-  /// Creates a store of what a journal has, which keeps every write there before it is seen or answered.
+  /// Creates a store of the contents of a journal, to which every write is committed before it is visible or
+  /// acknowledged.
   ///
-  /// In the order of n log n.
+  /// O(n log n).
   ///
   /// - Parameters:
-  ///   - journal: used by this store alone.
-  ///   - clock: what places' times of creation and change are read from, and the age of keys.
+  ///   - journal: the journal, used by this store alone.
+  ///   - clock: the source of the times of places and of the age of idempotency keys.
   /// - Throws: ``Points/PointStoreError`` with the reason that the journal can't be read.
   public convenience init(
-    journal: any PlaceJournal,
+    journal: any PointJournal,
     clock: any WallClock = SystemClock()
   ) async throws(PointStoreError) {
     self.init(try await journal.load(), journal: journal, keyLimits: .init(), clock: clock)
@@ -40,79 +40,102 @@ public final class MemoryStore: Sendable {
 
   init(
     _ contents: JournalContents,
-    journal: any PlaceJournal,
-    keyLimits: KeyMemory.Limits,
+    journal: any PointJournal,
+    keyLimits: IdempotencyKeyCache.Limits,
     clock: any WallClock
   ) {
     self.journal = journal
+    self.clock = MonotoneClock(clock)
     wasNew = contents.lastSequence == 0
-    let clock = MonotoneClock(clock)
-    let now = clock.now()
+    let now = self.clock.now()
     var versions = VersionCounter(after: contents.highestVersion)
+    let dataVersions: DataVersionSequence
     if versions.last == 0 {
-      current = CurrentSnapshot(Snapshot(contents.points), at: now)
+      dataVersions = DataVersionSequence(changedAt: now)
     } else {
       // Versions are times of writes. Where the clock has not passed the second of the last one, the next write counts
-      // as one of a second that no write was in.
+      // as one of a second without writes.
       let lastWrite = Timestamp(microsecondsSinceEpoch: versions.last)
       if now.microsecondsSinceEpoch - versions.last < 1_000_000 { versions.pass(versions.last + 1_000_000) }
       let nextWrite = Timestamp(microsecondsSinceEpoch: versions.last)
-      current = CurrentSnapshot(Snapshot(contents.points), at: lastWrite, nextNotBefore: nextWrite)
+      dataVersions = DataVersionSequence(changedAt: lastWrite, nextNotBefore: nextWrite)
     }
-    var keys = KeyMemory(limits: keyLimits)
-    for key in contents.keys { _ = keys.remember(key) }
-    writer = Writer(
-      current: current,
+    index = PointIndex(PointSnapshot(contents.points), version: dataVersions.last)
+    var keys = IdempotencyKeyCache(limits: keyLimits)
+    for record in contents.records { _ = keys.insert(record) }
+    writer = GroupCommitWriter(
+      index: index,
       journal: journal,
       keys: keys,
       lastSequence: contents.lastSequence,
       versions: versions,
-      clock: clock
+      dataVersions: dataVersions,
+      clock: self.clock
     )
   }
 
-  /// How many places there are.
+  /// The number of places.
   public var count: Int { snapshot.count }
 
-  /// The places of the moment.
-  var snapshot: Snapshot { current.value }
+  /// The current snapshot.
+  var snapshot: PointSnapshot { index.snapshot }
 }
 
 extension MemoryStore: PointStore {
-  /// The places that match, one page of them; from the places of one moment.
+  /// Returns one page of the matching places, all from one snapshot.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
     snapshot.page(matching: query)
   }
 
-  /// The same page; the texts are read where they are.
+  /// Returns the same page as summaries, whose texts are not copied.
   public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
     snapshot.summaries(matching: query)
   }
 
-  /// The place of that id, or `nil`. In the order of log² n.
+  /// Returns the place with that id, or `nil`. O(log² n).
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
-    let snapshot = snapshot
-    return snapshot.location(of: id).map { snapshot.point(at: $0) }
+    snapshot.point(id: id)
   }
 
-  /// Every category that a place has, the most frequent first. Counted once after a write.
+  /// Returns every category that a place has, the most frequent first. Without a box they are counted once after a
+  /// write.
   public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
-    box.map { snapshot.categoryCounts(in: $0) } ?? snapshot.categoryCounts()
+    snapshot.categoryCounts(in: box)
   }
 
-  /// The place with the least shuffle key, which is ``Points/PointID/shuffleKey``, that is not below the pivot, or else
-  /// with the least of all; `nil` when there are no places. In the order of log² n.
+  /// Returns the place with the least ``Points/PointID/shuffleKey`` that is not below the pivot, or else with the least
+  /// of all; `nil` when there are no places. O(log² n).
   public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     snapshot.point(shuffledAtOrAfter: pivot)
   }
 
-  /// The version of the snapshot of the moment. It names the store too: a process that is started again, be it with
-  /// the same places, gives other versions.
-  public func dataVersion() async throws(PointStoreError) -> DataVersion? { current.version }
+  /// Returns the version of the current snapshot. No other process gives it, not even with the same places.
+  public func dataVersion() async throws(PointStoreError) -> DataVersion? { index.version }
 
-  /// The same, which is always known.
-  public func knownDataVersion() -> DataVersion? { current.version }
+  /// Returns the version of the current snapshot.
+  public func knownDataVersion() -> DataVersion? { index.version }
 
   /// Returns at once: memory is always ready.
   public func checkReadiness() async throws(PointStoreError) {}
+}
+
+extension MemoryStore: PointExporter {
+  /// Passes every matching place of the current snapshot to a closure; see
+  /// ``Points/PointExporter/exportPoints(matching:to:)``.
+  ///
+  /// O(n), in memory for one batch.
+  public func exportPoints(
+    matching query: PointQuery,
+    to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+  ) async throws {
+    var walk = PointWalk(snapshot, matching: query)
+    while !walk.isAtEnd {
+      try Task.checkCancellation()
+      let batch = walk.nextBatch(maximumCount: Self.exportBatch, maximumSteps: Self.exportBatch * 16)
+      if batch.isEmpty { await Task.yield() } else { try await consume(batch) }
+    }
+  }
+
+  /// The maximum number of places of a batch of an export.
+  private static let exportBatch = 250
 }

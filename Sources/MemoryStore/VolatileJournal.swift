@@ -1,31 +1,32 @@
+import PointIndex
 public import Points
 import Synchronization
 
-/// A journal that keeps nothing but the last changes, and those in memory alone.
-public final class VolatileJournal: PlaceJournal {
+/// A journal in memory, which keeps the last changes and nothing else.
+public final class VolatileJournal: PointJournal {
   private let maximumChanges: Int
   private let kept = Mutex<ContiguousArray<PointChange>>([])
 
   /// Creates an empty journal.
   ///
-  /// - Parameter maximumChanges: how many changes it keeps; of more the first are forgotten.
+  /// - Parameter maximumChanges: the maximum number of changes; beyond it the oldest are deleted.
   public init(maximumChanges: Int = 100_000) {
     self.maximumChanges = maximumChanges
   }
 
-  /// Nothing.
+  /// Returns empty contents.
   public func load() async throws(PointStoreError) -> JournalContents { JournalContents() }
 
-  /// Keeps the batch's changes.
+  /// Keeps the changes of the batch.
   public func commit(_ batch: JournalBatch) async throws(PointStoreError) {
     kept.withLock { kept in
       kept.append(contentsOf: batch.changes.suffix(maximumChanges))
-      // They are moved only when a quarter too many have come, so that a change costs constant time on average.
+      // The array is shifted only when it is a quarter too long, so that a change costs constant time on average.
       if kept.count > maximumChanges + maximumChanges / 4 { kept.removeFirst(kept.count - maximumChanges) }
     }
   }
 
-  /// The changes behind a sequence number, in their order. In the order of log n plus their number.
+  /// Returns the changes after a sequence number, in their order. O(log n) and their number.
   public func changes(after sequence: Int64, limit: Int) async throws(PointStoreError) -> [PointChange] {
     kept.withLock { kept in
       let start = kept.withUnsafeBufferPointer { $0.firstPosition { $0.sequence > sequence } }
@@ -33,7 +34,7 @@ public final class VolatileJournal: PlaceJournal {
     }
   }
 
-  /// Forgets the changes before a time; answers how many.
+  /// Deletes the changes before a time, and returns their number.
   public func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int {
     kept.withLock { kept in
       let count = kept.count

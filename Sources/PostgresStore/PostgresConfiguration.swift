@@ -8,25 +8,26 @@ import CLibPQ
   import Darwin
 #endif
 
-/// How a ``PostgresStore`` reaches its database.
+/// The configuration of a ``PostgresStore``.
 public struct PostgresConfiguration: Sendable {
-  /// A libpq URI or connection string, known to parse. It may hold a password: it is shown to nobody.
+  /// A valid libpq URI or connection string. It may contain a password and must not be logged.
   let connectionInfo: String
 
-  /// The choice whether the statements of requests are prepared, which lasts as long as the server's session does.
+  /// The choice whether the statements of requests are prepared. Prepared statements last as long as the server
+  /// session.
   public enum PreparedStatements: String, CaseIterable, Sendable {
-    /// On connections that lead to PostgreSQL without a pooler in between.
+    /// Statements are prepared on connections that lead to PostgreSQL without a pooler.
     case automatic = "auto"
-    /// On all connections.
+    /// Statements are prepared on all connections.
     case always = "on"
-    /// On none; nor is anything else expected to last from one transaction to the next.
+    /// Statements are never prepared, and no other session state is relied on between transactions.
     case never = "off"
   }
 
   /// The choice whether statements are prepared. Behind a pooler each transaction brings its settings in any case.
   public var preparedStatements = PreparedStatements.automatic
 
-  /// The maximum number of connections for requests; those of exports and imports come in addition.
+  /// The maximum number of connections for requests. Those of exports and imports are additional.
   public var poolSize: Int
 
   /// The maximum number of connections for exports.
@@ -38,52 +39,51 @@ public struct PostgresConfiguration: Sendable {
   /// The maximum number of connections for exports and imports together.
   public var bulkConnections = 4
 
-  /// The maximum number of exports that wait for a connection, and of imports.
+  /// The maximum number of exports in the wait queue, and of imports.
   public var maximumBulkWaiters = 32
 
-  /// How long the server may work on a statement, in milliseconds.
+  /// The server's statement timeout in milliseconds.
   public var statementTimeoutMilliseconds: Int
 
-  /// How many calls may wait for a connection; the next is told that the store is overloaded.
+  /// The maximum number of calls in the wait queue; further calls fail as overloaded.
   public var maximumWaiters = 1024
 
-  /// How long a call may wait for a connection, in milliseconds; then it is told that the store is overloaded, and at
-  /// once where it would come to that.
+  /// The maximum time that a call waits for a connection, in milliseconds. A call whose estimated wait is longer fails
+  /// as overloaded immediately.
   public var waitTimeoutMilliseconds = 5000
 
-  /// How much longer than the statement time-out a server may take to say anything at all, in milliseconds; then the
-  /// connection is given up.
+  /// The time in milliseconds beyond the statement timeout after which a connection to a silent server is closed.
   public var silenceToleranceMilliseconds = 1000
 
-  /// The time for the server to confirm the commit of an import, in milliseconds; after it the import's outcome is
-  /// unknown. A commit that has to wait for a synchronous standby waits on.
+  /// The timeout for the server to confirm the commit of an import, in milliseconds; after it the import's outcome is
+  /// unknown. The server continues to wait for a synchronous standby.
   public var commitTimeoutMilliseconds = 30_000
 
   /// Creates a configuration.
   ///
   /// - Parameters:
-  ///   - url: a libpq URI or connection string; several hosts and `target_session_attrs` are libpq's affair.
-  ///   - poolSize: connections at most, 1 or more.
-  ///   - statementTimeoutMilliseconds: how long the server may work on a statement, 1 or more.
+  ///   - url: a libpq URI or connection string, which may list several hosts and set `target_session_attrs`.
+  ///   - poolSize: the maximum number of connections, at least 1.
+  ///   - statementTimeoutMilliseconds: the server's statement timeout, at least 1.
   /// - Throws: ``InvalidDatabaseURL``.
   public init(
     url: String,
     poolSize: Int = 8,
     statementTimeoutMilliseconds: Int = 5000
   ) throws(InvalidDatabaseURL) {
-    if let reason = Self.complaint(about: url) { throw InvalidDatabaseURL(reason: reason) }
+    if let reason = Self.parseError(in: url) { throw InvalidDatabaseURL(reason: reason) }
     connectionInfo = url
     self.poolSize = max(1, poolSize)
     self.statementTimeoutMilliseconds = max(1, statementTimeoutMilliseconds)
   }
 
-  private static func complaint(about url: String) -> String? {
+  private static func parseError(in url: String) -> String? {
     if url.isEmpty { return "it is empty" }
     if url.utf8.contains(0) { return "it contains U+0000" }
     var message: UnsafeMutablePointer<CChar>?
     guard let options = PQconninfoParse(url, &message) else {
       defer { PQfreemem(message) }
-      return message.map { withoutQuotations(String(cString: $0)) } ?? "there is no memory to read it"
+      return message.map { withoutQuotations(String(cString: $0)) } ?? "out of memory"
     }
     defer { PQconninfoFree(options) }
     var option = options
@@ -96,8 +96,8 @@ public struct PostgresConfiguration: Sendable {
     return nil
   }
 
-  /// What libpq says of bad connection info quotes parts of it, and so perhaps of a password: only single characters
-  /// stay.
+  /// Removes quotations of more than one character: libpq's message quotes parts of the connection string, which may
+  /// include a password.
   private static func withoutQuotations(_ message: String) -> String {
     let parts = message.split(separator: "\"", omittingEmptySubsequences: false)
     let kept = parts.enumerated().map { index, part in
@@ -108,20 +108,20 @@ public struct PostgresConfiguration: Sendable {
 }
 
 extension PostgresConfiguration: CustomStringConvertible, CustomReflectable {
-  /// What may be seen of it.
+  /// The parts of the configuration that contain no secrets.
   public var description: String {
-    "PostgreSQL, \(poolSize) connections, statement time-out \(statementTimeoutMilliseconds) ms"
+    "PostgreSQL, \(poolSize) connections, statement timeout \(statementTimeoutMilliseconds) ms"
   }
 
-  /// Shows nothing, since the connection info may hold a password.
+  /// An empty mirror, because the connection string may contain a password.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Why a database URL can't be used.
+/// The error of an invalid database URL.
 public struct InvalidDatabaseURL: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong, without any part of the URL.
+  /// The reason, without any part of the URL.
   public let reason: String
 
-  /// What a user is told.
+  /// The message for the operator.
   public var description: String { "not a PostgreSQL URI or connection string: \(reason)" }
 }

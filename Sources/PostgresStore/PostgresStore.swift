@@ -1,34 +1,34 @@
 public import Points
 import Synchronization
 
-/// Places in PostgreSQL with PostGIS.
+/// A store of places in PostgreSQL with PostGIS.
 ///
-/// Calls run on a pool of connections, each used by one call at a time. While the server can't be reached they fail at
-/// once, and once it is back they succeed again, without a restart. A store can be made before its database is there.
+/// Calls share a connection pool. While the server is unreachable they fail immediately; once it is back they succeed
+/// again without a restart. The database need not be reachable when the store is created.
 public final class PostgresStore: Sendable {
   let pool: ConnectionPool
   let bulk: BulkConnections
   let thread: PollingThread
   let configuration: PostgresConfiguration
-  let versions = VersionNotes()
+  let versionCache = VersionCache()
   /// The server whose sequence of versions has been moved up to the clock; see ``followClock(again:)``.
   let followedServer = Mutex<FollowedServer?>(nil)
   private let migrations: [Migration]
 
-  /// Creates a store; it connects when it is asked something.
+  /// Creates a store, which connects on the first call.
   ///
-  /// - Parameter migrations: those that the database must have run for the store to be ready.
-  /// - Throws: ``PointStoreError`` when the system has no thread to give.
+  /// - Parameter migrations: the migrations that the database must have run for the store to be ready.
+  /// - Throws: ``PointStoreError`` when the system can't create a thread.
   public init(configuration: PostgresConfiguration, migrations: [Migration]) throws(PointStoreError) {
-    guard let thread = PollingThread() else { throw .unavailable(reason: "the system has no thread to give") }
+    guard let thread = PollingThread() else { throw .unavailable(reason: "the system could not create a thread") }
     self.thread = thread
     self.configuration = configuration
     self.migrations = migrations
     var limits = PoolStateMachine.Limits()
     limits.connections = configuration.poolSize
     limits.waiters = configuration.maximumWaiters
-    limits.waitTime = .milliseconds(configuration.waitTimeoutMilliseconds)
-    limits.answerTime = .milliseconds(
+    limits.waitTimeout = .milliseconds(configuration.waitTimeoutMilliseconds)
+    limits.requestTimeout = .milliseconds(
       configuration.statementTimeoutMilliseconds + configuration.silenceToleranceMilliseconds
     )
     let connector = Connector(
@@ -42,44 +42,44 @@ public final class PostgresStore: Sendable {
       limits: BulkQueue.Limits(
         exports: configuration.exportConnections,
         imports: configuration.importConnections,
-        together: configuration.bulkConnections,
+        total: configuration.bulkConnections,
         waiters: configuration.maximumBulkWaiters
       ),
-      waitTime: limits.waitTime
+      waitTimeout: limits.waitTimeout
     )
   }
 
   deinit {
-    // Whoever calls the store holds it, so nobody waits.
+    // Callers retain the store, so no call is in progress here.
     let (pool, thread) = (pool, thread)
     thread.submit { pool.assumeIsolated { $0.shutDown() } }
     thread.stop()
   }
 
-  /// Closes all connections; calls under way fail, and so do later ones.
+  /// Closes all connections; current and later calls fail.
   public func shutDown() async {
     bulk.shutDown()
     await pool.shutDown()
   }
 
-  /// What the connections do at the moment.
+  /// The load of the connection pool.
   public func poolLoad() async -> PoolLoad { await pool.load }
 
-  /// The state of exports and imports.
+  /// The connections and wait queues of exports and imports.
   public var bulkLoad: BulkLoad { bulk.load }
 
-  /// Asks something that changes nothing.
+  /// Runs a read-only statement, which is retried once after a connection failure.
   func read(_ statement: Statement, _ parameters: Parameters) async throws(PointStoreError) -> QueryResult {
     try await pool.run(statement, parameters, isRead: true)
   }
 
-  /// Changes something, in a transaction of its own. Returns once that is committed; is never asked a second time where
-  /// the connection broke off, for it may have been done.
+  /// Runs a statement that writes, in a transaction of its own, and returns once that is committed. It is never retried
+  /// after a connection failure, because it may have been executed.
   func write(_ statement: Statement, _ parameters: Parameters) async throws(PointStoreError) -> QueryResult {
     try await pool.run(statement, parameters, isRead: false)
   }
 
-  /// Asks something that changes nothing.
+  /// Runs a read-only statement, which is retried once after a connection failure.
   func read(_ query: (Statement, Parameters)) async throws(PointStoreError) -> QueryResult {
     try await pool.run(query.0, query.1, isRead: true)
   }
@@ -111,26 +111,26 @@ extension PostgresStore {
 }
 
 extension PostgresStore: PointStore {
-  /// One page of places; see ``Points/PointStore/page(matching:)``.
+  /// Returns one page of places; see ``Points/PointStore/page(matching:)``.
   ///
-  /// A page of nearest places costs the same at any depth but the first ones, which are cheaper.
+  /// A page of nearest places costs the same at any depth, except for the first pages, which cost less.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
     try await fittingRows(.all, query).page()
   }
 
-  /// The same page; fewer columns are read, and their texts stay in what the database sent.
+  /// Returns the summaries of a page. It reads fewer columns, and their texts stay in the database's response.
   public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
     try await fittingRows(.summary, query).summaryPage
   }
 
-  /// Returns when the database answers and its schema works with the migrations that this store was made with: it has run
-  /// just those, or besides them newer ones that allow a program as old as this one.
+  /// Checks that the database responds and that its schema is compatible: it has run exactly the store's migrations, or
+  /// also newer ones that allow a program of this age.
   ///
-  /// - Throws: ``PointStoreError``, where the schema is another one naming the command that mends it.
+  /// - Throws: ``PointStoreError``; for an incompatible schema it names the command to run.
   public func checkReadiness() async throws(PointStoreError) {
-    // Whether the store is well is not to depend on how many others ask.
+    // A readiness check must not depend on the load.
     let result = try await pool.run(
       SchemaState.comparison, SchemaState.parameters(for: migrations), isRead: true, isUrgent: true)
-    if let complaint = try SchemaState(result, of: migrations).complaint { throw .schemaMismatch(reason: complaint) }
+    if let reason = try SchemaState(result, of: migrations).incompatibility { throw .schemaMismatch(reason: reason) }
   }
 }

@@ -1,13 +1,13 @@
 public import CoreMetrics
 import Synchronization
 
-/// A backend of swift-metrics that tells its figures in Prometheus' text format.
+/// A backend of swift-metrics that reports its values in Prometheus' text format.
 ///
-/// It is passed to whoever measures (`Counter(label:dimensions:factory:)`), never made the process's one backend. Handles of
-/// the same label and dimensions share a figure. A series once begun stays, since one that vanishes reads as a restart:
-/// whoever makes handles sees to it that there are so many label values and no more.
+/// It is passed to the code that measures (`Counter(label:dimensions:factory:)`) and is not the process's global
+/// backend. Handles of the same label and dimensions share a value. A series stays once it has begun, since one that
+/// vanishes reads as a restart: the code that creates handles bounds the number of label values.
 ///
-/// Recording takes no lock. Making a handle does, and so does ``text()`` while it lists the series.
+/// Recording takes no lock. Creating a handle does, and so does ``text()`` while it lists the series.
 public final class PrometheusMetrics: MetricsFactory, Sendable {
   private struct Family {
     let kind: MetricKind
@@ -17,15 +17,15 @@ public final class PrometheusMetrics: MetricsFactory, Sendable {
   private let descriptions: [String: MetricDescription]
   private let families = Mutex<[String: Family]>([:])
 
-  /// Creates a backend without figures.
+  /// Creates a backend without values.
   ///
-  /// - Parameter descriptions: what there is to say of metrics; those that none is about are told without help, with
-  ///   ``MetricDescription/latencyBuckets`` where they are histograms.
+  /// - Parameter descriptions: the descriptions of metrics. A metric without one has no help, and as a histogram
+  ///   ``MetricDescription/latencyBuckets``.
   public init(_ descriptions: [MetricDescription] = []) {
     self.descriptions = Dictionary(descriptions.map { (MetricName.metric($0.name), $0) }) { first, _ in first }
   }
 
-  /// All figures in Prometheus' text format, version 0.0.4: metrics by name, their series by labels.
+  /// Returns all values in Prometheus' text format, version 0.0.4: metrics by name, their series by labels.
   public func text() -> String {
     PrometheusText.text(of: readings())
   }
@@ -34,7 +34,7 @@ public final class PrometheusMetrics: MetricsFactory, Sendable {
   public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   private func readings() -> [MetricReading] {
-    // Under the lock only references are copied; the figures are read after it.
+    // Under the lock only references are copied; the values are read after it.
     let families = families.withLock { $0 }
     return families.sorted { $0.key < $1.key }.map { name, family in
       let series = family.series.sorted { $0.key.lexicographicallyPrecedes($1.key) }
@@ -47,8 +47,8 @@ public final class PrometheusMetrics: MetricsFactory, Sendable {
     }
   }
 
-  /// The figure of that name and those labels, which is made where there is none yet. Where the name belongs to a metric of
-  /// another kind the figure is kept apart and never told.
+  /// Returns the value of a name and labels, and creates it where there is none yet. Where the name belongs to a metric
+  /// of another kind the value is separate and never reported.
   private func cell<Cell: MetricCell>(
     _ kind: MetricKind, _ label: String, _ dimensions: [(String, String)], make: (MetricDescription?) -> Cell
   ) -> Cell {
@@ -66,27 +66,27 @@ public final class PrometheusMetrics: MetricsFactory, Sendable {
   }
 }
 
-// MARK: What swift-metrics asks for
+// MARK: MetricsFactory
 
 extension PrometheusMetrics {
-  /// A counter of whole numbers.
+  /// Returns a counter of integers.
   public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
     cell(.counter, label, dimensions) { _ in CountCell() }
   }
 
-  /// A counter of any numbers.
+  /// Returns a counter of any numbers.
   public func makeFloatingPointCounter(
     label: String, dimensions: [(String, String)]
   ) -> any FloatingPointCounterHandler {
     cell(.counter, label, dimensions) { _ in NumberCell() }
   }
 
-  /// A number that goes up and down.
+  /// Returns a gauge.
   public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
     cell(.gauge, label, dimensions) { _ in NumberCell() }
   }
 
-  /// A histogram where it aggregates, else the last number that was recorded.
+  /// Returns a histogram where it aggregates, else a gauge of the last recorded number.
   public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
     guard aggregate else { return cell(.gauge, label, dimensions) { _ in NumberCell() } }
     return cell(.histogram, label, dimensions) {
@@ -94,7 +94,7 @@ extension PrometheusMetrics {
     }
   }
 
-  /// A histogram of seconds.
+  /// Returns a histogram of seconds.
   public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
     cell(.histogram, label, dimensions) { HistogramCell(bounds: $0?.buckets ?? MetricDescription.latencyBuckets) }
   }
@@ -113,4 +113,31 @@ extension PrometheusMetrics {
 
   /// Does nothing: series stay.
   public func destroyTimer(_ handler: any TimerHandler) {}
+}
+
+/// The description of a metric, and the buckets where it is a histogram.
+public struct MetricDescription: Hashable, Sendable {
+  /// Upper bounds in seconds for latencies from 100 µs to 10 s, about two and a half times apart.
+  public static let latencyBuckets: [Double] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+  ]
+
+  /// The name of the metric with its unit, as in the labels of handles.
+  public let name: String
+
+  /// A sentence for operators.
+  public let help: String
+
+  /// The upper bounds of a histogram, ascending and finite; the bucket beyond all bounds is added to them.
+  public let buckets: [Double]
+
+  /// Creates a description.
+  public init(_ name: String, _ help: String, buckets: [Double] = Self.latencyBuckets) {
+    precondition(
+      buckets.allSatisfy(\.isFinite) && zip(buckets, buckets.dropFirst()).allSatisfy { $0 < $1 },
+      "the bounds of \(name) must be finite and ascend")
+    self.name = name
+    self.help = help
+    self.buckets = buckets
+  }
 }

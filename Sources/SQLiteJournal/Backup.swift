@@ -4,27 +4,28 @@ import GRDBSQLite
 public import Points
 
 extension SQLiteJournal {
-  /// Copies the file as it is at one moment, while writes go on: a step of a megabyte is between two of them.
+  /// Copies a consistent state of the file while writes continue between steps of a megabyte each.
   ///
-  /// A write that is made meanwhile is in the copy. The copy needs nothing beside it and has been checked. Memory is
-  /// bounded whatever the file's size.
+  /// The copy contains the writes made meanwhile. It is a single file, and is verified. Memory is bounded whatever the
+  /// size of the file.
   ///
   /// - Parameter path: the path of the copy; a file there is replaced.
-  /// - Throws: ``Points/PointStoreError`` `unavailable` where it can't be written; the file at the path is removed then.
+  /// - Throws: ``Points/PointStoreError`` `unavailable` where it can't be written; the file at the path is removed
+  ///   then.
   public func backUp(to path: String) async throws(PointStoreError) {
     let failure: (any Error)?
     do {
-      let copying = try Copying(to: path)
+      let copy = try OnlineBackup(to: path)
       do {
-        while try await database.writeWithoutTransaction({ try copying.step(from: $0) }) {}
+        while try await database.writeWithoutTransaction({ try copy.step(from: $0) }) {}
       } catch {
-        // SQLite lets go of the source on the thread that has it.
-        try? await database.writeWithoutTransaction { _ in copying.end() }
+        // The backup is finished on the queue of the source's connection.
+        try? await database.writeWithoutTransaction { _ in copy.end() }
         throw error
       }
-      try await database.writeWithoutTransaction { _ in copying.end() }
-      try copying.close()
-      failure = await Self.onThreadOfItsOwn { Self.failure { try Self.check(path) } }
+      try await database.writeWithoutTransaction { _ in copy.end() }
+      try copy.close()
+      failure = await Self.onDispatchQueue { Self.failure { try Self.check(path) } }
     } catch {
       failure = error
     }
@@ -35,11 +36,11 @@ extension SQLiteJournal {
       reason: "the backup \(path): \((failure as? DatabaseError)?.explanation ?? "\(failure)")")
   }
 
-  /// Checks that a file is a whole journal that this program can open.
+  /// Checks that a file is an undamaged journal that this program can open.
   ///
-  /// - Throws: ``Points/PointStoreError`` `schemaMismatch` with what is wrong with it.
+  /// - Throws: ``Points/PointStoreError`` `schemaMismatch` with the reason.
   public static func verify(path: String) async throws(PointStoreError) {
-    let failure = await onThreadOfItsOwn { self.failure { try check(path) } }
+    let failure = await onDispatchQueue { self.failure { try check(path) } }
     guard let failure else { return }
     if let error = failure as? PointStoreError { throw error }
     throw .schemaMismatch(reason: "\(path) is damaged: \((failure as? DatabaseError)?.explanation ?? "\(failure)")")
@@ -67,10 +68,10 @@ extension SQLiteJournal {
   }
 }
 
-/// A copy that is being made through SQLite's backup interface.
-///
-/// Unchecked: it is used by one task, which waits for each step; a step runs on the queue of the source's connection.
-private final class Copying: @unchecked Sendable {
+/// A copy through SQLite's backup interface.
+private final class OnlineBackup: @unchecked Sendable {
+  // Sendable: one task uses it, and awaits each step on the queue of the source's connection before the next call.
+
   /// The pages of a step: a megabyte of 4 KiB each.
   private static let pagesPerStep: Int32 = 256
 
@@ -82,7 +83,7 @@ private final class Copying: @unchecked Sendable {
     guard sqlite3_open_v2(path, &destination, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil) == SQLITE_OK else {
       throw error()
     }
-    // It is read to its end and removed; a crash leaves nothing that anyone uses.
+    // After a crash the incomplete copy is not used: it need not be durable.
     try execute("PRAGMA synchronous = OFF")
   }
 
@@ -105,13 +106,13 @@ private final class Copying: @unchecked Sendable {
     }
   }
 
-  /// Lets go of the source.
+  /// Finishes reading the source.
   func end() {
     sqlite3_backup_finish(backup)
     backup = nil
   }
 
-  /// Makes the copy a file that needs no log beside it.
+  /// Turns the copy into a single file without a write-ahead log, and closes it.
   func close() throws {
     try execute("PRAGMA journal_mode = DELETE")
     guard sqlite3_close(destination) == SQLITE_OK else { throw error() }

@@ -3,7 +3,7 @@ import Geo
 import MemoryStore
 import Points
 
-/// Writes what a journal is to keep; each call is part of a transaction.
+/// The writes of a journal; each call is part of a transaction.
 enum Committing {
   private static let remove = "DELETE FROM place WHERE id = ?"
 
@@ -19,10 +19,10 @@ enum Committing {
 
   private static let log = "INSERT INTO change (sequence, id, kind, version, time) VALUES (?, ?, ?, ?, ?)"
 
-  private static let forget = "DELETE FROM answered_key WHERE text = ?"
-  private static let forgetImport = "DELETE FROM answered_import WHERE text = ?"
+  private static let deleteCreation = "DELETE FROM answered_key WHERE text = ?"
+  private static let deleteImport = "DELETE FROM answered_import WHERE text = ?"
 
-  private static let remember = """
+  private static let insertCreation = """
     INSERT OR REPLACE INTO answered_key
       (id, name, category, latitude, longitude, tags, source, source_id, version, created_at, updated_at,
        text, request_hash, time)
@@ -30,7 +30,7 @@ enum Committing {
     """
 
   private static let setHighestVersion = "UPDATE version_counter SET highest = ?"
-  private static let rememberImport = """
+  private static let insertImport = """
     INSERT OR REPLACE INTO answered_import
       (text, request_hash, time, created, updated, unchanged, rejected, rejections)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -38,46 +38,46 @@ enum Committing {
 
   private static let prune = "DELETE FROM change WHERE time < ?"
 
-  /// Keeps what some writes did.
+  /// Writes a batch.
   static func commit(_ batch: JournalBatch, to database: Database) throws {
-    try run(remove, database, batch.removed) { [$0.bytes] }
-    try run(put, database, batch.changed, values(of:))
+    try run(remove, database, batch.removals) { [$0.bytes] }
+    try run(put, database, batch.puts, values(of:))
     try run(log, database, batch.changes) { change in
       [
         change.sequence, change.id.bytes, change.kind.rawValue, change.version, change.time.microsecondsSinceEpoch,
       ]
     }
     try run(setHighestVersion, database, CollectionOfOne(batch.highestVersion)) { [$0] }
-    for statement in [forget, forgetImport] { try run(statement, database, batch.forgottenKeys) { [$0] } }
-    for answered in batch.answeredKeys { try remember(answered, in: database) }
+    for statement in [deleteCreation, deleteImport] { try run(statement, database, batch.evictedKeys) { [$0] } }
+    for record in batch.records { try commit(record, to: database) }
   }
 
-  private static func remember(_ answered: AnsweredKey, in database: Database) throws {
+  private static func commit(_ record: IdempotencyRecord, to database: Database) throws {
     let key: StatementArguments = [
-      answered.key.text, Int64(bitPattern: answered.key.requestHash), answered.time.microsecondsSinceEpoch,
+      record.key.text, Int64(bitPattern: record.key.requestHash), record.time.microsecondsSinceEpoch,
     ]
-    // The key may have been the other kind's before it expired.
-    switch answered.answer {
-    case .place(let point):
-      try run(forgetImport, database, CollectionOfOne(answered.key.text)) { [$0] }
-      try run(remember, database, CollectionOfOne(point)) { values(of: $0) + key }
-    case .report(let report):
-      try run(forget, database, CollectionOfOne(answered.key.text)) { [$0] }
+    // An expired record of the key may be of the other kind.
+    switch record.outcome {
+    case .created(let point):
+      try run(deleteImport, database, CollectionOfOne(record.key.text)) { [$0] }
+      try run(insertCreation, database, CollectionOfOne(point)) { values(of: $0) + key }
+    case .imported(let report):
+      try run(deleteCreation, database, CollectionOfOne(record.key.text)) { [$0] }
       let rejections = try JournalRejection.text(of: report.rejections)
-      try run(rememberImport, database, CollectionOfOne(report)) { report in
+      try run(insertImport, database, CollectionOfOne(report)) { report in
         key + [report.created, report.updated, report.unchanged, report.rejected, rejections]
       }
     }
   }
 
-  /// Forgets the changes before a time; answers how many.
+  /// Deletes the changes before a time, and returns their number.
   static func pruneChanges(_ database: Database, before time: Timestamp) throws -> Int {
     try database.execute(sql: prune, arguments: [time.microsecondsSinceEpoch])
     return database.changesCount
   }
 
   private static func values(of point: PointOfInterest) -> StatementArguments {
-    let place = point.place
+    let place = point.draft
     return [
       point.id.bytes, place.name, place.category, place.coordinate.latitude, place.coordinate.longitude,
       place.tags.json, place.origin?.source, place.origin?.sourceID, point.version,
@@ -94,7 +94,7 @@ enum Committing {
     guard !elements.isEmpty else { return }
     let statement = try database.cachedStatement(sql: sql)
     for element in elements {
-      // Each statement above has as many places as its values.
+      // Each statement above has as many parameters as its arguments.
       statement.setUncheckedArguments(arguments(element))
       try statement.execute()
     }

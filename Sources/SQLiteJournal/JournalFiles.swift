@@ -9,10 +9,10 @@ import Synchronization
   import Darwin
 #endif
 
-/// The files of an open journal: whether those at its paths are still the ones that it writes to.
+/// The identities of the files of an open journal, which show when the files at its paths are others.
 ///
-/// A file that is unlinked or replaced goes on to be written for as long as it is open, and is lost with the process. While
-/// it is open no other file can have its number, so that the number and the device tell it from every other.
+/// An unlinked or replaced file can still be written while it is open, and is lost with the process. While it is open
+/// no other file has its inode number, so that the number and the device identify it.
 final class JournalFiles: Sendable {
   private struct Identity: Hashable {
     let device: UInt64
@@ -34,14 +34,14 @@ final class JournalFiles: Sendable {
   private let paths: [String]
   private let state = Mutex(State())
 
-  /// Takes note of a journal's files, which have just been opened: the database and its write-ahead log.
+  /// Creates the identities of the files that have just been opened: the database and its write-ahead log.
   init(path: String) {
     paths = [path, path + "-wal"]
     _ = loss()
   }
 
-  /// Returns what became of the files where they are no longer those that were opened; once it is said it stays so, for
-  /// what was written in between is lost. Two calls of `stat`.
+  /// Returns a description of a file that is no longer the one that was opened; `nil` where there is none. Once there
+  /// is one it stays, because writes in between are lost. Two calls of `stat`.
   func loss() -> String? {
     state.withLock { state in
       if state.loss != nil { return state.loss }

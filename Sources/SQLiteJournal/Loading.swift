@@ -4,15 +4,15 @@ import Geo
 import MemoryStore
 import Points
 
-/// Reads what a journal keeps, and verifies it: the file may have been damaged since.
+/// A reader of a journal's contents, which verifies every row: the file may have been damaged.
 struct Loading {
   private static let placeColumns =
     "id, name, category, latitude, longitude, tags, source, source_id, version, created_at, updated_at"
 
-  /// The places in the order in which they came, which is that of the file.
+  /// The places in the order of insertion, which is that of the file.
   private static let places = "SELECT \(placeColumns), rowid FROM place ORDER BY rowid"
 
-  private static let keys = """
+  private static let creations = """
     SELECT \(placeColumns), text, request_hash, time, rowid FROM answered_key ORDER BY time, rowid
     """
 
@@ -21,7 +21,7 @@ struct Loading {
     FROM answered_import
     """
 
-  /// The number that was given last, though the row that had it may have been pruned.
+  /// The last sequence number, even if its row was pruned.
   private static let lastSequence = """
     SELECT max(
       coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0),
@@ -35,11 +35,11 @@ struct Loading {
     SELECT sequence, id, kind, version, time FROM change WHERE sequence > ? ORDER BY sequence LIMIT ?
     """
 
-  /// What is done about a row that is damaged.
+  /// The handling of damaged rows.
   enum DamagePolicy: Sendable {
-    /// Nothing is read.
+    /// Loading fails.
     case refuse
-    /// The row is left out and handed over.
+    /// The row is skipped, and passed to the closure.
     case skip(@Sendable (JournalDamage) -> Void)
   }
 
@@ -49,7 +49,7 @@ struct Loading {
   private var damageCount = 0
   private var firstDamage: JournalDamage?
 
-  /// All that is kept.
+  /// Returns the contents.
   ///
   /// - Throws: `DatabaseError`, or ``DamagedJournal``.
   static func contents(_ database: Database, onDamage policy: DamagePolicy) throws -> JournalContents {
@@ -75,31 +75,31 @@ struct Loading {
         note(error, in: "place", row: try? row.integer(11, "rowid"))
       }
     }
-    try StoredRow.forEach(database, Self.keys) { row in
+    try StoredRow.forEach(database, Self.creations) { row in
       do throws(RowDamage) {
-        contents.keys.append(try Self.answeredKey(row))
+        contents.records.append(try Self.creationRecord(row))
       } catch {
         note(error, in: "answered_key", row: try? row.integer(14, "rowid"))
       }
     }
     try StoredRow.forEach(database, Self.imports) { row in
       do throws(RowDamage) {
-        contents.keys.append(try Self.answeredImport(row))
+        contents.records.append(try Self.importRecord(row))
       } catch {
         note(error, in: "answered_import", row: try? row.integer(8, "rowid"))
       }
     }
-    contents.keys.sort { $0.time < $1.time }
+    contents.records.sort { $0.time < $1.time }
     contents.lastSequence = try Int64.fetchOne(database, sql: Self.lastSequence) ?? 0
     let highest = try Int64.fetchOne(database, sql: Self.highestVersion)
     if !(0..<PointOfInterest.versionLimit ~= (highest ?? -1)) {
-      note(RowDamage("highest is not from 0 to 2^53 - 1"), in: "version_counter", row: 1)
+      note(RowDamage("highest is not in the range 0 to 2^53 - 1"), in: "version_counter", row: 1)
     }
     contents.highestVersion = max(highest ?? 0, highestOfPlaces)
     if case .refuse = policy, let firstDamage { throw DamagedJournal(first: firstDamage, count: damageCount) }
   }
 
-  /// The greatest version that a store can have given; a greater one is the row's own affair.
+  /// The greatest version of a place that a store can have given. A greater one is kept but not counted on from.
   private var highestOfPlaces: Int64 {
     contents.points.lazy.map(\.version).filter { $0 <= PointOfInterest.maximumCountedVersion }.max() ?? 0
   }
@@ -108,10 +108,10 @@ struct Loading {
     let damage = JournalDamage(table: table, row: row, reason: damage.reason)
     damageCount += 1
     firstDamage = firstDamage ?? damage
-    if case .skip(let handOver) = policy { handOver(damage) }
+    if case .skip(let report) = policy { report(damage) }
   }
 
-  /// The changes behind a sequence number.
+  /// Returns the changes after a sequence number, in their order.
   ///
   /// - Throws: `DatabaseError`, or ``DamagedJournal``.
   static func changes(_ database: Database, after sequence: Int64, limit: Int) throws -> [PointChange] {
@@ -136,27 +136,27 @@ struct Loading {
     return changes
   }
 
-  private static func answeredKey(_ row: StoredRow) throws(RowDamage) -> AnsweredKey {
-    AnsweredKey(
+  private static func creationRecord(_ row: StoredRow) throws(RowDamage) -> IdempotencyRecord {
+    IdempotencyRecord(
       key: IdempotencyKey(
         text: try row.text(11, "text"),
         requestHash: UInt64(bitPattern: try row.integer(12, "request_hash"))
       ),
       time: try row.time(13, "time"),
-      answer: .place(try row.point())
+      outcome: .created(try row.point())
     )
   }
 
-  private static func answeredImport(_ row: StoredRow) throws(RowDamage) -> AnsweredKey {
+  private static func importRecord(_ row: StoredRow) throws(RowDamage) -> IdempotencyRecord {
     let text = try row.text(7, "rejections")
-    guard let rejections = JournalRejection.rows(of: text) else { throw RowDamage("rejections are no list of rows") }
-    return AnsweredKey(
+    guard let rejections = JournalRejection.rows(of: text) else { throw RowDamage("rejections are not a list of rows") }
+    return IdempotencyRecord(
       key: IdempotencyKey(
         text: try row.text(0, "text"),
         requestHash: UInt64(bitPattern: try row.integer(1, "request_hash"))
       ),
       time: try row.time(2, "time"),
-      answer: .report(
+      outcome: .imported(
         ImportReport(
           created: Int(try row.integer(3, "created")),
           updated: Int(try row.integer(4, "updated")),
@@ -169,33 +169,33 @@ struct Loading {
   }
 }
 
-/// A row of a journal that is not as it was written.
+/// A damaged row of a journal.
 public struct JournalDamage: Hashable, Sendable, CustomStringConvertible {
   /// The table that the row is in.
   public let table: String
 
-  /// The row's number in the table; `nil` where that can't be read either.
+  /// The number of the row in the table; `nil` where it can't be read either.
   public let row: Int64?
 
-  /// What is wrong with the row.
+  /// The damage, such as `name is missing`.
   public let reason: String
 
-  /// One line that names the row and what is wrong with it.
+  /// A line that names the row and its damage.
   public var description: String { "row \(row.map(String.init) ?? "?") of table \(table): \(reason)" }
 }
 
-/// A journal with rows that are not as they were written.
+/// The error of a journal with damaged rows.
 struct DamagedJournal: Error, CustomStringConvertible {
-  /// The first of them.
+  /// The first damaged row.
   let first: JournalDamage
 
-  /// The number of them.
+  /// The number of damaged rows.
   let count: Int
 
   var description: String { count == 1 ? "\(first)" : "\(first); \(count - 1) more rows are damaged" }
 }
 
-/// A rejected row of an import as a journal keeps it.
+/// The stored form of a rejected row of an import.
 struct JournalRejection: Codable {
   private let number: Int
   private let detail: String

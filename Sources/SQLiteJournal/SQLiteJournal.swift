@@ -4,11 +4,11 @@ import GRDB
 public import MemoryStore
 public import Points
 
-/// A journal in an SQLite file, durable when a commit returns: a process that is killed, or a machine that loses its
-/// power, loses nothing that was committed.
+/// A journal in an SQLite file. A batch is durable when its commit returns: it survives a killed process and a loss of
+/// power.
 ///
-/// The file is this journal's alone for as long as it is open; beside it is SQLite's write-ahead log, which belongs to it.
-/// All work happens on a queue of its own and blocks no thread of Swift's tasks.
+/// An open file is locked against other processes. SQLite's write-ahead log beside it is part of it. All work runs on a
+/// queue of its own and blocks no thread of Swift's concurrency pool.
 public final class SQLiteJournal: Sendable {
   let database: DatabaseQueue
   private let files: JournalFiles
@@ -20,21 +20,21 @@ public final class SQLiteJournal: Sendable {
     files = JournalFiles(path: path)
   }
 
-  /// Opens a file, or makes it.
+  /// Opens a file, or creates it.
   ///
-  /// - Parameter onDamage: takes each damaged row, which is then left out; without it nothing is loaded from a file that
-  ///   has one.
-  /// - Throws: ``Points/PointStoreError``: `unavailable` where the file can't be opened or another process has it,
-  ///   `schemaMismatch` where it is not such a journal or a newer version's, `unexpected` where it is damaged. The reason
-  ///   names the file.
+  /// - Parameter onDamage: called with each damaged row, which is then skipped; without it, loading a file with a
+  ///   damaged row fails.
+  /// - Throws: ``Points/PointStoreError``: `unavailable` where the file can't be opened or is in use by another
+  ///   process, `schemaMismatch` where it is not a journal or that of a newer version, `unexpected` where it is
+  ///   damaged. The reason names the file.
   public static func open(
     path: String,
     onDamage: (@Sendable (JournalDamage) -> Void)? = nil
   ) async throws(PointStoreError) -> SQLiteJournal {
-    let opened: Result<DatabaseQueue, PointStoreError> = await onThreadOfItsOwn {
+    let opened: Result<DatabaseQueue, PointStoreError> = await onDispatchQueue {
       do {
         let database = try DatabaseQueue(path: path, configuration: configuration)
-        try Schema.bringUpToDate(database, path: path)
+        try Schema.migrate(database, path: path)
         return .success(database)
       } catch let error as PointStoreError {
         return .failure(error)
@@ -48,14 +48,14 @@ public final class SQLiteJournal: Sendable {
       database: try opened.get(), path: path, damagePolicy: onDamage.map { .skip($0) } ?? .refuse)
   }
 
-  /// Writes what is in the log into the file and lets go of both; calls fail afterwards.
+  /// Writes the write-ahead log into the file and closes both; later calls fail.
   ///
-  /// Nothing is lost where a journal is not closed.
+  /// Nothing is lost when a journal is not closed.
   public func close() async {
     // SQLite would remove the write-ahead log by its path, which may be another file's by now.
     guard files.loss() == nil else { return }
-    await Self.onThreadOfItsOwn { [database] in
-      // It is closed, or about to be: there is nobody left to tell.
+    await Self.onDispatchQueue { [database] in
+      // The process ends: an error has no consequence.
       try? database.close()
     }
   }
@@ -64,30 +64,30 @@ public final class SQLiteJournal: Sendable {
     var configuration = Configuration()
     configuration.label = "waymark.journal"
     configuration.prepareDatabase { database in
-      // Nobody else may have the file; this also does without memory that processes share.
+      // Locks out other processes, and needs no memory shared between them.
       try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
       try database.execute(sql: "PRAGMA journal_mode = WAL")
-      // A commit returns when it is on the disk, and not only on its way there.
+      // A commit returns when its data is on the disk.
       try database.execute(sql: "PRAGMA synchronous = FULL")
       try database.execute(sql: "PRAGMA fullfsync = ON")
-      // A large import does not leave its log's size behind.
+      // The log of a large import is truncated.
       try database.execute(sql: "PRAGMA journal_size_limit = 67108864")
-      // In KiB. What is read is in memory already; a larger cache fills up with the log of changes, and stays.
+      // In KiB. The places are in memory already; a larger cache would fill up with the change log.
       try database.execute(sql: "PRAGMA cache_size = -2048")
     }
     return configuration
   }
 
-  /// Runs what may block, off the threads that Swift's tasks share.
-  static func onThreadOfItsOwn<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+  /// Runs blocking work outside Swift's concurrency pool.
+  static func onDispatchQueue<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
       DispatchQueue(label: "waymark.journal.opening").async { continuation.resume(returning: body()) }
     }
   }
 }
 
-extension SQLiteJournal: PlaceJournal {
-  /// All that is kept, verified row by row; linear in its size.
+extension SQLiteJournal: PointJournal {
+  /// Returns the contents, verified row by row. O(n).
   public func load() async throws(PointStoreError) -> JournalContents {
     try await reportingErrors { [damagePolicy] database in
       do {
@@ -98,8 +98,7 @@ extension SQLiteJournal: PlaceJournal {
     }
   }
 
-  /// Keeps what some writes did in one transaction, and returns once it is on the disk, in the files that stand at the
-  /// journal's paths.
+  /// Commits the batch in one transaction. On return it is on the disk, in the files at the journal's paths.
   public func commit(_ batch: JournalBatch) async throws(PointStoreError) {
     try checkFiles()
     try await reportingErrors { database in
@@ -108,14 +107,14 @@ extension SQLiteJournal: PlaceJournal {
     try checkFiles()
   }
 
-  /// The changes behind a sequence number, in their order.
+  /// Returns the changes after a sequence number, in their order.
   public func changes(after sequence: Int64, limit: Int) async throws(PointStoreError) -> [PointChange] {
     try await reportingErrors { database in
       try await database.read { try Loading.changes($0, after: sequence, limit: limit) }
     }
   }
 
-  /// Forgets the changes before a time; answers how many.
+  /// Deletes the changes before a time, and returns their number.
   public func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int {
     try await reportingErrors { database in
       try await database.write { try Committing.pruneChanges($0, before: time) }
@@ -147,15 +146,15 @@ extension SQLiteJournal: PlaceJournal {
 }
 
 extension DatabaseError {
-  /// What SQLite says is wrong, without the statement.
+  /// SQLite's message, without the statement.
   var explanation: String { message ?? "\(resultCode)" }
 
-  /// Whether the file's own structure is broken.
+  /// A Boolean value that indicates whether the structure of the file is broken.
   var isDamage: Bool { resultCode == .SQLITE_CORRUPT || resultCode == .SQLITE_NOTADB }
 }
 
 extension PointStoreError {
-  /// Why a file could not be opened.
+  /// Creates the error of a file that could not be opened.
   fileprivate init(_ error: DatabaseError, opening path: String) {
     switch error.resultCode {
     case .SQLITE_BUSY: self = .unavailable(reason: "\(path) is in use by another process")

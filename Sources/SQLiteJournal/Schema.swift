@@ -3,7 +3,7 @@ import Points
 
 /// The tables of a journal.
 enum Schema {
-  /// Marks the file as a journal of this program's, "Wymk" in ASCII.
+  /// SQLite's application id of the journals of this program, "Wymk" in ASCII.
   private static let applicationID: Int32 = 0x5779_6D6B
 
   private static let createTables = """
@@ -20,7 +20,7 @@ enum Schema {
       created_at INTEGER NOT NULL,
       updated_at INTEGER NOT NULL
     ) STRICT;
-    -- Numbers are never given again, also when the last changes have been pruned.
+    -- AUTOINCREMENT: numbers are never given again, even when the last changes have been pruned.
     CREATE TABLE change (
       sequence INTEGER PRIMARY KEY AUTOINCREMENT,
       id BLOB NOT NULL,
@@ -28,7 +28,7 @@ enum Schema {
       version INTEGER NOT NULL,
       time INTEGER NOT NULL
     ) STRICT;
-    -- What was answered, as it was then.
+    -- The outcomes of creations with idempotency keys.
     CREATE TABLE answered_key (
       text TEXT NOT NULL PRIMARY KEY,
       request_hash INTEGER NOT NULL,
@@ -47,8 +47,8 @@ enum Schema {
     ) STRICT;
     """
 
-  /// The greatest version ever given, of places that are gone too. It starts above all there are and were, and not below
-  /// the time of the last change, as versions are about the time of day in microseconds.
+  /// The greatest version ever given, including those of removed places. It starts above all of the places and changes,
+  /// and not below the time of the last change, as versions follow the clock in microseconds.
   private static let createVersionCounter = """
     CREATE TABLE version_counter (highest INTEGER NOT NULL) STRICT;
     INSERT INTO version_counter (highest)
@@ -60,7 +60,7 @@ enum Schema {
     """
 
   private static let createAnsweredImports = """
-    -- The keys of imports. A key is here or in answered_key.
+    -- The outcomes of imports with idempotency keys. A key is here or in answered_key.
     CREATE TABLE answered_import (
       text TEXT NOT NULL PRIMARY KEY,
       request_hash INTEGER NOT NULL,
@@ -89,19 +89,19 @@ enum Schema {
     return migrator
   }
 
-  /// Creates the tables where they are missing.
+  /// Creates the missing tables.
   ///
-  /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for a file that is not a journal or a newer version's, or
-  ///   `DatabaseError`.
-  static func bringUpToDate(_ database: DatabaseQueue, path: String) throws {
+  /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for a file that is not a journal or that of a newer version,
+  ///   or `DatabaseError`.
+  static func migrate(_ database: DatabaseQueue, path: String) throws {
     try checkKind(database, path: path, maybeEmpty: true)
     try migrator.migrate(database)
   }
 
-  /// Checks that a file is a journal of this version's or an older one.
+  /// Checks that a file is a journal of this version or an older one.
   ///
-  /// - Parameter maybeEmpty: whether a file without tables is taken too.
-  /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for a file that is not, or `DatabaseError`.
+  /// - Parameter maybeEmpty: whether a file without tables is accepted too.
+  /// - Throws: ``PointStoreError/schemaMismatch(reason:)`` for any other file, or `DatabaseError`.
   static func checkKind(_ database: DatabaseQueue, path: String, maybeEmpty: Bool = false) throws {
     try database.read { database in
       let id = try Int32.fetchOne(database, sql: "PRAGMA application_id")

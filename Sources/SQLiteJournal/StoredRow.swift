@@ -4,13 +4,13 @@ import GRDBSQLite
 import Geo
 import Points
 
-/// The row that a statement stands at, whose values may be of any type: the file may have been damaged.
+/// The current row of a statement. Its values may be of any type: the file may have been damaged.
 struct StoredRow {
   private let statement: OpaquePointer
 
-  /// Runs a query and hands over its rows.
+  /// Runs a query and calls the closure with each row.
   ///
-  /// - Throws: `DatabaseError`, or what `body` throws.
+  /// - Throws: `DatabaseError`, or the error of `body`.
   static func forEach(
     _ database: Database,
     _ sql: String,
@@ -34,13 +34,13 @@ struct StoredRow {
     }
   }
 
-  /// An integer.
+  /// Returns an integer.
   func integer(_ column: Int32, _ name: String) throws(RowDamage) -> Int64 {
-    guard sqlite3_column_type(statement, column) == SQLITE_INTEGER else { throw RowDamage("\(name) is no integer") }
+    guard sqlite3_column_type(statement, column) == SQLITE_INTEGER else { throw RowDamage("\(name) is not an integer") }
     return sqlite3_column_int64(statement, column)
   }
 
-  /// A time between the years 0 and 9999, which RFC 3339 can tell.
+  /// Returns a time from the year 0 to 9999, the range of RFC 3339.
   func time(_ column: Int32, _ name: String) throws(RowDamage) -> Timestamp {
     let microseconds = try integer(column, name)
     guard Self.times.contains(microseconds) else { throw RowDamage("\(name) is beyond the years 0 to 9999") }
@@ -49,55 +49,55 @@ struct StoredRow {
 
   private static let times: Range<Int64> = -62_167_219_200_000_000..<253_402_300_800_000_000
 
-  /// A version.
+  /// Returns a version.
   func version(_ column: Int32) throws(RowDamage) -> Int64 {
     let version = try integer(column, "version")
     guard version >= 1 else { throw RowDamage("version is \(version), less than 1") }
     return version
   }
 
-  /// The bytes of a text; `nil` for null.
+  /// Returns the bytes of a text; `nil` for null.
   func bytes(_ column: Int32, _ name: String) throws(RowDamage) -> UnsafeBufferPointer<UInt8>? {
     switch sqlite3_column_type(statement, column) {
     case SQLITE_NULL: return nil
     case SQLITE_TEXT: break
-    default: throw RowDamage("\(name) is no text")
+    default: throw RowDamage("\(name) is not a text")
     }
     let start = sqlite3_column_blob(statement, column)?.assumingMemoryBound(to: UInt8.self)
     return UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column)))
   }
 
-  /// A text or null.
+  /// Returns a text; `nil` for null.
   func optionalText(_ column: Int32, _ name: String) throws(RowDamage) -> String? {
     guard let bytes = try bytes(column, name) else { return nil }
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw RowDamage("\(name) is no UTF-8") }
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw RowDamage("\(name) is not valid UTF-8") }
     return text
   }
 
-  /// A text.
+  /// Returns a text.
   func text(_ column: Int32, _ name: String) throws(RowDamage) -> String {
     guard let text = try optionalText(column, name) else { throw RowDamage("\(name) is missing") }
     return text
   }
 
-  /// An id.
+  /// Returns an id.
   func id(_ column: Int32) throws(RowDamage) -> PointID {
     guard sqlite3_column_type(statement, column) == SQLITE_BLOB,
       sqlite3_column_bytes(statement, column) == PointID.byteCount,
       let bytes = sqlite3_column_blob(statement, column)
-    else { throw RowDamage("id is not of \(PointID.byteCount) bytes") }
+    else { throw RowDamage("id is not \(PointID.byteCount) bytes long") }
     return PointID(
       high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
       low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     )
   }
 
-  /// A coordinate in two columns.
+  /// Returns a coordinate from two adjacent columns.
   func coordinate(_ column: Int32) throws(RowDamage) -> Coordinate {
     for (column, name) in [(column, "latitude"), (column + 1, "longitude")] {
       // A whole number may be stored as an integer.
       guard [SQLITE_FLOAT, SQLITE_INTEGER].contains(sqlite3_column_type(statement, column)) else {
-        throw RowDamage("\(name) is no number")
+        throw RowDamage("\(name) is not a number")
       }
     }
     let (latitude, longitude) = (
@@ -106,11 +106,11 @@ struct StoredRow {
     do {
       return try Coordinate(latitude: latitude, longitude: longitude)
     } catch {
-      throw RowDamage("\(latitude), \(longitude) are no latitude and longitude")
+      throw RowDamage("\(latitude), \(longitude) are not a latitude and a longitude")
     }
   }
 
-  /// A place with all that a store keeps of it, from the columns ``Loading/placeColumns``.
+  /// Returns a place, from the columns ``Loading/placeColumns``.
   func point() throws(RowDamage) -> PointOfInterest {
     guard let json = try bytes(5, "tags"), let tags = Tags(verifying: json) else {
       throw RowDamage("tags are not the JSON object that was written")
@@ -118,9 +118,9 @@ struct StoredRow {
     let (name, category) = (try text(1, "name"), try optionalText(2, "category"))
     let (source, sourceID) = (try optionalText(6, "source"), try optionalText(7, "source_id"))
     let coordinate = try coordinate(3)
-    let place: Place
+    let place: PointDraft
     do {
-      place = try Place(
+      place = try PointDraft(
         verifyingName: name,
         category: category,
         coordinate: coordinate,
@@ -134,18 +134,17 @@ struct StoredRow {
     let createdAt = try time(9, "created_at")
     return PointOfInterest(
       id: try id(0),
-      place: place,
+      draft: place,
       version: try version(8),
       createdAt: createdAt,
-      // A former version of this program let them go back with the clock.
+      // An earlier version of this program let the time go back with the clock.
       updatedAt: max(createdAt, try time(10, "updated_at"))
     )
   }
 }
 
-/// A row that is not as it was written.
+/// The damage of a row.
 struct RowDamage: Error {
-  /// What is wrong with it.
   let reason: String
 
   init(_ reason: String) {
@@ -154,10 +153,10 @@ struct RowDamage: Error {
 }
 
 extension PointID {
-  /// How many bytes an id has.
+  /// The number of bytes of an id.
   static let byteCount = 16
 
-  /// The id's bytes, which sort as the id does.
+  /// The bytes of the id, in the order in which ids are compared.
   var bytes: Data {
     withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Data($0) }
   }

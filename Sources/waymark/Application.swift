@@ -2,140 +2,211 @@ import HTTPServer
 import LocationsAPI
 import Logging
 import Points
+import PostgresStore
 import PrometheusMetrics
 import ServiceLifecycle
-import UnixSignals
 
-/// The composition root: puts the parts together as the configuration says.
+/// The composition root: builds the configured parts, in the order in which they depend on each other, and runs them.
 struct Application {
-  /// What answers requests, with or without a socket.
+  /// The handler of all requests, with or without a socket.
   let responder: any HTTPResponder
 
   private let configuration: ServeConfiguration
-  private let http: HTTPServerConfiguration
   private let logger: Logger
+  private let http: HTTPServerConfiguration
   private let store: RunningStore
   private let analytics: (any BackgroundAnalytics)?
   private let access: AccessControl
-  private let reloadable: [Reloading.Part]
   private let tokenKeys: RemoteTokenKeys<ContinuousClock>?
+  private let reloadable: [Reloading.Part]
   private let serverMetrics: ServerMetrics
-  private let searchPruning: SearchPruning?
   private let drainState = DrainState()
 
   /// Builds the parts. Nothing listens yet.
   ///
   /// - Throws: ``ConfigurationError`` for a setting, a file of keys or a certificate that can't be used,
-  ///   ``ListeningFailed`` where the address is not to be had, `FileError` for a data file that can't be read.
+  ///   ``ListeningFailed`` where the address can't be listened on, `FileError` for a data file that can't be read.
   init(_ configuration: ServeConfiguration, logger: Logger) async throws {
     self.configuration = configuration
     self.logger = logger
-    // What can be refused at once comes before what may take its time.
+    // Checks that fail at once come before work that may take long.
     if !configuration.isUnitTesting {
       try ListeningFailed.check(host: configuration.http.host, port: configuration.http.port)
     }
     let identity = try configuration.tls.map { files in try TLSIdentity(files) }
+    let tokens = try await Self.buildTokenVerifier(configuration)
+    let metrics = PrometheusMetrics(MetricCatalogue.descriptions)
+    // One clock for the store, whose changes it dates, and for the age in responses.
+    let clock = MonotoneClock()
+    store = try await RunningStore.build(configuration, clock: clock, metrics: metrics, logger: logger)
+    analytics = Self.buildAnalytics(configuration, searchLog: store.searchLog, logger: logger)
+    access = try Self.buildAccess(configuration, tokens: tokens)
+    tokenKeys = try Self.buildTokenKeys(configuration, access: access, logger: logger)
+    reloadable = Self.buildReloadable(configuration, identity: identity, access: access, tokenKeys: tokenKeys)
+    serverMetrics = ServerMetrics(factory: metrics)
     var http = configuration.http
     http.tls = identity
-    let metrics = PrometheusMetrics(MetricCatalogue.descriptions)
-    http.observer = RequestObservers(observers: [
-      RequestMetrics(factory: metrics), AccessLog(logger: logger, isOn: configuration.logsRequests),
-    ])
     self.http = http
-    var tokens: TokenVerifier?
-    if let configuration = configuration.access.tokens { tokens = try await TokenVerifier(configuration) }
-    // One for the store, which says when its places changed, and for those who judge by it how old an answer is.
-    let clock = MonotoneClock()
-    store = try await RunningStore(
-      configuration.store, skipsDamaged: configuration.skipsDamaged, clock: clock, metrics: metrics, logger: logger)
-    let searchLog = configuration.analytics == .postgres ? store.searchLog : nil
-    analytics =
-      switch configuration.analytics {
-      case .off: nil
-      case .log: LogAnalytics(logger: logger)
-      case .postgres:
-        searchLog.map { StoredAnalytics(log: $0, farewellTime: configuration.drainTimeout, logger: logger) }
-      }
-    searchPruning = searchLog.map {
-      SearchPruning(log: $0, retention: configuration.analyticsRetention, logger: logger)
-    }
-    let service = PointsService(store: store.store, analytics: analytics ?? NoAnalytics())
-    access = AccessControl(
-      AccessPolicy(
-        keys: try configuration.access.keysFile.map { try KeyFile(path: $0).keys }, tokens: tokens,
-        isLoopback: Loopback.contains(host: configuration.http.host),
-        readRequiresKey: configuration.access.readRequiresKey))
-    let keys = configuration.access.keysFile.map { [access] in Reloading.Part.keys(path: $0, access: access) }
-    let tokenKeyReloading: Reloading.Part?
-    switch configuration.access.tokens?.keySet {
-    case nil: (tokenKeys, tokenKeyReloading) = (nil, nil)
-    case .file(let path): (tokenKeys, tokenKeyReloading) = (nil, .tokenKeys(path: path, access: access))
-    case .address(let url, let authorities):
-      let request = try TokenKeyRequest(url, authorities: authorities)
-      let keys = RemoteTokenKeys(request, logger: logger) { [access] in access.replaceTokenKeys($0) }
-      access.useTokenKeys(of: keys)
-      (tokenKeys, tokenKeyReloading) = (keys, .tokenKeys(keys))
-    }
-    reloadable = [keys, tokenKeyReloading, identity.map(Reloading.Part.certificate)].compactMap(\.self)
-    let gate = configuration.rateLimit.limit.map { [access] limit in
-      RateGate(limiter: RateLimiter(limit), access: access, proxies: configuration.rateLimit.proxies)
-    }
-    serverMetrics = ServerMetrics(factory: metrics)
-    var collectors: [any MetricsCollector] = [serverMetrics, ProcessMetrics(factory: metrics)] + store.collectors
-    if let tokenKeys { collectors.append(TokenKeyCollector(tokenKeys, factory: metrics)) }
-    if let analytics { collectors.append(AnalyticsCollector(analytics, factory: metrics)) }
-    let router = LocationsAPI(
-      service: service, editor: store.editor, access: access, requiresIfMatch: configuration.requiresIfMatch,
+    let collectors = Self.buildCollectors(
+      server: serverMetrics, store: store, analytics: analytics, tokenKeys: tokenKeys, metrics: metrics)
+    let api = LocationsAPI(
+      service: PointsService(store: store.store, analytics: analytics ?? NoAnalytics()),
+      editor: PointEditor(store: store.store), access: access, requiresIfMatch: configuration.requiresIfMatch,
       caching: CachePolicy(
         directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
-      metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors),
-      searches: searchLog, backUp: store.backUp, clock: clock,
-      isDraining: { [drainState] in drainState.isDraining }, address: configuration.address, version: waymarkVersion
-    ).router(cors: configuration.cors, gate: gate)
-    responder = TracingResponder(configuration.tellsTiming ? ServerTimingResponder(responder: router) : router)
+      metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors), searches: store.searchLog,
+      backUp: store.backUp, clock: clock, isDraining: { [drainState] in drainState.isDraining },
+      address: configuration.address, version: waymarkVersion)
+    responder = api.router(
+      middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))
   }
 
-  /// Listens and answers until the process is told to stop, then until the requests in flight are answered.
+  /// Listens and serves until shutdown, then drains the current requests.
   func run() async throws {
-    // Whoever sees that it listens may send signals.
+    // A client that finds the server listening may send signals.
     let stopSignals = await StopSignals()
     let reloading = await Reloading(reloadable, logger: logger)
-    // The first tokens are to find keys. Without any the server starts all the same.
+    // The first tokens need keys. Without any the server starts all the same.
     await tokenKeys?.fetch()
+    let server = try await listen()
+    // A store that is not ready yet is logged, with what the operator has to do. The server runs on: the store recovers
+    // by itself.
+    let check = Task { [store] in try? await store.store.checkReadiness() }
+    defer { check.cancel() }
+    try await serviceGroup(server, reloading, stopSignals).run()
+    logger.info("stopped")
+  }
+
+  private func listen() async throws(ListeningFailed) -> HTTPServer {
     let server: HTTPServer
     do {
       server = try await HTTPServer.bind(configuration: http, responder: responder, logger: logger)
     } catch {
-      throw ListeningFailed(host: configuration.http.host, port: configuration.http.port, error)
+      throw ListeningFailed(host: http.host, port: http.port, error)
     }
     serverMetrics.watch(server)
     logger.info(
       "listening",
       metadata: [
-        "address": "\(configuration.http.host)", "port": .stringConvertible(server.port),
+        "address": "\(http.host)", "port": .stringConvertible(server.port),
         "tls": .stringConvertible(http.tls != nil),
       ])
     if let notice = access.keylessNotice { logger.notice("\(notice)") }
-    // A store that does not answer yet says so in the log, with what an operator has to do. The server runs on: it
-    // recovers by itself.
-    let check = Task { [store] in try? await store.store.checkReadiness() }
-    defer { check.cancel() }
-    // They stop in the opposite order: the server first, what it needs after it.
-    var services: [any Service] = [UnusedMemory(), store]
-    if let pruning = store.pruning { services.append(pruning) }
-    if let searchPruning { services.append(searchPruning) }
-    if let analytics { services.append(AnalyticsService(analytics: analytics)) }
-    if let tokenKeys { services.append(TokenKeyRefreshing(keys: tokenKeys)) }
-    services.append(reloading)
-    services.append(
-      ServerService(
-        server: server, readiness: drainState, drainDelay: configuration.drainDelay,
-        drainTimeout: configuration.drainTimeout, logger: logger))
+    return server
+  }
+
+  /// Returns the group of all services. They stop in the opposite order: the server first, then the services that it
+  /// needs.
+  private func serviceGroup(
+    _ server: HTTPServer, _ reloading: Reloading, _ stopSignals: StopSignals
+  ) -> ServiceGroup {
+    let serverService = ServerService(
+      server: server, drainState: drainState, drainDelay: configuration.drainDelay,
+      drainTimeout: configuration.drainTimeout, logger: logger)
+    let services: [(any Service)?] = [
+      MemoryTrimming.service,
+      store,
+      store.changePruning?.service,
+      store.searchLog.map {
+        Pruning.searches(of: $0, retention: configuration.analyticsRetention, logger: logger).service
+      },
+      analytics.map { analytics in BackgroundService { await analytics.run() } },
+      tokenKeys.map { keys in BackgroundService { await keys.run() } },
+      reloading,
+      serverService,
+    ]
+    var configurations = services.compactMap(\.self).map { ServiceGroupConfiguration.ServiceConfiguration(service: $0) }
+    configurations.append(.init(service: stopSignals, successTerminationBehavior: .gracefullyShutdownGroup))
     var quiet = logger
     quiet.logLevel = max(logger.logLevel, .warning)
-    var configurations = services.map { ServiceGroupConfiguration.ServiceConfiguration(service: $0) }
-    configurations.append(.init(service: stopSignals, successTerminationBehavior: .gracefullyShutdownGroup))
-    try await ServiceGroup(configuration: ServiceGroupConfiguration(services: configurations, logger: quiet)).run()
-    logger.info("stopped")
+    return ServiceGroup(configuration: ServiceGroupConfiguration(services: configurations, logger: quiet))
+  }
+}
+
+// MARK: Parts
+
+extension Application {
+  private static func buildAnalytics(
+    _ configuration: ServeConfiguration, searchLog: PostgresSearchLog?, logger: Logger
+  ) -> (any BackgroundAnalytics)? {
+    switch configuration.analytics {
+    case .off: nil
+    case .log: LogAnalytics(logger: logger)
+    case .postgres:
+      searchLog.map { StoredAnalytics(log: $0, farewellTime: configuration.drainTimeout, logger: logger) }
+    }
+  }
+
+  private static func buildTokenVerifier(_ configuration: ServeConfiguration) async throws -> TokenVerifier? {
+    guard let tokens = configuration.access.tokens else { return nil }
+    return try await TokenVerifier(tokens)
+  }
+
+  private static func buildAccess(
+    _ configuration: ServeConfiguration, tokens: TokenVerifier?
+  ) throws(ConfigurationError) -> AccessControl {
+    var keys: [APIKey]?
+    if let path = configuration.access.keysFile { keys = try KeyFile(path: path).keys }
+    return AccessControl(
+      AccessPolicy(
+        keys: keys, tokens: tokens, isLoopback: Loopback.contains(host: configuration.http.host),
+        readRequiresKey: configuration.access.readRequiresKey))
+  }
+
+  /// Returns the token keys of an address; `nil` where there are none, or where they are in a file.
+  private static func buildTokenKeys(
+    _ configuration: ServeConfiguration, access: AccessControl, logger: Logger
+  ) throws(ConfigurationError) -> RemoteTokenKeys<ContinuousClock>? {
+    guard case .address(let url, let authorities) = configuration.access.tokens?.keySet else { return nil }
+    let request = try TokenKeyRequest(url, authorities: authorities)
+    let keys = RemoteTokenKeys(request, logger: logger) { access.replaceTokenKeys($0) }
+    access.useTokenKeys(of: keys)
+    return keys
+  }
+
+  private static func buildReloadable(
+    _ configuration: ServeConfiguration, identity: TLSIdentity?, access: AccessControl,
+    tokenKeys: RemoteTokenKeys<ContinuousClock>?
+  ) -> [Reloading.Part] {
+    var parts: [Reloading.Part] = []
+    if let path = configuration.access.keysFile { parts.append(.keys(path: path, access: access)) }
+    if case .file(let path) = configuration.access.tokens?.keySet {
+      parts.append(.tokenKeys(path: path, access: access))
+    }
+    if let tokenKeys { parts.append(.tokenKeys(tokenKeys)) }
+    if let identity { parts.append(.certificate(identity)) }
+    return parts
+  }
+
+  private static func buildCollectors(
+    server: ServerMetrics, store: RunningStore, analytics: (any BackgroundAnalytics)?,
+    tokenKeys: RemoteTokenKeys<ContinuousClock>?, metrics: PrometheusMetrics
+  ) -> [any MetricsCollector] {
+    var collectors: [any MetricsCollector] = [server, ProcessMetrics(factory: metrics)] + store.collectors
+    if let tokenKeys { collectors.append(TokenKeyCollector(tokenKeys, factory: metrics)) }
+    if let analytics { collectors.append(AnalyticsCollector(analytics, factory: metrics)) }
+    return collectors
+  }
+
+  /// Returns the middlewares in the order in which a request passes them; its response passes them in the opposite order.
+  ///
+  /// The connection assigns the request id, because requests that can't be parsed have one too. After these come
+  /// authentication, which `LocationsAPI` adds itself, and the route's handler, whose errors the router maps to responses.
+  /// A handler compresses its own response, because the entity tag depends on the coding.
+  private static func buildMiddlewares(
+    _ configuration: ServeConfiguration, access: AccessControl, metrics: PrometheusMetrics, logger: Logger
+  ) -> [any Middleware] {
+    let rateLimit = configuration.rateLimit.limit.map { limit in
+      RateLimitMiddleware(limiter: RateLimiter(limit), access: access, proxies: configuration.rateLimit.proxies)
+    }
+    let middlewares: [(any Middleware)?] = [
+      TracingMiddleware(),
+      RequestMetrics(factory: metrics),
+      AccessLog(logger: logger, isOn: configuration.logsRequests),
+      configuration.tellsTiming ? ServerTimingMiddleware() : nil,
+      configuration.cors,
+      rateLimit,
+    ]
+    return middlewares.compactMap(\.self)
   }
 }

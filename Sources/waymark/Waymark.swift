@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The program: a command for each thing that is done with the service.
+/// The program and its commands.
 @main
 struct Waymark: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -11,10 +11,10 @@ struct Waymark: AsyncParsableCommand {
         waymark serve                                   a sample of landmarks on 127.0.0.1:8080
         waymark serve --data-file places.csv            places of your own, in memory
         export DATABASE_URL=postgresql://localhost/places
-        waymark migrate                                 make or upgrade the tables
+        waymark migrate                                 create or upgrade the tables
         waymark import places.geojson more.csv          fill them
         waymark serve                                   serve them
-        waymark export places.csv                       take them out again
+        waymark export places.csv                       export them
 
       Every option of a command can also be set as an environment variable: --http-port is HTTP_PORT. The option wins.
 
@@ -23,7 +23,7 @@ struct Waymark: AsyncParsableCommand {
     version: waymarkVersion,
     subcommands: [
       ServeCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
-      KeysCommand.self, HealthCommand.self, CheckCommand.self,
+      KeysCommand.self, HealthCommand.self, CheckCommand.self, SettingsCommand.self,
     ]
   )
 }

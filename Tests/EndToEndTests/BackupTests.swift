@@ -32,7 +32,7 @@ import Testing
     let repeated = try await restored.send(
       "POST", "/locations", headers: key.merging(["Idempotency-Key": "once"]) { $1 }, body: body)
 
-    #expect(refused.status == 1 && refused.log.contains("the server answered 401"))
+    #expect(refused.status == 1 && refused.log.contains("the server responded with 401"))
     #expect(backup.status == 0, "\(backup.log)")
     #expect(left.sorted() == ["copy.db", "keys.txt", "nothing.ndjson", "places.db", "places.db-wal"])
     #expect(after.body == before.body)
@@ -40,7 +40,7 @@ import Testing
     withExtendedLifetime((first, second)) {}
   }
 
-  @Test func aServerWithoutAFileSaysSo() async throws {
+  @Test func backupOfAServerWithoutAFileFails() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let folder = try TemporaryFolder()
 

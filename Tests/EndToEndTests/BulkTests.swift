@@ -1,12 +1,12 @@
 import Foundation
-import PlaceFormats
+import HTTPTestSupport
+import PointFormats
 import Points
-import TestSupport
 import Testing
 
-/// Places in bulk, in and out over HTTP, on the built program.
+/// Tests of bulk import and export over HTTP, with the built program.
 @Suite(.serialized) struct BulkTests {
-  /// Places that formats trip over.
+  /// Places that are difficult to represent in the formats.
   private static let hardPlaces = #"""
     {"name":"\u0022quoted\u0022, with a comma","lat":1,"long":1,"tags":{"":"","a\nb":"\u0001\r\n\t\\'"}}
     {"name":"=1+1","category":"@","lat":-0.0,"long":180,"tags":{"k":"+","lat":"not a latitude"},"source":"-","sourceId":"'="}
@@ -16,18 +16,18 @@ import Testing
     """#
 
   @Test(.enabled(if: SharedData.isThere, Comment(rawValue: SharedData.absence)), arguments: StoreKind.allCases)
-  func whatIsExportedAndImportedElsewhereIsEqual(kind: StoreKind) async throws {
+  func exportedPlacesImportedElsewhereAreEqual(kind: StoreKind) async throws {
     let source = try await EmptyStore(.memory).serving()
     for path in SharedData.files {
-      let type = try #require(PlaceFormat(fileName: path)).mediaType
-      let answer = try await source.driver.importing(try Data(contentsOf: URL(filePath: path)), as: type)
-      try #require(answer.status == 200)
+      let type = try #require(PointFormat(fileName: path)).mediaType
+      let response = try await source.driver.importing(try Data(contentsOf: URL(filePath: path)), as: type)
+      try #require(response.status == 200)
     }
-    let hard = try await source.driver.importing(Data(Self.hardPlaces.utf8), as: PlaceFormat.ndjson.mediaType).report
+    let hard = try await source.driver.importing(Data(Self.hardPlaces.utf8), as: PointFormat.ndjson.mediaType).report
     let expected = try await source.places()
     try #require((hard.created, expected.count) == (4, 21_372))
 
-    for format in PlaceFormat.allCases {
+    for format in PointFormat.allCases {
       let target = try await EmptyStore(kind).serving()
       let export = try await source.driver.get("/locations/export?f=\(format.rawValue)")
       let report = try await target.driver.importing(export.body, as: format.mediaType).report
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: StoreKind.allCases, HostileRows.all)
-  func badRowsAreReportedByTheirNumbersAndTheRestGoesIn(kind: StoreKind, rows: HostileRows) async throws {
+  func invalidRowsAreReportedByNumberAndOthersImported(kind: StoreKind, rows: HostileRows) async throws {
     let server = try await EmptyStore(kind).serving()
 
     let report = try await server.driver.importing(rows.body, as: rows.format.mediaType).report
@@ -50,11 +50,11 @@ import Testing
   }
 
   @Test(arguments: StoreKind.allCases, ["partial", "atomic"])
-  func anUploadThatIsCutOffLeavesNothing(kind: StoreKind, mode: String) async throws {
+  func interruptedUploadImportsNothing(kind: StoreKind, mode: String) async throws {
     let store = try await EmptyStore(kind)
     let before = try await store.serving()
     let known = #"{"name":"known","lat":1,"long":1,"source":"s","sourceId":"0"}"#
-    _ = try await before.driver.importing(Data(known.utf8), as: PlaceFormat.ndjson.mediaType)
+    _ = try await before.driver.importing(Data(known.utf8), as: PointFormat.ndjson.mediaType)
     let rows = (0..<5_000).map { #"{"name":"new","lat":1,"long":1,"source":"s","sourceId":"\#($0)"}"# + "\n" }.joined()
 
     for isReset in [false, true] {
@@ -67,7 +67,7 @@ import Testing
       if isReset { connection.reset() } else { connection.shutdownSending() }
       if !isReset { _ = try? await connection.rest() }
     }
-    // When it has ended well, nothing is on its way any more.
+    // A clean shutdown waits for everything in progress.
     before.process.send(SIGTERM)
     let outcome = try await before.process.outcome()
     let after = try await store.serving()
@@ -78,17 +78,17 @@ import Testing
   }
 }
 
-/// A server, and who drives it.
+/// A server with a client.
 private struct ServedStore {
   let process: WaymarkProcess
   let port: Int
   let driver: ServerDriver
   let store: EmptyStore
 
-  /// Every place with its id, by the id: what an export holds, but the times and the version.
+  /// Returns all places with their ids, by id: an export without times and versions.
   func places() async throws -> [ImportRow] {
     let export = try await driver.get("/locations/export?f=ndjson")
-    let reader = PlaceReader([export.body].async, parser: PlaceParser(format: .ndjson)) { row in
+    let reader = PointFileReader([export.body].async, parser: PointParser(format: .ndjson)) { row in
       Issue.record("row \(row.number) can't be read: \(row.detail)")
     }
     var rows: [ImportRow] = []
@@ -98,7 +98,7 @@ private struct ServedStore {
 }
 
 extension EmptyStore {
-  /// Starts a server on it and waits until it answers.
+  /// Starts a server on the store, and waits until it is ready.
   fileprivate func serving() async throws -> ServedStore {
     let process = try await serve()
     let port = try await process.port()

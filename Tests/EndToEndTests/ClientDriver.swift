@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import WaymarkClient
 
-/// The app's side of one server: loaders that share a session of their own.
+/// A client app of one server: loaders that share a session.
 struct ClientDriver: Sendable {
   let baseURL: URL
 
@@ -16,12 +16,12 @@ struct ClientDriver: Sendable {
     self.configuration = configuration
   }
 
-  /// A loader of one kind of call.
+  /// Returns a loader for one kind of request.
   func loader<T: APIRequest>(_ request: (URL) -> T) -> APIRequestLoader<T> {
     APIRequestLoader(apiRequest: request(baseURL), urlSession: session, configuration: configuration)
   }
 
-  /// What a call is answered.
+  /// Sends a request and returns the value.
   func load<T: APIRequest>(
     _ request: (URL) -> T, _ data: T.RequestDataType
   ) async throws -> APIResponse<T.ResponseDataType> {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WaymarkClient
 
-/// The built program, driven by the client that apps use.
+/// Tests of the Swift client against the built program.
 @Suite struct ClientTests {
   private let process: WaymarkProcess
   private let client: ClientDriver
@@ -14,7 +14,7 @@ import WaymarkClient
     sanJose = try Coordinate(latitude: 37.3293, longitude: -121.8893)
   }
 
-  /// The problem that a call fails with.
+  /// Returns the problem with which a call fails.
   private func problem(of call: () async throws -> Void) async throws -> ProblemDetails {
     let error = await #expect(throws: APIError.self) { try await call() }
     guard case .problem(let problem)? = error else { throw WaymarkProcess.Failure(description: "\(error as Any)") }
@@ -31,17 +31,17 @@ import WaymarkClient
     #expect(places.allSatisfy { $0.id != nil && $0.coordinate != nil && $0.version == nil })
   }
 
-  @Test func everyFilterNarrowsTheAnswer() async throws {
-    let all = try await client.load({ PlacesRequest(baseURL: $0, limit: 1000, fields: .all) }, PlaceFilter()).value
+  @Test func everyFilterNarrowsTheResult() async throws {
+    let all = try await client.load({ PointsRequest(baseURL: $0, limit: 1000, fields: .all) }, PointFilter()).value
     let box = try BoundingBox(west: -10, south: 35, east: 30, north: 60)
     let category = try #require(all.compactMap(\.category).first)
-    func count(_ filter: PlaceFilter) async throws -> Int {
-      try await client.load({ PlacesRequest(baseURL: $0, limit: 1000) }, filter).value.count
+    func count(_ filter: PointFilter) async throws -> Int {
+      try await client.load({ PointsRequest(baseURL: $0, limit: 1000) }, filter).value.count
     }
 
-    let inTheBox = try await count(PlaceFilter(box: box))
-    let ofTheCategory = try await count(PlaceFilter(categories: [category]))
-    let near = try await count(PlaceFilter(center: sanJose, radiusMetres: 100_000))
+    let inTheBox = try await count(PointFilter(box: box))
+    let ofTheCategory = try await count(PointFilter(categories: [category]))
+    let near = try await count(PointFilter(center: sanJose, radiusMetres: 100_000))
 
     #expect(inTheBox == all.count { $0.coordinate.map(box.contains) == true })
     #expect(ofTheCategory == all.count { $0.category == category })
@@ -49,18 +49,18 @@ import WaymarkClient
     #expect(all.allSatisfy { ($0.version ?? 0) >= 1 && $0.createdAt != nil })
   }
 
-  @Test func aPlaceIsFoundWhereItIs() async throws {
+  @Test func placeIsFoundAtItsCoordinate() async throws {
     let place = try #require(try await client.load({ PointsOfInterestRequest(baseURL: $0) }, sanJose).value.first)
     let there = try #require(place.coordinate)
 
-    let here = try await client.load({ PlaceCheckRequest(baseURL: $0, radiusMetres: 1) }, there).value
+    let here = try await client.load({ PointCheckRequest(baseURL: $0, radiusMetres: 1) }, there).value
     let nowhere = try await client.load(
-      { PlaceCheckRequest(baseURL: $0) }, try Coordinate(latitude: -60, longitude: -140)
+      { PointCheckRequest(baseURL: $0) }, try Coordinate(latitude: -60, longitude: -140)
     ).value
 
     #expect(here.isPointOfInterest)
     #expect(here.location?.id == place.id)
-    #expect(nowhere == PlaceCheck(isPointOfInterest: false))
+    #expect(nowhere == PointCheck(isPointOfInterest: false))
   }
 
   @Test func theFeaturedPlaceSaysHowLongItStays() async throws {
@@ -77,28 +77,28 @@ import WaymarkClient
     #expect(counts == counts.sorted(by: >))
   }
 
-  @Test func aPlaceLivesFromItsCreationToItsEnd() async throws {
-    let draft = PlaceDraft(
+  @Test func placeIsCreatedChangedAndDeleted() async throws {
+    let draft = PointDraft(
       name: "Café “Zentral” & Söhne", coordinate: sanJose, category: "cafe", tags: ["fax": "1", "phone": "2"],
-      origin: PlaceOrigin(source: "test", id: "1"))
+      origin: SourceReference(source: "test", id: "1"))
 
-    let created = try await client.load({ CreatePlaceRequest(baseURL: $0) }, draft)
+    let created = try await client.load({ CreatePointRequest(baseURL: $0) }, draft)
     let id = try #require(created.value.id)
     let version = try #require(created.value.version)
-    let patch = PlacePatch(category: .set("bar"), tags: ["fax": .remove])
+    let patch = PointPatch(category: .set("bar"), tags: ["fax": .remove])
     let patched = try await client.load(
-      { PatchPlaceRequest(baseURL: $0) }, .init(id: id, patch: patch, condition: .version(version))
+      { PatchPointRequest(baseURL: $0) }, .init(id: id, patch: patch, condition: .version(version))
     ).value
     let stale = try await problem {
       _ = try await client.load(
-        { PatchPlaceRequest(baseURL: $0) }, .init(id: id, patch: patch, condition: .version(version)))
+        { PatchPointRequest(baseURL: $0) }, .init(id: id, patch: patch, condition: .version(version)))
     }
     let patchedTag = EntityTag(version: try #require(patched.version))
     let replaced = try await client.load(
-      { ReplacePlaceRequest(baseURL: $0) },
-      .init(id: id, place: PlaceDraft(name: "B", coordinate: sanJose), condition: .entityTag(patchedTag)))
-    try await client.load({ DeletePlaceRequest(baseURL: $0) }, .init(id: id, condition: .exists)).value
-    let gone = try await problem { _ = try await client.load({ PlaceRequest(baseURL: $0) }, id) }
+      { ReplacePointRequest(baseURL: $0) },
+      .init(id: id, draft: PointDraft(name: "B", coordinate: sanJose), condition: .entityTag(patchedTag)))
+    try await client.load({ DeletePointRequest(baseURL: $0) }, .init(id: id, condition: .exists)).value
+    let gone = try await problem { _ = try await client.load({ PointRequest(baseURL: $0) }, id) }
 
     #expect(created.status == 201)
     #expect(created.entityTag == EntityTag(version: version))
@@ -114,13 +114,13 @@ import WaymarkClient
     #expect(gone.code == .notFound)
   }
 
-  @Test func aReplacementOfNothingCreates() async throws {
+  @Test func replacementOfAMissingPlaceCreatesIt() async throws {
     let id = UUID()
-    let data = ReplacePlaceRequest.RequestData(
-      id: id, place: PlaceDraft(name: "A", coordinate: sanJose), condition: .absent)
+    let data = ReplacePointRequest.RequestData(
+      id: id, draft: PointDraft(name: "A", coordinate: sanJose), condition: .absent)
 
-    let first = try await client.load({ ReplacePlaceRequest(baseURL: $0) }, data)
-    let second = try await problem { _ = try await client.load({ ReplacePlaceRequest(baseURL: $0) }, data) }
+    let first = try await client.load({ ReplacePointRequest(baseURL: $0) }, data)
+    let second = try await problem { _ = try await client.load({ ReplacePointRequest(baseURL: $0) }, data) }
 
     #expect(first.status == 201)
     #expect(first.value.id == id)
@@ -128,25 +128,25 @@ import WaymarkClient
   }
 
   @Test func aCreationUnderOneKeyHappensOnce() async throws {
-    let draft = PlaceDraft(name: "A", coordinate: sanJose)
-    let create = { @Sendable (url: URL) in CreatePlaceRequest(baseURL: url, idempotencyKey: { "one-key" }) }
+    let draft = PointDraft(name: "A", coordinate: sanJose)
+    let create = { @Sendable (url: URL) in CreatePointRequest(baseURL: url, idempotencyKey: { "one-key" }) }
 
     let first = try await client.load(create, draft).value
     let second = try await client.load(create, draft).value
     let other = try await problem {
-      _ = try await client.load(create, PlaceDraft(name: "B", coordinate: sanJose))
+      _ = try await client.load(create, PointDraft(name: "B", coordinate: sanJose))
     }
 
     #expect(first.id == second.id)
     #expect(other.code == .idempotencyKeyReused)
   }
 
-  @Test func aPlaceThatBreaksRulesSaysWhich() async throws {
-    let draft = PlaceDraft(
+  @Test func invalidPlaceReportsItsErrors() async throws {
+    let draft = PointDraft(
       name: " ", coordinate: sanJose, category: String(repeating: "c", count: 101),
-      origin: PlaceOrigin(source: "", id: "1"))
+      origin: SourceReference(source: "", id: "1"))
 
-    let problem = try await problem { _ = try await client.load({ CreatePlaceRequest(baseURL: $0) }, draft) }
+    let problem = try await problem { _ = try await client.load({ CreatePointRequest(baseURL: $0) }, draft) }
 
     #expect(problem.status == 422)
     #expect(problem.code == .invalidPlace)
@@ -154,15 +154,15 @@ import WaymarkClient
       Set(problem.errors.map(\.location)) == [.pointer("/name"), .pointer("/category"), .pointer("/source")])
   }
 
-  @Test func whatHasNotChangedIsNotSentAgain() async throws {
+  @Test func unchangedResponseIsNotSentAgain() async throws {
     let id = try #require(
-      try await client.load({ CreatePlaceRequest(baseURL: $0) }, PlaceDraft(name: "A", coordinate: sanJose)).value.id)
-    let loader = client.loader { PlaceRequest(baseURL: $0) }
+      try await client.load({ CreatePointRequest(baseURL: $0) }, PointDraft(name: "A", coordinate: sanJose)).value.id)
+    let loader = client.loader { PointRequest(baseURL: $0) }
     let first = try await loader.load(requestData: id)
 
     let second = try await loader.load(requestData: id)
     _ = try await client.load(
-      { PatchPlaceRequest(baseURL: $0) }, .init(id: id, patch: PlacePatch(name: "B"), condition: .exists))
+      { PatchPointRequest(baseURL: $0) }, .init(id: id, patch: PointPatch(name: "B"), condition: .exists))
     let third = try await loader.load(requestData: id)
 
     #expect(second.value == first.value)
@@ -173,20 +173,20 @@ import WaymarkClient
     #expect(versions[1] < versions[2])
   }
 
-  @Test func theWalkMeetsEveryPlaceOnce() async throws {
+  @Test func pagesContainEveryPlaceOnce() async throws {
     let rows = try (0..<230).map { index in
-      PlaceImport.Row(
-        place: PlaceDraft(
+      PointImport.Row(
+        draft: PointDraft(
           name: "P\(index)", coordinate: try Coordinate(latitude: -50 - Double(index) / 100, longitude: -140),
-          category: "walk, & run", origin: PlaceOrigin(source: "walk", id: "\(index)")))
+          category: "walk, & run", origin: SourceReference(source: "walk", id: "\(index)")))
     }
-    let report = try await client.load({ ImportPlacesRequest(baseURL: $0) }, try PlaceImport(rows: rows)).value
+    let report = try await client.load({ ImportPointsRequest(baseURL: $0) }, try PointImport(rows: rows)).value
 
     var pageSizes: [Int] = []
     var names: [String] = []
-    let loader = client.loader { PlacesRequest(baseURL: $0, limit: 50) }
+    let loader = client.loader { PointsRequest(baseURL: $0, limit: 50) }
     let start = try Coordinate(latitude: -50, longitude: -140)
-    for try await page in loader.pages(requestData: PlaceFilter(center: start, categories: ["walk, & run"])) {
+    for try await page in loader.pages(requestData: PointFilter(center: start, categories: ["walk, & run"])) {
       pageSizes.append(page.value.count)
       names += page.value.map(\.name)
     }
@@ -196,18 +196,18 @@ import WaymarkClient
     #expect(names == (0..<230).map { "P\($0)" })
   }
 
-  @Test func anImportTellsWhatItDidAndWhatNot() async throws {
+  @Test func importReportsItsResult() async throws {
     let lines = Data("name,lat,long\nA,1,1\nB,north,1\n".utf8)
 
     let dry = try await client.load(
-      { ImportPlacesRequest(baseURL: $0) }, PlaceImport(data: lines, format: .csv, isDryRun: true)
+      { ImportPointsRequest(baseURL: $0) }, PointImport(data: lines, format: .csv, isDryRun: true)
     ).value
     let atomic = try await problem {
       _ = try await client.load(
-        { ImportPlacesRequest(baseURL: $0) }, PlaceImport(data: lines, format: .csv, mode: .atomic))
+        { ImportPointsRequest(baseURL: $0) }, PointImport(data: lines, format: .csv, mode: .atomic))
     }
     let partial = try await client.load(
-      { ImportPlacesRequest(baseURL: $0) }, PlaceImport(data: lines, format: .csv)
+      { ImportPointsRequest(baseURL: $0) }, PointImport(data: lines, format: .csv)
     ).value
 
     #expect(dry == partial)
@@ -218,32 +218,32 @@ import WaymarkClient
 
   @Test func anExportIsTheFile() async throws {
     let data = try await client.load(
-      { ExportPlacesRequest(baseURL: $0) }, PlaceFilter(center: sanJose, radiusMetres: 1e5)
+      { ExportPointsRequest(baseURL: $0) }, PointFilter(center: sanJose, radiusMetres: 1e5)
     )
     .value
 
     let lines = data.split(separator: UInt8(ascii: "\n"))
     let near = try await client.load(
-      { PlacesRequest(baseURL: $0, limit: 1000) }, PlaceFilter(center: sanJose, radiusMetres: 1e5))
+      { PointsRequest(baseURL: $0, limit: 1000) }, PointFilter(center: sanJose, radiusMetres: 1e5))
     #expect(!lines.isEmpty)
     #expect(lines.count == near.value.count)
     #expect(try lines.allSatisfy { try !JSONDecoder().decode(PointOfInterest.self, from: $0).name.isEmpty })
   }
 
-  @Test func aWrongParameterIsTyped() async throws {
+  @Test func invalidParameterIsATypedProblem() async throws {
     let problem = try await problem {
       _ = try await client.load(
-        { PlacesRequest(baseURL: $0) }, PlaceFilter(categories: [String(repeating: "c", count: 101)]))
+        { PointsRequest(baseURL: $0) }, PointFilter(categories: [String(repeating: "c", count: 101)]))
     }
 
     #expect(problem.code == .invalidParameter)
     #expect(problem.errors.map(\.location) == [.parameter("category")])
   }
 
-  @Test func theLastAnswerIsServedWhenTheServerIsGone() async throws {
+  @Test func lastResponseIsServedWhenTheServerIsUnreachable() async throws {
     let folder = try TemporaryFolder()
     let configuration = LoaderConfiguration(
-      retries: .none, cache: OnDiskCache(folder: URL(filePath: folder.path(of: "answers"))))
+      retries: .none, cache: OnDiskCache(folder: URL(filePath: folder.path(of: "responses"))))
     let client = try ClientDriver(port: try await process.port(), configuration: configuration)
     let loader = client.loader { PointsOfInterestRequest(baseURL: $0) }
     let live = try await loader.load(requestData: sanJose)
@@ -257,7 +257,7 @@ import WaymarkClient
     #expect(stale.value == live.value)
   }
 
-  @Test func aServerThatAsksForKeysIsGivenOne() async throws {
+  @Test func serverWithAPIKeysIsSentOne() async throws {
     let made = try await WaymarkProcess.run(["keys", "create", "app", "--scope", "write"])
     let folder = try TemporaryFolder()
     let file = try folder.write(made.output, to: "keys.txt")

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct CommandTests {
-  @Test func theVersionIsTold() async throws {
+  @Test func versionIsPrinted() async throws {
     let outcome = try await WaymarkProcess.run(["--version"])
 
     #expect(outcome.status == 0)
@@ -31,16 +31,19 @@ import Testing
   }
 
   @Test(arguments: [
-    (["serve", "--http-port", "http"], "HTTP_PORT='http'"),
-    (["serve", "--point-store", "redis"], "POINT_STORE='redis'"),
+    (["serve", "--http-port", "http"], "HTTP_PORT must be an integer from 0 to 65535, got 'http'"),
+    (["serve", "--point-store", "redis"], "POINT_STORE must be one of memory, postgres, got 'redis'"),
     (["serve", "--point-store", "postgres"], "DATABASE_URL"),
     (["serve", "--database-url", "postgresql://u:secret@[bad"], "DATABASE_URL"),
     (["migrate"], "DATABASE_URL"),
-    (["serve", "--tls-certificate-file", "/a"], "TLS_CERTIFICATE_FILE='/a': needs TLS_PRIVATE_KEY_FILE"),
-    (["serve", "--tls-private-key-file", "/b"], "TLS_PRIVATE_KEY_FILE='/b': needs TLS_CERTIFICATE_FILE"),
-    (["serve", "--tls-certificate-file", "/a", "--tls-private-key-file", "/b"], "TLS_CERTIFICATE_FILE='/a'"),
+    (["serve", "--tls-certificate-file", "/a"], "TLS_CERTIFICATE_FILE needs TLS_PRIVATE_KEY_FILE"),
+    (["serve", "--tls-private-key-file", "/b"], "TLS_PRIVATE_KEY_FILE needs TLS_CERTIFICATE_FILE"),
+    (
+      ["serve", "--tls-certificate-file", "/a", "--tls-private-key-file", "/b"],
+      "TLS_CERTIFICATE_FILE must be a file of certificates in PEM, got '/a'"
+    ),
   ])
-  func aBadSettingStopsTheStartWithOneLine(arguments: [String], words: String) async throws {
+  func invalidSettingStopsTheStartWithOneLine(arguments: [String], words: String) async throws {
     let outcome = try await WaymarkProcess.run(arguments)
 
     #expect(outcome.status == 64)
@@ -56,7 +59,7 @@ import Testing
     #expect(outcome.status == 64)
   }
 
-  @Test func unitTestingSaysWhatItSkippedAndExits() async throws {
+  @Test func unitTestingReportsWhatItSkippedAndExits() async throws {
     let outcome = try await WaymarkProcess.run(
       ["serve"], environment: ["IS_UNIT_TESTING": "1", "DATABASE_URL": "postgresql://127.0.0.1:1/none"])
 
@@ -66,14 +69,14 @@ import Testing
     #expect(!outcome.log.contains("listening"))
   }
 
-  @Test func aDataFileThatIsNotThereStopsTheStart() async throws {
+  @Test func missingDataFileStopsTheStart() async throws {
     let outcome = try await WaymarkProcess.run(["serve", "--data-file", "/nowhere/places.csv"])
 
     #expect(outcome.status == 65)
     #expect(outcome.log.contains("/nowhere/places.csv"))
   }
 
-  @Test func aDataFileOfWhichNoRowIsUsableStopsTheStart() async throws {
+  @Test func dataFileWithoutAValidRowStopsTheStart() async throws {
     let folder = try TemporaryFolder()
     let good = try folder.write("name,lat,long\nA,1,2\n", to: "good.csv")
     let bad = try folder.write(#"{"type":"FeatureCollection","features":[{"type":"Feature"}]}"#, to: "bad.geojson")
@@ -89,7 +92,7 @@ import Testing
     #expect(other.log.contains("reference system 'EPSG:3857', but must be WGS 84"))
   }
 
-  @Test func aDatabaseThatIsNotThereStopsTheImport() async throws {
+  @Test func unreachableDatabaseStopsTheImport() async throws {
     let outcome = try await WaymarkProcess.run(
       ["import", "--format", "csv", "-"], environment: ["DATABASE_URL": "postgresql://127.0.0.1:1/none"])
 
@@ -99,23 +102,23 @@ import Testing
   @Test(arguments: [
     ("127.0.0.5", "127.0.0.5"), ("::1", "::1"), ("0.0.0.0", "0.0.0.0"), ("::", "[::]"), ("localhost", "localhost"),
   ])
-  func healthAsksWhereTheServerListens(host: String, asked: String) async throws {
+  func healthConnectsToTheListeningAddress(host: String, address: String) async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: ["HTTP_HOST": host])
     let port = "\(try await server.port())"
 
-    let well = try await WaymarkProcess.run(["health"], environment: ["HTTP_HOST": asked, "HTTP_PORT": port])
-    let option = try await WaymarkProcess.run(["health", "--http-host", asked, "--http-port", port])
+    let well = try await WaymarkProcess.run(["health"], environment: ["HTTP_HOST": address, "HTTP_PORT": port])
+    let option = try await WaymarkProcess.run(["health", "--http-host", address, "--http-port", port])
 
     #expect(well.status == 0, "\(well.log)")
     #expect(option.status == 0)
     withExtendedLifetime(server) {}
   }
 
-  @Test func healthSaysWhyThereIsNoAnswer() async throws {
+  @Test func healthNamesTheReasonForAMissingResponse() async throws {
     let outcome = try await WaymarkProcess.run(["health"], environment: ["HTTP_HOST": "::1", "HTTP_PORT": "1"])
 
     #expect(outcome.status == 1)
-    #expect(outcome.log == "waymark: no answer from [::1]:1: Connection refused\n")
+    #expect(outcome.log == "waymark: no response from [::1]:1: Connection refused\n")
   }
 
   @Test func aPortInUseIsFoundBeforeThePlacesAreLoaded() async throws {
@@ -134,7 +137,7 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
-  @Test func healthTellsWhetherAServerAnswers() async throws {
+  @Test func healthReportsWhetherAServerResponds() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let port = try await server.port()
 

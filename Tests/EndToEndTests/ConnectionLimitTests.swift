@@ -1,13 +1,15 @@
 import Foundation
+import HTTPTestSupport
+import PostgresTestSupport
 import TestSupport
 import Testing
 
-/// Clients that take connections to the database and keep them: exports that nobody reads, uploads that send nothing.
+/// Tests with clients that hold database connections: exports that nobody reads, and uploads that send nothing.
 @Suite(.serialized) struct ConnectionLimitTests {
   private static let poolSize = 6
 
   @Test(.timeLimit(.minutes(10))) func unreadExportsAndIdleImportsLeaveConnectionsForAllOthers() async throws {
-    let place = try await Attacked()
+    let place = try await LoadedServers()
     let attacked = try await place.serve("attacked", ["DATABASE_POOL_SIZE": "\(Self.poolSize)"])
     let other = try await place.serve("other", ["DATABASE_POOL_SIZE": "\(Self.poolSize)"])
     let watch = place.watch("attacked")
@@ -28,7 +30,7 @@ import Testing
       Data(#"{"name":"imported","lat":1,"long":1}"#.utf8), as: "application/x-ndjson")
     let elsewhere = try await other.driver.get("/locations/export?bbox=0,0,0.001,0.001").status
     let migrated = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": place.database.url])
-    // Each is told whether it is served before its first byte.
+    // Each response begins only once it is known whether the request is served.
     var statuses: [String: Int] = [:]
     for export in exports { statuses[try await place.status(of: export), default: 0] += 1 }
     let maximum = try await watch.end()
@@ -40,8 +42,8 @@ import Testing
     withExtendedLifetime((exports, uploads, streams, shut)) {}
   }
 
-  @Test(.timeLimit(.minutes(10))) func anExportThatIsCutOffGivesItsConnectionBackAtOnce() async throws {
-    let place = try await Attacked()
+  @Test(.timeLimit(.minutes(10))) func interruptedExportReleasesItsConnection() async throws {
+    let place = try await LoadedServers()
     let server = try await place.serve(
       "cut", ["DATABASE_POOL_SIZE": "\(Self.poolSize)", "HTTP_WRITE_TIMEOUT_MS": "3000"])
     let shut = try await HTTP2Client.open(port: server.port, windowBytes: 0)
@@ -49,28 +51,28 @@ import Testing
     for _ in 0..<100 { streams.append(try await shut.start("GET", "/locations/export")) }
     let unread = try await place.unreadExports(20, port: server.port)
     let connections = #"database_bulk_connections{kind="export"}"#
-    while try await server.figure(connections) == 0 { try await Task.sleep(for: .milliseconds(20)) }
+    while try await server.metric(connections) == 0 { try await Task.sleep(for: .milliseconds(20)) }
 
-    // The clients stay; none of them reads or closes anything.
-    while try await server.figure(connections) > 0 { try await Task.sleep(for: .milliseconds(100)) }
+    // The clients stay connected; none of them reads or closes anything.
+    while try await server.metric(connections) > 0 { try await Task.sleep(for: .milliseconds(100)) }
     let export = try await server.driver.get("/locations/export?bbox=0,0,0.001,0.001").status
 
     #expect(export == 200)
-    #expect(try await server.figure(#"database_bulk_connections_limit{kind="export"}"#) == 1)
-    #expect(try await server.figure("database_pool_connections_limit") == Double(Self.poolSize))
+    #expect(try await server.metric(#"database_bulk_connections_limit{kind="export"}"#) == 1)
+    #expect(try await server.metric("database_pool_connections_limit") == Double(Self.poolSize))
     try await shut.ping()
     withExtendedLifetime((streams, unread)) {}
   }
 }
 
 /// A database with much to export, and the servers on it.
-private struct Attacked {
+private struct LoadedServers {
   struct Server {
     let process: WaymarkProcess
     let port: Int
     let driver: ServerDriver
 
-    func figure(_ name: String) async throws -> Double {
+    func metric(_ name: String) async throws -> Double {
       let text = String(decoding: try await driver.get("/metrics").body, as: UTF8.self)
       let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
       return try #require(line?.split(separator: " ").last.flatMap { Double($0) })
@@ -84,7 +86,7 @@ private struct Attacked {
     server = try await TemporaryServer.start()
     database = try await server.makeDatabase()
     try #require(try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url]).status == 0)
-    // Fifty megabytes, far more than sockets hold.
+    // Fifty megabytes, far more than socket buffers hold.
     try await database.run(
       """
       INSERT INTO points (id, lat, long, name, tags)
@@ -124,12 +126,12 @@ private struct Attacked {
     return connections
   }
 
-  /// The status that a response begins with.
+  /// Returns the status code of the response.
   func status(of connection: RawHTTPConnection) async throws -> String {
     String(decoding: try await connection.some(atMost: 12).suffix(3), as: UTF8.self)
   }
 
-  /// Counts the backends of a server again and again.
+  /// Counts the backends of a server repeatedly.
   func watch(_ name: String) -> Watch { Watch(database: database, name: name) }
 
   struct Watch {
@@ -145,7 +147,7 @@ private struct Attacked {
       }
     }
 
-    /// Stops; returns the greatest count.
+    /// Stops counting, and returns the maximum.
     func end() async throws -> Int {
       isOver.add()
       return try await task.value

@@ -1,8 +1,9 @@
 import Foundation
+import HTTPTestSupport
 import TestSupport
 import Testing
 
-/// How the built program ends while clients go on connecting.
+/// Tests of a graceful shutdown while clients keep connecting.
 @Suite(.timeLimit(.minutes(10))) struct DrainTests {
   private static let delay = Duration.seconds(15)
   private static let clients = 16
@@ -24,7 +25,7 @@ import Testing
     let (start, probes) = try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<Self.clients {
         group.addTask {
-          // Until nobody listens; whatever was connected must be answered.
+          // Until nothing listens; each accepted connection must get a response.
           while let connection = try await Self.connection(port) {
             let wasDraining = isDraining.value > 0
             let response = try await connection.get("/", headers: "Connection: close\r\n")
@@ -44,7 +45,7 @@ import Testing
         probes.append(try await connection.get("/health/ready", headers: "Connection: close\r\n").status)
         if ContinuousClock.now - start < Self.delay { try await Task.sleep(for: .milliseconds(100)) }
       }
-      // A connection that was reset would throw here.
+      // A reset connection would throw here.
       try await group.waitForAll()
       return (start, probes)
     }
@@ -58,7 +59,7 @@ import Testing
     #expect(ended.status == 0 && ended.log.contains("\"stopped\""), "\(ended.log.suffix(500))")
   }
 
-  /// A new connection; `nil` where nobody listens any more.
+  /// Returns a new connection; `nil` where nothing listens any more.
   private static func connection(_ port: Int) async throws -> RawHTTPConnection? {
     do {
       return try await RawHTTPConnection.open(port: port)

@@ -1,24 +1,24 @@
 import Foundation
-import TestSupport
+import PostgresTestSupport
 import Testing
 
-/// Where a server keeps its places.
+/// The kind of store of a server.
 enum StoreKind: String, CaseIterable, Sendable {
-  /// In memory, and in a file.
+  /// In memory, with a file.
   case memory
-  /// In a database.
+  /// PostgreSQL.
   case postgres
 }
 
-/// A store without places that outlives the servers that are run on it.
+/// An empty store that outlives the servers that use it.
 struct EmptyStore: Sendable {
-  /// A folder that lives as long as the store, for other files too.
+  /// A folder that exists as long as the store, also for other files.
   let folder: TemporaryFolder
 
-  /// The settings that name it.
+  /// The settings that select the store.
   let environment: [String: String]
 
-  /// Creates the store.
+  /// Creates a store.
   init(_ kind: StoreKind) async throws {
     folder = try TemporaryFolder()
     switch kind {
@@ -31,7 +31,7 @@ struct EmptyStore: Sendable {
     }
   }
 
-  /// Starts a server on it; one at a time.
+  /// Starts a server on the store; only one may run at a time.
   func serve(_ settings: [String: String] = [:]) async throws -> WaymarkProcess {
     try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment.merging(settings) { $1 })
   }

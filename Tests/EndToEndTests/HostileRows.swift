@@ -1,25 +1,25 @@
 import Foundation
-import PlaceFormats
+import PointFormats
 import Testing
 
-/// A text in one of the formats in which two rows are good, called `first` and `last`, and those between are bad in every
-/// way there is. It begins with a byte-order mark and its lines end with CRLF.
+/// A text in one of the formats in which the first and the last row are valid, and those between are invalid in every
+/// possible way. It begins with a byte-order mark, and its lines end with CRLF.
 struct HostileRows: Sendable, CustomTestStringConvertible {
-  let format: PlaceFormat
+  let format: PointFormat
   let body: Data
 
-  /// How many rows are good.
+  /// The number of valid rows.
   let good = 2
 
-  /// The numbers of the bad rows.
+  /// The numbers of the invalid rows.
   let bad: [Int]
 
   var testDescription: String { format.rawValue }
 
-  /// One for each format.
-  static let all = PlaceFormat.allCases.map { HostileRows($0) }
+  /// One text for each format.
+  static let all = PointFormat.allCases.map { HostileRows($0) }
 
-  private init(_ format: PlaceFormat) {
+  private init(_ format: PointFormat) {
     self.format = format
     let rows =
       switch format {
@@ -45,7 +45,7 @@ struct HostileRows: Sendable, CustomTestStringConvertible {
 
   private static let lineEnd = Data("\r\n".utf8)
 
-  private static func row(_ format: PlaceFormat, _ name: String) -> Data {
+  private static func row(_ format: PointFormat, _ name: String) -> Data {
     switch format {
     case .csv: Data("\(name),1,1,cafe".utf8)
     case .json, .ndjson: object(#""name":"\#(name)""#)
@@ -69,7 +69,7 @@ struct HostileRows: Sendable, CustomTestStringConvertible {
 
   private static let long = String(repeating: "x", count: 10_000_000)
 
-  /// A name in which a byte stands that no UTF-8 has.
+  /// Returns a row whose name is not valid UTF-8.
   private static func named(_ row: (String) -> Data) -> Data {
     Data(row(#""name":"?""#).map { $0 == UInt8(ascii: "?") ? 0xFF : $0 })
   }

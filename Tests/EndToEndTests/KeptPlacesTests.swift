@@ -69,16 +69,16 @@ import Testing
     let places = try await driver.get("/locations").places.count
 
     try FileManager.default.removeItem(atPath: path)
-    let answer = try await driver.send(
+    let response = try await driver.send(
       "POST", "/locations", headers: ["Content-Type": "application/json"],
       body: Data(#"{"name":"lost","lat":1,"long":1}"#.utf8))
 
-    #expect(answer.status == 503)
+    #expect(response.status == 503)
     #expect(try await driver.get("/locations").places.count == places)
     _ = try await server.logLine(with: "was removed while it was in use")
   }
 
-  @Test func withoutAFileTheStartSaysThatNothingIsKept() async throws {
+  @Test func startWithoutAFileWarnsThatNothingIsKept() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"])
 
     _ = try await server.logLine(with: "places are in memory alone")
@@ -86,7 +86,7 @@ import Testing
 }
 
 extension Data {
-  /// The bytes with every occurrence of a text replaced by another of the same length.
+  /// Returns the data with every occurrence of a text replaced by another of the same length.
   fileprivate func damaging(_ text: String, with other: String) -> Data {
     var bytes = self
     while let range = bytes.range(of: Data(text.utf8)) { bytes.replaceSubrange(range, with: Data(other.utf8)) }

@@ -29,7 +29,7 @@ import Testing
     #expect(ledger.acknowledged >= 360)
   }
 
-  /// Creates, replaces and removes places until the server no longer answers.
+  /// Creates, replaces and deletes places until the server no longer responds.
   private static func write(as client: Int, in round: Int, _ driver: ServerDriver, _ ledger: Ledger) async {
     for number in 0... {
       let id = String(format: "0199a1b2-%04x-7%03x-8000-%012x", round, client, number)
@@ -40,27 +40,27 @@ import Testing
         ledger.begin(id, next)
         let body = next.map { Data(#"{"name":"\#($0)","lat":1,"long":\#(step)}"#.utf8) }
         guard
-          let answer = try? await driver.send(
+          let response = try? await driver.send(
             isRemoval ? "DELETE" : "PUT", "/locations/\(id)", headers: ["Content-Type": "application/json"], body: body)
         else { return }
-        #expect(answer.status == [201, 200, 204][step - 1])
+        #expect(response.status == [201, 200, 204][step - 1])
         ledger.acknowledge(id)
       }
     }
   }
 }
 
-/// What clients were told, and what they asked for last without being told.
+/// The acknowledged writes of the clients, and those whose outcome is unknown.
 private final class Ledger: Sendable {
   private struct Entry {
-    /// The name that the place was acknowledged to have; `nil` where there is none.
+    /// The acknowledged name of the place; `nil` where there is none.
     var name: String?
     var pending: String??
   }
 
   private let state = Mutex((entries: [String: Entry](), acknowledged: 0))
 
-  /// How many writes were acknowledged.
+  /// The number of acknowledged writes.
   var acknowledged: Int { state.withLock { $0.acknowledged } }
 
   func begin(_ id: String, _ name: String?) {
@@ -77,7 +77,7 @@ private final class Ledger: Sendable {
     }
   }
 
-  /// Looks at every place: it is as was acknowledged, or as was asked for last without an answer.
+  /// Checks that each place has its acknowledged state, or that of the last write without a response.
   func checkAll(_ driver: ServerDriver) async throws {
     let places = try await driver.get("/locations/export?f=json").places
     let names = Dictionary(uniqueKeysWithValues: places.map { ($0.id, $0.name) })

@@ -1,11 +1,11 @@
 import Foundation
-import TestSupport
+import PostgresTestSupport
 import Testing
 
-/// The memory that lists of long places take the built program.
+/// Tests of the memory that lists of long places need.
 @Suite(.timeLimit(.minutes(10))) struct ListMemoryTests {
   @Test func listsOfLongPlacesTakeLittleMemoryHoweverManyPlacesMatch() async throws {
-    // However slow the machine.
+    // The test doesn't depend on the machine's speed.
     let environment = [
       "DATABASE_URL": try await TemporaryDatabase.make().url, "DATABASE_STATEMENT_TIMEOUT_MS": "60000",
       "REQUEST_DEADLINE_MS": "60000",
@@ -29,17 +29,17 @@ import Testing
             "/locations?lat=1&long=0&limit=1000", "/locations?limit=1000", "/locations?category=a&limit=1000",
           ]
           for turn in 0..<3 {
-            let answer = try await driver.get(target[(number + turn) % 3], headers: ["Accept-Encoding": "identity"])
-            #expect(answer.status == 200)
-            #expect(answer.body.count > 4_000_000)
-            #expect(answer.next != nil)
+            let response = try await driver.get(target[(number + turn) % 3], headers: ["Accept-Encoding": "identity"])
+            #expect(response.status == 200)
+            #expect(response.body.count > 4_000_000)
+            #expect(response.next != nil)
           }
         }
       }
       try await group.waitForAll()
     }
 
-    // Each of the 12 has a page of 4 MB as rows and as the response. All matches of 12 are 480 MB.
+    // Each of the 12 requests has a page of 4 MB as rows and as the response. All matches of 12 requests are 480 MB.
     let peak = try #require(server.peakResidentBytes)
     #expect(peak < 200_000_000, "\(peak)")
   }

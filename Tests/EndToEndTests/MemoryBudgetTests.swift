@@ -1,23 +1,23 @@
 import Foundation
-import TestSupport
+import HTTPTestSupport
 import Testing
 
-/// What clients that read nothing can make the built program take, all together.
+/// Tests of the memory that clients that read nothing can occupy in total.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct MemoryBudgetTests {
-  /// The limit of the container in deploy/kubernetes.
+  /// The memory limit of the container in deploy/kubernetes.
   private static let containerBytes = 512 << 20
 
   @Test func silentClientsOfAllKindsTogetherStayBelowTheContainersLimit() async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write(Self.places, to: "places.ndjson")
-    // What the server would find by itself in that container.
+    // The value that the server would detect in that container.
     let server = try await WaymarkProcess(
       ["serve", "--http-port", "0", "--data-file", file],
       environment: ["HTTP_MAX_BUFFERED_BYTES": "\(Self.containerBytes / 4)"])
     let port = try await server.port()
     let driver = ServerDriver(port: port)
 
-    // Unbounded these hold more than a gigabyte: pages of 410 kB, exports, and pages of places of a megabyte.
+    // Without a limit these occupy more than a gigabyte: pages of 410 kB, exports, and pages of places of a megabyte.
     var clients: [RawHTTPConnection] = []
     let attacks = [
       ("/locations?bbox=0,0,20,20&limit=1000", 1200), ("/locations/export", 300),
@@ -42,7 +42,7 @@ import Testing
     server.send(SIGTERM)
   }
 
-  /// A thousand places that make a page of 410 kB, and forty of a megabyte each.
+  /// A thousand places whose page has 410 kB, and forty of a megabyte each.
   private static var places: String {
     var lines = ""
     for index in 0..<1000 {

@@ -3,14 +3,14 @@ import Synchronization
 import Testing
 
 @Suite struct MemoryServerTests {
-  @Test func theSampleIsServedWithNoSetUp() async throws {
+  @Test func sampleIsServedWithoutConfiguration() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let driver = ServerDriver(port: try await server.port())
 
-    let answer = try await driver.get("/locations?lat=37.3293&long=-121.8893&limit=5")
+    let response = try await driver.get("/locations?lat=37.3293&long=-121.8893&limit=5")
 
-    let places = try answer.places
-    #expect(answer.status == 200)
+    let places = try response.places
+    #expect(response.status == 200)
     #expect(places.count == 5)
     #expect(places.compactMap(\.distance) == places.compactMap(\.distance).sorted())
     #expect(try #require(places.first?.distance) < 20_000)
@@ -42,7 +42,7 @@ import Testing
     #expect(first == second)
   }
 
-  @Test func aRequestKeepsItsIDAndOthersGetOne() async throws {
+  @Test func requestIDIsKeptOrAssigned() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let driver = ServerDriver(port: try await server.port())
 
@@ -56,24 +56,25 @@ import Testing
   @Test func aStopUnderLoadLosesNoRequestThatWasAccepted() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let driver = ServerDriver(port: try await server.port())
-    let answered = Counter()
+    let responses = Counter()
 
     let outcome = try await withThrowingTaskGroup(of: Void.self) { group in
       for client in 0..<8 {
         group.addTask {
           for request in 0... {
             do {
-              let answer = try await driver.get("/locations?lat=\(client)&long=\(request % 180)")
-              #expect(answer.status == 200)
-              answered.increment()
+              let response = try await driver.get("/locations?lat=\(client)&long=\(request % 180)")
+              #expect(response.status == 200)
+              responses.increment()
             } catch {
-              // Refused, or closed before it was accepted: what an idle connection meets when the server goes.
+              // The connection was refused, or closed before it was accepted, which is normal for idle connections at
+              // shutdown.
               return
             }
           }
         }
       }
-      while answered.value < 200 { try await Task.sleep(for: .milliseconds(5)) }
+      while responses.value < 200 { try await Task.sleep(for: .milliseconds(5)) }
       server.send(SIGTERM)
       try await group.waitForAll()
       return try await server.outcome()
@@ -84,7 +85,7 @@ import Testing
   }
 }
 
-/// A count that many tasks add to.
+/// A thread-safe counter.
 private final class Counter: Sendable {
   private let count = Mutex(0)
   var value: Int { count.withLock { $0 } }

@@ -1,23 +1,23 @@
 import Foundation
-import TestSupport
+import PostgresTestSupport
 import Testing
 
-/// What operators see of the built program: figures and logs.
+/// Tests of the metrics and logs of the built program.
 @Suite struct MetricsTests {
-  /// The figures by series.
-  private func figures(_ driver: ServerDriver, headers: [String: String] = [:]) async throws -> [String: Double] {
-    let answer = try await driver.get("/metrics", headers: headers)
-    #expect(answer.status == 200)
-    #expect(answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+  /// Returns the values of the metrics by series.
+  private func metrics(_ driver: ServerDriver, headers: [String: String] = [:]) async throws -> [String: Double] {
+    let response = try await driver.get("/metrics", headers: headers)
+    #expect(response.status == 200)
+    #expect(response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
     var values: [String: Double] = [:]
-    for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n") where !line.hasPrefix("#") {
+    for line in String(decoding: response.body, as: UTF8.self).split(separator: "\n") where !line.hasPrefix("#") {
       let end = try #require(line.lastIndex(of: " "))
       #expect(values.updateValue(try #require(Double(line[end...].dropFirst())), forKey: String(line[..<end])) == nil)
     }
     return values
   }
 
-  @Test func requestsStoreAndProcessAreTold() async throws {
+  @Test func requestsStoreAndProcessHaveMetrics() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"])
     let driver = ServerDriver(port: try await server.port())
     for _ in 0..<3 { _ = try await driver.get("/locations?lat=37.3293&long=-121.8893&limit=1") }
@@ -25,23 +25,23 @@ import Testing
     _ = try await driver.get("/nothing/at/all")
     _ = try await driver.send("PROPFIND", "/locations")
 
-    let figures = try await figures(driver)
+    let metrics = try await metrics(driver)
 
-    #expect(figures["http_requests_total{method=\"GET\",route=\"/locations\",status=\"200\"}"] == 3)
-    #expect(figures["http_requests_total{method=\"GET\",route=\"/locations\",status=\"400\"}"] == 1)
-    #expect(figures["http_requests_total{method=\"GET\",route=\"none\",status=\"404\"}"] == 1)
-    #expect(figures["http_requests_total{method=\"other\",route=\"/locations\",status=\"405\"}"] == 1)
-    #expect(figures["http_request_duration_seconds_count{method=\"GET\",route=\"/locations\"}"] == 4)
-    #expect(figures["store_call_duration_seconds_count{operation=\"summaries\",outcome=\"ok\"}"] == 3)
-    #expect(try #require(figures["memory_store_places"]) >= 200)
-    #expect(try #require(figures["http_connections_open"]) >= 1)
-    #expect(figures["http_requests_in_flight"] == 1)
-    #expect(figures["analytics_dropped_searches_total"] == 0)
-    #expect(try #require(figures["process_resident_memory_bytes"]) > 1_000_000)
-    #expect(figures.keys.contains { $0.hasPrefix("waymark_build_info{version=") })
+    #expect(metrics["http_requests_total{method=\"GET\",route=\"/locations\",status=\"200\"}"] == 3)
+    #expect(metrics["http_requests_total{method=\"GET\",route=\"/locations\",status=\"400\"}"] == 1)
+    #expect(metrics["http_requests_total{method=\"GET\",route=\"none\",status=\"404\"}"] == 1)
+    #expect(metrics["http_requests_total{method=\"other\",route=\"/locations\",status=\"405\"}"] == 1)
+    #expect(metrics["http_request_duration_seconds_count{method=\"GET\",route=\"/locations\"}"] == 4)
+    #expect(metrics["store_call_duration_seconds_count{operation=\"summaries\",outcome=\"ok\"}"] == 3)
+    #expect(try #require(metrics["memory_store_places"]) >= 200)
+    #expect(try #require(metrics["http_connections_open"]) >= 1)
+    #expect(metrics["http_requests_in_flight"] == 1)
+    #expect(metrics["analytics_dropped_searches_total"] == 0)
+    #expect(try #require(metrics["process_resident_memory_bytes"]) > 1_000_000)
+    #expect(metrics.keys.contains { $0.hasPrefix("waymark_build_info{version=") })
   }
 
-  @Test func theDatabasesPoolIsTold() async throws {
+  @Test func connectionPoolHasMetrics() async throws {
     let database = try await TemporaryDatabase.make()
     let environment = ["DATABASE_URL": database.url, "DATABASE_POOL_SIZE": "3"]
     _ = try await WaymarkProcess.run(["migrate"], environment: environment)
@@ -49,18 +49,18 @@ import Testing
     let driver = ServerDriver(port: try await server.port())
     _ = try await driver.get("/locations?limit=1")
 
-    let figures = try await figures(driver)
+    let metrics = try await metrics(driver)
 
-    #expect(figures["database_pool_connections_limit"] == 3)
-    // One may be asking for the data's version just then.
-    let idle = try #require(figures["database_pool_connections{state=\"idle\"}"])
-    let busy = try #require(figures["database_pool_connections{state=\"busy\"}"])
+    #expect(metrics["database_pool_connections_limit"] == 3)
+    // One connection may be reading the data version.
+    let idle = try #require(metrics["database_pool_connections{state=\"idle\"}"])
+    let busy = try #require(metrics["database_pool_connections{state=\"busy\"}"])
     #expect(1...3 ~= idle + busy)
     #expect(busy <= 1)
-    #expect(figures["database_pool_waiting_calls"] == 0)
+    #expect(metrics["database_pool_waiting_calls"] == 0)
   }
 
-  @Test func whereReadingNeedsAKeySoDoTheFigures() async throws {
+  @Test func metricsNeedAKeyWhereReadingDoes() async throws {
     let folder = try TemporaryFolder()
     let created = try await WaymarkProcess.run(["keys", "create", "scraper", "--scope", "read"])
     let keys = try folder.write(created.output, to: "keys.txt")
@@ -70,13 +70,13 @@ import Testing
     let driver = ServerDriver(port: try await server.port())
 
     let closed = try await driver.get("/metrics")
-    let figures = try await figures(driver, headers: ["Authorization": "Bearer \(key)"])
+    let metrics = try await metrics(driver, headers: ["Authorization": "Bearer \(key)"])
 
     #expect(closed.status == 401)
-    #expect(!figures.isEmpty)
+    #expect(!metrics.isEmpty)
   }
 
-  @Test func theLogTellsOfEachRequestButNeitherItsKeyNorWhereItWasMade() async throws {
+  @Test func logHasEachRequestWithoutItsKeyAndCoordinate() async throws {
     let folder = try TemporaryFolder()
     let log = ["ACCESS_LOG": "true", "LOG_LEVEL": "trace", "SERVER_TIMING": "true"]
     let secret = "postgresql://waymark:Tr0ub4dor@127.0.0.1:1/places?connect_timeout=1"
@@ -93,13 +93,13 @@ import Testing
         "/locations?lat=48.123456&long=16.654321", "/locations?lat=91.123456&long=16.654321",
         "/locations/check?lat=48.123456&long=16.654321&radius=5", "/nothing?lat=48.123456&long=16.654321",
       ] {
-        let answer = try await driver.get(
+        let response = try await driver.get(
           target,
           headers: [
             "Authorization": "Bearer S3cretOfMine",
             "traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
           ])
-        #expect(answer.headers["server-timing"]?.contains("total;dur=") == true)
+        #expect(response.headers["server-timing"]?.contains("total;dur=") == true)
       }
       _ = try await server.logLine(with: "\"route\":\"none\"")
       server.send(SIGTERM)

@@ -1,8 +1,8 @@
 import Foundation
 import NIOCore
 import NIOPosix
+import PostgresTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite struct PostgresServerTests {
@@ -57,7 +57,7 @@ import Testing
     #expect(try await driver.get("/locations").places.map(\.name).sorted() == ["A", "B", "C"])
   }
 
-  @Test func sqlIsNothingButTextToTheDatabase() async throws {
+  @Test func sqlInTextsIsNotExecuted() async throws {
     let environment = try await migrated()
     let folder = try TemporaryFolder()
     let sql = "'); DROP TABLE points; SELECT pg_sleep(60) --"
@@ -98,18 +98,18 @@ import Testing
     #expect(partial.output.contains("3 created"))
   }
 
-  @Test func listsBeforeAndAfterAChangeHaveTagsOfTheirOwnAtOnce() async throws {
+  @Test func listsBeforeAndAfterAChangeHaveDifferentEntityTags() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: try await migrated())
     let driver = ServerDriver(port: try await server.port())
-    // The first list makes the version known.
+    // The first list reads the version.
     _ = try await driver.get("/locations")
     var bodies: [String: Data] = [:]
 
     for number in 0..<50 {
-      let answer = try await driver.get("/locations")
-      if let tag = answer.headers["etag"] {
-        #expect(bodies[tag] == nil || bodies[tag] == answer.body)
-        bodies[tag] = answer.body
+      let response = try await driver.get("/locations")
+      if let tag = response.headers["etag"] {
+        #expect(bodies[tag] == nil || bodies[tag] == response.body)
+        bodies[tag] = response.body
       }
       let place = Data(#"{"name":"\#(number)","lat":1,"long":2}"#.utf8)
       let created = try await driver.send(
@@ -120,7 +120,7 @@ import Testing
     #expect(bodies.count > 1)
   }
 
-  @Test func aFileThatIsNotWhatItSaysImportsNothing() async throws {
+  @Test func fileOfAnotherFormatImportsNothing() async throws {
     let environment = try await migrated()
     let folder = try TemporaryFolder()
     let good = try folder.write("name,lat,long,source,sourceId\nA,1,1,t,a\n", to: "a.csv")
@@ -187,29 +187,29 @@ import Testing
 
     #expect(statuses.seen == [200, 503])
     #expect(outcome.status == 0)
-    #expect(outcome.log.contains("\"the store does not answer\""))
-    #expect(outcome.log.contains("\"the store answers again\""))
+    #expect(outcome.log.contains("\"the store is unavailable\""))
+    #expect(outcome.log.contains("\"the store is available again\""))
   }
 
-  @Test func anOutageTellsClientsWhenToComeBack() async throws {
+  @Test func outageResponsesHaveRetryAfter() async throws {
     let server = try await WaymarkProcess(
       ["serve", "--http-port", "0"], environment: ["DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/none"])
     let driver = ServerDriver(port: try await server.port())
 
-    let answer = try await driver.get("/locations")
+    let response = try await driver.get("/locations")
     let live = try await driver.get("/health/live")
     server.send(SIGTERM)
     let outcome = try await server.outcome()
 
-    #expect(answer.status == 503)
-    #expect(answer.headers["retry-after"] != nil)
+    #expect(response.status == 503)
+    #expect(response.headers["retry-after"] != nil)
     #expect(live.status == 200)
     #expect(outcome.status == 0)
     #expect(!outcome.log.contains("secret"))
   }
 
-  @Test func aServerThatIsToldToStopAsSoonAsItListensStopsInGoodOrder() async throws {
-    // It takes connections and never answers, so that the first check of the store is still under way.
+  @Test func serverStoppedAsSoonAsItListensShutsDownCleanly() async throws {
+    // It accepts connections and never responds, so that the first readiness check is still in progress.
     let silent = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .bind(host: "127.0.0.1", port: 0).get()
     let url = "postgresql://u@127.0.0.1:\(silent.localAddress?.port ?? 0)/none"
@@ -231,11 +231,11 @@ import Testing
   }
 }
 
-/// The statuses that clients got, all of them and the last.
+/// A recorder of the statuses of responses.
 private final class Statuses: Sendable {
   private let state = Mutex((seen: Set<Int>(), last: 0, isEnough: false))
 
-  /// Whether no more are wanted.
+  /// A Boolean value that indicates whether clients may stop.
   var isEnough: Bool { state.withLock { $0.isEnough } }
 
   func stop() { state.withLock { $0.isEnough = true } }
@@ -249,11 +249,11 @@ private final class Statuses: Sendable {
     }
   }
 
-  /// Waits until a client gets that status.
+  /// Waits until a client gets a status.
   func wait(for status: Int) async throws {
     let deadline = ContinuousClock.now + .seconds(60)
     while state.withLock({ $0.last }) != status {
-      try #require(ContinuousClock.now < deadline, "no answer \(status) came")
+      try #require(ContinuousClock.now < deadline, "no response had the status \(status)")
       try await Task.sleep(for: .milliseconds(5))
     }
   }

@@ -1,29 +1,29 @@
 import Foundation
-import TestSupport
+import PostgresTestSupport
 import Testing
 
-/// What clients and operators are told where the database's role lacks a privilege.
+/// Tests of responses and logs where the database role lacks a privilege.
 @Suite(.timeLimit(.minutes(5))) struct PrivilegeTests {
-  /// A database with the schema and places, and a role that may do nothing there but connect.
-  private struct Clerk {
+  /// A database with the schema and places, and a role that may only connect.
+  private struct RestrictedRole {
     let database: TemporaryDatabase
-    let role: String
+    let name: String
 
     var environment: [String: String] {
-      ["DATABASE_URL": "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"]
+      ["DATABASE_URL": "postgresql://\(name)@127.0.0.1:\(database.server.port)/\(database.name)"]
     }
 
     init() async throws {
       database = try await TemporaryDatabase.make()
-      role = "limited_\(database.name)"
+      name = "limited_\(database.name)"
       let migrated = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
       try #require(migrated.status == 0, "\(migrated.log)")
       try await database.run(
-        "CREATE ROLE \(role) LOGIN; REVOKE TEMPORARY ON DATABASE \(database.name) FROM PUBLIC")
+        "CREATE ROLE \(name) LOGIN; REVOKE TEMPORARY ON DATABASE \(database.name) FROM PUBLIC")
     }
 
     func grant(_ privileges: String...) async throws {
-      try await database.run(privileges.map { "GRANT \($0) TO \(role)" }.joined(separator: "; "))
+      try await database.run(privileges.map { "GRANT \($0) TO \(name)" }.joined(separator: "; "))
     }
 
     func server() async throws -> (WaymarkProcess, ServerDriver) {
@@ -34,7 +34,7 @@ import Testing
 
   private static let reading = "SELECT ON waymark_migrations, points, changes, idempotency_keys"
 
-  /// The table of privileges in the documentation.
+  /// The privileges in the documentation's table.
   private static let serving = [
     "SELECT ON waymark_migrations", "SELECT, INSERT, UPDATE, DELETE ON points, changes, idempotency_keys",
     "USAGE, UPDATE ON SEQUENCE point_versions", "SELECT ON SEQUENCE changes_sequence_seq",
@@ -45,9 +45,9 @@ import Testing
   private let row = Data((#"{"name":"B","lat":1,"long":2,"source":"t","sourceId":"b"}"# + "\n").utf8)
 
   @Test func roleWithoutInsertGetsAProblemOnPOSTAndOneLogLine() async throws {
-    let clerk = try await Clerk()
-    try await clerk.grant(Self.reading)
-    let (server, driver) = try await clerk.server()
+    let role = try await RestrictedRole()
+    try await role.grant(Self.reading)
+    let (server, driver) = try await role.server()
 
     for _ in 0..<3 {
       let created = try await driver.send("POST", "/locations", headers: json, body: place)
@@ -66,38 +66,38 @@ import Testing
     let lines = log.filter { $0.contains("denies an operation") }
     #expect(lines.count == 1, "\(log)")
     #expect(lines.first?.contains("create") == true)
-    #expect(lines.first?.contains("\(clerk.role) has no INSERT") == true, "\(lines)")
-    #expect(!log.contains { $0.contains("does not answer") })
+    #expect(lines.first?.contains("\(role.name) has no INSERT") == true, "\(lines)")
+    #expect(!log.contains { $0.contains("is unavailable") })
   }
 
   @Test func roleWithoutSelectGetsAProblemOnGET() async throws {
-    let clerk = try await Clerk()
-    try await clerk.grant("SELECT ON waymark_migrations")
-    let (server, driver) = try await clerk.server()
+    let role = try await RestrictedRole()
+    try await role.grant("SELECT ON waymark_migrations")
+    let (server, driver) = try await role.server()
 
     for target in ["/locations", "/locations?lat=1&long=1", "/categories", "/locations/featured"] {
-      let answer = try await driver.get(target)
+      let response = try await driver.get(target)
 
-      #expect(answer.status == 503, "\(target)")
-      #expect(try answer.problem.code == "store-misconfigured", "\(target)")
+      #expect(response.status == 503, "\(target)")
+      #expect(try response.problem.code == "store-misconfigured", "\(target)")
     }
     let export = try await driver.get("/locations/export")
     let line = try await server.logLine(with: "denies an operation")
 
     #expect(export.status == 503)
-    #expect(line.contains("\(clerk.role) has no SELECT, INSERT, UPDATE, DELETE on points"), "\(line)")
+    #expect(line.contains("\(role.name) has no SELECT, INSERT, UPDATE, DELETE on points"), "\(line)")
   }
 
   @Test func importWithoutTemporaryGetsAProblemThatNamesItInTheLog() async throws {
-    let clerk = try await Clerk()
-    for grant in Self.serving { try await clerk.grant(grant) }
-    let (server, driver) = try await clerk.server()
+    let role = try await RestrictedRole()
+    for grant in Self.serving { try await role.grant(grant) }
+    let (server, driver) = try await role.server()
 
     let denied = try await driver.importing(row, as: "application/x-ndjson")
     let line = try await server.logLine(with: "denies an operation")
     let folder = try TemporaryFolder()
     let command = try await WaymarkProcess.run(
-      ["import", "--format", "ndjson", "-"], environment: clerk.environment,
+      ["import", "--format", "ndjson", "-"], environment: role.environment,
       input: try folder.write(String(decoding: row, as: UTF8.self), to: "rows.ndjson"))
 
     #expect(denied.status == 503)
@@ -108,10 +108,10 @@ import Testing
   }
 
   @Test func privilegesOfTheDocumentationAreEnoughForEverything() async throws {
-    let clerk = try await Clerk()
-    for grant in Self.serving { try await clerk.grant(grant) }
-    try await clerk.grant("TEMPORARY ON DATABASE \(clerk.database.name)")
-    let (server, driver) = try await clerk.server()
+    let role = try await RestrictedRole()
+    for grant in Self.serving { try await role.grant(grant) }
+    try await role.grant("TEMPORARY ON DATABASE \(role.database.name)")
+    let (server, driver) = try await role.server()
 
     let created = try await driver.send(
       "POST", "/locations", headers: json.merging(["Idempotency-Key": "one"]) { $1 }, body: place)
@@ -125,7 +125,7 @@ import Testing
     let listed = try await driver.get("/locations")
     let exported = try await driver.get("/locations/export")
     let check = try await WaymarkProcess.run(
-      ["check", "--http-port", "0"], environment: clerk.environment)
+      ["check", "--http-port", "0"], environment: role.environment)
     server.send(SIGTERM)
     let log = try await server.outcome().log
 
@@ -136,7 +136,7 @@ import Testing
     #expect(!log.contains("denies"), "\(log)")
   }
 
-  @Test func migratingWithoutCreateIsNoOutage() async throws {
+  @Test func migratingWithoutCreateIsNotAnOutage() async throws {
     let database = try await TemporaryDatabase.make()
     let role = "migrator_\(database.name)"
     try await database.run("CREATE ROLE \(role) LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC")

@@ -1,11 +1,11 @@
 import Foundation
 import Geo
 import Points
+import PostgresTestSupport
 import SyntheticData
-import TestSupport
 import Testing
 
-/// Both stores, filled with the same real places and asked over HTTP, against the plain reference.
+/// Tests of both stores with the same real places, queried over HTTP and compared with the reference implementation.
 @Suite(.enabled(if: SharedData.isThere, Comment(rawValue: SharedData.absence)), .serialized)
 struct RealPlacesTests {
   @Test(arguments: StoreKind.allCases)
@@ -17,15 +17,15 @@ struct RealPlacesTests {
 
     try await forEach(centers) { center in
       let (lat, long) = (center.latitude, center.longitude)
-      let answer = try await driver.get("/locations?lat=\(lat)&long=\(long)&limit=20&fields=distance,source,sourceId")
-      let found = try answer.origins
+      let response = try await driver.get("/locations?lat=\(lat)&long=\(long)&limit=20&fields=distance,source,sourceId")
+      let found = try response.origins
       let reference = expected.nearest(20, to: center)
       #expect(found.count == 20)
       for (place, neighbour) in zip(found, reference) {
         let distance = try #require(place.distance)
         #expect(abs(distance - neighbour.metres) < 0.1, "\(lat),\(long): \(place) for \(neighbour)")
       }
-      // Places at one distance may stand in another order than the reference's, which knows no ids.
+      // Places at one distance may have a different order in the reference, which has no ids.
       let ties = Dictionary(grouping: reference, by: \.metres).values.filter { $0.count > 1 }.flatMap { $0 }.map(
         \.origin)
       for (place, neighbour) in zip(found, reference.dropLast()) where !ties.contains(neighbour.origin) {
@@ -58,7 +58,7 @@ struct RealPlacesTests {
   }
 
   @Test(arguments: StoreKind.allCases, ["/locations?", "/locations?lat=89.9&long=-179.9&"])
-  func theCursorWalksOverEveryPlaceOnce(kind: StoreKind, target: String) async throws {
+  func cursorVisitsEveryPlaceOnce(kind: StoreKind, target: String) async throws {
     let (server, _) = try await server(of: kind)
     let driver = ServerDriver(port: try await server.port())
 
@@ -68,7 +68,7 @@ struct RealPlacesTests {
     #expect(Set(places).count == 21_368)
   }
 
-  @Test func aSecondImportLeavesAllUnchanged() async throws {
+  @Test func secondImportChangesNothing() async throws {
     let database = try await TemporaryDatabase.make()
     let environment = ["DATABASE_URL": database.url]
     let migrated = try await WaymarkProcess.run(["migrate"], environment: environment)
@@ -82,8 +82,8 @@ struct RealPlacesTests {
     #expect(second.output == "21368 rows: 0 created, 0 updated, 21368 unchanged, 0 rejected\n")
   }
 
-  private func server(of kind: StoreKind) async throws -> (WaymarkProcess, ExpectedPlaces) {
-    let expected = ExpectedPlaces(try await SharedData.places())
+  private func server(of kind: StoreKind) async throws -> (WaymarkProcess, ExpectedPoints) {
+    let expected = ExpectedPoints(try await SharedData.places())
     switch kind {
     case .memory:
       let files = SharedData.files.joined(separator: ",")
@@ -96,7 +96,7 @@ struct RealPlacesTests {
     }
   }
 
-  /// A place to ask from: anywhere, near a pole, or near the antimeridian.
+  /// Returns a centre: anywhere, near a pole, or near the antimeridian.
   private static func center(_ random: inout SeededGenerator) throws -> Coordinate {
     switch Int.random(in: 0..<10, using: &random) {
     case 0:
@@ -115,7 +115,7 @@ struct RealPlacesTests {
     }
   }
 
-  /// Does something for each element, several at a time.
+  /// Performs an operation for each element, several at a time.
   private func forEach<Element: Sendable>(
     _ elements: [Element], _ body: @escaping @Sendable (Element) async throws -> Void
   ) async throws {
@@ -130,32 +130,32 @@ struct RealPlacesTests {
   }
 }
 
-/// A place by its origin, and how far it is.
-private struct OriginAnswer: Decodable {
+/// A decoded place: its origin and distance.
+private struct OriginResponse: Decodable {
   let source: String
   let sourceId: String
   let distance: Double?
-  var origin: Place.Origin { .init(source: source, sourceID: sourceId) }
+  var origin: SourceReference { .init(source: source, sourceID: sourceId) }
 }
 
-extension ServerDriver.Answer {
-  fileprivate var origins: [OriginAnswer] {
-    get throws { try JSONDecoder().decode([OriginAnswer].self, from: body) }
+extension ServerDriver.Response {
+  fileprivate var origins: [OriginResponse] {
+    get throws { try JSONDecoder().decode([OriginResponse].self, from: body) }
   }
 }
 
 extension ServerDriver {
-  /// The origins of every match, over all pages.
-  fileprivate func all(_ target: String) async throws -> [Place.Origin] {
-    var origins: [Place.Origin] = []
+  /// Returns the origins of all matches, over all pages.
+  fileprivate func all(_ target: String) async throws -> [SourceReference] {
+    var origins: [SourceReference] = []
     var next: String? =
       target + (target.hasSuffix("?") || target.hasSuffix("&") ? "" : "&")
       + "limit=1000&fields=source,sourceId"
     while let page = next {
-      let answer = try await get(page)
-      #expect(answer.status == 200)
-      origins += try answer.origins.map(\.origin)
-      next = answer.next.map { "/locations" + $0 }
+      let response = try await get(page)
+      #expect(response.status == 200)
+      origins += try response.origins.map(\.origin)
+      next = response.next.map { "/locations" + $0 }
     }
     return origins
   }

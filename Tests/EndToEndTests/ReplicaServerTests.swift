@@ -1,9 +1,9 @@
 import Foundation
-import TestSupport
+import PostgresTestSupport
 import Testing
 
 @Suite struct ReplicaServerTests {
-  @Test(.timeLimit(.minutes(5))) func readsGoOnWhileEitherServerIsAwayAndWritesWhileThePrimaryIsThere() async throws {
+  @Test(.timeLimit(.minutes(5))) func readsSurviveTheLossOfEitherServerAndWritesThatOfTheReplica() async throws {
     let primary = try await TemporaryServer.start()
     let database = try await primary.makeDatabase()
     _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
@@ -14,7 +14,7 @@ import Testing
       environment: ["DATABASE_URL": database.url, "DATABASE_REPLICA_URL": replica.url])
     let driver = ServerDriver(port: try await server.port())
     let body = Data(#"{"name":"A","lat":1,"long":1}"#.utf8)
-    func create() async throws -> ServerDriver.Answer {
+    func create() async throws -> ServerDriver.Response {
       try await driver.send("POST", "/locations", headers: ["Content-Type": "application/json"], body: body)
     }
 
@@ -28,7 +28,7 @@ import Testing
     try await primary.waitUntilFollowed(by: standby)
     try await primary.stop(.immediate)
     let refused = try await create()
-    // The service looks for the replica again by and by.
+    // The service reconnects to the replica after some time.
     var replicaAlone = try await driver.get("/locations")
     while replicaAlone.status == 503 { replicaAlone = try await driver.get("/locations") }
     let single = try await driver.get("/locations/\(try created.place.id)")
@@ -47,7 +47,7 @@ import Testing
     #expect(try replicaAlone.places.count == 2)
     #expect(single.status == 200)
     #expect(ready.status == 200)
-    #expect(outcome.log.contains("the replica does not answer"))
-    #expect(outcome.log.contains("the store does not answer"))
+    #expect(outcome.log.contains("the replica is unavailable"))
+    #expect(outcome.log.contains("the store is unavailable"))
   }
 }

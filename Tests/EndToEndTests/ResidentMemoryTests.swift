@@ -1,12 +1,13 @@
 import Foundation
-import TestSupport
+import HTTPTestSupport
+import PostgresTestSupport
 import Testing
 
-/// What becomes of the memory that the built program took when many asked for much.
+/// Tests that the program returns memory to the system after a load peak.
 @Suite(.timeLimit(.minutes(5))) struct ResidentMemoryTests {
-  @Test func whatACrowdOfSlowReadersTookIsGivenBack() async throws {
+  @Test func memoryOfSlowReadersIsReturned() async throws {
     let database = try await TemporaryDatabase.make()
-    // However slow the machine, the crowd leaves when the test says so.
+    // However slow the machine, the clients disconnect when the test says so.
     let environment = ["DATABASE_URL": database.url, "HTTP_WRITE_TIMEOUT_MS": "300000"]
     _ = try await WaymarkProcess.run(["migrate"], environment: environment)
     let folder = try TemporaryFolder()
@@ -18,16 +19,16 @@ import Testing
     let driver = ServerDriver(port: port)
     _ = try await driver.get("/locations?limit=1000&fields=*")
 
-    // Less than a crowd takes, and than is kept of it where nothing is done about that.
+    // Less than the load peak occupies, and less than what remains of it without memory trimming.
     let bound = try await residentBytes(driver) + 10e6
-    let crowd = try await makeCrowd(port: port)
+    let clients = try await connectSlowReaders(port: port)
     try await waitUntil(driver) { now, before in now > bound && now == before }
-    for client in crowd { client.reset() }
+    for client in clients { client.reset() }
     try await waitUntil(driver) { now, _ in now < bound }
   }
 
-  /// Many clients that ask for a thousand places twenty times and read none of them.
-  private func makeCrowd(port: Int) async throws -> [RawHTTPConnection] {
+  /// Connects many clients that request a thousand places twenty times each and read nothing.
+  private func connectSlowReaders(port: Int) async throws -> [RawHTTPConnection] {
     let request = "GET /locations?limit=1000&fields=* HTTP/1.1\r\nHost: localhost\r\n\r\n"
     var clients: [RawHTTPConnection] = []
     for _ in 0..<50 {
@@ -38,11 +39,11 @@ import Testing
     return clients
   }
 
-  /// Waits until that holds for the bytes that are resident now and were a moment before.
+  /// Waits until a condition holds for the resident bytes now and a moment before.
   private func waitUntil(_ driver: ServerDriver, _ holds: (_ now: Double, _ before: Double) -> Bool) async throws {
     var before = 0.0
     while true {
-      // Behind the crowd's requests this one may wait longer than its client does; the suite's time is the limit.
+      // Behind other requests this one may time out in its client; the suite's time limit applies.
       if let now = try? await residentBytes(driver) {
         if holds(now, before) { return }
         before = now
@@ -52,8 +53,8 @@ import Testing
   }
 
   private func residentBytes(_ driver: ServerDriver) async throws -> Double {
-    let figures = String(decoding: try await driver.get("/metrics").body, as: UTF8.self)
+    let metrics = String(decoding: try await driver.get("/metrics").body, as: UTF8.self)
     return try #require(
-      figures.firstMatch(of: /\nprocess_resident_memory_bytes (\S+)/).flatMap { Double($0.output.1) })
+      metrics.firstMatch(of: /\nprocess_resident_memory_bytes (\S+)/).flatMap { Double($0.output.1) })
   }
 }

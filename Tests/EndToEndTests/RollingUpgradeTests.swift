@@ -1,9 +1,10 @@
 import Foundation
+import PostgresTestSupport
 import TestSupport
 import Testing
 
-/// Two programs on one database, an older and a newer one: the same executable with two folders of migrations, which is
-/// all that a program knows of the schema.
+/// Tests with two programs on one database, an older and a newer one: the same executable with two folders of
+/// migrations, which are all that a program knows of the schema.
 @Suite struct RollingUpgradeTests {
   private let folder: TemporaryFolder
   private let older: [String: String]
@@ -41,7 +42,7 @@ import Testing
 
     try await migrate(newer)
 
-    // The older one goes on, and so does one that is started anew; the newer joins them.
+    // The older one continues, and so does one that is started again; then the newer one joins.
     let restarted = try await serve(older)
     let upgraded = try await serve(newer)
     for server in [running.driver, restarted.driver, upgraded.driver] {
@@ -67,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func aContractingMigrationMakesOnlyTheProgramsUnreadyThatItDoesNotAllow() async throws {
+  @Test func contractingMigrationMakesOnlyIncompatibleProgramsUnready() async throws {
     try await migrate(newer)
     let older = try await serve(older)
     let newer = try await serve(newer)
@@ -83,12 +84,12 @@ import Testing
     #expect(outcome.log.contains("9002_contracting.sql"))
   }
 
-  /// A server and a client of it.
+  /// A server with a client.
   private struct Server {
     let process: WaymarkProcess
     let driver: ServerDriver
 
-    func get(_ target: String) async throws -> ServerDriver.Answer { try await driver.get(target) }
+    func get(_ target: String) async throws -> ServerDriver.Response { try await driver.get(target) }
   }
 
   private func serve(_ environment: [String: String]) async throws -> Server {
@@ -101,7 +102,7 @@ import Testing
     try #require(outcome.status == 0, "\(outcome.log)")
   }
 
-  /// The names and texts of the project's own migrations.
+  /// Returns the names and contents of the project's migrations.
   private static func projectMigrations() throws -> [String: String] {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Migrations").standardized
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".sql") }
@@ -111,7 +112,7 @@ import Testing
 }
 
 extension TemporaryFolder {
-  /// Writes files into a folder of it, and returns the folder's path.
+  /// Writes files into a subfolder, and returns its path.
   fileprivate func write(_ files: [String: String], toFolder name: String) throws -> String {
     try FileManager.default.createDirectory(atPath: path(of: name), withIntermediateDirectories: true)
     for (file, text) in files { _ = try write(text, to: "\(name)/\(file)") }

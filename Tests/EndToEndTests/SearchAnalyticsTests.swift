@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import PostgresTestSupport
 import Testing
 
 @Suite struct SearchAnalyticsTests {
@@ -14,7 +14,7 @@ import Testing
     let busiestCells: [Cell]
   }
 
-  @Test func searchesAreKeptAtTheEndAndReportedByTheNext() async throws {
+  @Test func searchesAreRecordedAtShutdownAndReportedByTheNextServer() async throws {
     let database = try await TemporaryDatabase.make()
     let environment = ["DATABASE_URL": database.url, "ANALYTICS": "postgres"]
     _ = try await WaymarkProcess.run(["migrate"], environment: environment)
@@ -26,29 +26,29 @@ import Testing
     let outcome = try await first.outcome()
 
     let second = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
-    let answer = try await ServerDriver(port: try await second.port()).get("/analytics/searches?since=PT1H")
+    let response = try await ServerDriver(port: try await second.port()).get("/analytics/searches?since=PT1H")
 
-    let report = try JSONDecoder().decode(Report.self, from: answer.body)
+    let report = try JSONDecoder().decode(Report.self, from: response.body)
     #expect(outcome.status == 0)
     #expect(report.searches == 8)
     #expect(report.foundNothing == 8)
     #expect(report.busiestCells == [.init(lat: 48.12, long: 16.65, searches: 7)])
   }
 
-  @Test func withoutADatabaseTheStartIsRefusedInOneLine() async throws {
+  @Test func missingDatabaseSettingStopsTheStartWithOneLine() async throws {
     let outcome = try await WaymarkProcess.run(["serve", "--http-port", "0"], environment: ["ANALYTICS": "postgres"])
 
     #expect(outcome.status == 64)
     #expect(outcome.log.split(separator: "\n").count == 1)
-    #expect(outcome.log.contains("ANALYTICS='postgres'"))
+    #expect(outcome.log.contains("ANALYTICS must be off or log without POINT_STORE=postgres, got 'postgres'"))
   }
 
-  @Test func whereTheyAreNotKeptTheReportSaysSo() async throws {
+  @Test func reportWithoutRecordedSearchesSaysSo() async throws {
     let server = try await WaymarkProcess(["serve", "--http-port", "0"])
 
-    let answer = try await ServerDriver(port: try await server.port()).get("/analytics/searches")
+    let response = try await ServerDriver(port: try await server.port()).get("/analytics/searches")
 
-    #expect(answer.status == 404)
-    #expect(String(decoding: answer.body, as: UTF8.self).contains("ANALYTICS=postgres"))
+    #expect(response.status == 404)
+    #expect(String(decoding: response.body, as: UTF8.self).contains("ANALYTICS=postgres"))
   }
 }

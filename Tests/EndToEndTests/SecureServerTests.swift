@@ -1,9 +1,9 @@
 import Foundation
+import HTTPTestSupport
 import NIOSSL
-import TestSupport
 import Testing
 
-/// The built program over TLS.
+/// Tests of the built program over TLS.
 @Suite(.timeLimit(.minutes(5))) struct SecureServerTests {
   private let certificate: TestCertificate
   private let files: TestCertificateFiles
@@ -16,7 +16,7 @@ import Testing
   private var variables: [String: String] {
     [
       "HTTP_PORT": "0", "TLS_CERTIFICATE_FILE": files.certificate, "TLS_PRIVATE_KEY_FILE": files.privateKey,
-      // Time is no subject here, and a busy machine may take its time.
+      // This test doesn't depend on time, and a busy machine may be slow.
       "HTTP_HEADER_TIMEOUT_MS": "600000", "HTTP_IDLE_TIMEOUT_MS": "600000",
     ]
   }
@@ -56,7 +56,7 @@ import Testing
     #expect(distrusted.log.contains("--ca-file"))
     #expect(byOption.status == 0 && byVariable.status == 0, "\(byOption.log)")
     #expect(otherName.status == 69 && otherName.log.contains("its certificate is for another name"), "\(otherName.log)")
-    #expect(noFile.status == 64 && noFile.log.contains("--ca-file='\(csv)': must be a file of certificates in PEM"))
+    #expect(noFile.status == 64 && noFile.log.contains("--ca-file must be a file of certificates in PEM, got '\(csv)'"))
     #expect(export.status == 0 && export.output.contains("\"name\":\"A\""))
     withExtendedLifetime(server) {}
   }
@@ -65,18 +65,18 @@ import Testing
     let server = try await WaymarkProcess(["serve"], environment: variables)
     let port = try await server.port()
     let old = try await SecureConnection.open(port: port, context: certificate.clientContext())
-    // A connection without any request is soon given up.
+    // A connection without a request would soon be closed.
     #expect(try await old.get("/health/live").status == 200)
     let renewed = try TestCertificate()
 
     try files.spoil(with: "nothing")
     server.send(SIGHUP)
-    _ = try await server.logLine(with: "the certificate stays as it was")
+    _ = try await server.logLine(with: "the certificate was not reloaded")
     let still = try await SecureConnection.open(port: port, context: certificate.clientContext())
     #expect(try await still.get("/health/live").status == 200)
     try files.replace(with: renewed)
     server.send(SIGHUP)
-    _ = try await server.logLine(with: "the certificate was read again")
+    _ = try await server.logLine(with: "the certificate was reloaded")
     let new = try await SecureConnection.open(port: port, context: renewed.clientContext())
 
     for connection in [old, still, new] {
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func oneSignalReadsTheKeysAgainToo() async throws {
+  @Test func oneSignalReloadsTheKeysToo() async throws {
     let folder = try TemporaryFolder()
     let keys = try folder.write("reader:read:\(String(repeating: "0", count: 64))\n", to: "keys.txt")
     let environment = variables.merging(["API_KEYS_FILE": keys]) { $1 }
@@ -94,11 +94,11 @@ import Testing
 
     server.send(SIGHUP)
 
-    _ = try await server.logLine(with: "the file of API keys was read again")
-    _ = try await server.logLine(with: "the certificate was read again")
+    _ = try await server.logLine(with: "the file of API keys was reloaded")
+    _ = try await server.logLine(with: "the certificate was reloaded")
   }
 
-  @Test func healthAsksOverTLS() async throws {
+  @Test func healthConnectsOverTLS() async throws {
     let server = try await WaymarkProcess(["serve"], environment: variables)
     let port = try await server.port()
 
@@ -118,6 +118,6 @@ import Testing
 
     #expect(outcome.status == 64)
     #expect(outcome.log.split(separator: "\n").count == 1)
-    #expect(outcome.log.contains("TLS_PRIVATE_KEY_FILE='\(others.privateKey)': must hold the key"))
+    #expect(outcome.log.contains("TLS_PRIVATE_KEY_FILE must hold the key"))
   }
 }

@@ -1,32 +1,32 @@
 import Foundation
 import FoundationNetworking
 
-/// A client of one server: each request by its own session, none of them shared.
+/// A client of one server, which uses a new session for each request.
 struct ServerDriver: Sendable {
-  /// An answer, read.
-  struct Answer: Sendable {
+  /// A response with its body.
+  struct Response: Sendable {
     let status: Int
     let headers: [String: String]
     let body: Data
 
-    /// The body as an array of places.
-    var places: [PlaceAnswer] {
-      get throws { try JSONDecoder().decode([PlaceAnswer].self, from: body) }
+    /// The body, decoded as an array of places.
+    var places: [PointResponse] {
+      get throws { try JSONDecoder().decode([PointResponse].self, from: body) }
     }
 
-    /// The body as a place.
-    var place: PlaceAnswer {
-      get throws { try JSONDecoder().decode(PlaceAnswer.self, from: body) }
+    /// The body, decoded as a place.
+    var place: PointResponse {
+      get throws { try JSONDecoder().decode(PointResponse.self, from: body) }
     }
 
-    /// The body as an import's report.
-    var report: ReportAnswer {
-      get throws { try JSONDecoder().decode(ReportAnswer.self, from: body) }
+    /// The body, decoded as an import report.
+    var report: ReportResponse {
+      get throws { try JSONDecoder().decode(ReportResponse.self, from: body) }
     }
 
-    /// The body as a problem.
-    var problem: ProblemAnswer {
-      get throws { try JSONDecoder().decode(ProblemAnswer.self, from: body) }
+    /// The body, decoded as problem details.
+    var problem: ProblemResponse {
+      get throws { try JSONDecoder().decode(ProblemResponse.self, from: body) }
     }
 
     /// The target of the link to the next page.
@@ -35,7 +35,7 @@ struct ServerDriver: Sendable {
     }
   }
 
-  struct PlaceAnswer: Decodable, Sendable {
+  struct PointResponse: Decodable, Sendable {
     let id: String
     let name: String
     let lat: Double
@@ -45,7 +45,7 @@ struct ServerDriver: Sendable {
     let tags: [String: String]
   }
 
-  struct ReportAnswer: Decodable, Sendable {
+  struct ReportResponse: Decodable, Sendable {
     struct Row: Decodable, Sendable {
       let row: Int
       let detail: String
@@ -57,7 +57,7 @@ struct ServerDriver: Sendable {
     let errors: [Row]
   }
 
-  struct ProblemAnswer: Decodable, Sendable {
+  struct ProblemResponse: Decodable, Sendable {
     struct Detail: Decodable, Sendable {
       let parameter: String?
     }
@@ -77,20 +77,20 @@ struct ServerDriver: Sendable {
     session = URLSession(configuration: configuration)
   }
 
-  /// The answer to an import.
-  func importing(_ body: Data, as mediaType: String, query: String = "") async throws -> Answer {
+  /// Sends an import and returns the response.
+  func importing(_ body: Data, as mediaType: String, query: String = "") async throws -> Response {
     try await send("POST", "/locations/import\(query)", headers: ["Content-Type": mediaType], body: body)
   }
 
-  /// The answer to a GET, the target being percent-encoded already.
-  func get(_ target: String, headers: [String: String] = [:]) async throws -> Answer {
+  /// Sends a GET request with a percent-encoded target.
+  func get(_ target: String, headers: [String: String] = [:]) async throws -> Response {
     try await send("GET", target, headers: headers)
   }
 
-  /// The answer to a request, the target being percent-encoded already.
+  /// Sends a request with a percent-encoded target.
   func send(
     _ method: String, _ target: String, headers: [String: String] = [:], body: Data? = nil
-  ) async throws -> Answer {
+  ) async throws -> Response {
     guard let url = URL(string: base + target) else { throw URLError(.badURL) }
     var request = URLRequest(url: url)
     request.httpMethod = method
@@ -100,6 +100,6 @@ struct ServerDriver: Sendable {
     guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
     var fields: [String: String] = [:]
     for case (let name as String, let value as String) in response.allHeaderFields { fields[name.lowercased()] = value }
-    return Answer(status: response.statusCode, headers: fields, body: body)
+    return Response(status: response.statusCode, headers: fields, body: body)
   }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import TestSupport
+import PostgresTestSupport
 import Testing
 
 @Suite struct ServerImportTests {
@@ -28,7 +28,7 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
-  @Test func aFileWhoseResponseIsLostIsSentAgainAndImportedOnce() async throws {
+  @Test func fileWhoseResponseIsLostIsRetriedAndImportedOnce() async throws {
     let (server, _, store) = try await serving()
     let proxy = try await CuttingProxy(to: try await server.port())
     let ndjson = try store.folder.write(lines, to: "a.ndjson")
@@ -43,7 +43,7 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
-  @Test func theStandardInputIsSentAsItComes() async throws {
+  @Test func standardInputIsStreamed() async throws {
     let (server, url, store) = try await serving()
     let input = try store.folder.write(lines, to: "a")
 
@@ -71,7 +71,7 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
-  @Test func everyPathTellsWhichRowsWereRejectedAndByItsExitWhetherAnyWasTaken() async throws {
+  @Test func everyPathReportsRejectedRowsAndExitsAccordingly() async throws {
     let (server, url, store) = try await serving()
     let database = try await EmptyStore(.postgres)
     let bad = try store.folder.write("{}\n\n{\"name\":\"A\"}\n", to: "bad.ndjson")
@@ -114,7 +114,7 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
-  @Test func aKeyIsSentWhereThereIsOneAndARefusalEndsAnUploadEarly() async throws {
+  @Test func apiKeyIsSentAndARejectionEndsAnUploadEarly() async throws {
     let store = try await EmptyStore(.memory)
     let made = try await WaymarkProcess.run(["keys", "create", "ci", "--scope", "write"])
     let secret = String(try #require(made.log.firstMatch(of: /shown this once: (\S+)/)).1)
@@ -128,7 +128,7 @@ import Testing
     let taken = try await WaymarkProcess.run(["import", "--url", url, file], environment: ["WAYMARK_API_KEY": secret])
 
     #expect((refused.status, wrong.status, taken.status) == (1, 1, 0))
-    #expect(refused.log.contains("the server answered 401: this call needs an API key"))
+    #expect(refused.log.contains("the server responded with 401: this call needs an API key"))
     #expect(
       taken.output.hasPrefix("20000 rows: 7 created, 0 updated, 0 unchanged, 19993 rejected\nrow 1 (\(file), line 1): ")
     )

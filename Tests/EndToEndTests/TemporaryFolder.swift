@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder for one test's files, removed with the value.
+/// A folder for the files of one test, removed with this object.
 final class TemporaryFolder: Sendable {
   private let url: URL
 
@@ -13,10 +13,10 @@ final class TemporaryFolder: Sendable {
     try? FileManager.default.removeItem(at: url)
   }
 
-  /// The path of a file in it, whether there is one or not.
+  /// Returns the path of a file in the folder, which need not exist.
   func path(of name: String) -> String { url.appending(path: name).path }
 
-  /// Writes a file, and answers its path.
+  /// Writes a file, and returns its path.
   func write(_ text: String, to name: String) throws -> String {
     let file = url.appending(path: name)
     try Data(text.utf8).write(to: file)

@@ -1,14 +1,15 @@
 import Foundation
 import HTTPServer
+import HTTPTestSupport
 import Logging
 import NIOHTTP1
 import Synchronization
 import TestSupport
 import Testing
 
-/// The built program with an issuer that publishes its keys over HTTP.
+/// Tests of the built program with an issuer that publishes its keys over HTTP.
 @Suite(.timeLimit(.minutes(5))) struct TokenKeyAddressTests {
-  /// A server of an issuer's keys, whose response a test sets.
+  /// A server of an issuer's keys, whose response the test sets.
   private final class KeyServer: HTTPResponder {
     struct Response {
       var status = HTTPResponseStatus.ok
@@ -26,7 +27,7 @@ import Testing
     func respond(to request: HTTPRequest) async -> HTTPResponse {
       requests.add()
       let response = response.withLock { $0 }
-      // What is never sent.
+      // This status stands for no response at all.
       if response.status == .continue { try? await Task.sleep(for: .seconds(86_400)) }
       var answer = HTTPResponse(
         status: response.status, contentType: "application/jwk-set+json", bytes: response.body)
@@ -58,7 +59,7 @@ import Testing
     ["HTTP_PORT": "0", "JWT_JWKS_URL": url, "JWT_ISSUER": "i", "JWT_AUDIENCE": "a"].merging(others) { $1 }
   }
 
-  private func post(_ driver: ServerDriver, _ signer: TokenSigner) async throws -> ServerDriver.Answer {
+  private func post(_ driver: ServerDriver, _ signer: TokenSigner) async throws -> ServerDriver.Response {
     try await driver.send(
       "POST", "/locations",
       headers: ["Content-Type": "application/json", "Authorization": "Bearer \(try signer.token())"], body: Self.place)
@@ -86,14 +87,15 @@ import Testing
 
       let statuses: [Int] = [before, rotated, withdrawn]
       #expect(statuses == [201, 201, 401])
-      // At the start and for the token of the second key. Where this took longer than 30 s, for other tokens as well.
+      // At the start and for the token of the second key; other tokens may cause fetches where this takes longer than
+      // 30 s.
       #expect((2...10).contains(keys.requests.value))
       #expect(metrics.contains("token_keys 1\n"))
       #expect(metrics.contains("token_key_fetches_total{outcome=\"ok\"} "))
     }
   }
 
-  @Test func aServerStartsWithoutItsIssuerAndTakesTokensOnceItIsThere() async throws {
+  @Test func serverStartsWithoutItsIssuerAndAcceptsTokensLater() async throws {
     let signer = TokenSigner()
     let keys = KeyServer()
     try await withKeyServer(keys) { port in
@@ -117,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func atSIGHUPKeysAreFetchedAgainAndOneThatFailsKeepsThem() async throws {
+  @Test func failedReloadOfKeysAtSIGHUPKeepsTheOldOnes() async throws {
     let (first, second) = (TokenSigner(), TokenSigner())
     let keys = KeyServer()
     keys.publish(first)
@@ -127,11 +129,11 @@ import Testing
 
       keys.publish(second)
       server.send(SIGHUP)
-      _ = try await server.logLine(with: "the set of token keys was read again")
+      _ = try await server.logLine(with: "the set of token keys was reloaded")
       let exchanged = [try await post(driver, first).status, try await post(driver, second).status]
       keys.set(.init(status: .found, fields: [("Location", "/elsewhere")]))
       server.send(SIGHUP)
-      let complaint = try await server.logLine(with: "the set of token keys stays as it was")
+      let complaint = try await server.logLine(with: "the set of token keys was not reloaded")
       let kept = try await post(driver, second).status
 
       #expect(exchanged == [401, 201])
@@ -167,7 +169,7 @@ import Testing
         (long, "problem  the token keys of \(url): the response is longer than 1048576 bytes"),
         (silent, "problem  the token keys of \(url): the response took longer than 5 s"),
         (noServer, "it does not speak TLS on this port"),
-        (noFile, "problem  JWT_JWKS_CA_FILE='/nowhere.pem': must be a file of certificates in PEM"),
+        (noFile, "problem  JWT_JWKS_CA_FILE must be a file of certificates in PEM, got '/nowhere.pem'"),
       ] {
         #expect(outcome.status == 1 && outcome.output.contains(reason), "\(outcome.output)")
       }

@@ -4,7 +4,7 @@ import Testing
 @Suite struct TokenReloadingTests {
   private let place = Data(#"{"name":"x","lat":1,"long":2}"#.utf8)
 
-  @Test func keysOfTokensAreReadAgainAtSIGHUPAndAFileThatCantBeUsedKeepsThem() async throws {
+  @Test func tokenKeysAreReloadedAtSIGHUPAndKeptIfTheFileIsInvalid() async throws {
     let folder = try TemporaryFolder()
     let (first, second) = (TokenSigner(), TokenSigner())
     let file = try folder.write(first.keySet, to: "jwks.json")
@@ -25,11 +25,11 @@ import Testing
     let before = try await statuses()
     _ = try folder.write(second.keySet, to: "jwks.json")
     server.send(SIGHUP)
-    _ = try await server.logLine(with: "the file of token keys was read again")
+    _ = try await server.logLine(with: "the file of token keys was reloaded")
     let exchanged = try await statuses()
     _ = try folder.write("{}", to: "jwks.json")
     server.send(SIGHUP)
-    let complaint = try await server.logLine(with: "the file of token keys stays as it was")
+    let complaint = try await server.logLine(with: "the file of token keys was not reloaded")
     let broken = try await statuses()
 
     #expect(before == [401, 201, 401])
@@ -38,7 +38,7 @@ import Testing
     #expect(complaint.contains("must be a JSON Web Key Set"))
   }
 
-  @Test func aFileThatCantBeUsedStopsTheStart() async throws {
+  @Test func unusableFileStopsTheStart() async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write(#"{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}"#, to: "jwks.json")
 
@@ -47,7 +47,9 @@ import Testing
       environment: ["JWT_JWKS_FILE": file, "JWT_ISSUER": "i", "JWT_AUDIENCE": "a"])
 
     #expect(outcome.status == 64)
-    #expect(outcome.log.contains("JWT_JWKS_FILE='\(file)': holds no public key for signatures by RS, PS, ES or EdDSA"))
+    #expect(
+      outcome.log.contains(
+        "JWT_JWKS_FILE names '\(file)', which holds no public key for signatures by RS, PS, ES or EdDSA"))
     #expect(!outcome.log.contains("c2VjcmV0"))
   }
 }

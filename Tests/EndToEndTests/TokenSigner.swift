@@ -8,10 +8,10 @@ struct TokenSigner {
 
   init(id: String = "1") { self.id = id }
 
-  /// The set of the public key alone.
+  /// The key set with only this public key.
   var keySet: String { Self.keySet([self]) }
 
-  /// The set of these public keys.
+  /// Returns the key set of several public keys.
   static func keySet(_ signers: [TokenSigner]) -> String {
     #"{"keys":[\#(signers.map(\.publicKey).joined(separator: ","))]}"#
   }
@@ -22,7 +22,7 @@ struct TokenSigner {
     return #"{"kty":"EC","crv":"P-256","kid":"\#(id)","x":"\#(x)","y":"\#(y)"}"#
   }
 
-  /// Returns a token of the issuer `i` for the audience `a` that allows to write.
+  /// Returns a token of the issuer `i` for the audience `a` with write permission.
   func token() throws -> String {
     let expires = Int(Date().timeIntervalSince1970) + 600
     let claims = #"{"iss":"i","aud":"a","sub":"s","scope":"write","exp":\#(expires)}"#

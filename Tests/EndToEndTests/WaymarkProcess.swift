@@ -1,11 +1,11 @@
 import Foundation
+import PostgresTestSupport
 import Subprocess
 import SystemPackage
-import TestSupport
 
-/// The built program, run as a process of its own.
+/// The built program, run as a separate process.
 final class WaymarkProcess: Sendable {
-  /// How a run ended.
+  /// The result of a run.
   struct Outcome: Sendable {
     /// The exit status, or the number of the signal that ended it.
     let status: Int32
@@ -13,24 +13,25 @@ final class WaymarkProcess: Sendable {
     let log: String
   }
 
-  /// The process did not do what it was waited for.
+  /// The error of a process that did not do what a test waited for.
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// The program beside the tests that were built with it.
+  /// The program, which is built beside the tests.
   static let executable = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     .appending(path: "waymark")
 
-  /// So long anything may take; it only bounds how long a failure does, however busy the machine.
-  private static let patience = Duration.seconds(120)
+  /// A generous timeout for everything, which only bounds the duration of a failure.
+  private static let timeout = Duration.seconds(120)
 
   private let program: RunningProgram
   private let folder: TemporaryFolder
   private let outputFile: String
   private let logFile: String
 
-  /// Starts the program with just these arguments and variables, and `PATH`; the file at the path is its standard input.
+  /// Starts the program with only these arguments and variables, and `PATH`; the file at the path is its standard
+  /// input.
   init(_ arguments: [String], environment: [String: String] = [:], input: String? = nil) async throws {
     folder = try TemporaryFolder()
     outputFile = try folder.write("", to: "output")
@@ -62,7 +63,7 @@ final class WaymarkProcess: Sendable {
   /// Sends a signal.
   func send(_ signal: Int32) { kill(program.processIdentifier, signal) }
 
-  /// The most memory that the process has had resident so far, in bytes.
+  /// The peak resident memory of the process so far, in bytes.
   var peakResidentBytes: Int? {
     text(of: "/proc/\(program.processIdentifier)/status").firstMatch(of: /VmHWM:\s+(\d+) kB/)
       .flatMap { Int($0.output.1) }.map { $0 * 1024 }
@@ -70,13 +71,13 @@ final class WaymarkProcess: Sendable {
 
   private var isRunning: Bool { kill(program.processIdentifier, 0) == 0 }
 
-  /// Waits for the end.
+  /// Waits for the end of the process.
   func outcome() async throws -> Outcome {
     let watchdog = Task {
-      try await Task.sleep(for: Self.patience)
+      try await Task.sleep(for: Self.timeout)
       send(SIGABRT)
-      // A process that has crashed writes its backtrace, and may not get to the end of it.
-      try await Task.sleep(for: Self.patience)
+      // A process that has crashed writes a backtrace, which may never complete.
+      try await Task.sleep(for: Self.timeout)
       send(SIGKILL)
     }
     defer { watchdog.cancel() }
@@ -89,9 +90,9 @@ final class WaymarkProcess: Sendable {
     return Outcome(status: status, output: text(of: outputFile), log: log)
   }
 
-  /// Waits for a line of the log that has the text in it, and answers it.
+  /// Waits for a line of the log that contains a text, and returns it.
   func logLine(with text: String) async throws -> String {
-    let deadline = ContinuousClock.now + Self.patience
+    let deadline = ContinuousClock.now + Self.timeout
     while true {
       if let line = log.split(separator: "\n").first(where: { $0.contains(text) }) { return String(line) }
       guard isRunning, ContinuousClock.now < deadline else {
@@ -101,7 +102,7 @@ final class WaymarkProcess: Sendable {
     }
   }
 
-  /// Waits until the server listens, and answers the port.
+  /// Waits until the server listens, and returns its port.
   func port() async throws -> Int {
     struct Line: Decodable {
       let port: Int

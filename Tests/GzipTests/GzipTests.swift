@@ -10,7 +10,7 @@ import Testing
     return gzip
   }
 
-  /// Undoes gzip that comes in pieces, with so much room for each answer.
+  /// Returns the text of gzip that comes in pieces, with so much room for each output.
   private func decoded(_ gzip: [UInt8], pieces: Int = 1 << 20, room: Int = 1 << 16) throws -> [UInt8] {
     let decoder = try GzipDecoder()
     var text: [UInt8] = []

@@ -27,8 +27,8 @@ import Testing
     let piece = state.receive(bytes: 4)
     let end = state.receiveEnd()
     let owed = state.owesAnswer
-    let persists = state.beginAnswer(hasQueued: false)
-    let after = state.endAnswer(hasQueued: false)
+    let persists = state.beginResponse(hasQueued: false)
+    let after = state.endResponse(hasQueued: false)
 
     #expect(piece == .deliver)
     #expect(end == .endBody)
@@ -40,8 +40,8 @@ import Testing
 
   @Test func clientsWishToCloseIsFollowed() {
     var state = Self.received(persists: false)
-    let persists = state.beginAnswer(hasQueued: true)
-    let after = state.endAnswer(hasQueued: true)
+    let persists = state.beginResponse(hasQueued: true)
+    let after = state.endResponse(hasQueued: true)
 
     #expect(!persists)
     #expect(after == .closeGracefully)
@@ -50,17 +50,17 @@ import Testing
 
   @Test func respondersWishToCloseIsFollowed() {
     var state = Self.received()
-    let persists = state.beginAnswer(hasQueued: false, wantsClose: true)
+    let persists = state.beginResponse(hasQueued: false, wantsClose: true)
 
     #expect(!persists)
   }
 
-  // MARK: Answers before the request's end
+  // MARK: Responses before the request's end
 
   @Test func shortRestOfABodyIsThrownAwayAndTheConnectionKept() {
     var state = Self.receiving(bodyLength: ConnectionState.discardLimit)
-    let persists = state.beginAnswer(hasQueued: false)
-    let after = state.endAnswer(hasQueued: false)
+    let persists = state.beginResponse(hasQueued: false)
+    let after = state.endResponse(hasQueued: false)
     let piece = state.receive(bytes: ConnectionState.discardLimit)
     let end = state.receiveEnd()
 
@@ -73,8 +73,8 @@ import Testing
   @Test(arguments: [ConnectionState.discardLimit + 1, nil])
   func longOrUnknownRestOfABodyEndsTheConnection(bodyLength: Int?) {
     var state = Self.receiving(bodyLength: bodyLength)
-    let persists = state.beginAnswer(hasQueued: false)
-    let after = state.endAnswer(hasQueued: false)
+    let persists = state.beginResponse(hasQueued: false)
+    let after = state.endResponse(hasQueued: false)
 
     #expect(!persists)
     #expect(after == .closeGracefully)
@@ -82,8 +82,8 @@ import Testing
 
   @Test func bodyLongerThanAnnouncedEndsTheConnection() {
     var state = Self.receiving(bodyLength: 10)
-    _ = state.beginAnswer(hasQueued: false)
-    _ = state.endAnswer(hasQueued: false)
+    _ = state.beginResponse(hasQueued: false)
+    _ = state.endResponse(hasQueued: false)
     let piece = state.receive(bytes: ConnectionState.discardLimit + 1)
 
     #expect(piece == .closeGracefully)
@@ -95,7 +95,7 @@ import Testing
     var state = Self.receiving(bodyLength: 10, awaitsContinue: true)
     let first = state.wantBody()
     let second = state.wantBody()
-    let persists = state.beginAnswer(hasQueued: false)
+    let persists = state.beginResponse(hasQueued: false)
 
     #expect(first)
     #expect(!second)
@@ -112,14 +112,14 @@ import Testing
 
   @Test func answerInsteadOfContinueEndsTheConnection() {
     var state = Self.receiving(bodyLength: 10, awaitsContinue: true)
-    let persists = state.beginAnswer(hasQueued: false)
+    let persists = state.beginResponse(hasQueued: false)
 
     #expect(!persists)
   }
 
   @Test func nothingIsToldOnceTheAnswerHasBegun() {
     var state = Self.receiving(bodyLength: 10, awaitsContinue: true)
-    _ = state.beginAnswer(hasQueued: false)
+    _ = state.beginResponse(hasQueued: false)
     let told = state.wantBody()
 
     #expect(!told)
@@ -138,7 +138,7 @@ import Testing
   @Test func brokenInputEndsTheBodyThatIsOn() {
     var state = Self.receiving(bodyLength: nil)
     let action = state.failInput()
-    let persists = state.beginAnswer(hasQueued: false)
+    let persists = state.beginResponse(hasQueued: false)
 
     #expect(action == .failBody)
     #expect(!persists)
@@ -154,8 +154,8 @@ import Testing
 
   @Test func brokenRestOfABodyEndsTheConnection() {
     var state = Self.receiving(bodyLength: 10)
-    _ = state.beginAnswer(hasQueued: false)
-    _ = state.endAnswer(hasQueued: false)
+    _ = state.beginResponse(hasQueued: false)
+    _ = state.endResponse(hasQueued: false)
     let action = state.failInput()
 
     #expect(action == .closeGracefully)
@@ -191,12 +191,12 @@ import Testing
   @Test func wholeRequestsAreAnsweredAfterTheInputsEnd() {
     var state = Self.received()
     let action = state.endInput(hasQueued: true)
-    let first = state.beginAnswer(hasQueued: true)
-    let afterFirst = state.endAnswer(hasQueued: true)
+    let first = state.beginResponse(hasQueued: true)
+    let afterFirst = state.endResponse(hasQueued: true)
     state.begin(bodyLength: 0, persists: true, awaitsContinue: false)
     _ = state.receiveEnd()
-    let second = state.beginAnswer(hasQueued: false)
-    let afterSecond = state.endAnswer(hasQueued: false)
+    let second = state.beginResponse(hasQueued: false)
+    let afterSecond = state.endResponse(hasQueued: false)
 
     #expect(action == .finishAnswering)
     #expect([first, second] == [true, false])
@@ -208,8 +208,8 @@ import Testing
   @Test func drainEndsTheConnectionAfterTheRequestThatIsOn() {
     var state = Self.received()
     state.drain()
-    let persists = state.beginAnswer(hasQueued: false)
-    let after = state.endAnswer(hasQueued: false)
+    let persists = state.beginResponse(hasQueued: false)
+    let after = state.endResponse(hasQueued: false)
 
     #expect(!persists)
     #expect(after == .closeGracefully)
@@ -217,9 +217,9 @@ import Testing
 
   @Test func drainThatBeginsWithinAnAnswerEndsTheConnectionAfterIt() {
     var state = Self.received()
-    _ = state.beginAnswer(hasQueued: false)
+    _ = state.beginResponse(hasQueued: false)
     state.drain()
-    let after = state.endAnswer(hasQueued: false)
+    let after = state.endResponse(hasQueued: false)
 
     #expect(after == .closeGracefully)
   }

@@ -1,11 +1,12 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import TestSupport
 import Testing
 
-/// What becomes of the responder's task when its client goes away.
+/// The end of the responder's task when its client goes away.
 @Suite(.timeLimit(.minutes(5))) struct DisconnectTests {
-  /// Answers only once it is cancelled, and tells when it starts and when it is cancelled.
+  /// Responds only once it is cancelled, and reports its start and its cancellation.
   private struct WaitsForCancellation: HTTPResponder {
     let started = Gate()
     let cancelled = Gate()
@@ -64,7 +65,7 @@ import Testing
 
   @Test func eachOfSeveralRequestsHasTheWholeTime() async throws {
     let responder = ClosureResponder { request in
-      // What is cancelled says so; the others take their time.
+      // Cancelled requests are reported; the others continue.
       for _ in 0..<20 where !Task.isCancelled { await Task.yield() }
       return .text(Task.isCancelled ? "cancelled" : String(request.path))
     }

@@ -1,10 +1,11 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import NIOHTTP2
 import TestSupport
 import Testing
 
-/// What a client of HTTP/2 can't do to a server.
+/// The limits of what an HTTP/2 client can do to a server.
 @Suite(.timeLimit(.minutes(5))) struct HTTP2LimitTests {
   private typealias Frames = RawHTTP2Frames
 
@@ -191,7 +192,7 @@ import Testing
       let client = try await HTTP2Client.open(port: server.port, windowBytes: 0)
       for _ in 0..<50 { _ = try await client.start("GET", "/") }
       while served.value < 3 { await Task.yield() }
-      // By the second answer to a ping all is worked on that was sent before the first.
+      // When the second ping is acknowledged, everything before the first has been processed.
       try await client.ping()
       try await client.ping()
 
@@ -284,7 +285,7 @@ import Testing
 }
 
 extension ClosureResponder {
-  /// Reads the body, and answers with the path.
+  /// Reads the body, and responds with the path.
   fileprivate static let echoOrPath = ClosureResponder { request in
     _ = try? await request.body.collect()
     return .text(String(request.path))

@@ -1,4 +1,5 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import NIOHPACK
 import NIOHTTP1
@@ -19,7 +20,7 @@ import Testing
   }
 
   private static let router: Router = {
-    var router = Router(cors: CORSPolicy())
+    var router = Router(middlewares: [CORSPolicy()])
     router.on(.GET, "/things/{id}") { _, parameters in .text(parameters["id"]) }
     router.on(.POST, "/things", bodyLimit: .bytes(1000)) { request, _ in
       .text("\(try await request.body.collect().readableBytes)")
@@ -27,7 +28,7 @@ import Testing
     return router
   }()
 
-  // MARK: Answers
+  // MARK: Responses
 
   @Test func requestAndAnswerAreWhole() async throws {
     let responder = ClosureResponder { request in

@@ -1,10 +1,11 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import NIOHTTP2
 import TestSupport
 import Testing
 
-/// How a server ends its connections of HTTP/2.
+/// The graceful shutdown of HTTP/2 connections.
 @Suite(.timeLimit(.minutes(5))) struct HTTP2ShutdownTests {
   @Test func requestInFlightIsAnsweredAndTheClientTold() async throws {
     let gate = Gate()
@@ -65,7 +66,7 @@ import Testing
         bytes: RawHTTP2Frames.preface
           + RawHTTP2Frames.frame(
             type: RawHTTP2Frames.headers, flags: endsStreamAndHeaders, stream: 1, RawHTTP2Frames.get))
-      // Longer than a client is waited for that takes nothing more, a second for its answer to the server's PING included.
+      // Longer than the server waits for a silent client, including a second for the acknowledgement of its PING.
       let received = try await bytes(readLateFrom: connection, after: .seconds(3), asItShutsDown: server)
 
       let frames = RawHTTP2Frames.parse(received)

@@ -1,10 +1,11 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import NIOHTTP1
 import TestSupport
 import Testing
 
-/// What happens to clients that ask for too much.
+/// The responses to clients that exceed a limit.
 @Suite(.timeLimit(.minutes(5))) struct LimitTests {
   private static func request(target: String = "/", headers: String = "") -> String {
     "GET \(target) HTTP/1.1\r\nHost: test\r\n\(headers)\r\n"

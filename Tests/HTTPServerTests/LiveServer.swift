@@ -1,4 +1,5 @@
 import HTTPServer
+import HTTPTestSupport
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -45,13 +46,13 @@ func withConnection(
   }
 }
 
-/// Shuts the server down while a client takes nothing for so long, which must hold the end up, and then everything.
+/// Shuts the server down while a client reads nothing for a while, which must delay its end, and then all.
 ///
-/// - Returns: what came to the client.
+/// - Returns: the bytes that the client received.
 func bytes(
   readLateFrom connection: RawHTTPConnection, after pause: Duration, asItShutsDown server: HTTPServer
 ) async throws -> [UInt8] {
-  // It is under way.
+  // The response is in progress.
   let beginning = try await connection.some(atMost: 1)
   let ends = Counter()
   async let ended: Void = {
@@ -65,7 +66,7 @@ func bytes(
   return beginning + rest
 }
 
-/// Answers every request with what a closure makes of it.
+/// A responder whose responses a closure creates.
 struct ClosureResponder: HTTPResponder {
   let answer: @Sendable (HTTPRequest) async -> HTTPResponse
 
@@ -75,17 +76,17 @@ struct ClosureResponder: HTTPResponder {
 }
 
 extension HTTPResponse {
-  /// An answer of text.
+  /// Creates a response of text.
   static func text(_ text: String, status: HTTPResponseStatus = .ok) -> HTTPResponse {
     HTTPResponse(status: status, contentType: "text/plain", bytes: Array(text.utf8))
   }
 }
 
 extension ClosureResponder {
-  /// Answers with the path of the request.
+  /// Responds with the path of the request.
   static let path = ClosureResponder { request in .text(String(request.path)) }
 
-  /// Reads the whole body and answers with it.
+  /// Reads the whole body and responds with it.
   static let echo = ClosureResponder { request in
     do throws(HTTPBodyError) {
       return HTTPResponse(contentType: "application/octet-stream", bytes: try await request.body.collect())

@@ -1,11 +1,12 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import NIOHTTP1
 import Synchronization
 import TestSupport
 import Testing
 
-/// What an observer is told of requests over real sockets.
+/// The reports of completed requests over real sockets.
 @Suite(.timeLimit(.minutes(5))) struct ObserverTests {
   private static let router: Router = {
     var router = Router()
@@ -29,21 +30,17 @@ import Testing
 
   private let recorder = Recorder()
 
-  /// What was told of the requests that the body makes, in the order of their ends.
+  /// Returns the reports of the requests that the body makes, in the order of their ends.
   private func observed(
-    by responder: some HTTPResponder = Self.router, count: Int,
+    by responder: any HTTPResponder = Self.router, count: Int,
     configure: (inout HTTPServerConfiguration) -> Void = { _ in },
     body: (HTTPServer) async throws -> Void
-  ) async throws -> [EndedRequest] {
+  ) async throws -> [CompletedRequest] {
     try await withServer(
-      responder,
-      configure: {
-        $0.observer = recorder
-        configure(&$0)
-      }
+      MiddlewareChain([recorder], endingIn: responder), configure: configure
     ) { server in
       try await body(server)
-      // The client may have the answer's last byte a moment before the observer is told.
+      // The client may receive the response's last byte a moment before the request is reported.
       while recorder.requests.count < count { await Task.yield() }
     }
     return recorder.requests
@@ -192,11 +189,11 @@ import Testing
   }
 }
 
-/// Keeps what it is told.
-private final class Recorder: RequestObserver {
-  private let recorded = Mutex<[EndedRequest]>([])
+/// A middleware that records the completed requests.
+private final class Recorder: SynchronousMiddleware {
+  private let recorded = Mutex<[CompletedRequest]>([])
 
-  var requests: [EndedRequest] { recorded.withLock { $0 } }
+  var requests: [CompletedRequest] { recorded.withLock { $0 } }
 
-  func requestEnded(_ request: EndedRequest) { recorded.withLock { $0.append(request) } }
+  func requestCompleted(_ request: CompletedRequest) { recorded.withLock { $0.append(request) } }
 }

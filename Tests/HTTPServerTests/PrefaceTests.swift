@@ -1,8 +1,8 @@
 import HTTPServer
-import TestSupport
+import HTTPTestSupport
 import Testing
 
-/// Connections in the clear, of which the first bytes tell what they speak.
+/// The detection of the protocol by the first bytes of a connection in the clear.
 @Suite(.timeLimit(.minutes(5))) struct PrefaceTests {
   @Test func prefaceIsKnownHoweverItIsCut() async throws {
     try await withServer(ClosureResponder.path) { server in

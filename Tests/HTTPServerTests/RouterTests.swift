@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 @Suite struct RouterTests {
-  /// Answers with the template and the parameters that were found.
+  /// A router whose handlers respond with their template and path parameters.
   private static var router: Router {
     var router = Router()
     router.on(.GET, "/") { _, _ in .text("root") }
@@ -92,7 +92,7 @@ import Testing
     #expect(text == "listed")
   }
 
-  // MARK: What can't be decoded
+  // MARK: Undecodable paths
 
   @Test(arguments: ["/places/%zz", "/places/%4", "/places/%ff", "/places/%C3%28"])
   func parameterThatIsNotEncodedUTF8IsNamed(target: String) async throws {
@@ -137,7 +137,7 @@ import Testing
     #expect(server.headers["allow"] == ["DELETE, GET, HEAD, OPTIONS, POST"])
   }
 
-  // MARK: What handlers throw
+  // MARK: Errors of handlers
 
   private struct Secret: Error { let password = "hunter2" }
 
@@ -206,7 +206,7 @@ import Testing
   @Test(arguments: ["/places", "/nowhere", "/places/%zz"]) func everyAnswerCanBeReadByAnyPage(target: String)
     async throws
   {
-    var router = Router(cors: CORSPolicy())
+    var router = Router(middlewares: [CORSPolicy()])
     router.on(.GET, "/places") { _, _ in .text("all") }
     router.on(.GET, "/places/{id}") { _, _ in .text("one") }
     let response = try await Self.answer(.GET, target, headers: ["Origin": "https://page"], router: router).response
@@ -222,7 +222,7 @@ import Testing
   }
 
   @Test func onlyListedOriginsAreAllowed() async throws {
-    var router = Router(cors: CORSPolicy(origins: .list(["https://good"])))
+    var router = Router(middlewares: [CORSPolicy(origins: .list(["https://good"]))])
     router.on(.GET, "/") { _, _ in HTTPResponse() }
     let good = try await Self.answer(.GET, "/", headers: ["Origin": "https://good"], router: router).response
     let bad = try await Self.answer(.GET, "/", headers: ["Origin": "https://bad"], router: router).response
@@ -233,7 +233,7 @@ import Testing
   }
 
   @Test func preflightTellsWhatThePageMaySend() async throws {
-    var router = Router(cors: CORSPolicy(allowedHeaders: ["If-Match"], maximumAgeSeconds: 60))
+    var router = Router(middlewares: [CORSPolicy(allowedHeaders: ["If-Match"], maximumAgeSeconds: 60)])
     router.on(.PUT, "/") { _, _ in HTTPResponse() }
     let response = try await Self.answer(
       .OPTIONS,

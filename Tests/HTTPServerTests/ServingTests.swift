@@ -1,10 +1,11 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import NIOHTTP1
 import TestSupport
 import Testing
 
-/// What a well-behaved client sees over a socket.
+/// The service of a well-behaved client over a socket.
 @Suite(.timeLimit(.minutes(5))) struct ServingTests {
   @Test func answersOneRequestAfterTheOtherOnOneConnection() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in

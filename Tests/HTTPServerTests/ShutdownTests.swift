@@ -1,9 +1,10 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import TestSupport
 import Testing
 
-/// How a server ends.
+/// The graceful shutdown of a server.
 @Suite(.timeLimit(.minutes(5))) struct ShutdownTests {
   @Test func requestInFlightIsAnsweredAndItsConnectionClosed() async throws {
     let gate = Gate()
@@ -98,7 +99,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
           for _ in 0..<clients {
             group.addTask {
-              // Until nobody listens; whatever was connected must be answered.
+              // Until the listening socket is closed; every established connection must get a response.
               while let connection = try? await RawHTTPConnection.open(port: server.port) {
                 _ = made.add()
                 let response = try await connection.get("/", headers: "Connection: close\r\n")
@@ -127,7 +128,7 @@ import Testing
       let connection = try await RawHTTPConnection.open(port: server.port, receiveBufferBytes: 4096)
       try await connection.send(
         "GET / HTTP/1.1\r\nHost: test\r\n\(asksForClose ? "Connection: close\r\n" : "")\r\n")
-      // Longer than a client is waited for that takes nothing more and does not close.
+      // Longer than the server waits for a client that reads nothing and does not close.
       let received = try await bytes(readLateFrom: connection, after: .seconds(1), asItShutsDown: server)
 
       #expect(received.suffix(text.utf8.count).elementsEqual(text.utf8))

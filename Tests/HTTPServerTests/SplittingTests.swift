@@ -1,7 +1,7 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import NIOHTTP1
-import TestSupport
 import Testing
 
 /// How the network cuts what a client sends must not matter. Each case cuts at places of its own; the case's number
@@ -59,7 +59,7 @@ import Testing
       isTarget
       ? "GET \(long) HTTP/1.1\r\nHost: test\r\n\r\n"
       : "GET / HTTP/1.1\r\nHost: test\r\nX-Long: GET \(long)\r\n\r\n"
-    // The answer waits for a client that is still sending, however slowly.
+    // The response waits for a client that is still sending, however slowly.
     try await withConnection(to: ClosureResponder.path, configure: { $0.timeouts.linger = .seconds(300) }) {
       connection in
       async let sent: Void = Self.send(Self.requests[0] + broken, seed: seed, over: connection)

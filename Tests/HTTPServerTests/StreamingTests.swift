@@ -1,4 +1,5 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import NIOHTTP1
 import TestSupport
@@ -18,7 +19,7 @@ import Testing
     }
   }
 
-  // MARK: Answers
+  // MARK: Responses
 
   @Test func streamOfUnknownLengthIsChunked() async throws {
     try await withConnection(to: Self.streamed(pieces: ["one", "", "two", "three"])) { connection in
@@ -170,7 +171,7 @@ import Testing
         furthestAhead = max(furthestAhead, written.value - received)
       }
 
-      // What is between the two is in the system's buffers, and a bounded rest in the server.
+      // The difference is in the system's buffers, and a bounded part in the server.
       #expect(furthestAhead < 16 * 1024 * 1024)
     }
   }

@@ -1,8 +1,8 @@
 import HTTPServer
-import TestSupport
+import HTTPTestSupport
 import Testing
 
-/// Requests that two servers could read in two ways are read in none.
+/// The rejection of ambiguous requests, which two servers might parse differently (request smuggling).
 @Suite(.timeLimit(.minutes(5))) struct StrictnessTests {
   static let bodies = "GET /smuggled HTTP/1.1\r\nHost: test\r\n\r\n"
 

@@ -1,4 +1,5 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import NIOSSL
 import TestSupport
@@ -31,7 +32,7 @@ import Testing
     )
   }
 
-  // MARK: What is spoken
+  // MARK: Negotiation
 
   @Test(arguments: [nil, TLSVersion.tlsv12, .tlsv13])
   func clientThatKnowsOnlyHTTP1IsAnswered(version: TLSVersion?) async throws {
@@ -125,7 +126,7 @@ import Testing
     }
     try await withSecureServer(responder) { server in
       let connection = try await SecureConnection.open(port: server.port, context: certificate.clientContext())
-      // To a client of HTTP/1.0 only the connection's end tells where the body ends.
+      // For a client of HTTP/1.0 only the connection's end marks the end of the body.
       try await connection.send("GET / HTTP/1.0\r\n\r\n")
 
       await #expect(throws: (any Error).self) { try await connection.rest() }

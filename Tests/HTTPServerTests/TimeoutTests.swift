@@ -1,10 +1,11 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import TestSupport
 import Testing
 
-/// What happens to clients that take too long. The time-outs are short so that the tests are; nothing is said of when
-/// exactly they end.
+/// The responses to clients that exceed a timeout. The timeouts are short so that the tests are; nothing is asserted
+/// about when exactly they end.
 @Suite(.timeLimit(.minutes(5))) struct TimeoutTests {
   private static let short = Duration.milliseconds(150)
 

@@ -10,7 +10,7 @@ import Testing
   func onlyWhatMustBeEscapedIs(text: String, json: String) {
     var appended: [UInt8] = []
 
-    JSONString.append(text, to: &appended)
+    JSONString.write(text, to: &appended)
 
     #expect(String(decoding: appended, as: UTF8.self) == json)
     #expect(written(text) == appended)
@@ -54,7 +54,10 @@ import Testing
 
   private func written(_ text: String) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: JSONString.maximumLength(utf8Count: text.utf8.count)) { buffer, count in
-      if let bytes = buffer.baseAddress { count = JSONString.write(text, to: bytes) }
+      guard let start = buffer.baseAddress else { return }
+      var sink = UncheckedBytes(at: start)
+      JSONString.write(text, to: &sink)
+      count = sink.end - start
     }
   }
 }

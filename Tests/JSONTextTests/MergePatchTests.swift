@@ -25,9 +25,8 @@ import Testing
   func aPatchReplacesRemovesAndMerges(target: String, patch: String, outcome: String) throws {
     let target = try JSONReader.value(of: target.utf8)
     let patch = try JSONReader.value(of: patch.utf8)
-    var json: [UInt8] = []
 
-    target.merging(patch).append(to: &json)
+    let json = target.merging(patch).text
 
     #expect(String(decoding: json, as: UTF8.self) == outcome)
     #expect(try JSONReader.value(of: json) == JSONReader.value(of: outcome.utf8))

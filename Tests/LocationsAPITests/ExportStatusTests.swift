@@ -4,12 +4,12 @@ import NIOCore
 import NIOHTTP1
 import Points
 import Synchronization
-import Testing
 import TestSupport
+import Testing
 
 @testable import LocationsAPI
 
-/// When the status of an export is sent, and when its work ends.
+/// The status of an export, and the end of its work.
 @Suite struct ExportStatusTests {
   @Test(arguments: [
     (PointStoreError.overloaded, 503, "overloaded"), (.unavailable(reason: "test"), 503, "store-unavailable"),

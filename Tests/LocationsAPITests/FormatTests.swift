@@ -1,5 +1,6 @@
 import Foundation
 import Geo
+import MemoryStore
 import NIOHTTP1
 import Points
 import TestSupport
@@ -20,7 +21,7 @@ import Testing
   @Test func jsonReadsBackAsWhatWasWritten() async throws {
     let answer = try await driver().send(.GET, "/locations?lat=48.8584&long=2.2945")
 
-    let places = try JSONDecoder().decode([DecodedPlace].self, from: answer.body)
+    let places = try JSONDecoder().decode([DecodedPoint].self, from: answer.body)
     #expect(places.map(\.name) == [hostileName, "Tiny"])
     #expect(places.map(\.category) == ["tower", nil])
     #expect(places.map(\.lat) == [48.8584, -89.9999999])
@@ -143,7 +144,7 @@ import Testing
   @Test func theLongestPlaceFitsTheBufferReservedForIt() async throws {
     let tags = Dictionary(uniqueKeysWithValues: (0..<100).map { ("\($0)", String(repeating: "\u{1}", count: 500)) })
     let quotes = String(repeating: "\"", count: 500)
-    let place = try Place(
+    let place = try PointDraft(
       name: quotes, category: String(repeating: "\\", count: 100),
       coordinate: .init(latitude: -Double.leastNonzeroMagnitude, longitude: -1e-300 / 3), tags: Tags(tags),
       source: String(repeating: "\"", count: 200), sourceID: String(repeating: "\"", count: 200))
@@ -154,13 +155,37 @@ import Testing
       #expect(answer.status == 200)
     }
     let answer = try await driver.send(.GET, "/locations?lat=1&long=1&fields=*")
-    let read = try JSONDecoder().decode([DecodedPlace].self, from: answer.body)
+    let read = try JSONDecoder().decode([DecodedPoint].self, from: answer.body)
     #expect(read[0].lat == -Double.leastNonzeroMagnitude)
     #expect(read[0].name == quotes)
     #expect(read[0].tags == tags)
   }
 
-  private struct DecodedPlace: Decodable {
+  @Test func aPlaceIsTheSameBytesInEveryResponseAndExport() async throws {
+    let driver = ServiceDriver(writing: MemoryStore.countingFromOne())
+    let created = try await driver.send(
+      .POST, "/locations",
+      json: #"""
+        {"name":"=A \"b\", c","category":"x,y","lat":1.25,"long":-2e-7,"tags":{"k":"v\n"},"source":"+s","sourceId":"1"}
+        """#)
+    let path = try #require(created.headers.first(name: "location"))
+    func text(_ target: String) async throws -> String { try await driver.send(.GET, target).text }
+
+    let feature = try await text("/\(path)?f=geojson")
+
+    #expect(try await text("/\(path)") == created.text)
+    #expect(try await text("/locations?fields=*") == "[\(created.text)]")
+    #expect(try await text("/locations/export?f=ndjson") == created.text + "\n")
+    #expect(try await text("/locations/export?f=json") == "[\n\(created.text)\n]\n")
+    #expect(try await text("/locations?f=geojson&fields=*").contains("[\(feature)]"))
+    #expect(try await text("/locations/export?f=geojson").contains("[\n\(feature)\n]"))
+    #expect(try await text("/locations/export?f=geojsonseq") == "\u{1E}\(feature)\n")
+    #expect(try await text("/locations?f=geojsonseq&fields=*") == "\u{1E}\(feature)\n")
+    #expect(try await text("/locations/export?f=csv") == text("/locations?f=csv&fields=*"))
+    #expect(try await text("/\(path)?f=csv") == text("/locations/export?f=csv"))
+  }
+
+  private struct DecodedPoint: Decodable {
     let name: String
     let category: String?
     let lat: Double

@@ -6,7 +6,7 @@ import NIOHTTP1
 import TestSupport
 import Testing
 
-/// Input that is made to do harm: none of it is more than input.
+/// Hostile input: injections, invalid UTF-8 and decompression bombs.
 @Suite struct HostileInputTests {
   private static let sql = [
     "'; DROP TABLE points; --", "1 OR 1=1", "1); SELECT pg_sleep(10); --", "' UNION SELECT version() --", "$1", "\\'",

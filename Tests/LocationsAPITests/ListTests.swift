@@ -10,11 +10,11 @@ import Testing
   /// Six places on the equator, a hundredth of a degree apart, and one at either side of the antimeridian.
   private func driver() async throws -> ServiceDriver {
     let onEquator = try (0..<6).map { number in
-      try Place.at(
+      try PointDraft.at(
         0, Double(number) / 100, name: "E\(number)", category: number.isMultiple(of: 2) ? "even" : "odd",
         tags: ["n": "\(number)"], sourceID: "\(number)")
     }
-    let others = try [Place.at(0, 179.99, name: "East"), Place.at(0, -179.99, name: "West")]
+    let others = try [PointDraft.at(0, 179.99, name: "East"), PointDraft.at(0, -179.99, name: "West")]
     return try await ServiceDriver(places: onEquator + others)
   }
 
@@ -93,7 +93,7 @@ import Testing
   @Test(arguments: ["%2C", "a%2C%2Cb", "%2Ca"])
   func categoryWithCommasSideBySideIsFoundAsAWhole(category: String) async throws {
     let places = [",", "a,,b", ",a"].map { category in
-      try? Place.at(0, 0, name: category, category: category)
+      try? PointDraft.at(0, 0, name: category, category: category)
     }.compactMap(\.self)
     let driver = try await ServiceDriver(places: places)
 

@@ -19,7 +19,7 @@ import Testing
     let store = MemoryStore()
     let proxies = TrustedProxies(try proxy.map { [try #require(IPNetwork($0))] } ?? [])
     let router = LocationsAPI(
-      service: PointsService(store: store), editor: PlaceEditor(store: store),
+      service: PointsService(store: store), editor: PointEditor(store: store),
       access: AccessControl(
         AccessPolicy(keys: [APIKey(name: "w", scope: .write, secret: "w")], isLoopback: true)),
       address: PublicAddress(url: url, proxies: proxies), version: "1"

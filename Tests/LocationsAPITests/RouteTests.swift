@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func theFeaturedPlaceStaysForItsSlotAndMayBeCachedForTheRestOfIt() async throws {
-    let places = try (0..<50).map { try Place.at(0, Double($0), name: "\($0)") }
+    let places = try (0..<50).map { try PointDraft.at(0, Double($0), name: "\($0)") }
     func featured(atSeconds seconds: Int64) async throws -> ServiceDriver.Answer {
       let clock = FixedClock(Timestamp(microsecondsSinceEpoch: seconds * 1_000_000))
       return try await ServiceDriver(places: places, clock: clock).send(.GET, "/locations/featured")

@@ -18,7 +18,7 @@ struct ScriptedExports: ForwardingStore {
   func exportPoints(matching query: PointQuery, to consume: Consume) async throws { try await export(consume) }
 }
 
-/// A store that refuses some changes, which a store in memory by itself never does.
+/// A store that rejects some changes, which a memory store never does.
 struct RefusingStore: ForwardingStore {
   let store: MemoryStore
   private let refusals: Refusals
@@ -35,7 +35,7 @@ struct RefusingStore: ForwardingStore {
     }
   }
 
-  /// Creates a store that refuses what an error is given for.
+  /// Creates a store that fails the operations for which an error is given.
   ///
   /// - Parameters:
   ///   - creationError: the error of creations.
@@ -50,7 +50,7 @@ struct RefusingStore: ForwardingStore {
     refusals = Refusals(creations: (creationError, times), changeError: changeError, batches: batches)
   }
 
-  func create(_ place: Place, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+  func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
     let error = refusals.creations.withLock { creations in
       guard creations.rest > 0 else { return PointWriteError?.none }
       creations.rest -= 1
@@ -61,7 +61,7 @@ struct RefusingStore: ForwardingStore {
   }
 
   func put(
-    _ place: Place, id: PointID, if condition: WriteCondition
+    _ place: PointDraft, id: PointID, if condition: WriteCondition
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
     if let error = refusals.changeError, case .versions = condition { throw error }
     return try await store.put(place, id: id, if: condition)
@@ -77,18 +77,18 @@ struct RefusingStore: ForwardingStore {
   }
 }
 
-/// A store that does what the one behind it does, but for what a test has it do otherwise.
+/// A store that forwards to another one, except for the operations that a test overrides.
 protocol ForwardingStore: WritablePointStore {
   var store: MemoryStore { get }
 }
 
 extension ForwardingStore {
-  func create(_ place: Place, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+  func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
     try await store.create(place, once: key)
   }
 
   func put(
-    _ place: Place, id: PointID, if condition: WriteCondition
+    _ place: PointDraft, id: PointID, if condition: WriteCondition
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
     try await store.put(place, id: id, if: condition)
   }

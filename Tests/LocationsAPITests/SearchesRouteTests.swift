@@ -114,7 +114,7 @@ import Testing
   }
 }
 
-/// Answers with one report, and remembers what it was asked for.
+/// A history that returns one report and records the requested periods.
 private final class RecordingHistory: SearchHistory {
   private let questions = Mutex<[String]>([])
 

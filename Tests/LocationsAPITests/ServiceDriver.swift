@@ -16,11 +16,11 @@ extension MemoryStore {
   }
 }
 
-/// Drives the whole service in process, from a request to its answer, without a socket.
+/// A driver of the whole service in process, from a request to its response, without a socket.
 struct ServiceDriver {
   private let responder: any HTTPResponder
 
-  /// Drives a service over a store.
+  /// Creates a driver of a service over a store.
   init(
     store: any PointStore, clock: any WallClock = SystemClock(), metrics: (any MetricsSource)? = nil,
     uptime: @escaping @Sendable () -> Duration = monotonicTime
@@ -30,7 +30,7 @@ struct ServiceDriver {
     ).router()
   }
 
-  /// Drives a service that may be written to.
+  /// Creates a driver of a service that accepts writes.
   init(
     writing store: some WritablePointStore,
     access: AccessPolicy = AccessPolicy(keys: nil, isLoopback: true),
@@ -39,23 +39,23 @@ struct ServiceDriver {
     self.init(writing: store, control: AccessControl(access), requiresIfMatch: requiresIfMatch)
   }
 
-  /// Drives a service that may be written to, and whose keys may change.
+  /// Creates a driver of a service that accepts writes and whose keys may change.
   init(writing store: some WritablePointStore, control: AccessControl, requiresIfMatch: Bool = false) {
     responder = LocationsAPI(
-      service: PointsService(store: store), editor: PlaceEditor(store: store), access: control,
+      service: PointsService(store: store), editor: PointEditor(store: store), access: control,
       requiresIfMatch: requiresIfMatch, version: "1.2.3"
     ).router()
   }
 
-  /// Drives a service over places in memory.
-  init(places: [Place], clock: any WallClock = SystemClock()) async throws {
+  /// Creates a driver of a service over places in memory.
+  init(places: [PointDraft], clock: any WallClock = SystemClock()) async throws {
     let store = MemoryStore.countingFromOne()
-    let rows = places.enumerated().map { ImportRow(number: $0.offset + 1, id: nil, place: $0.element) }
+    let rows = places.enumerated().map { ImportRow(number: $0.offset + 1, id: nil, draft: $0.element) }
     _ = try await store.load(AsyncStream([rows]))
     self.init(store: store, clock: clock)
   }
 
-  /// The answer to a request with a body of JSON, or of what the headers say.
+  /// Sends a request with a body of JSON, or of the media type in the headers.
   func send(
     _ method: HTTPMethod, _ target: String, headers: HTTPHeaders = [:], json: String
   ) async throws -> Answer {
@@ -64,7 +64,7 @@ struct ServiceDriver {
     return try await send(method, target, headers: headers, body: ByteBuffer(string: json))
   }
 
-  /// The answer to a request.
+  /// Sends a request.
   func send(
     _ method: HTTPMethod = .GET, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer(),
     from address: String = "127.0.0.1"
@@ -76,7 +76,7 @@ struct ServiceDriver {
       body: Data(try await response.body.collect().readableBytesView))
   }
 
-  /// The response to a request to a service over the store, of which nobody has read the body.
+  /// Returns the response of a service over a store, with its body unread.
   static func respond(
     _ method: HTTPMethod, _ target: String, store: some WritablePointStore
   ) async throws -> HTTPResponse {
@@ -161,13 +161,13 @@ extension AsyncStream where Element: Sendable {
   }
 }
 
-extension Place {
+extension PointDraft {
   /// A place for a test.
   static func at(
     _ latitude: Double, _ longitude: Double, name: String, category: String? = nil,
     tags: KeyValuePairs<String, String> = [:], sourceID: String? = nil
-  ) throws -> Place {
-    try Place(
+  ) throws -> PointDraft {
+    try PointDraft(
       name: name, category: category, coordinate: Coordinate(latitude: latitude, longitude: longitude),
       tags: Tags(tags), source: sourceID == nil ? nil : "test", sourceID: sourceID)
   }

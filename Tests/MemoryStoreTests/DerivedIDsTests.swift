@@ -7,8 +7,8 @@ import MemoryStore
 
 @Suite struct DerivedIDsTests {
   @Test func storesThatLoadTheSameRowsGiveTheSameIDs() async throws {
-    var places = try SyntheticPlaces(seed: 9, townCount: 3)
-    let rows = try places.rows(count: 50) + SyntheticPlaces.hardCases()
+    var places = try SyntheticPoints(seed: 9, townCount: 3)
+    let rows = try places.rows(count: 50) + SyntheticPoints.hardCases()
     let (one, other) = (MemoryStore(), MemoryStore())
 
     _ = try await one.load(rows.inOneBatch)
@@ -19,7 +19,7 @@ import MemoryStore
     #expect(Set(ids).count == rows.count)
   }
 
-  @Test func placesThatAreAllAlikeGetIDsOfTheirOwnHoweverOftenTheyCome() async throws {
+  @Test func identicalPlacesGetDifferentIDs() async throws {
     let row = try ImportRow.sample("twin", 1, 1)
     let store = MemoryStore()
 
@@ -30,7 +30,7 @@ import MemoryStore
     #expect(Set(points.map(\.id)).count == 1_200)
   }
 
-  @Test func idIsThatOfTheOriginWhateverElseIsSaid() throws {
+  @Test func idDependsOnTheSourceReferenceAlone() throws {
     let ids = DerivedIDs()
 
     let one = ids.id(for: try .sample("a", 1, 1, source: "s", sourceID: "1"), attempt: 0)
@@ -42,28 +42,28 @@ import MemoryStore
     #expect(one != ids.id(for: try .sample("a", 1, 1, source: "s", sourceID: "1"), attempt: 1))
   }
 
-  @Test func derivedIDThatAnotherRowAsksForIsNotGiven() async throws {
-    let place = try Place.sample("new", 1, 1, source: "s", sourceID: "1")
+  @Test func derivedIDThatAnotherRowNamesIsNotGiven() async throws {
+    let place = try PointDraft.sample("new", 1, 1, source: "s", sourceID: "1")
     let taken = DerivedIDs().id(for: place, attempt: 0)
     let store = MemoryStore()
 
-    let rows = [ImportRow(number: 1, id: nil, place: place), try .sample("asks", 2, 2, id: taken, number: 2)]
+    let rows = [ImportRow(number: 1, id: nil, draft: place), try .sample("asks", 2, 2, id: taken, number: 2)]
     let report = try await store.load(rows.inOneBatch)
 
     #expect(report.created == 2)
-    #expect(try await store.point(id: taken)?.place.name == "asks")
+    #expect(try await store.point(id: taken)?.draft.name == "asks")
     #expect(try await store.allPoints().count == 2)
   }
 }
 
-extension Place {
+extension PointDraft {
   fileprivate static func sample(
     _ name: String,
     _ latitude: Double,
     _ longitude: Double,
     source: String,
     sourceID: String
-  ) throws -> Place {
-    try ImportRow.sample(name, latitude, longitude, source: source, sourceID: sourceID).place
+  ) throws -> PointDraft {
+    try ImportRow.sample(name, latitude, longitude, source: source, sourceID: sourceID).draft
   }
 }

@@ -5,15 +5,15 @@ import TestSupport
 import Testing
 
 @Suite struct GroupCommitTests {
-  @Test func writesThatComeDuringACommitAreKeptAsOneBatch() async throws {
+  @Test func writesThatArriveDuringACommitAreCommittedAsOneBatch() async throws {
     let journal = GatedJournal()
     let store = try await MemoryStore(journal: journal)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<100 {
         group.addTask { _ = try await store.put(try .sample("\(number)"), id: .sample(UInt64(number)), if: .none) }
       }
-      // The first commits wait at the gate while the others come.
-      while await store.writer.waitingCount + journal.committed.withLock({ $0.reduce(0, +) }) < 100 {
+      // The first commit waits at the gate while the other writes arrive.
+      while await store.writer.pendingCount + journal.committed.withLock({ $0.reduce(0, +) }) < 100 {
         await Task.yield()
       }
 
@@ -27,7 +27,7 @@ import Testing
     #expect(store.count == 100)
   }
 
-  @Test func aWriteIsNotSeenBeforeItIsKept() async throws {
+  @Test func writeIsNotVisibleBeforeItsCommit() async throws {
     let journal = GatedJournal()
     let store = try await MemoryStore(journal: journal)
     async let written = store.put(try .sample("new"), id: .sample(1), if: .none)
@@ -41,7 +41,7 @@ import Testing
     #expect(try await store.point(id: .sample(1)) == point)
   }
 
-  @Test func aJournalThatFailsFailsTheWritesAndNotTheReads() async throws {
+  @Test func failingJournalFailsTheWritesAndNotTheReads() async throws {
     let journal = GatedJournal()
     journal.gate.open()
     let store = try await MemoryStore(journal: journal)
@@ -56,10 +56,10 @@ import Testing
     #expect(try await store.names(PointQuery()) == ["kept"])
 
     journal.isFull.withLock { $0 = false }
-    #expect(try await store.create(try .sample("new"), once: key).place.name == "new")
+    #expect(try await store.create(try .sample("new"), once: key).draft.name == "new")
   }
 
-  @Test func aWriteThatFailsItsConditionNeedsNoCommit() async throws {
+  @Test func writeThatFailsItsConditionNeedsNoCommit() async throws {
     let journal = GatedJournal()
     let store = try await MemoryStore(journal: journal)
 
@@ -70,10 +70,10 @@ import Testing
 }
 
 /// A journal whose commits wait for a gate, and fail where it is full.
-private final class GatedJournal: PlaceJournal {
+private final class GatedJournal: PointJournal {
   let gate = Gate()
   let isFull = Mutex(false)
-  /// How many changes each commit had.
+  /// The number of changes of each commit.
   let committed = Mutex<[Int]>([])
 
   func load() async throws(PointStoreError) -> JournalContents { JournalContents() }

@@ -1,121 +1,149 @@
 @testable import MemoryStore
+import PointIndex
 import Points
 import SyntheticData
 import TestSupport
 import Testing
 
 @Suite struct ImportStageTests {
-  @Test func rowsThatRepeatAFewPlacesAreHeldAFewTimes() throws {
-    var stage = ImportStage<StagedPlace>(base: Snapshot(), limit: 2_000)
-    var rehearsal = ImportStage<StagedIdentity>(base: Snapshot(), limit: 2_000)
+  @Test func rowsThatRepeatAFewPlacesAreHeldOnce() throws {
+    var stage = ImportStage(against: PointSnapshot())
 
     for batch in 0..<300 {
-      let rows = try (1...500).map { try row(batch * 500 + $0, "name \(batch)", origin: $0 % 100) }
-      stage.append(rows)
-      rehearsal.append(rows)
+      stage.append(try (1...500).map { try row(batch * 500 + $0, "name \(batch)", origin: $0 % 100) })
 
-      #expect(stage.count < 2_500 && stage.entryCount < 2_500)
-      #expect(rehearsal.count < 2_500)
+      #expect(stage.count == 100 && stage.heldCount == 100)
     }
 
-    let plan = ImportPlan(stage, mode: .partial, into: Snapshot(), ids: DerivedIDs(), version: 2, at: .zero)
+    let plan = Self.plan(stage, into: PointSnapshot())
     #expect((plan.report.created, plan.report.rejected) == (100, 149_900))
     #expect(plan.report.rejections.map(\.number) == Array(1...100))
     #expect(plan.report.rejections.map(\.detail).first?.contains("row 149901,") == true)
-    #expect(plan.changes.additions.allSatisfy { $0.place.name == "name 299" })
-    #expect(ImportRehearsal(rehearsal, mode: .partial).report == plan.report)
+    #expect(plan.puts.allSatisfy { $0.draft.name == "name 299" })
   }
 
-  @Test func rowsThatSayWhatIsThereAreHeldWithoutTheirPlaces() throws {
-    var places = try SyntheticPlaces(seed: 4, townCount: 5)
+  @Test func rowsThatEqualAPlaceAreHeldByItsLocation() throws {
+    var places = try SyntheticPoints(seed: 4, townCount: 5)
     let rows = try places.rows(count: 3_000)
     let base = try Self.snapshot(of: rows)
-    var stage = ImportStage<StagedPlace>(base: base)
+    var stage = ImportStage(against: base)
 
     stage.append(rows)
     stage.append([try row(3_001, "new", origin: 1)])
 
-    #expect((stage.count, stage.entryCount) == (3_001, 1))
-    let plan = ImportPlan(stage, mode: .partial, into: base, ids: DerivedIDs(), version: 2, at: .zero)
+    #expect((stage.count, stage.heldCount) == (3_001, 1))
+    let plan = Self.plan(stage, into: base)
     #expect((plan.report.created, plan.report.unchanged) == (1, 3_000))
-    #expect(plan.changes.removals.isEmpty)
+    #expect(plan.puts.map(\.draft.name) == ["new"])
   }
 
-  @Test func rowsAreHeldAgainstThePlacesThatThereAreWhenTheLastHasCome() throws {
+  @Test func rowsThatAlternateBetweenKnownAndNewAreHeldOnce() throws {
+    let base = try Self.snapshot(of: try (0..<10).map { try row($0, "known", origin: $0) })
+    var stage = ImportStage(against: base)
+
+    for turn in 0..<50 {
+      stage.append(try (0..<10).map { try row(turn * 10 + $0, turn % 2 == 0 ? "known" : "new", origin: $0) })
+
+      #expect((stage.count, stage.heldCount) == (10, turn % 2 == 0 ? 0 : 10))
+    }
+
+    #expect(Self.plan(stage, into: base).report.updated == 10)
+  }
+
+  @Test func planComparesRowsWithThePlacesAtTheEndOfTheImport() throws {
     let known = try row(1, "known", origin: 1)
     let base = try Self.snapshot(of: [known])
     let elsewhere = try Self.snapshot(of: [try row(1, "changed meanwhile", origin: 1)])
-    var stage = ImportStage<StagedPlace>(base: base)
+    var stage = ImportStage(against: base)
 
     stage.append([known])
 
-    let changed = ImportPlan(stage, mode: .partial, into: elsewhere, ids: DerivedIDs(), version: 2, at: .zero)
-    let gone = ImportPlan(stage, mode: .partial, into: Snapshot(), ids: DerivedIDs(), version: 2, at: .zero)
+    let changed = Self.plan(stage, into: elsewhere)
+    let gone = Self.plan(stage, into: PointSnapshot())
     #expect(changed.report.updated == 1)
-    #expect(changed.changes.additions.map(\.place.name) == ["known"])
+    #expect(changed.puts.map(\.draft.name) == ["known"])
     #expect(gone.report.created == 1)
   }
 
   @Test(arguments: 0..<20)
-  func whatIsLetGoEarlyChangesNothing(seed: UInt64) throws {
+  func rowsThatAreReplacedOnArrivalChangeNothing(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let base = try Self.snapshot(of: try (1...6).map { try row($0, "old", id: $0, origin: $0) })
     let rows = try (1...400).map { number in
-      try row(
-        number, "name \(Int.random(in: 0..<3, using: &random))",
+      let name = "name \(Int.random(in: 0..<3, using: &random))"
+      return try row(
+        number, Int.random(in: 0..<8, using: &random) == 0 ? "old" : name,
         id: Bool.random(using: &random) ? Int.random(in: 1...9, using: &random) : nil,
         origin: Bool.random(using: &random) ? Int.random(in: 1...9, using: &random) : nil)
     }
-    let expected = Self.rejected(rows, among: base)
-    var whole = ImportStage<StagedPlace>(base: base)
-    var stage = ImportStage<StagedPlace>(base: base, limit: 8)
-    var rehearsal = ImportStage<StagedIdentity>(base: base, limit: 8)
+    let expected = Outcome(of: rows, among: base)
+    var stage = ImportStage(against: base)
 
-    whole.append(rows)
-    for start in stride(from: 0, to: rows.count, by: 10) {
-      stage.append(Array(rows[start..<start + 10]))
-      rehearsal.append(Array(rows[start..<start + 10]))
-    }
+    for start in stride(from: 0, to: rows.count, by: 10) { stage.append(Array(rows[start..<start + 10])) }
 
-    let reference = ImportPlan(whole, mode: .partial, into: base, ids: DerivedIDs(), version: 2, at: .zero)
-    let plan = ImportPlan(stage, mode: .partial, into: base, ids: DerivedIDs(), version: 2, at: .zero)
-    let report = ImportRehearsal(rehearsal, mode: .partial).report
+    let plan = Self.plan(stage, into: base)
     #expect(stage.count < rows.count)
-    #expect(reference.report.rejected == expected.count)
-    #expect(plan.report.rejections.map(\.number) == Array(expected.prefix(100)))
-    #expect(plan.changes.additions == reference.changes.additions)
-    for counted in [plan.report, report] {
-      #expect(counted.created == reference.report.created)
-      #expect(counted.updated == reference.report.updated)
-      #expect(counted.unchanged == reference.report.unchanged)
-      #expect(counted.rejections.map(\.number) == plan.report.rejections.map(\.number))
-      #expect(counted.rejected == expected.count)
-    }
+    #expect(plan.report.rejected == expected.rejected.count)
+    #expect(plan.report.rejections.map(\.number) == Array(expected.rejected.prefix(100)))
+    #expect(plan.puts.map(\.draft) == expected.puts.map(\.draft))
+    #expect(zip(plan.puts, expected.puts).allSatisfy { $1.id == nil || $0.id == $1.id })
+    #expect(Set(plan.puts.map(\.id)).count == plan.puts.count)
+    #expect(plan.puts.allSatisfy { $0.version == Self.version && $0.updatedAt == Self.time })
+    #expect(zip(plan.puts, plan.kinds).allSatisfy { ($0.createdAt == Self.time) == ($1 == .created) })
+    #expect(plan.report.created == expected.created)
+    #expect(plan.report.updated == expected.puts.count - expected.created)
+    #expect(plan.report.unchanged == expected.unchanged)
   }
 
-  /// The numbers of the rows that don't go in, found by looking at all that follow: the plain reading of the contract.
-  private static func rejected(_ rows: [ImportRow], among base: Snapshot) -> [Int] {
-    var counting: [(id: PointID?, origin: Place.Origin?)] = []
-    var rejected: [Int] = []
-    for row in rows.reversed() {
-      let origin = row.place.origin
-      let owner = origin.flatMap { base.location(of: $0) }.map { base.id(at: $0) }
-      let id = row.id ?? owner
-      if counting.contains(where: { (id != nil && $0.id == id) || (origin != nil && $0.origin == origin) }) {
-        rejected.append(row.number)
-      } else {
+  /// The effects of rows, found by comparing each with all that follow: the plain reading of the contract.
+  private struct Outcome {
+    /// The numbers of the rejected rows.
+    private(set) var rejected: [Int] = []
+    private(set) var puts: [(id: PointID?, draft: PointDraft)] = []
+    private(set) var created = 0
+    private(set) var unchanged = 0
+
+    init(of rows: [ImportRow], among base: PointSnapshot) {
+      var counting: [(id: PointID?, origin: SourceReference?)] = []
+      for row in rows.reversed() {
+        let origin = row.draft.origin
+        let owner = origin.flatMap { base.location(of: $0) }.map { base.id(at: $0) }
+        let id = row.id ?? owner
+        if counting.contains(where: { (id != nil && $0.id == id) || (origin != nil && $0.origin == origin) }) {
+          rejected.append(row.number)
+          continue
+        }
         counting.append((id, origin))
-        if let owner, owner != id { rejected.append(row.number) }
+        let former = id.flatMap { base.point(id: $0) }
+        if let owner, owner != id {
+          rejected.append(row.number)
+        } else if let former, former.draft == row.draft {
+          unchanged += 1
+        } else {
+          puts.append((id, row.draft))
+          if former == nil { created += 1 }
+        }
       }
+      rejected.reverse()
+      puts.reverse()
     }
-    return rejected.reversed()
   }
 
-  private static func snapshot(of rows: [ImportRow]) throws -> Snapshot {
-    var stage = ImportStage<StagedPlace>(base: Snapshot())
+  /// The version and the time of the planned imports; those of the places before them are lower.
+  private static let version: Int64 = 2
+  private static let time = Timestamp(microsecondsSinceEpoch: 1_000_000)
+
+  private static func plan(
+    _ stage: ImportStage, into snapshot: PointSnapshot, version: Int64 = version, at time: Timestamp = time
+  ) -> ImportPlan {
+    ImportPlan(stage, mode: .partial, into: snapshot, ids: DerivedIDs(), version: version, at: time)
+  }
+
+  private static func snapshot(of rows: [ImportRow]) throws -> PointSnapshot {
+    var stage = ImportStage(against: PointSnapshot())
     stage.append(rows)
-    let plan = ImportPlan(stage, mode: .partial, into: Snapshot(), ids: DerivedIDs(), version: 2, at: .zero)
-    return Snapshot().applying(plan.changes)
+    let time = Timestamp(microsecondsSinceEpoch: 0)
+    return PointSnapshot(plan(stage, into: PointSnapshot(), version: 1, at: time).puts)
   }
 
   private func row(_ number: Int, _ name: String, id: Int? = nil, origin: Int?) throws -> ImportRow {
@@ -124,8 +152,4 @@ import Testing
       id: id.map { .sample(UInt64($0)) },
       number: number)
   }
-}
-
-extension Timestamp {
-  fileprivate static var zero: Timestamp { Timestamp(microsecondsSinceEpoch: 0) }
 }

@@ -14,11 +14,34 @@ import Testing
   }
 
   @Test(arguments: PointStoreContract.all)
-  func contractIsKeptByAStoreThatWasWrittenToBefore(_ behaviour: PointStoreContract) async throws {
+  func contractIsKeptByAStoreOfManyParts(_ behaviour: PointStoreContract) async throws {
     try await behaviour.check { rows in
       let store = MemoryStore()
       for row in rows { try await store.importRows([row]) }
       return store
     }
+  }
+
+  @Test(arguments: WriteContract.all)
+  func contractOfWritesIsKept(_ behaviour: WriteContract) async throws {
+    try await behaviour.check { rows in
+      let store = MemoryStore()
+      try await store.importRows(rows)
+      return store
+    }
+  }
+
+  @Test func removedPlaceThatIsImportedAgainGetsANewID() async throws {
+    let row = try ImportRow.sample("there and back", 1, 1, source: "s", sourceID: "1")
+    let store = MemoryStore()
+    try await store.importRows([row])
+    let former = try #require(try await store.allPoints().first)
+
+    try await store.delete(id: former.id, if: .none)
+    try await store.importRows([row])
+
+    let point = try #require(try await store.allPoints().first)
+    #expect(point.draft == former.draft)
+    #expect(point.id != former.id)
   }
 }

@@ -1,26 +1,27 @@
 import JSONText
 @testable import MemoryStore
 import Geo
+@testable import PointIndex
 import Points
 import SyntheticData
 import TestSupport
 import Testing
 
 @Suite struct MemoryStoreDifferentialTests {
-  @Test func answersAreThoseOfTheReference() async throws {
-    var places = try SyntheticPlaces(seed: 1, townCount: 40)
+  @Test func resultsEqualTheReference() async throws {
+    var places = try SyntheticPoints(seed: 1, townCount: 40)
     let store = MemoryStore()
-    try await store.importRows(try places.rows(count: 1_200) + SyntheticPlaces.hardCases())
+    try await store.importRows(try places.rows(count: 1_200) + SyntheticPoints.hardCases())
 
     try await DifferentialTest().run(against: store)
   }
 
-  @Test func answersAreThoseOfTheReferenceAfterManyWrites() async throws {
-    var places = try SyntheticPlaces(seed: 2, townCount: 20)
+  @Test func resultsEqualTheReferenceAfterManyWrites() async throws {
+    var places = try SyntheticPoints(seed: 2, townCount: 20)
     var rows = try places.rows(count: 2_000)
     let store = MemoryStore()
     try await store.importRows(rows)
-    try await store.importRows(try SyntheticPlaces.hardCases())
+    try await store.importRows(try SyntheticPoints.hardCases())
     for start in stride(from: 0, to: 2_000, by: 250) {
       // Some of the places move to where others are, and some new ones come.
       let moved = try (start..<start + 60).map { index in
@@ -28,12 +29,12 @@ import Testing
         rows[index] = ImportRow(
           number: row.number,
           id: nil,
-          place: try Place(
-            name: row.place.name + ", moved",
-            category: rows[(index + 70) % 2_000].place.category,
-            coordinate: rows[(index + 700) % 2_000].place.coordinate,
-            source: row.place.origin?.source,
-            sourceID: row.place.origin?.sourceID
+          draft: try PointDraft(
+            name: row.draft.name + ", moved",
+            category: rows[(index + 70) % 2_000].draft.category,
+            coordinate: rows[(index + 700) % 2_000].draft.coordinate,
+            source: row.draft.origin?.source,
+            sourceID: row.draft.origin?.sourceID
           )
         )
         return rows[index]
@@ -49,8 +50,8 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 15, 16, 17, 128, 129, 1024, 1025])
-  func answersAreThoseOfTheReferenceWhateverTheTreesShape(count: Int) async throws {
-    var places = try SyntheticPlaces(seed: UInt64(count), townCount: 3)
+  func resultsEqualTheReferenceForEveryShapeOfTree(count: Int) async throws {
+    var places = try SyntheticPoints(seed: UInt64(count), townCount: 3)
     let store = MemoryStore()
     try await store.importRows(try places.rows(count: count))
     var test = DifferentialTest()
@@ -59,7 +60,7 @@ import Testing
     try await test.run(against: store)
   }
 
-  @Test func answersAreThoseOfTheReferenceWhenAllPlacesAreOnOneFarSpot() async throws {
+  @Test func resultsEqualTheReferenceWhenAllPlacesAreAtOneFarPosition() async throws {
     let store = MemoryStore()
     try await store.importRows(
       try (0..<500).map { number in
@@ -73,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func boxIsSearchedRightWhenItsPlacesAreTogetherAmongTheIDs(boxIsFirst: Bool) async throws {
+  func boxIsSearchedCorrectlyWhenItsPlacesHaveAdjacentIDs(boxIsFirst: Bool) async throws {
     let rows = try (0..<4_000 as Range<UInt64>).map { number in
       let isInBox = (number < 2_000) == boxIsFirst
       return try ImportRow.sample(

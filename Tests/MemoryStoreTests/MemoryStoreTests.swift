@@ -12,10 +12,10 @@ import Testing
   }
 
   private struct GivenIDs: ImportIDSource {
-    func id(for place: Place, attempt: Int) -> PointID { .sample(UInt64(place.name.utf8.count + attempt)) }
+    func id(for place: PointDraft, attempt: Int) -> PointID { .sample(UInt64(place.name.utf8.count + attempt)) }
   }
 
-  @Test func timesAreTheClocks() async throws {
+  @Test func timesComeFromTheClock() async throws {
     let time = Timestamp(microsecondsSinceEpoch: 1_790_000_000_123_456)
     let store = MemoryStore(clock: StoppedClock(time: time))
 
@@ -26,7 +26,7 @@ import Testing
     #expect(point.updatedAt == time)
   }
 
-  @Test func idsAreTheSources() async throws {
+  @Test func idsComeFromTheGivenSource() async throws {
     let store = MemoryStore()
 
     _ = try await store.load([.sample("abc", 1, 1), .sample("xyz", 2, 2)].inOneBatch, ids: GivenIDs())
@@ -34,7 +34,7 @@ import Testing
     #expect(try await store.allPoints().map(\.id) == [.sample(3), .sample(4)])
   }
 
-  @Test func thousandsOnOneSpotComeByIDAndPageByPage() async throws {
+  @Test func thousandsAtOnePositionArePagedByID() async throws {
     let rows = try (0..<10_000).map { try ImportRow.sample("\($0)", 48.2, 16.37, category: "spot") }
     let store = MemoryStore()
     try await store.importRows(rows + [.sample("near", 48.200_1, 16.37), .sample("far", -48.2, -163.63)])
@@ -47,11 +47,11 @@ import Testing
     #expect(nearest.map(\.point.id) == Array(ids.prefix(20)))
     #expect(beside.map(\.point.id).suffix(2) == Array(ids.prefix(2)))
     #expect(all.map(\.point.id).dropFirst().dropLast() == ids[...])
-    #expect(all.first?.point.place.name == "near")
-    #expect(all.last?.point.place.name == "far")
+    #expect(all.first?.point.draft.name == "near")
+    #expect(all.last?.point.draft.name == "far")
   }
 
-  @Test func readsDuringWritesSeeOneMomentEach() async throws {
+  @Test func readsDuringWritesSeeOneSnapshotEach() async throws {
     let store = MemoryStore()
     // Every import replaces all places with others of one name.
     func rows(_ round: Int) throws -> [ImportRow] {
@@ -70,7 +70,7 @@ import Testing
           for _ in 0..<200 {
             let found = try await store.page(matching: try .near(25, 20, limit: 100)).points
             #expect(found.count == 50)
-            #expect(Set(found.map(\.point.place.name)).count == 1)
+            #expect(Set(found.map(\.point.draft.name)).count == 1)
             await Task.yield()
           }
         }
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func importsAtOnceAreDoneOneAfterAnother() async throws {
+  @Test func concurrentImportsAreAppliedOneAfterAnother() async throws {
     let store = MemoryStore()
 
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -105,7 +105,7 @@ import Testing
 
     let points = try await store.allPoints()
     #expect(points.count == 81)
-    let shared = try #require(points.first { $0.place.name == "shared" })
+    let shared = try #require(points.first { $0.draft.name == "shared" })
     let versions = try await store.allChanges().filter { $0.id == shared.id }.map(\.version)
     #expect(versions.count > 1)
     #expect(versions == Set(versions).sorted())

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct VersionTests {
-  @Test func theTimeOfAVersionNeverGoesBackWhateverTheClockDoes() async throws {
+  @Test func timeOfADataVersionNeverGoesBackWithTheClock() async throws {
     let clock = SettableClock(Timestamp(microsecondsSinceEpoch: 100))
     let store = MemoryStore(clock: clock)
 
@@ -21,7 +21,7 @@ import Testing
     #expect(before?.token != after?.token)
   }
 
-  @Test func storesOfTheSamePlacesHaveVersionsOfTheirOwn() async throws {
+  @Test func storesOfTheSamePlacesHaveDifferentDataVersions() async throws {
     let clock = FixedClock(Timestamp(microsecondsSinceEpoch: 0))
 
     let first = try await MemoryStore(clock: clock).dataVersion()
@@ -31,8 +31,8 @@ import Testing
   }
 }
 
-/// Versions and times of places, whatever the clock does.
-@Suite struct PlaceVersionTests {
+/// Versions and times of places while the clock changes.
+@Suite struct PointVersionTests {
   private static func batches(_ rows: [ImportRow]) -> AsyncStream<[ImportRow]> {
     AsyncStream { continuation in
       continuation.yield(rows)
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func aStoreStartedAnewGivesVersionsAboveThoseOfTheFormerProcess() async throws {
+  @Test func restartedStoreGivesVersionsAboveThoseOfTheFormerProcess() async throws {
     let clock = SettableClock(Timestamp(microsecondsSinceEpoch: 1_000_000))
     let row = try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1")
     let first = MemoryStore(clock: clock)
@@ -76,11 +76,11 @@ import Testing
     #expect(times == times.sorted())
   }
 
-  @Test func aVersionThatCanNotHaveBeenGivenNeitherStopsWritesNorTheCounter() async throws {
+  @Test func versionBeyondTheLimitStopsNeitherWritesNorTheCounter() async throws {
     let clock = FixedClock(Timestamp(microsecondsSinceEpoch: 1_000))
     let time = Timestamp(microsecondsSinceEpoch: 0)
     let point = PointOfInterest(
-      id: .sample(1), place: try .sample("absurd"), version: .max, createdAt: time, updatedAt: time)
+      id: .sample(1), draft: try .sample("absurd"), version: .max, createdAt: time, updatedAt: time)
     let store = MemoryStore(
       JournalContents(points: [point], lastSequence: 1, highestVersion: .max), journal: VolatileJournal(),
       keyLimits: .init(), clock: clock)
@@ -95,7 +95,7 @@ import Testing
   }
 }
 
-/// A clock that is set by hand.
+/// A clock that tests set.
 private final class SettableClock: WallClock {
   private let time: Mutex<Timestamp>
 

@@ -35,7 +35,7 @@ import Testing
     #expect(cell.description == "\(text),0.0")
   }
 
-  @Test func aSummaryTellsTheBusiestCellAndTheDurationsInPowersOfTwo() throws {
+  @Test func summaryHasTheBusiestCellAndDurationsInPowersOfTwo() throws {
     var summary = SearchSummary()
     let quick = try (0..<99).map { _ in try search(latitude: 1, found: 5, took: .microseconds(100)) }
     let slow = try search(latitude: 2, found: 0, took: .milliseconds(100))

@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 10), (1, 10), (1_000_000, 9), (8_999_999, 2), (9_000_000, 1), (9_999_999, 1), (-1, 1)])
-  func aBegunSecondOfTheRemainderCountsWhole(microseconds: Int64, remaining: Int64) {
+  func remainingTimeIsRoundedUpToSeconds(microseconds: Int64, remaining: Int64) {
     let time = Timestamp(microsecondsSinceEpoch: microseconds)
 
     #expect(FeaturedPlace.Slot(at: time).remainingSeconds(at: time) == remaining)

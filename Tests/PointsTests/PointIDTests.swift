@@ -21,7 +21,7 @@ import Testing
     #expect(PointID(at: time, using: &zeros).description == "00000000-0000-7000-8000-000000000000")
   }
 
-  @Test func anIdMadeLaterSortsLater() {
+  @Test func idCreatedLaterSortsLater() {
     var generator = SystemRandomNumberGenerator()
     let times = [0, 1, 999, 1_000_000, 0x7FFF_FFFF_FFFF].map { Timestamp(microsecondsSinceEpoch: $0 * 1000) }
 
@@ -90,7 +90,7 @@ import Testing
     #expect(counts.allSatisfy { (1024 - 186...1024 + 186).contains($0) })
   }
 
-  /// Gives the numbers it was told to.
+  /// Generates given numbers.
   private struct Sequence: RandomNumberGenerator {
     var numbers: [UInt64]
 

@@ -13,11 +13,11 @@ import Testing
     let epoch = Timestamp(microsecondsSinceEpoch: 0)
     harbour = PointOfInterest(
       id: PointID(high: 0x0199_0000_0000_7000, low: 0x8000_0000_0000_0001),
-      place: try Place(name: "Harbour", category: "pier", coordinate: Coordinate(latitude: 1, longitude: 2)),
+      draft: try PointDraft(name: "Harbour", category: "pier", coordinate: Coordinate(latitude: 1, longitude: 2)),
       version: 1, createdAt: epoch, updatedAt: epoch)
   }
 
-  @Test func aSearchIsToldToAnalyticsRoundedAndTimed() async throws {
+  @Test func searchIsRecordedRoundedAndTimed() async throws {
     let analytics = RecordingAnalytics()
     let ticks = Mutex(0)
     let service = PointsService(
@@ -37,7 +37,7 @@ import Testing
     #expect(search.duration == .milliseconds(7))
   }
 
-  @Test func aFailedSearchIsNotToldToAnalytics() async {
+  @Test func failedSearchIsNotRecorded() async {
     let analytics = RecordingAnalytics()
     let service = PointsService(
       store: StubStore(onPage: { _ throws(PointStoreError) in throw .timeout }), analytics: analytics)
@@ -47,7 +47,7 @@ import Testing
     #expect(analytics.searches.isEmpty)
   }
 
-  @Test func theNearestPointIsAskedForByRadiusAndAlone() async throws {
+  @Test func nearestPointIsQueriedByRadiusWithLimitOne() async throws {
     let asked = Mutex<PointQuery?>(nil)
     let found = FoundPoint(point: harbour, distanceMetres: 12)
     let service = PointsService(
@@ -63,7 +63,7 @@ import Testing
     #expect(asked.withLock { $0 } == PointQuery(proximity: .init(center: here, radiusMetres: 50), limit: 1))
   }
 
-  @Test func theFeaturedPointIsTheOneOfTheClocksSlot() async throws {
+  @Test func featuredPointIsThatOfTheCurrentSlot() async throws {
     let pivots = Mutex<[UInt64]>([])
     let time = Timestamp(microsecondsSinceEpoch: 123_456_789)
     let service = PointsService(

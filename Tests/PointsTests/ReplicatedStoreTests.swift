@@ -14,8 +14,8 @@ import Testing
   @Test func searchesGoToTheReplicaAndAPlaceByItsIdComesFromThePrimary() async throws {
     #expect(try await store.names(PointQuery()) == ["replica"])
     #expect(try await store.categoryCounts().map(\.category) == ["replica"])
-    #expect(try await store.point(shuffledAtOrAfter: 0)?.place.name == "replica")
-    #expect(try await store.point(id: .sample(1))?.place.name == "primary")
+    #expect(try await store.point(shuffledAtOrAfter: 0)?.draft.name == "replica")
+    #expect(try await store.point(id: .sample(1))?.draft.name == "primary")
     #expect(try await store.dataVersion() == nil)
     #expect(store.knownDataVersion() == nil)
   }
@@ -29,7 +29,7 @@ import Testing
     replica.fail(with: nil)
     primary.fail(with: absence)
     #expect(try await store.names(PointQuery()) == ["replica"])
-    #expect(try await store.point(id: .sample(1))?.place.name == "replica")
+    #expect(try await store.point(id: .sample(1))?.draft.name == "replica")
     #expect(try await exported() == ["replica"])
     try await store.checkReadiness()
   }
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [PointStoreError.overloaded, .timeout, .unexpected(reason: "x")])
-  func whatAStoreSaysItselfIsNotAskedOfTheOther(error: PointStoreError) async throws {
+  func errorOfAnAvailableStoreIsNotRetriedOnTheOther(error: PointStoreError) async throws {
     replica.fail(with: error)
 
     await #expect(throws: error) { try await store.names(PointQuery()) }
@@ -82,13 +82,13 @@ import Testing
   private func exported() async throws -> [String] {
     let names = Mutex<[String]>([])
     try await store.exportPoints(matching: PointQuery()) { points in
-      names.withLock { $0 += points.map(\.place.name) }
+      names.withLock { $0 += points.map(\.draft.name) }
     }
     return names.withLock { $0 }
   }
 }
 
-/// A store with one place of its own name, which fails when it is told to.
+/// A store with one place of its own name, which fails on demand.
 private final class NamedStore: WritablePointStore {
   private let name: String
   private let error = Mutex<(error: PointStoreError?, isLate: Bool)>((nil, false))
@@ -106,9 +106,9 @@ private final class NamedStore: WritablePointStore {
 
   private func point() throws(PointStoreError) -> PointOfInterest {
     if let error = error.withLock({ $0.error }) { throw error }
-    guard let place = try? Place.sample(name) else { throw .unexpected(reason: "no place") }
+    guard let place = try? PointDraft.sample(name) else { throw .unexpected(reason: "no place") }
     let time = Timestamp(microsecondsSinceEpoch: 0)
-    return PointOfInterest(id: .sample(1), place: place, version: 1, createdAt: time, updatedAt: time)
+    return PointOfInterest(id: .sample(1), draft: place, version: 1, createdAt: time, updatedAt: time)
   }
 
   private func write() throws(PointWriteError) -> PointOfInterest {
@@ -133,7 +133,7 @@ private final class NamedStore: WritablePointStore {
   func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? { try point() }
 
   func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
-    [CategoryCount(category: try point().place.name, count: 1)]
+    [CategoryCount(category: try point().draft.name, count: 1)]
   }
 
   func dataVersion() async throws(PointStoreError) -> DataVersion? { DataVersion(token: name) }
@@ -142,12 +142,12 @@ private final class NamedStore: WritablePointStore {
 
   func checkReadiness() async throws(PointStoreError) { _ = try point() }
 
-  func create(_ place: Place, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+  func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
     try write()
   }
 
   func put(
-    _ place: Place, id: PointID, if condition: WriteCondition
+    _ place: PointDraft, id: PointID, if condition: WriteCondition
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) { (try write(), true) }
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) { _ = try write() }

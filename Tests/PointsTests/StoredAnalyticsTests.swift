@@ -15,7 +15,7 @@ import Testing
       wallClock: FixedClock(Timestamp(microsecondsSinceEpoch: 7)), clock: ImpatientClock())
   }
 
-  /// Records so many searches, told apart by how many places they found.
+  /// Records a number of searches, distinguished by their number of places.
   private func record(_ numbers: Range<Int>, in analytics: StoredAnalytics) {
     for number in numbers { analytics.record(Search(PointQuery(), found: number, took: .zero)) }
   }
@@ -59,7 +59,7 @@ import Testing
     #expect(recorder.lines.last?.hasPrefix("notice searches are kept again") == true)
   }
 
-  @Test func whatThereIsNoRoomForIsDroppedOldestFirstAndCounted() async {
+  @Test func searchesBeyondTheCapacityAreDroppedOldestFirstAndCounted() async {
     let analytics = analytics(capacity: 100)
     log.fail(with: .overloaded)
     record(0..<250, in: analytics)
@@ -77,7 +77,7 @@ import Testing
     #expect(analytics.dropped == 200)
   }
 
-  @Test func whatIsLeftAtTheEndIsHandedOver() async {
+  @Test func restIsStoredAtTheEnd() async {
     let analytics = analytics()
     record(0..<5, in: analytics)
 
@@ -86,7 +86,7 @@ import Testing
     #expect(log.kept.count == 5)
   }
 
-  @Test func whatIsBeingHandedOverAtTheEndIsNotHandedOverAgain() async {
+  @Test func batchInProgressAtTheEndIsNotStoredTwice() async {
     let log = SlowLog()
     let analytics = StoredAnalytics(log: log, farewellTime: .seconds(60), logger: recorder.logger)
     record(0..<5, in: analytics)
@@ -118,7 +118,7 @@ import Testing
     #expect(recorder.lines.last?.hasPrefix("warning searches could not be kept") == true)
   }
 
-  @Test func whatCanNotBeHandedOverAtTheEndIsCountedAndSaid() async {
+  @Test func searchesThatCantBeStoredAtTheEndAreCountedAndLogged() async {
     let analytics = analytics()
     log.fail(with: .unavailable(reason: "gone"))
     record(0..<5, in: analytics)
@@ -129,7 +129,7 @@ import Testing
     #expect(recorder.lines.last?.hasPrefix("warning searches could not be kept") == true)
   }
 
-  @Test func aBatchThatTheLogWillNeverTakeDoesNotHoldUpTheOthers() async {
+  @Test func batchThatTheLogAlwaysRejectsDoesNotBlockTheOthers() async {
     let analytics = analytics()
     log.fail(with: .unexpected(reason: "no such table"))
     record(0..<5, in: analytics)
@@ -146,7 +146,7 @@ import Testing
   }
 }
 
-/// A log that keeps what it is given, or fails when it is told to.
+/// A log that stores searches, or fails on demand.
 private final class RecordingLog: SearchLog {
   private struct State {
     var kept: [TimedSearch] = []
@@ -178,7 +178,7 @@ private final class RecordingLog: SearchLog {
   func pruneSearches(before time: Timestamp) async throws(PointStoreError) -> Int { 0 }
 }
 
-/// A log that takes its time over what it is given, and keeps it though its caller stops waiting.
+/// A slow log that stores searches although its caller stops waiting.
 private final class SlowLog: SearchLog {
   let hasBegun = Gate()
   let mayEnd = Gate()

@@ -31,7 +31,7 @@ import Testing
     #expect(Tags.none.pairs.isEmpty)
   }
 
-  @Test func tagsOfTheSameContentAreEqualWhateverTheirOrderWas() throws {
+  @Test func tagsOfTheSameContentAreEqualInAnyOrder() throws {
     let one = try Tags(JSONReader.value(of: #"{"a":"1","b":"\u0032"}"#.utf8))
     let other = try Tags(JSONReader.value(of: #" { "b" : "2" , "a" : "0", "a" : "1" } "#.utf8))
 
@@ -54,10 +54,10 @@ import Testing
     ),
     (#"{"a":"\u0000","\u0000":""}"#, ["/tags/\0 the key must not contain U+0000", "/tags/a must not contain U+0000"]),
   ])
-  func whatIsNoObjectOfStringsIsRefusedWithEachViolation(json: String, violations: [String]) throws {
+  func valueOtherThanAnObjectOfStringsIsRejectedWithEachViolation(json: String, violations: [String]) throws {
     let value = try JSONReader.value(of: json.utf8)
 
-    let error = #expect(throws: InvalidPlace.self) { try Tags(value) }
+    let error = #expect(throws: InvalidPoint.self) { try Tags(value) }
 
     #expect(error?.violations.map { "\($0.pointer) \($0.detail)" } == violations)
   }
@@ -67,8 +67,8 @@ import Testing
     let value = String(repeating: "😀", count: 2000)
 
     #expect(try Tags([key: value]).dictionary == [ExactText(key): value])
-    let keyError = #expect(throws: InvalidPlace.self) { try Tags([key + "x": ""]) }
-    let valueError = #expect(throws: InvalidPlace.self) { try Tags(["k": value + "x"]) }
+    let keyError = #expect(throws: InvalidPoint.self) { try Tags([key + "x": ""]) }
+    let valueError = #expect(throws: InvalidPoint.self) { try Tags(["k": value + "x"]) }
     #expect(keyError?.violations.map(\.detail) == ["the key must have at most 200 characters, got 201"])
     #expect(keyError?.violations.map(\.pointer) == ["/tags/" + key])
     #expect(valueError?.description == "/tags/k must have at most 2000 characters, got 2001")
@@ -78,7 +78,7 @@ import Testing
     let five = Dictionary(uniqueKeysWithValues: (0..<500).map { ("k\($0)", "v") })
 
     #expect(try Tags(five).pairs.count == 500)
-    let error = #expect(throws: InvalidPlace.self) { try Tags(five.merging(["more": ""]) { first, _ in first }) }
+    let error = #expect(throws: InvalidPoint.self) { try Tags(five.merging(["more": ""]) { first, _ in first }) }
     #expect(error?.description == "/tags must have at most 500 members, got 501")
   }
 
@@ -92,7 +92,7 @@ import Testing
     (#"{"a":"1""b":"2"}"#, "{}"),
     (#"{"a":"1" ,"b":"2"}"#, #"{"a":"1","b":"2"}"#), ("{\"a\":\"\u{1}\"}", "{}"), (#"{"a":{}}"#, "{}"),
   ])
-  func whatAStoreKeptIsTakenInCanonicalForm(stored: String, json: String) {
+  func storedTagsAreBroughtIntoCanonicalForm(stored: String, json: String) {
     let tags = Array(stored.utf8).withUnsafeBufferPointer { Tags(stored: $0) }
 
     #expect(tags.json == json)
@@ -120,7 +120,7 @@ import Testing
     builder.append(key: "good", value: "1")
     [0xC3, 0x28].withUnsafeBufferPointer { builder.append(key: "bad", value: $0) }
 
-    let error = #expect(throws: InvalidPlace.self) { try builder.build() }
+    let error = #expect(throws: InvalidPoint.self) { try builder.build() }
 
     #expect(error?.description == "/tags/bad must be UTF-8")
   }

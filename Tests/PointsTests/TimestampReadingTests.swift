@@ -19,12 +19,12 @@ import Testing
     "2026-01-01T00:00:00+24:00", "2026-01-01T00:00:00Zx", "+2026-01-01T00:00:00Z", "２026-01-01T00:00:00Z",
     "2026-01-01T00:00:00+01:00:00", "20260101T000000Z",
   ])
-  func whatIsNoTimeIsNotRead(text: String) {
+  func textThatIsNoTimeIsRejected(text: String) {
     #expect(Timestamp(rfc3339: text) == nil)
   }
 
   @Test(arguments: Array(stride(from: Int64(-62_167_219_200), through: 253_402_300_799, by: 9_876_543_211)))
-  func whatIsWrittenIsReadBack(seconds: Int64) {
+  func descriptionIsParsedBack(seconds: Int64) {
     let time = Timestamp(microsecondsSinceEpoch: seconds * 1_000_000 + 123_456)
 
     #expect(Timestamp(rfc3339: time.description) == time)

@@ -1,12 +1,13 @@
 import Foundation
 import Points
 import PostgresStore
+import PostgresTestSupport
 import Synchronization
 import SyntheticData
 import TestSupport
 import Testing
 
-/// What exports and imports take of a server's connections.
+/// Tests of the connections that exports and imports use.
 @Suite struct BulkConnectionTests {
   @Test(.timeLimit(.minutes(5))) func exportsBeyondTheLimitWaitAndAreThenOverloaded() async throws {
     let database = try await TemporaryDatabase.make()
@@ -29,7 +30,7 @@ import Testing
     #expect(point == nil)
   }
 
-  @Test(.timeLimit(.minutes(5))) func aFullQueueRejectsAtOnce() async throws {
+  @Test(.timeLimit(.minutes(5))) func fullQueueRejectsImmediately() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await Self.store(database) {
       $0.exportConnections = 1
@@ -68,14 +69,14 @@ import Testing
     try await first.value
   }
 
-  @Test(.timeLimit(.minutes(5))) func thereAreNeverMoreBackendsThanTheLimitsSay() async throws {
+  @Test(.timeLimit(.minutes(5))) func backendsNeverExceedTheLimits() async throws {
     let server = try await TemporaryServer.start()
     let database = try await server.makeDatabase()
     let store = try await Self.store(database) {
       $0.poolSize = 1
       $0.waitTimeoutMilliseconds = 300_000
     }
-    var places = try SyntheticPlaces(seed: 7)
+    var places = try SyntheticPoints(seed: 7)
     try await store.importRows(try places.rows(count: 3_000))
     let rows = try places.rows(count: 200)
     let maximum = Mutex(0)
@@ -87,7 +88,7 @@ import Testing
       }
     }
 
-    // Exports and imports that end well, that throw, and that are cancelled in the middle of a statement.
+    // Exports and imports that complete, that throw, and that are cancelled during a statement.
     await withTaskGroup(of: Void.self) { group in
       for number in 0..<60 {
         group.addTask {
@@ -114,7 +115,7 @@ import Testing
     #expect(try await Int(Self.backends(database)) ?? 9 <= 1)
   }
 
-  @Test(.timeLimit(.minutes(5))) func anImportTakesAConnectionWhenItsFirstRowsAreThere() async throws {
+  @Test(.timeLimit(.minutes(5))) func importAcquiresAConnectionWhenItsFirstRowsArrive() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await Self.store(database) {
       $0.importConnections = 1
@@ -132,7 +133,7 @@ import Testing
 
     #expect(report.created == 1)
     #expect(held <= 1)
-    // That of the import that is just over may be among them.
+    // The connection of the completed import may still be open.
     #expect(try #require(Int(backends)) <= 1)
   }
 
@@ -150,14 +151,14 @@ import Testing
     importing.cancel()
     try await Task.sleep(for: .seconds(2))
 
-    // PostgreSQL would have kept the commit without a standby, and shown it.
+    // PostgreSQL would have kept the commit without a standby, and listed it.
     #expect(try await database.run(waiting) == "1")
     #expect(try await database.run("SELECT count(*) FROM points") == "1")
     try await Self.wait(forStandby: "", on: server)
     #expect(try await importing.value.created == 1)
   }
 
-  @Test(.timeLimit(.minutes(5))) func aRepeatIsAnsweredOnceItIsAsDurableAsTheFirst() async throws {
+  @Test(.timeLimit(.minutes(5))) func retriedWriteIsAcknowledgedOnceItIsAsDurableAsTheFirst() async throws {
     let server = try await TemporaryServer.start()
     let database = try await server.makeDatabase()
     let store = try await Self.store(database) { $0.statementTimeoutMilliseconds = 300_000 }
@@ -182,7 +183,7 @@ import Testing
 
   private struct Refusal: Error {}
 
-  /// A store with a place in it, none of whose connections is open.
+  /// Returns a store with one place and without open connections.
   private static func store(
     _ database: TemporaryDatabase, _ change: (inout PostgresConfiguration) -> Void
   ) async throws -> PostgresStore {
@@ -208,7 +209,7 @@ import Testing
   }
 
   private static func wait(forStandby name: String, on server: TemporaryServer) async throws {
-    // A `COMMIT` of psql's would wait too, so neither is a transaction.
+    // A `COMMIT` by psql would wait too, so no transaction is used.
     try await server.psql(database: "postgres", "ALTER SYSTEM SET synchronous_standby_names = '\(name)'")
     try await server.psql(database: "postgres", "SELECT pg_reload_conf()")
     let shown = "SHOW synchronous_standby_names"

@@ -6,7 +6,7 @@ import Testing
   typealias CallerID = BulkQueue.CallerID
 
   @Test func eachKindIsAdmittedUpToItsLimit() {
-    var queue = BulkQueue(limits: .init(exports: 2, imports: 1, together: 4, waiters: 8))
+    var queue = BulkQueue(limits: .init(exports: 2, imports: 1, total: 4, waiters: 8))
 
     let exports = (1...3).map { queue.arrived(CallerID(number: $0), .export) }
     let imports = (4...5).map { queue.arrived(CallerID(number: $0), .import) }
@@ -16,8 +16,8 @@ import Testing
     #expect((queue.connections(of: .export), queue.waiters(of: .export)) == (2, 1))
   }
 
-  @Test func bothKindsTogetherHaveALimitToo() {
-    var queue = BulkQueue(limits: .init(exports: 1, imports: 1, together: 1, waiters: 8))
+  @Test func bothKindsTogetherHaveALimit() {
+    var queue = BulkQueue(limits: .init(exports: 1, imports: 1, total: 1, waiters: 8))
 
     #expect(queue.arrived(CallerID(number: 1), .export) == .admitted)
     #expect(queue.arrived(CallerID(number: 2), .import) == .waits)
@@ -27,8 +27,8 @@ import Testing
     #expect(queue.released(.export) == [])
   }
 
-  @Test func theLongestWaiterThatMayRunIsNext() {
-    var queue = BulkQueue(limits: .init(exports: 1, imports: 1, together: 2, waiters: 8))
+  @Test func longestWaitingEligibleCallerIsNext() {
+    var queue = BulkQueue(limits: .init(exports: 1, imports: 1, total: 2, waiters: 8))
     _ = queue.arrived(CallerID(number: 1), .export)
     _ = queue.arrived(CallerID(number: 2), .import)
     for (number, kind) in [(3, BulkQueue.Kind.import), (4, .export), (5, .export)] {
@@ -39,8 +39,8 @@ import Testing
     #expect(queue.released(.import) == [CallerID(number: 3)])
   }
 
-  @Test func whoeverFindsTheQueueFullIsRejected() {
-    var queue = BulkQueue(limits: .init(exports: 1, imports: 1, together: 2, waiters: 2))
+  @Test func fullQueueRejectsCallers() {
+    var queue = BulkQueue(limits: .init(exports: 1, imports: 1, total: 2, waiters: 2))
 
     let exports = (1...4).map { queue.arrived(CallerID(number: $0), .export) }
 
@@ -48,8 +48,8 @@ import Testing
     #expect(queue.arrived(CallerID(number: 5), .import) == .admitted)
   }
 
-  @Test func whoeverLeavesIsNotAdmittedAndMakesRoom() {
-    var queue = BulkQueue(limits: .init(exports: 1, imports: 1, together: 2, waiters: 1))
+  @Test func callerThatLeavesIsNotAdmittedAndFreesASlot() {
+    var queue = BulkQueue(limits: .init(exports: 1, imports: 1, total: 2, waiters: 1))
     _ = queue.arrived(CallerID(number: 1), .export)
     _ = queue.arrived(CallerID(number: 2), .export)
 

@@ -1,5 +1,6 @@
 import Points
 import PostgresStore
+import PostgresTestSupport
 import TestSupport
 import Testing
 

@@ -1,10 +1,11 @@
 import Points
+import PostgresTestSupport
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// What is PostgreSQL's own about versions of the data; what every store does is in `WriteContract`.
+/// Tests of data versions that are specific to PostgreSQL; `WriteContract` has those for all stores.
 @Suite struct DataVersionTests {
   private static let insert = """
     WITH inserted AS (
@@ -19,7 +20,7 @@ import Testing
     return session
   }
 
-  @Test func writersThatCommitInTheOppositeOrderOfTheirNumbersEachMakeAVersion() async throws {
+  @Test func commitsInReverseOrderOfSequenceNumbersEachChangeTheVersion() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
     let first = try await begin("first", in: database)
@@ -39,11 +40,11 @@ import Testing
     #expect(Set([before.token, between.token, after.token]).count == 3)
   }
 
-  @Test func instancesTellTheSameVersion() async throws {
+  @Test func instancesReadTheSameVersion() async throws {
     let database = try await TemporaryDatabase.make()
     let (one, other) = (try await database.migratedStore(), try await database.migratedStore())
 
-    // Others write on the same server, though not to this database.
+    // Writes on the same server, but in another database.
     var (first, second, third): (String?, String?, String?)
     repeat {
       first = try await one.dataVersion()?.token
@@ -62,7 +63,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(5)), arguments: [true, false])
-  func aServersNextLifeGivesNoVersionOfTheLast(isCrashOfOneProcess: Bool) async throws {
+  func restartedServerRepeatsNoVersion(isCrashOfOneProcess: Bool) async throws {
     let server = try await TemporaryServer.start()
     let store = try await server.makeDatabase().migratedStore()
     let before = try #require(try await store.dataVersion())
@@ -80,17 +81,17 @@ import Testing
     #expect(after?.token.split(separator: "-").prefix(2) != before.token.split(separator: "-").prefix(2))
   }
 
-  @Test func aVersionIsReadAgainForThoseWhoDoNotWaitAtMostOnceInAWhile() {
-    let notes = VersionNotes()
+  @Test func knownVersionIsRefreshedAtMostOnceInAnInterval() {
+    let notes = VersionCache()
     let start = ContinuousClock.now
     let version = DataVersion(token: "v")
 
-    let first = notes.known(at: start)
-    let second = notes.known(at: start)
-    notes.note(version, at: start)
-    let soon = notes.known(at: start + .milliseconds(999))
-    let later = notes.known(at: start + .seconds(1))
-    let stillLater = notes.known(at: start + .seconds(1))
+    let first = notes.current(at: start)
+    let second = notes.current(at: start)
+    notes.store(version, at: start)
+    let soon = notes.current(at: start + .milliseconds(999))
+    let later = notes.current(at: start + .seconds(1))
+    let stillLater = notes.current(at: start + .seconds(1))
 
     #expect((first.version, first.isDue) == (nil, true))
     #expect(!second.isDue)

@@ -12,30 +12,30 @@ import Testing
     ("3F000", "schema_mismatch"), ("22012", "unexpected"), ("42601", "unexpected"), ("42501", "misconfigured"),
     ("XX000", "unexpected"), ("", "unavailable"),
   ])
-  func anErrorCodeMeansSomethingToTheCaller(state: String, slug: String) {
+  func errorCodeIsMappedToAStoreError(state: String, slug: String) {
     let error = PointStoreError(ServerError(sqlState: state, message: "something"))
 
     #expect(error.shortDescription == slug)
   }
 
-  @Test func aMissingTableNamesTheCommandThatMakesIt() {
+  @Test func missingTableErrorNamesTheMigrateCommand() {
     let error = PointStoreError(ServerError(sqlState: "42P01", message: #"relation "points" does not exist"#))
 
-    #expect(error == .schemaMismatch(reason: "the database has not the tables of this version: run `waymark migrate`"))
+    #expect(error == .schemaMismatch(reason: "the database lacks the tables of this version: run `waymark migrate`"))
   }
 
-  @Test func aReasonIsOneLine() {
+  @Test func errorSummaryIsOneLine() {
     let error = ServerError(sqlState: "XX000", message: "one\ntwo\r\nthree")
 
     #expect(error.summary == "one; two; three (SQLSTATE XX000)")
   }
 
   @Test(arguments: ["57P01", "57P02", "57P03", "08003", "26000"])
-  func anErrorThatEndsTheConnectionLetsAReadBeRepeated(state: String) {
+  func errorThatClosesTheConnectionLetsAReadBeRetried(state: String) {
     #expect(ServerError(sqlState: state, message: "").endsConnection)
   }
 
-  @Test func aPlanThatOutlivedItsTablesIsMadeAnewOnAnotherConnection() {
+  @Test func stalePlanIsPreparedAgainOnAnotherConnection() {
     #expect(ServerError(sqlState: "0A000", message: "cached plan must not change result type").endsConnection)
     #expect(!ServerError(sqlState: "0A000", message: "not implemented").endsConnection)
   }

@@ -1,20 +1,21 @@
 import Geo
 import JSONText
 import Points
+import PostgresTestSupport
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// The batches that an export comes in.
+/// Tests of the batches of an export.
 @Suite(.timeLimit(.minutes(5))) struct ExportPageTests {
   @Test(arguments: [(1, 8), (4, 8), (125, 250), (499, 998), (500, 1000), (1000, 1000)])
-  func afterAShortPageFewPlacesAreMeasured(pageCount: Int, count: Int) {
+  func fewPlacesAreMeasuredAfterAShortPage(pageCount: Int, count: Int) {
     #expect(ExportPages.count(after: pageCount) == count)
   }
 
-  /// Libpq holds a whole batch.
+  /// libpq buffers a whole batch.
   @Test(arguments: [false, true]) func batchesOfLongPlacesAreShort(isFiltered: Bool) async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
@@ -23,10 +24,10 @@ import Testing
     var rows: [ImportRow] = []
     for number in 0..<1500 {
       let coordinate = try Coordinate(latitude: 1, longitude: Double(number) / 100)
-      let place = try Place(
+      let place = try PointDraft(
         name: "place \(number)", category: "cafe", coordinate: coordinate,
         tags: (700..<740).contains(number) ? long : short, source: nil, sourceID: nil)
-      rows.append(ImportRow(number: number + 1, id: .sample(UInt64(number + 1)), place: place))
+      rows.append(ImportRow(number: number + 1, id: .sample(UInt64(number + 1)), draft: place))
     }
     try await store.importRows(rows)
     let batches = Mutex<[[PointOfInterest]]>([])
@@ -38,7 +39,7 @@ import Testing
     let found = batches.withLock(\.self)
     #expect(found.joined().map(\.id) == rows.map { $0.id })
     for batch in found where batch.count > 1 {
-      let bytes = batch.map { $0.place.name.utf8.count + $0.place.tags.json.utf8.count }.reduce(0, +)
+      let bytes = batch.map { $0.draft.name.utf8.count + $0.draft.tags.json.utf8.count }.reduce(0, +)
       #expect(bytes <= PointPage.maximumTextBytes)
     }
     #expect(found.map(\.count).max() ?? 0 >= 100)

@@ -1,6 +1,9 @@
 import Foundation
-import PostgresStore
-import TestSupport
+import Points
+import PostgresTestSupport
+import Testing
+
+@testable import PostgresStore
 
 /// The project's own migrations.
 let migrationsDirectory = URL(fileURLWithPath: #filePath)
@@ -8,9 +11,9 @@ let migrationsDirectory = URL(fileURLWithPath: #filePath)
   .appendingPathComponent("Migrations").path
 
 extension TemporaryDatabase {
-  /// A store on this database, whose schema is brought up to date.
+  /// Returns a store on a database, whose schema it migrates.
   ///
-  /// - Parameter pooler: the pooler by whose way the database is reached.
+  /// - Parameter pooler: the pooler through which the store connects.
   func migratedStore(
     through pooler: TemporaryPooler? = nil,
     poolSize: Int = 4,
@@ -22,11 +25,32 @@ extension TemporaryDatabase {
       poolSize: poolSize,
       statementTimeoutMilliseconds: statementTimeoutMilliseconds
     )
-    // On a machine that has other things to do, what needs its turn may wait for long.
+    // On a busy machine a call may wait a long time for its turn.
     configuration.waitTimeoutMilliseconds = 120_000
     change(&configuration)
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
     _ = try await Migrator(configuration: configuration, migrations: migrations).migrate()
     return try PostgresStore(configuration: configuration, migrations: migrations)
+  }
+}
+
+extension PostgresStore {
+  /// Checks that of many calls, a third of them by cancelled tasks, only those fail.
+  func expectCancellationsToAffectNoOtherCall() async throws {
+    let brief = Statement("brief", "SELECT 1::int8 FROM pg_sleep(0.002)")
+    let tasks = (0..<400).map { number in
+      let task = Task { try await read(brief, Parameters()) }
+      if number % 3 == 0 { task.cancel() }
+      return (number, task)
+    }
+    var successes = 0
+    for (number, task) in tasks {
+      switch await task.result {
+      case .success: successes += 1
+      case .failure(let error): #expect(number % 3 == 0 && error as? PointStoreError == .timeout)
+      }
+    }
+
+    #expect(successes >= 266)
   }
 }

@@ -1,5 +1,6 @@
 import Geo
 import Points
+import PostgresTestSupport
 import SyntheticData
 import TestSupport
 import Testing
@@ -21,7 +22,7 @@ import Testing
     ImportRow(
       number: number,
       id: id,
-      place: try Place(
+      draft: try PointDraft(
         name: name,
         category: "test",
         coordinate: try Coordinate(latitude: latitude, longitude: 16),
@@ -37,7 +38,7 @@ import Testing
   }
 
   private func names(_ store: PostgresStore) async throws -> [String] {
-    try await store.allPoints().map(\.place.name).sorted()
+    try await store.allPoints().map(\.draft.name).sorted()
   }
 
   @Test func newRowsBecomePlacesOfOneVersionWithVersion7IDs() async throws {
@@ -49,11 +50,11 @@ import Testing
     #expect(counts(report) == [3, 0, 0, 0])
     #expect(points.count == 3)
     #expect(Set(points.map(\.version)).count == 1)
-    #expect(points.contains { $0.id == Self.id && $0.place.name == "three" })
+    #expect(points.contains { $0.id == Self.id && $0.draft.name == "three" })
     #expect(points.allSatisfy { $0.id.high >> 12 & 0xF == 7 && $0.createdAt == $0.updatedAt })
   }
 
-  @Test func aRowWithAKnownOriginOrIDReplacesWhatDiffersAndLeavesTheRestAlone() async throws {
+  @Test func rowWithAKnownOriginOrIDUpdatesOnlyChangedPlaces() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     try await store.importRows([
       row(1, "by origin", origin: "1"), row(2, "by id", id: Self.id), row(3, "same", origin: "3", tags: ["a": "b"]),
@@ -70,14 +71,14 @@ import Testing
     #expect(after.map(\.id) == before.map(\.id))
     #expect(after.map(\.createdAt) == before.map(\.createdAt))
     for (former, point) in zip(before, after) {
-      let isSame = point.place.name == "same"
+      let isSame = point.draft.name == "same"
       #expect(isSame ? point.version == former.version : point.version > former.version)
       #expect((point.updatedAt == point.createdAt) == isSame)
     }
     #expect(try await names(store) == ["by id, new", "by origin, new", "same"])
   }
 
-  @Test func ofRowsThatMeanTheSamePlaceTheLastCounts() async throws {
+  @Test func lastOfSeveralRowsForTheSamePlaceIsUsed() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     try await store.importRows([row(1, "there", id: Self.id, origin: "there")])
 
@@ -112,8 +113,8 @@ import Testing
     #expect(try await names(store) == ["new", "one", "two"])
   }
 
-  /// Row 1 shares its origin with row 2, which counts for nothing because it shares its id with row 3.
-  @Test func aRowThatDoesNotCountTurnsNoOtherAway() async throws {
+  /// Row 1 shares its origin with row 2, which is itself superseded because it shares its id with row 3.
+  @Test func supersededRowRejectsNoOtherRow() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
 
     let report = try await store.importRows([
@@ -152,10 +153,10 @@ import Testing
     #expect(between == before)
   }
 
-  @Test func nothingIsTakenWhenTheRowsBreakOff() async throws {
+  @Test func nothingIsImportedWhenTheRowsFail() async throws {
     struct Broken: Error {}
     let store = try await TemporaryDatabase.make().migratedStore()
-    var places = try SyntheticPlaces(seed: 3)
+    var places = try SyntheticPoints(seed: 3)
     let batches = try (0..<20).map { _ in try places.rows(count: 500) }
     let stream = AsyncThrowingStream<[ImportRow], any Error> { continuation in
       for batch in batches { continuation.yield(batch) }
@@ -167,7 +168,7 @@ import Testing
     #expect(try await store.allPoints() == [])
   }
 
-  @Test(.timeLimit(.minutes(5))) func nothingIsTakenWhenTheTaskIsCancelled() async throws {
+  @Test(.timeLimit(.minutes(5))) func nothingIsImportedWhenTheTaskIsCancelled() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     let rows = try [row(1, "one")]
     let (stream, continuation) = AsyncStream.makeStream(of: [ImportRow].self)
@@ -177,24 +178,24 @@ import Testing
     importing.cancel()
     let result = await importing.result
 
-    // A cancelled task's stream ends; what had come by then may have been taken or not, but never a part of it.
+    // A cancelled task's sequence ends; the rows up to then may have been imported or not, but never a part of them.
     if case .failure(let error) = result {
       #expect(error is CancellationError)
       #expect(try await store.allPoints() == [])
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func nothingIsTakenWhenTheConnectionBreaks() async throws {
+  @Test(.timeLimit(.minutes(5))) func nothingIsImportedWhenTheConnectionIsLost() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
-    var places = try SyntheticPlaces(seed: 3)
+    var places = try SyntheticPoints(seed: 3)
     let batch = try places.rows(count: 500)
     let terminate = """
       SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
       WHERE datname = current_database() AND query LIKE 'COPY%'
       """
     let stream = AsyncThrowingStream<[ImportRow], any Error> {
-      // Broken off as soon as the rows flow, then fed until the store notices.
+      // The connection is terminated as soon as rows are sent, and then rows are sent until the store notices.
       _ = try await database.run(terminate)
       return batch
     }
@@ -206,7 +207,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(5)), arguments: ["pg_cancel_backend", "pg_terminate_backend"])
-  func importThatIsEndedBeforeItsCommitIsDurableIsKnownToHaveTakenNothing(function: String) async throws {
+  func importTerminatedBeforeItsCommitIsKnownToBeRolledBack(function: String) async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
     try await database.run(
@@ -227,12 +228,12 @@ import Testing
     #expect(try await store.allPoints() == [])
   }
 
-  @Test(.timeLimit(.minutes(5))) func importsAtTheSameTimeNeitherDeadlockNorMakeDoubles() async throws {
+  @Test(.timeLimit(.minutes(5))) func concurrentImportsNeitherDeadlockNorCreateDuplicates() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
 
     let reports = try await withThrowingTaskGroup(of: ImportReport.self) { group in
       for writer in 0..<4 {
-        // Each in another order.
+        // Each import has its own order.
         let numbers = Array(1...500).shuffled()
         let rows = try numbers.enumerated().map { try row($0 + 1, "row \($1) by \(writer)", origin: "\($1)") }
         group.addTask { try await store.importRows(rows) }
@@ -251,7 +252,7 @@ import Testing
     #expect(reports.map(\.updated).reduce(0, +) == 1500)
   }
 
-  @Test(.timeLimit(.minutes(5))) func anImportYieldsToAWriterWhoWasFirst() async throws {
+  @Test(.timeLimit(.minutes(5))) func importRetriesAfterAConflictWithAWrite() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
     let rows = try (1...50).map { try row($0, "imported \($0)", origin: "\($0)") }
@@ -277,12 +278,12 @@ import Testing
     #expect(try await store.allPoints().count == 50)
   }
 
-  @Test func statementTimeOutsDoNotApply() async throws {
+  @Test func statementTimeoutsDoNotApplyToImports() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await database.migratedStore()
     let configuration = try PostgresConfiguration(url: database.url, statementTimeoutMilliseconds: 1)
     let store = try PostgresStore(configuration: configuration, migrations: [])
-    var places = try SyntheticPlaces(seed: 4)
+    var places = try SyntheticPoints(seed: 4)
 
     let report = try await store.importRows(try places.rows(count: 5000))
 

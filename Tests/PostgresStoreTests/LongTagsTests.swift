@@ -1,13 +1,14 @@
 import Geo
 import JSONText
 import Points
+import PostgresTestSupport
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// Tags that are too long to be read for every place that a statement finds.
+/// Tests of tags that are too long to be read for every place that a statement finds.
 @Suite struct LongTagsTests {
   @Test(arguments: [
     ("4097", 4097), ("9999999999", 9_999_999_999), ("{}", nil), (#"{"a":"1"}"#, nil), ("", nil), ("-5", nil),
@@ -36,7 +37,7 @@ import Testing
     #expect(step(Array(repeating: short, count: 5000)) == .page(count: 4194))
   }
 
-  @Test func longTagsThatDoNotFitAreNotRead() {
+  @Test func longTagsBeyondThePageAreNotRead() {
     let huge = PageStep.Texts(bytes: 4_194_000, lacksTags: true)
 
     #expect(step([short, huge]) == .page(count: 1))
@@ -48,33 +49,33 @@ import Testing
     #expect(step([PageStep.Texts(bytes: 9_000_000, lacksTags: true), short]) == .search(limit: 1, including: [id(0)]))
   }
 
-  @Test func tagsThatWereAskedForAreThere() {
+  @Test func requestedTagsAreIncluded() {
     #expect(step([short, read, read], including: [1, 2]) == .page(count: 3))
-    // No object, but what there is.
+    // The tags are not an object, but they were read.
     #expect(step([short, long, read], including: [1, 2]) == .page(count: 3))
   }
 
-  @Test func aPageEndsBeforeLongTagsThatCameMeanwhile() {
+  @Test func pageEndsBeforeLongTagsWrittenConcurrently() {
     #expect(step([short, long, read], including: [2]) == .page(count: 1))
     #expect(step([long, short, short], including: [2]) == .search(limit: 3, including: [id(0), id(2)]))
     #expect(step([long, long, short], including: [1]) == .search(limit: 3, including: [id(0), id(1)]))
   }
 
-  @Test func placesThatChangeMeanwhileAreWholeAndThereOnce() async throws {
+  @Test func concurrentlyChangedPlacesAreCompleteAndListedOnce() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     let count = 12
     let long = try ["x", "y"].map { letter in
       try Tags((0..<500).map { (key: "key \($0)", value: String(repeating: letter, count: 2000)) })
     }
     let texts = [try Tags([]), long[0], try Tags([("k", "v")]), long[1]]
-    // A place's name tells its tags.
-    @Sendable func place(_ number: Int, _ turn: Int) throws -> Place {
+    // A place's name determines its tags.
+    @Sendable func place(_ number: Int, _ turn: Int) throws -> PointDraft {
       let coordinate = try Coordinate(latitude: 1, longitude: Double(number) / 100)
-      return try Place(
+      return try PointDraft(
         name: "\(turn % 4)", category: "all", coordinate: coordinate, tags: texts[turn % 4], source: nil, sourceID: nil)
     }
     try await store.importRows(
-      try (0..<count).map { ImportRow(number: $0 + 1, id: .sample(UInt64($0)), place: try place($0, $0)) })
+      try (0..<count).map { ImportRow(number: $0 + 1, id: .sample(UInt64($0)), draft: try place($0, $0)) })
     let isRead = Atomic(false)
     async let writing: Void = {
       var turn = 0
@@ -90,7 +91,7 @@ import Testing
       for _ in 0..<8 {
         let found = try await store.allMatches(of: query)
         #expect(found.map(\.point.id) == (0..<count).map { .sample(UInt64($0)) })
-        let isWhole = try found.allSatisfy { $0.point.place.tags == texts[try #require(Int($0.point.place.name))] }
+        let isWhole = try found.allSatisfy { $0.point.draft.tags == texts[try #require(Int($0.point.draft.name))] }
         #expect(isWhole)
       }
     }

@@ -3,7 +3,7 @@ import PostgresStore
 import Testing
 
 @Suite struct MigrationFilesTests {
-  /// A folder with files of these names.
+  /// Creates a folder with files of these names.
   private func folder(_ files: [String: String]) throws -> String {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -22,21 +22,21 @@ import Testing
   }
 
   @Test(arguments: ["points.sql", "1_points.sql", "0001.sql", "00x1_points.sql"])
-  func aFileThatIsNotNamedLikeAMigrationIsRefused(name: String) throws {
+  func misnamedFileIsRejected(name: String) throws {
     let folder = try folder([name: ""])
     defer { try? FileManager.default.removeItem(atPath: folder) }
 
     #expect(throws: MigrationError.misnamed(file: name)) { try Migration.all(inDirectory: folder) }
   }
 
-  @Test func twoFilesOfOneNumberAreRefused() throws {
+  @Test func twoFilesWithOneNumberAreRejected() throws {
     let folder = try folder(["0001_a.sql": "", "0001_b.sql": ""])
     defer { try? FileManager.default.removeItem(atPath: folder) }
 
     #expect(throws: MigrationError.misnamed(file: "0001_b.sql")) { try Migration.all(inDirectory: folder) }
   }
 
-  @Test func aFolderWithoutMigrationsIsRefused() throws {
+  @Test func folderWithoutMigrationsIsRejected() throws {
     let folder = try folder([:])
     defer { try? FileManager.default.removeItem(atPath: folder) }
 
@@ -58,7 +58,7 @@ import Testing
     #expect(throws: Never.self) { try Migration.all(inDirectory: folder) }
   }
 
-  @Test func aFolderThatIsNotThereIsNamed() {
+  @Test func missingFolderIsNamedInTheError() {
     #expect(throws: MigrationError.unreadable(path: "/no/such/folder")) {
       try Migration.all(inDirectory: "/no/such/folder")
     }

@@ -1,5 +1,5 @@
 import Points
-import TestSupport
+import PostgresTestSupport
 import Testing
 
 @testable import PostgresStore
@@ -18,7 +18,7 @@ import Testing
     )
   }
 
-  @Test func theProjectsOwnMigrationsAreRunOnceAndMakeTheStoreReady() async throws {
+  @Test func projectMigrationsRunOnceAndMakeTheStoreReady() async throws {
     let database = try await TemporaryDatabase.make()
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
     let migrator = try migrator(database, migrations)
@@ -32,7 +32,7 @@ import Testing
     #expect(ranAgain == [])
   }
 
-  @Test func onlyWhatWasNotRunIsRun() async throws {
+  @Test func onlyPendingMigrationsRun() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await migrator(database, [Self.first]).migrate()
 
@@ -54,7 +54,7 @@ import Testing
     #expect(try await database.run("SELECT to_regclass('waymark_migrations') IS NULL") == "t")
   }
 
-  @Test func twoAtOnceRunEachMigrationOnce() async throws {
+  @Test func concurrentMigratorsRunEachMigrationOnce() async throws {
     let database = try await TemporaryDatabase.make()
     let migrator = try migrator(database, [Self.first, Self.second])
 
@@ -65,7 +65,7 @@ import Testing
     #expect(ran == ["0001_first", "0002_second"])
   }
 
-  @Test func aFileThatChangedAfterItWasRunIsRefused() async throws {
+  @Test func migrationThatChangedAfterItRanIsRejected() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await migrator(database, [Self.first]).migrate()
     let changed = Migration(name: Self.first.name, sql: Self.first.sql + "\n")
@@ -77,7 +77,7 @@ import Testing
     #expect(try await tables(database) == "one")
   }
 
-  @Test func aDatabaseOfANewerVersionIsRefused() async throws {
+  @Test func databaseOfANewerVersionIsRejected() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await migrator(database, [Self.first, Self.second]).migrate()
 
@@ -155,7 +155,7 @@ import Testing
     await #expect(throws: PointStoreError.self) { try await store(database, [Self.first]).checkReadiness() }
   }
 
-  @Test func aFileBeforeOneThatWasRunIsRefused() async throws {
+  @Test func migrationBeforeOneThatHasRunIsRejected() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await migrator(database, [Self.second]).migrate()
 
@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  @Test func ofAFileThatFailsNothingStaysAndTheErrorNamesIt() async throws {
+  @Test func failedMigrationIsRolledBackAndNamed() async throws {
     let database = try await TemporaryDatabase.make()
     let failing = Migration(name: "0002_failing", sql: "CREATE TABLE two (number bigint); SELECT 1 / 0")
 
@@ -176,7 +176,7 @@ import Testing
     #expect(try await tables(database) == "one")
   }
 
-  @Test func aRoleThatMayNotCreateExtensionsMigratesWherePostGISIsThere() async throws {
+  @Test func roleWithoutExtensionPrivilegeMigratesWherePostGISIsInstalled() async throws {
     let database = try await TemporaryDatabase.make()
     let role = "plain_\(database.name)"
     try await database.run("CREATE ROLE \(role) LOGIN; GRANT CREATE ON SCHEMA public TO \(role)")
@@ -188,7 +188,7 @@ import Testing
     #expect(ran == migrations.map(\.name))
   }
 
-  @Test func aRoleThatMayNotCreateExtensionsIsToldWhatToDoWherePostGISIsNotThere() async throws {
+  @Test func roleWithoutExtensionPrivilegeIsToldHowToInstallPostGIS() async throws {
     let database = try await TemporaryDatabase.make()
     let role = "plain_\(database.name)"
     try await database.run(
@@ -204,7 +204,7 @@ import Testing
     #expect(error?.description.contains("CREATE EXTENSION postgis") == true)
   }
 
-  @Test func aStoreOnAnEmptyDatabaseNamesTheCommandThatMendsIt() async throws {
+  @Test func readinessErrorOfAnEmptyDatabaseNamesTheMigrateCommand() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try PostgresStore(
       configuration: try PostgresConfiguration(url: database.url),

@@ -1,24 +1,25 @@
 import Geo
 import Points
+import PostgresTestSupport
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// Pages of nearest places while one of them moves to and fro.
+/// Tests of pages of nearest places while one of them moves back and forth.
 @Suite struct MovingPlaceTests {
   private static let readings = 400
 
-  /// The place that moves comes before those on the spot, wherever it is.
+  /// The id of the moving place, which precedes those at the spot.
   private static let moving = PointID(high: 0, low: 1)
 
   private static func placed(_ id: PointID, at latitude: Double) throws -> ImportRow {
     ImportRow(
       number: Int(id.low), id: id,
-      place: try Place(name: "Place", coordinate: try Coordinate(latitude: latitude, longitude: 16)))
+      draft: try PointDraft(name: "Place", coordinate: try Coordinate(latitude: latitude, longitude: 16)))
   }
 
-  /// A few places near the centre, and more on one spot than the first statement can rank.
+  /// Returns a few places near the centre, and more at one spot than the first statement can rank.
   private static func rows() throws -> [ImportRow] {
     try [placed(moving, at: 48.0001)]
       + (2...6).map { try placed(PointID(high: 0, low: $0), at: 48 + Double($0) * 0.0002) }
@@ -26,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [nil, 10.0], [false, true])
-  func pageHoldsAPlaceThatMovesWithinItExactlyOnce(after metres: Double?, isInBox: Bool) async throws {
+  func pageContainsAMovingPlaceExactlyOnce(after metres: Double?, isInBox: Bool) async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
     try await store.importRows(try Self.rows())
@@ -35,7 +36,7 @@ import Testing
       box: isInBox ? try BoundingBox(west: 15, south: 47, east: 17, north: 49) : nil, limit: 10,
       after: metres.map { .init(distanceMetres: $0, id: PointID(high: 0, low: 0)) })
     let mover = Task {
-      // Each round moves the place there and back in transactions of its own, thousands a second.
+      // Each round moves the place back and forth in transactions of its own, thousands a second.
       while !Task.isCancelled {
         try await database.run(
           """

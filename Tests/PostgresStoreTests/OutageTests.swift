@@ -1,16 +1,17 @@
 import Geo
 import Points
+import PostgresTestSupport
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// What becomes of calls while the server goes away and comes back.
+/// Tests of calls while the server goes down and comes back.
 @Suite struct OutageTests {
   private static let somewhere = PointQuery(limit: 1)
 
-  /// Calls until one succeeds, and returns the errors before that.
+  /// Calls the store until it succeeds, and returns the errors before that.
   private func errorsUntilSuccess(of store: PostgresStore) async throws -> [PointStoreError] {
     var errors: [PointStoreError] = []
     while true {
@@ -30,7 +31,7 @@ import Testing
     return (server, database, try await database.migratedStore())
   }
 
-  @Test(.timeLimit(.minutes(5))) func aStoreMadeBeforeItsServerStartsRecoversByItself() async throws {
+  @Test(.timeLimit(.minutes(5))) func storeCreatedBeforeItsServerStartsRecovers() async throws {
     let (server, _, _) = try await server()
     let database = try await server.makeDatabase()
     let store = try await database.migratedStore()
@@ -81,10 +82,10 @@ import Testing
     #expect(slugs.contains("success"))
   }
 
-  @Test(.timeLimit(.minutes(5))) func aReadIsRepeatedWhenItsBackendIsTerminated() async throws {
+  @Test(.timeLimit(.minutes(5))) func readIsRetriedWhenItsBackendIsTerminated() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore(poolSize: 1, statementTimeoutMilliseconds: 300_000)
-    // Sequences are not rolled back: the first try waits for its end, the second finds that there was one.
+    // Sequences are not rolled back: the first attempt waits for its termination, the second finds that there was one.
     try await database.run("CREATE SEQUENCE tries")
     let slow = Statement("slow", "SELECT nextval('tries'), pg_sleep(CASE currval('tries') WHEN 1 THEN 300 ELSE 0 END)")
     let terminate = """
@@ -92,14 +93,14 @@ import Testing
       WHERE datname = current_database() AND query LIKE '%nextval%' AND pid <> pg_backend_pid() AND state = 'active'
       """
 
-    async let answer = store.read(slow, Parameters())
+    async let read = store.read(slow, Parameters())
     while try await database.run(terminate) != "t" {}
-    let result = try await answer
+    let result = try await read
 
     #expect(try result.rows.first?.integer(0) == 2)
   }
 
-  @Test(.timeLimit(.minutes(5))) func aCrashOfTheServerIsSurvived() async throws {
+  @Test(.timeLimit(.minutes(5))) func storeRecoversFromAServerCrash() async throws {
     let (server, _, store) = try await server()
     _ = try await store.page(matching: Self.somewhere)
 
@@ -111,7 +112,7 @@ import Testing
     #expect(during?.shortDescription == "unavailable")
   }
 
-  @Test(.timeLimit(.minutes(5))) func aServerThatHangsCostsACallItsTimeLimitAndNoMore() async throws {
+  @Test(.timeLimit(.minutes(5))) func hangingServerCostsACallItsTimeoutOnly() async throws {
     let (server, database, _) = try await server()
     var configuration = try PostgresConfiguration(url: database.url, poolSize: 1, statementTimeoutMilliseconds: 200)
     configuration.silenceToleranceMilliseconds = 100
@@ -129,7 +130,7 @@ import Testing
     #expect(waiting == .overloaded)
   }
 
-  @Test(.timeLimit(.minutes(5))) func aHostThatRefusesIsNamedWithoutThePassword() async throws {
+  @Test(.timeLimit(.minutes(5))) func unreachableHostIsNamedWithoutThePassword() async throws {
     let configuration = try PostgresConfiguration(url: "postgresql://someone:hunter2@127.0.0.1:1/nowhere")
     let store = try PostgresStore(configuration: configuration, migrations: [])
 
@@ -144,7 +145,7 @@ import Testing
   }
 }
 
-/// Something that is turned on once.
+/// A flag that is set once.
 private final class Switch: Sendable {
   private let state = Atomic(false)
 
@@ -153,7 +154,7 @@ private final class Switch: Sendable {
   func turnOn() { state.store(true, ordering: .relaxed) }
 }
 
-/// How often something has happened.
+/// A thread-safe counter.
 private final class Counter: Sendable {
   private let state = Atomic(0)
 

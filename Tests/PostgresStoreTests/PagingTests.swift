@@ -1,23 +1,25 @@
 import Geo
 import JSONText
 import Points
+import PostgresTestSupport
 import SyntheticData
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// Pages where pages are hard: many places on one spot, far from everything, and deep in an answer.
+/// Tests of difficult pages: many places at one spot, far from everything, and deep in a result.
 @Suite struct PagingTests {
   private func place(_ number: Int, _ latitude: Double, _ longitude: Double) throws -> ImportRow {
     ImportRow(
       number: number,
       id: nil,
-      place: try Place(name: "Place \(number)", coordinate: try Coordinate(latitude: latitude, longitude: longitude))
+      draft: try PointDraft(
+        name: "Place \(number)", coordinate: try Coordinate(latitude: latitude, longitude: longitude))
     )
   }
 
-  /// The ids along the pages are all of the reference's, in its order.
+  /// Checks that the ids of all pages are those of the reference, in its order.
   private func expectReferenceOrder(_ store: PostgresStore, _ query: PointQuery) async throws {
     let reference = BruteForce(try await store.allPoints())
     var all = query
@@ -29,7 +31,7 @@ import Testing
     #expect(found == expected)
   }
 
-  @Test func thousandsOnOneSpotAreGoneThroughOnceEach() async throws {
+  @Test func thousandsOfPlacesAtOneSpotArePagedOnceEach() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     let rows = try (1...3000).map { try place($0, 48, 16) } + (3001...3040).map { try place($0, 48, 16.001) }
     try await store.importRows(rows)
@@ -49,7 +51,7 @@ import Testing
     )
   }
 
-  @Test func twoSpotsEquallyFarAwayTakeTurnsByID() async throws {
+  @Test func equallyDistantSpotsAreOrderedByID() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     try await store.importRows(try (1...600).map { try place($0, 10, $0 % 2 == 0 ? 1 : -1) })
 
@@ -59,11 +61,11 @@ import Testing
     )
   }
 
-  @Test func aTownOnTheOtherSideOfTheEarthIsGoneThroughInOrder() async throws {
+  @Test func clusterOnTheOtherSideOfTheEarthIsPagedInOrder() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
-    var places = try SyntheticPlaces(seed: 9, townCount: 1)
+    var places = try SyntheticPoints(seed: 9, townCount: 1)
     try await store.importRows(try places.rows(count: 2000))
-    let town = try #require(try await store.allPoints().first).place.coordinate
+    let town = try #require(try await store.allPoints().first).draft.coordinate
     let longitude = town.longitude > 0 ? town.longitude - 179 : town.longitude + 179
 
     try await expectReferenceOrder(
@@ -74,9 +76,9 @@ import Testing
 
   @Test func everyPageOfALongAnswerIsThere() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
-    var places = try SyntheticPlaces(seed: 10, townCount: 30)
+    var places = try SyntheticPoints(seed: 10, townCount: 30)
     try await store.importRows(try places.rows(count: 3000))
-    let center = try #require(try await store.allPoints().first).place.coordinate
+    let center = try #require(try await store.allPoints().first).draft.coordinate
 
     try await expectReferenceOrder(store, PointQuery(proximity: .init(center: center), limit: 40))
     try await expectReferenceOrder(
@@ -85,7 +87,7 @@ import Testing
     )
   }
 
-  @Test func whatIsWrittenMeanwhileNeitherHidesNorDoublesWhatIsThereThroughout() async throws {
+  @Test func concurrentWritesNeitherHideNorDuplicateOtherPlaces() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     try await store.importRows(try (1...300).map { try place($0, 48, 16 + Double($0) / 1000) })
     let there = try await store.allPoints().map(\.id)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostgresStore
 
-/// What the pool does when more ask than it can serve, on a clock that stands still unless it is told to move.
+/// Tests of admission control under overload, on a manual clock.
 @Suite struct PoolOverloadTests {
   private typealias Pool = PoolStateMachine
 
@@ -13,31 +13,31 @@ import Testing
   private func request(_ number: Int) -> Pool.RequestID { .init(number: number) }
   private func after(_ duration: Duration) -> ContinuousClock.Instant { start + duration }
 
-  /// A pool of one connection that took a second over request 0 and is now busy with request 1.
+  /// Returns a pool of one connection that took a second for request 0 and is now busy with request 1.
   private func slowPool(waiters: Int = 100, wait: Duration = .seconds(3)) -> Pool {
     var limits = Pool.Limits()
     limits.connections = 1
     limits.waiters = waiters
-    limits.waitTime = wait
+    limits.waitTimeout = wait
     limits.urgentWaiters = 2
     var pool = Pool(limits: limits)
-    _ = pool.arrived(request(0), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(0), isRetryable: true, at: start)
     _ = pool.connected(only, at: start)
     _ = pool.finished(only, at: after(.seconds(1)))
-    _ = pool.arrived(request(1), mayBeRepeated: true, at: after(.seconds(1)))
+    _ = pool.arrived(request(1), isRetryable: true, at: after(.seconds(1)))
     return pool
   }
 
   private func arrive(
     _ numbers: ClosedRange<Int>, in pool: inout Pool, isUrgent: Bool = false, at time: Duration = .seconds(1)
   ) -> [Pool.Action] {
-    numbers.flatMap { pool.arrived(request($0), mayBeRepeated: true, isUrgent: isUrgent, at: after(time)) }
+    numbers.flatMap { pool.arrived(request($0), isRetryable: true, isUrgent: isUrgent, at: after(time)) }
   }
 
-  @Test func whoWouldWaitTooLongIsTurnedAwayAtOnce() {
+  @Test func requestWithATooLongEstimatedWaitIsRejectedImmediately() {
     var pool = slowPool()
 
-    // Behind three others it takes three seconds, behind four it would be four.
+    // Behind three others the wait is three seconds, behind four it would be four.
     let before = arrive(2...4, in: &pool) + arrive(5...5, in: &pool, at: .milliseconds(1800))
     let after = arrive(6...7, in: &pool, at: .milliseconds(1800))
 
@@ -45,7 +45,7 @@ import Testing
     #expect(after == [.fail(request(6), .overloaded), .fail(request(7), .overloaded)])
   }
 
-  @Test func oneSlowStatementSaysLittleAboutThoseBehindIt() {
+  @Test func oneSlowStatementDoesNotRejectRequests() {
     var pool = slowPool()
 
     let actions = arrive(2...50, in: &pool)
@@ -53,18 +53,18 @@ import Testing
     #expect(actions.isEmpty)
   }
 
-  @Test func whoComesWhenTheLineHasMovedIsLetIn() {
+  @Test func requestIsAdmittedOnceTheQueueHasMoved() {
     var pool = slowPool()
     _ = arrive(2...5, in: &pool)
-    #expect(pool.isCrowded(at: after(.milliseconds(1999))))
+    #expect(pool.isOverloaded(at: after(.milliseconds(1999))))
 
     _ = pool.finished(only, at: after(.seconds(2)))
 
-    #expect(!pool.isCrowded(at: after(.seconds(2))))
+    #expect(!pool.isOverloaded(at: after(.seconds(2))))
     #expect(arrive(8...8, in: &pool, at: .seconds(2)).isEmpty)
   }
 
-  @Test func whoWouldBeTheFirstInTheLineIsLetInHoweverSlowItIs() {
+  @Test func firstRequestInTheQueueIsAdmittedHoweverSlowThePoolIs() {
     var pool = slowPool(wait: .milliseconds(1))
 
     let first = arrive(2...2, in: &pool)
@@ -74,12 +74,12 @@ import Testing
     #expect(second == [.fail(request(3), .overloaded)])
   }
 
-  @Test func aPoolThatBecomesFasterTakesMore() {
+  @Test func poolThatBecomesFasterAdmitsMoreRequests() {
     var pool = slowPool()
     for step in 1...60 {
       let time = Duration.seconds(1) + .milliseconds(10 * step)
       _ = pool.finished(only, at: after(time))
-      _ = pool.arrived(request(10 + step), mayBeRepeated: true, at: after(time))
+      _ = pool.arrived(request(10 + step), isRetryable: true, at: after(time))
     }
 
     _ = arrive(100...150, in: &pool, at: .milliseconds(1600))
@@ -88,7 +88,7 @@ import Testing
     #expect(actions.isEmpty)
   }
 
-  @Test func thoseThatAreSentTogetherAreCountedEach() {
+  @Test func batchedRequestsAreCountedIndividually() {
     var time = ServiceTime()
 
     time.observe(.milliseconds(80), requests: 16)
@@ -98,18 +98,18 @@ import Testing
     #expect(ServiceTime().wait(behind: 1000, connections: 1) == .zero)
   }
 
-  @Test func whoHasWaitedTooLongIsNotRunWhenAConnectionBecomesFree() {
+  @Test func expiredRequestIsNotRunWhenAConnectionBecomesFree() {
     var pool = slowPool()
     _ = arrive(2...2, in: &pool)
     _ = arrive(3...3, in: &pool, at: .seconds(3))
 
-    // Nobody has said meanwhile that time passed.
+    // No timer has fired in the meantime.
     let actions = pool.finished(only, at: after(.seconds(4)))
 
     #expect(actions == [.fail(request(2), .overloaded), .run([request(3)], only)])
   }
 
-  @Test func whatIsUrgentGoesFirstAndIsLetInThoughOthersAreNot() {
+  @Test func urgentRequestsComeFirstAndBypassAdmissionControl() {
     var pool = slowPool(waiters: 2)
     _ = arrive(2...3, in: &pool)
 
@@ -120,7 +120,7 @@ import Testing
     #expect(next == [.run([request(4)], only)])
   }
 
-  @Test func notEverythingCanBeUrgent() {
+  @Test func urgentRequestsAreLimited() {
     var pool = slowPool(waiters: 1)
     _ = arrive(2...2, in: &pool)
 

@@ -4,8 +4,8 @@ import TestSupport
 
 @testable import PostgresStore
 
-/// A pool among random events: requests come and are cancelled, connections are made and break, servers change sides,
-/// writes take too long, and time passes.
+/// A simulation of a pool with random events: requests arrive and are cancelled, connections are established and lost,
+/// servers fail over, writes time out, and time passes.
 struct PoolSimulation {
   private typealias ConnectionID = PoolStateMachine.ConnectionID
   private typealias RequestID = PoolStateMachine.RequestID
@@ -15,23 +15,23 @@ struct PoolSimulation {
   private var generator: SeededGenerator
   private var pool: PoolStateMachine
   private var now = ContinuousClock.now
-  private var requestsMade = 0
-  /// The requests that have had no result yet.
+  private var requestCount = 0
+  /// The requests that have no result yet.
   private var open: Set<RequestID> = []
   private var writes: Set<RequestID> = []
   /// The number of times that each request was run.
   private var tries: [RequestID: Int] = [:]
   private var links: [ConnectionID: Link] = [:]
-  /// The server that takes writes.
+  /// The number of the current primary.
   private var primary = 0
-  /// The number of times that another server was found to take the writes.
+  /// The number of failovers that the pool has detected.
   private var discoveries = 0
 
   private static let maximumConnections = 4
 
-  /// A connection as the outside world sees it.
+  /// The state of a connection outside the pool.
   private struct Link {
-    /// The server that libpq chose when the connection was begun.
+    /// The server that libpq chose when the attempt to connect began.
     let server: Int
     var discoveries: Int
 
@@ -41,7 +41,7 @@ struct PoolSimulation {
   }
 
   private enum Phase {
-    case connecting, idle, running, stopping, ending, awaitingStandby
+    case connecting, idle, running, stopping, terminating, awaitingStandby
   }
 
   init(seed: UInt64) {
@@ -69,8 +69,8 @@ struct PoolSimulation {
     now += .milliseconds(Int.random(in: 0...200, using: &generator))
     switch Int.random(in: 0..<14, using: &generator) {
     case 0...3: arrive()
-    case 4...5: if let id = anyLink(where: { $0 == .connecting }) { endConnecting(id) }
-    case 6...8: answer()
+    case 4...5: if let id = anyLink(where: { $0 == .connecting }) { completeConnecting(id) }
+    case 6...8: respond()
     case 9: if let id = anyLink(where: { $0 != .connecting }) { lose(id) }
     case 10:
       let id = open.sorted { $0.number < $1.number }.randomElement(using: &generator)
@@ -86,18 +86,18 @@ struct PoolSimulation {
   }
 
   private mutating func arrive() {
-    requestsMade += 1
-    let id = RequestID(number: requestsMade)
+    requestCount += 1
+    let id = RequestID(number: requestCount)
     open.insert(id)
     let isRead = Bool.random(using: &generator)
     if !isRead { writes.insert(id) }
-    let groups: [PoolStateMachine.Group?] = [nil, .init(name: "a"), .init(name: "b", connections: 1, together: 2)]
+    let groups: [PoolStateMachine.Group?] = [nil, .init(name: "a"), .init(name: "b", connections: 1, batchSize: 2)]
     let group = isRead ? groups.randomElement(using: &generator) ?? nil : nil
     let isUrgent = Int.random(in: 0..<4, using: &generator) == 0
-    perform(pool.arrived(id, mayBeRepeated: isRead, group: group, isUrgent: isUrgent, at: now))
+    perform(pool.arrived(id, isRetryable: isRead, group: group, isUrgent: isUrgent, at: now))
   }
 
-  private mutating func endConnecting(_ id: ConnectionID) {
+  private mutating func completeConnecting(_ id: ConnectionID) {
     if Int.random(in: 0..<3, using: &generator) > 0 {
       connect(id)
     } else {
@@ -118,9 +118,9 @@ struct PoolSimulation {
     perform(pool.connected(id, to: link.identity, at: now))
   }
 
-  /// Has a server say something.
-  private mutating func answer() {
-    let phases: [Phase] = [.running, .running, .running, .stopping, .ending, .awaitingStandby]
+  /// Simulates a server's response.
+  private mutating func respond() {
+    let phases: [Phase] = [.running, .running, .running, .stopping, .terminating, .awaitingStandby]
     guard let phase = phases.randomElement(using: &generator), let id = anyLink(where: { $0 == phase }),
       let link = links[id]
     else {
@@ -129,9 +129,9 @@ struct PoolSimulation {
     switch phase {
     case .running where link.server != primary && link.requests.contains(where: writes.contains):
       findReadOnly(id)
-    case .ending:
+    case .terminating:
       switch Int.random(in: 0..<4, using: &generator) {
-      case 0: perform(pool.mayNotEnd(id, reason: "no connection", at: now))
+      case 0: perform(pool.terminationFailed(id, reason: "no connection", at: now))
       case 1:
         links[id]?.phase = .awaitingStandby
         perform(pool.waitsForStandby(id, at: now))
@@ -150,7 +150,7 @@ struct PoolSimulation {
   }
 
   private mutating func finish(_ id: ConnectionID) {
-    // Those that have failed meanwhile were cancelled.
+    // Requests that have failed in the meantime were cancelled.
     for request in links[id]?.requests ?? [] where open.contains(request) { end(request) }
     links[id]?.requests = []
     links[id]?.phase = .idle
@@ -158,10 +158,10 @@ struct PoolSimulation {
   }
 
   private mutating func lose(_ id: ConnectionID) {
-    let fate = [StatementFate.unknown, .undone, .refused].randomElement(using: &generator) ?? .unknown
-    // What is known not to have been done may fail as such, or be run again.
-    if fate != .unknown { links[id]?.requests = [] }
-    perform(pool.lost(id, reason: "gone", fate: fate, at: now))
+    let outcome = [StatementOutcome.unknown, .rolledBack, .rejected].randomElement(using: &generator) ?? .unknown
+    // A request that is known not to have been executed may fail as such, or be retried.
+    if outcome != .unknown { links[id]?.requests = [] }
+    perform(pool.connectionLost(id, reason: "gone", outcome: outcome, at: now))
   }
 
   private mutating func expire() {
@@ -170,7 +170,7 @@ struct PoolSimulation {
     if let deadline = pool.nextDeadline, deadline <= now { problems.append("a deadline stays in the past") }
   }
 
-  /// Lets everything come to its end on servers that are well.
+  /// Completes everything on healthy servers.
   private mutating func settle() {
     for _ in 0..<100 {
       for id in links.keys.sorted(by: { $0.number < $1.number }) {
@@ -178,7 +178,7 @@ struct PoolSimulation {
         switch link.phase {
         case .connecting: connect(id)
         case .idle: break
-        case .running, .stopping, .ending, .awaitingStandby: finish(id)
+        case .running, .stopping, .terminating, .awaitingStandby: finish(id)
         }
       }
       now += .milliseconds(100)
@@ -227,7 +227,7 @@ struct PoolSimulation {
   }
 
   private mutating func perform(_ actions: [PoolStateMachine.Action]) {
-    // What fails together with the closing of its connection was on it.
+    // A request that fails together with the closing of its connection was running on it.
     var closed: [ConnectionID] = []
     for action in actions {
       switch action {
@@ -237,9 +237,9 @@ struct PoolSimulation {
       case .cancel(let id):
         if links[id]?.requests.contains(where: writes.contains) ?? true { problems.append("a write is cancelled") }
         links[id]?.phase = .stopping
-      case .end(let id):
-        if links[id]?.requests.contains(where: writes.contains) != true { problems.append("what is ended is no write") }
-        links[id]?.phase = .ending
+      case .terminate(let id):
+        if links[id]?.requests.contains(where: writes.contains) != true { problems.append("a read is terminated") }
+        links[id]?.phase = .terminating
       case .close(let id): closed.append(id)
       }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostgresStore
 
-/// The pool's decisions, on a clock that stands still unless it is told to move.
+/// Tests of the pool's decisions, on a manual clock.
 @Suite struct PoolStateMachineTests {
   private typealias Pool = PoolStateMachine
   private typealias Action = PoolStateMachine.Action
@@ -14,11 +14,11 @@ import Testing
     var limits = Pool.Limits()
     limits.connections = 2
     limits.waiters = 3
-    limits.waitTime = .seconds(5)
-    limits.answerTime = .seconds(6)
-    limits.connectTime = .seconds(30)
-    limits.firstPause = .milliseconds(100)
-    limits.longestPause = .seconds(5)
+    limits.waitTimeout = .seconds(5)
+    limits.requestTimeout = .seconds(6)
+    limits.connectTimeout = .seconds(30)
+    limits.initialBackoff = .milliseconds(100)
+    limits.maximumBackoff = .seconds(5)
     change(&limits)
     return Pool(limits: limits)
   }
@@ -27,19 +27,19 @@ import Testing
   private func connection(_ number: Int) -> Pool.ConnectionID { .init(number: number) }
   private func after(_ duration: Duration) -> ContinuousClock.Instant { start + duration }
 
-  /// A pool whose only connection is busy with request 1.
+  /// Returns a pool whose only connection is busy with request 1.
   private func busyPool(_ change: (inout Pool.Limits) -> Void = { $0.connections = 1 }) -> Pool {
     var pool = pool(change)
-    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(1), isRetryable: true, at: start)
     _ = pool.connected(connection(1), at: start)
     return pool
   }
 
-  // MARK: Servers that take no writes
+  // MARK: Read-only servers
 
-  @Test func whatAReadOnlyServerRefusedIsAskedAgainOnANewConnectionAWriteToo() {
+  @Test func requestRejectedByAReadOnlyServerIsRetriedEvenAWrite() {
     var pool = pool { $0.connections = 3 }
-    for number in 1...3 { _ = pool.arrived(request(number), mayBeRepeated: false, at: start) }
+    for number in 1...3 { _ = pool.arrived(request(number), isRetryable: false, at: start) }
     for number in 1...3 { _ = pool.connected(connection(number), at: start) }
     _ = pool.finished(connection(1), at: start)
 
@@ -47,13 +47,13 @@ import Testing
     let other = pool.finished(connection(3), at: start)
     let connected = pool.connected(connection(4), at: start)
 
-    // The idle one goes at once, the busy one when it is done.
+    // The idle connection is closed immediately, the busy one when it has finished.
     #expect(refused == [.close(connection(1)), .close(connection(2)), .connect(connection(4))])
     #expect(other == [.close(connection(3))])
     #expect(connected == [.run([request(2)], connection(4))])
   }
 
-  @Test func whatIsRefusedTwiceFails() {
+  @Test func requestRejectedTwiceFails() {
     var pool = busyPool()
     _ = pool.foundReadOnly(connection(1), reason: "read-only", at: start)
     _ = pool.connected(connection(2), at: start)
@@ -65,37 +65,37 @@ import Testing
 
   // MARK: Connections and requests
 
-  @Test func connectsWhenTheFirstRequestComesAndRunsItThen() {
+  @Test func firstRequestEstablishesAConnectionAndRunsOnIt() {
     var pool = pool()
 
-    let arrived = pool.arrived(request(1), mayBeRepeated: true, at: start)
+    let arrived = pool.arrived(request(1), isRetryable: true, at: start)
     let connected = pool.connected(connection(1), at: start)
 
     #expect(arrived == [.connect(connection(1))])
     #expect(connected == [.run([request(1)], connection(1))])
   }
 
-  @Test func usesAnIdleConnectionBeforeMakingAnother() {
+  @Test func idleConnectionIsUsedBeforeAnotherIsEstablished() {
     var pool = busyPool { $0.connections = 2 }
     _ = pool.finished(connection(1), at: start)
 
-    let actions = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    let actions = pool.arrived(request(2), isRetryable: true, at: start)
 
     #expect(actions == [.run([request(2)], connection(1))])
   }
 
-  @Test func makesNoMoreConnectionsThanItMay() {
+  @Test func connectionsDoNotExceedTheLimit() {
     var pool = pool()
 
-    let actions = (1...3).map { pool.arrived(request($0), mayBeRepeated: true, at: start) }
+    let actions = (1...3).map { pool.arrived(request($0), isRetryable: true, at: start) }
 
     #expect(actions == [[.connect(connection(1))], [.connect(connection(2))], []])
   }
 
-  @Test func servesWaitersInTheOrderTheyCame() {
+  @Test func requestsAreServedInOrderOfArrival() {
     var pool = busyPool()
-    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
-    _ = pool.arrived(request(3), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(2), isRetryable: true, at: start)
+    _ = pool.arrived(request(3), isRetryable: true, at: start)
 
     let first = pool.finished(connection(1), at: start)
     let second = pool.finished(connection(1), at: start)
@@ -104,18 +104,18 @@ import Testing
     #expect(second == [.run([request(3)], connection(1))])
   }
 
-  @Test func turnsAwayWhoFindsTheLineFull() {
+  @Test func fullQueueRejectsRequests() {
     var pool = busyPool()
-    for number in 2...4 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 2...4 { _ = pool.arrived(request(number), isRetryable: true, at: start) }
 
-    let actions = pool.arrived(request(5), mayBeRepeated: true, at: start)
+    let actions = pool.arrived(request(5), isRetryable: true, at: start)
 
     #expect(actions == [.fail(request(5), .overloaded)])
   }
 
-  @Test func turnsAwayWhoHasWaitedTooLong() {
+  @Test func requestIsRejectedAfterItsWaitTimeout() {
     var pool = busyPool()
-    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(2), isRetryable: true, at: start)
     let deadline = pool.nextDeadline
 
     let actions = pool.expired(at: after(.seconds(5)), jitter: 0)
@@ -124,7 +124,7 @@ import Testing
     #expect(actions == [.fail(request(2), .overloaded)])
   }
 
-  @Test func givesUpAConnectionThatDoesNotAnswer() {
+  @Test func connectionThatDoesNotRespondIsClosed() {
     var pool = busyPool()
 
     let actions = pool.expired(at: after(.seconds(6)), jitter: 0)
@@ -135,10 +135,10 @@ import Testing
 
   // MARK: Cancellation
 
-  @Test func aCancelledWaiterLeavesTheLine() {
+  @Test func cancelledWaiterLeavesTheQueue() {
     var pool = busyPool()
-    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
-    _ = pool.arrived(request(3), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(2), isRetryable: true, at: start)
+    _ = pool.arrived(request(3), isRetryable: true, at: start)
 
     let cancelled = pool.cancelled(request(2))
     let next = pool.finished(connection(1), at: start)
@@ -147,9 +147,9 @@ import Testing
     #expect(next == [.run([request(3)], connection(1))])
   }
 
-  @Test func theConnectionOfACancelledRequestIsUsedAgainOnceItHasStopped() {
+  @Test func connectionOfACancelledRequestIsReusedOnceItHasStopped() {
     var pool = busyPool()
-    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(2), isRetryable: true, at: start)
 
     let cancelled = pool.cancelled(request(1))
     let stopped = pool.finished(connection(1), at: start)
@@ -158,7 +158,7 @@ import Testing
     #expect(stopped == [.run([request(2)], connection(1))])
   }
 
-  @Test func aConnectionThatDoesNotStopIsGivenUp() {
+  @Test func connectionThatIgnoresACancelRequestIsClosed() {
     var pool = busyPool()
     _ = pool.cancelled(request(1))
 
@@ -167,46 +167,46 @@ import Testing
     #expect(actions == [.close(connection(1))])
   }
 
-  // MARK: Broken connections
+  // MARK: Lost connections
 
-  @Test func aReadIsRepeatedOnceWhenItsConnectionBreaks() {
+  @Test func readIsRetriedOnceWhenItsConnectionIsLost() {
     var pool = busyPool()
 
-    let first = pool.lost(connection(1), reason: "gone", at: start)
+    let first = pool.connectionLost(connection(1), reason: "gone", at: start)
     let connected = pool.connected(connection(2), at: start)
-    let second = pool.lost(connection(2), reason: "gone again", at: start)
+    let second = pool.connectionLost(connection(2), reason: "gone again", at: start)
 
     #expect(first == [.close(connection(1)), .connect(connection(2))])
     #expect(connected == [.run([request(1)], connection(2))])
     #expect(second == [.close(connection(2)), .fail(request(1), .unavailable(reason: "gone again"))])
   }
 
-  @Test func aRepeatedReadIsServedBeforeWhoWaits() {
+  @Test func retriedReadPrecedesWaitingRequests() {
     var pool = busyPool()
-    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
-    _ = pool.lost(connection(1), reason: "gone", at: start)
+    _ = pool.arrived(request(2), isRetryable: true, at: start)
+    _ = pool.connectionLost(connection(1), reason: "gone", at: start)
 
     let actions = pool.connected(connection(2), at: start)
 
     #expect(actions == [.run([request(1)], connection(2))])
   }
 
-  @Test func aWriteThatMayHaveBeenMadeIsNeverRepeated() {
+  @Test func writeThatMayHaveBeenExecutedIsNeverRetried() {
     var pool = pool()
-    _ = pool.arrived(request(1), mayBeRepeated: false, at: start)
+    _ = pool.arrived(request(1), isRetryable: false, at: start)
     _ = pool.connected(connection(1), at: start)
 
-    let actions = pool.lost(connection(1), reason: "gone", at: start)
+    let actions = pool.connectionLost(connection(1), reason: "gone", at: start)
 
     #expect(actions == [.close(connection(1)), .fail(request(1), .outcomeUnknown(reason: "gone"))])
   }
 
-  @Test func anIdleConnectionThatBreaksIsForgotten() {
+  @Test func idleConnectionThatIsLostIsRemoved() {
     var pool = busyPool()
     _ = pool.finished(connection(1), at: start)
 
-    let lost = pool.lost(connection(1), reason: "gone", at: start)
-    let next = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    let lost = pool.connectionLost(connection(1), reason: "gone", at: start)
+    let next = pool.arrived(request(2), isRetryable: true, at: start)
 
     #expect(lost == [.close(connection(1))])
     #expect(next == [.connect(connection(2))])
@@ -214,22 +214,22 @@ import Testing
 
   // MARK: Outages
 
-  @Test func allWhoWaitLearnThatTheServerIsAwayAndNewOnesAtOnce() {
+  @Test func waitingAndNewRequestsFailWhenTheServerIsUnreachable() {
     var pool = pool { $0.connections = 1 }
-    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
-    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(1), isRetryable: true, at: start)
+    _ = pool.arrived(request(2), isRetryable: true, at: start)
 
     let failed = pool.failedToConnect(connection(1), reason: "refused", at: start, jitter: 0)
-    let next = pool.arrived(request(3), mayBeRepeated: true, at: start)
+    let next = pool.arrived(request(3), isRetryable: true, at: start)
 
     let error = PointStoreError.unavailable(reason: "refused")
     #expect(failed == [.fail(request(1), error), .fail(request(2), error)])
     #expect(next == [.fail(request(3), error)])
   }
 
-  @Test func triesAgainByItselfAfterPausesThatGrowUpToALimit() {
+  @Test func connectingIsRetriedWithBoundedExponentialBackoff() {
     var pool = pool()
-    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(1), isRetryable: true, at: start)
     var now = start
     var pauses: [Duration] = []
     for attempt in 1...8 {
@@ -243,43 +243,43 @@ import Testing
     #expect(pauses == [100, 200, 400, 800, 1600, 3200, 5000, 5000].map { .milliseconds($0) })
   }
 
-  @Test func jitterShortensAPauseByUpToHalf() {
+  @Test func jitterShortensTheBackoffByUpToHalf() {
     var pool = pool()
-    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(1), isRetryable: true, at: start)
 
     _ = pool.failedToConnect(connection(1), reason: "refused", at: start, jitter: 1)
 
     #expect(pool.nextDeadline == after(.milliseconds(50)))
   }
 
-  @Test func requestsFailAtOnceWhileOneConnectionIsTried() {
+  @Test func requestsFailImmediatelyWhileOneConnectionIsAttempted() {
     var pool = pool()
-    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(1), isRetryable: true, at: start)
     _ = pool.failedToConnect(connection(1), reason: "refused", at: start, jitter: 0)
     _ = pool.expired(at: after(.milliseconds(100)), jitter: 0)
 
-    let actions = pool.arrived(request(2), mayBeRepeated: true, at: after(.milliseconds(101)))
+    let actions = pool.arrived(request(2), isRetryable: true, at: after(.milliseconds(101)))
 
     #expect(actions == [.fail(request(2), .unavailable(reason: "refused"))])
   }
 
   @Test func theFirstConnectionEndsAnOutage() {
     var pool = pool()
-    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(1), isRetryable: true, at: start)
     _ = pool.failedToConnect(connection(1), reason: "refused", at: start, jitter: 0)
     _ = pool.expired(at: after(.milliseconds(100)), jitter: 0)
     _ = pool.connected(connection(2), at: after(.milliseconds(110)))
 
-    let first = pool.arrived(request(2), mayBeRepeated: true, at: after(.milliseconds(111)))
-    let second = pool.arrived(request(3), mayBeRepeated: true, at: after(.milliseconds(111)))
+    let first = pool.arrived(request(2), isRetryable: true, at: after(.milliseconds(111)))
+    let second = pool.arrived(request(3), isRetryable: true, at: after(.milliseconds(111)))
 
     #expect(first == [.run([request(2)], connection(2))])
     #expect(second == [.connect(connection(3))])
   }
 
-  @Test func whoWaitsIsServedByTheConnectionsThereAreWhenNoMoreCanBeMade() {
+  @Test func waitersAreServedByExistingConnectionsWhenNoMoreCanBeEstablished() {
     var pool = busyPool { $0.connections = 2 }
-    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(2), isRetryable: true, at: start)
 
     let failed = pool.failedToConnect(connection(2), reason: "too many clients", at: start, jitter: 0)
     let next = pool.finished(connection(1), at: start)
@@ -288,9 +288,9 @@ import Testing
     #expect(next == [.run([request(2)], connection(1))])
   }
 
-  @Test func anAttemptThatTakesTooLongIsGivenUpAndItsConnectionClosedWhenItComes() {
-    var pool = pool { $0.waitTime = .seconds(60) }
-    _ = pool.arrived(request(1), mayBeRepeated: true, at: start)
+  @Test func attemptToConnectThatTimesOutIsAbandonedAndClosed() {
+    var pool = pool { $0.waitTimeout = .seconds(60) }
+    _ = pool.arrived(request(1), isRetryable: true, at: start)
 
     let expired = pool.expired(at: after(.seconds(30)), jitter: 0)
     let late = pool.connected(connection(1), at: after(.seconds(31)))
@@ -300,29 +300,29 @@ import Testing
     #expect(late == [.close(connection(1))])
   }
 
-  // MARK: Together
+  // MARK: Batches
 
-  /// A pool whose two connections are busy and in whose line these requests wait.
-  private func waitingPool(_ groups: [String?], together: Int = 16) -> Pool {
+  /// Returns a pool whose two connections are busy and in whose queue requests of these groups wait.
+  private func waitingPool(_ groups: [String?], batchSize: Int = 16) -> Pool {
     var pool = pool { limits in limits.waiters = 100 }
-    for number in 1...2 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 1...2 { _ = pool.arrived(request(number), isRetryable: true, at: start) }
     for number in 1...2 { _ = pool.connected(connection(number), at: start) }
     for (index, group) in groups.enumerated() {
-      let group = group.map { Pool.Group(name: $0, together: together) }
-      _ = pool.arrived(request(index + 3), mayBeRepeated: true, group: group, at: start)
+      let group = group.map { Pool.Group(name: $0, batchSize: batchSize) }
+      _ = pool.arrived(request(index + 3), isRetryable: true, group: group, at: start)
     }
     return pool
   }
 
-  @Test func aFreeConnectionTakesTwiceItsShareOfThoseOfAGroupWhoWait() {
+  @Test func freeConnectionTakesTwiceItsShareOfAWaitingGroup() {
     var pool = pool { limits in
       limits.connections = 4
       limits.waiters = 100
     }
-    for number in 1...4 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 1...4 { _ = pool.arrived(request(number), isRetryable: true, at: start) }
     for number in 1...4 { _ = pool.connected(connection(number), at: start) }
     for number in 5...9 {
-      _ = pool.arrived(request(number), mayBeRepeated: true, group: Pool.Group(name: "a"), at: start)
+      _ = pool.arrived(request(number), isRetryable: true, group: Pool.Group(name: "a"), at: start)
     }
 
     let first = pool.finished(connection(1), at: start)
@@ -332,17 +332,17 @@ import Testing
     #expect(second == [.run([request(8)], connection(2))])
   }
 
-  @Test func aGroupThatIsBestAskedOnFewConnectionsLeavesTheOthersAlone() {
+  @Test func groupWithAConnectionLimitLeavesOtherConnectionsFree() {
     var pool = pool { limits in limits.connections = 3 }
     let group = Pool.Group(name: "a", connections: 1)
-    for number in 1...3 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 1...3 { _ = pool.arrived(request(number), isRetryable: true, at: start) }
     for number in 1...3 { _ = pool.connected(connection(number), at: start) }
     for number in 1...3 { _ = pool.finished(connection(number), at: start) }
 
-    let first = pool.arrived(request(4), mayBeRepeated: true, group: group, at: start)
-    let second = pool.arrived(request(5), mayBeRepeated: true, group: group, at: start)
-    let third = pool.arrived(request(6), mayBeRepeated: true, group: group, at: start)
-    let other = pool.arrived(request(7), mayBeRepeated: true, at: start)
+    let first = pool.arrived(request(4), isRetryable: true, group: group, at: start)
+    let second = pool.arrived(request(5), isRetryable: true, group: group, at: start)
+    let third = pool.arrived(request(6), isRetryable: true, group: group, at: start)
+    let other = pool.arrived(request(7), isRetryable: true, at: start)
     let next = pool.finished(connection(3), at: start)
 
     #expect(first == [.run([request(4)], connection(3))])
@@ -352,25 +352,25 @@ import Testing
     #expect(next == [.run([request(5), request(6)], connection(3))])
   }
 
-  @Test func whoWaitsBehindAGroupThatMayNotRunIsServedWithIt() {
+  @Test func requestBehindAGroupAtItsLimitIsServedWithIt() {
     var pool = pool { limits in limits.connections = 2 }
     let group = Pool.Group(name: "a", connections: 1)
-    for number in 1...2 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 1...2 { _ = pool.arrived(request(number), isRetryable: true, at: start) }
     for number in 1...2 { _ = pool.connected(connection(number), at: start) }
-    _ = pool.arrived(request(3), mayBeRepeated: true, group: group, at: start)
-    _ = pool.arrived(request(4), mayBeRepeated: true, group: Pool.Group(name: "b"), at: start)
-    _ = pool.arrived(request(5), mayBeRepeated: true, group: group, at: start)
+    _ = pool.arrived(request(3), isRetryable: true, group: group, at: start)
+    _ = pool.arrived(request(4), isRetryable: true, group: Pool.Group(name: "b"), at: start)
+    _ = pool.arrived(request(5), isRetryable: true, group: group, at: start)
 
     let first = pool.finished(connection(1), at: start)
     let second = pool.finished(connection(2), at: start)
-    let lost = pool.lost(connection(1), reason: "gone", at: start)
+    let lost = pool.connectionLost(connection(1), reason: "gone", at: start)
 
     #expect(first == [.run([request(3)], connection(1))])
     #expect(second == [.run([request(4)], connection(2))])
     #expect(lost == [.close(connection(1)), .connect(connection(3))])
   }
 
-  @Test func onlyThoseAreSentTogetherWhoStandTogether() {
+  @Test func onlyAdjacentRequestsAreBatched() {
     var pool = waitingPool(["a", "b", "a", nil, nil, nil])
 
     let runs = (0..<5).map { _ in pool.finished(connection(1), at: start) }
@@ -378,15 +378,15 @@ import Testing
     #expect(runs == (3...7).map { [.run([request($0)], connection(1))] })
   }
 
-  @Test func noMoreAreSentTogetherThanMayBe() {
-    var pool = waitingPool(Array(repeating: "a", count: 20), together: 4)
+  @Test func batchesDoNotExceedTheirMaximumSize() {
+    var pool = waitingPool(Array(repeating: "a", count: 20), batchSize: 4)
 
     let actions = pool.finished(connection(1), at: start)
 
     #expect(actions == [.run((3...6).map { request($0) }, connection(1))])
   }
 
-  @Test func theServerIsStoppedOnlyWhenTheLastOfAGroupHasStoppedWaiting() {
+  @Test func batchIsCancelledOnlyWhenItsLastCallerIs() {
     var pool = waitingPool(["a", "a"])
     _ = pool.finished(connection(1), at: start)
 
@@ -397,27 +397,27 @@ import Testing
     #expect(last == [.fail(request(4), .timeout), .cancel(connection(1))])
   }
 
-  @Test func aGroupWhoseConnectionBreaksOffIsAskedForAgainOnce() {
+  @Test func batchWhoseConnectionIsLostIsRetriedOnce() {
     var pool = waitingPool(["a", "a"])
     _ = pool.finished(connection(1), at: start)
     _ = pool.finished(connection(2), at: start)
 
-    let again = pool.lost(connection(1), reason: "gone", at: start)
-    let failed = pool.lost(connection(2), reason: "gone", at: start)
+    let again = pool.connectionLost(connection(1), reason: "gone", at: start)
+    let failed = pool.connectionLost(connection(2), reason: "gone", at: start)
 
     #expect(again == [.close(connection(1)), .run([request(3), request(4)], connection(2))])
     let error = PointStoreError.unavailable(reason: "gone")
     #expect(failed == [.close(connection(2)), .fail(request(3), error), .fail(request(4), error)])
   }
 
-  // MARK: The end
+  // MARK: Shutdown
 
-  @Test func shuttingDownFailsWhatIsUnderWayAndWhatComes() {
+  @Test func shutdownFailsCurrentAndLaterRequests() {
     var pool = busyPool()
-    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(2), isRetryable: true, at: start)
 
     let actions = pool.shutDown()
-    let later = pool.arrived(request(3), mayBeRepeated: true, at: start)
+    let later = pool.arrived(request(3), isRetryable: true, at: start)
 
     let error = PointStoreError.unavailable(reason: "the store is shut down")
     #expect(Set(actions) == [.fail(request(1), error), .fail(request(2), error), .close(connection(1))])
@@ -425,7 +425,7 @@ import Testing
     #expect(pool.nextDeadline == nil)
   }
 
-  /// Whatever happens in whatever order, each request ends once, and no more connections are open than may be.
+  /// Under random events, each request completes once, and the number of connections stays within the limit.
   @Test(arguments: 1...20) func everyRequestEndsOnceWhateverHappens(seed: UInt64) {
     var simulation = PoolSimulation(seed: seed)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostgresStore
 
-/// The lives of a pool's connections: servers that turn read-only, callers that leave, writes that take too long.
+/// Tests of the states of a pool's connections: read-only servers, cancelled callers, overdue writes.
 @Suite struct PooledConnectionTests {
   private typealias Pool = PoolStateMachine
 
@@ -13,38 +13,38 @@ import Testing
   private func connection(_ number: Int) -> Pool.ConnectionID { .init(number: number) }
   private func after(_ duration: Duration) -> ContinuousClock.Instant { start + duration }
 
-  /// A pool with a connection for each of the requests from 1 on, of which some are writes; it may have one more.
+  /// Returns a pool with a connection for each of the requests from 1 on, of which some are writes, and room for more.
   private func pool(busyWith requests: Int, writes: Set<Int> = [], more: Int = 1) -> Pool {
     var limits = Pool.Limits()
     limits.connections = requests + more
-    limits.answerTime = .seconds(6)
-    limits.endTime = .seconds(2)
+    limits.requestTimeout = .seconds(6)
+    limits.terminationTimeout = .seconds(2)
     limits.standbyCheckInterval = .seconds(30)
     var pool = Pool(limits: limits)
     for number in 1...requests {
-      _ = pool.arrived(request(number), mayBeRepeated: !writes.contains(number), at: start)
+      _ = pool.arrived(request(number), isRetryable: !writes.contains(number), at: start)
     }
     for number in 1...requests { _ = pool.connected(connection(number), at: start) }
     return pool
   }
 
-  // MARK: Servers that turn read-only
+  // MARK: Read-only servers
 
-  @Test func connectionThatIsBeingCancelledIsClosedWhenItsServerWasFoundReadOnly() {
+  @Test func cancellingConnectionIsClosedWhenItsServerIsReadOnly() {
     var pool = pool(busyWith: 2, writes: [1])
     _ = pool.cancelled(request(2))
     _ = pool.foundReadOnly(connection(1), reason: "read-only", at: start)
 
     let stopped = pool.finished(connection(2), at: start)
-    let next = pool.arrived(request(3), mayBeRepeated: true, at: start)
+    let next = pool.arrived(request(3), isRetryable: true, at: start)
 
     #expect(stopped == [.close(connection(2))])
     #expect(next == [.connect(connection(4))])
   }
 
-  @Test func connectionInTheMakingIsReplacedWhenAServerWasFoundReadOnly() {
+  @Test func pendingConnectionIsReplacedWhenAServerIsReadOnly() {
     var pool = pool(busyWith: 1, writes: [1])
-    let made = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    let made = pool.arrived(request(2), isRetryable: true, at: start)
 
     let refused = pool.foundReadOnly(connection(1), reason: "read-only", at: start)
     let late = pool.connected(connection(2), at: start)
@@ -52,15 +52,15 @@ import Testing
 
     #expect(made == [.connect(connection(2))])
     #expect(refused == [.close(connection(1)), .connect(connection(3))])
-    // The write is repeated on the fresh connection alone.
+    // The write is retried on the fresh connection only.
     #expect(late == [.close(connection(2)), .connect(connection(4))])
     #expect(fresh == [.run([request(1)], connection(3))])
   }
 
-  @Test func fullPoolReplacesTheConnectionsInTheMakingAsTheyCome() {
+  @Test func fullPoolReplacesPendingConnectionsAsTheyAreEstablished() {
     var pool = pool(busyWith: 1, writes: [1], more: 1)
-    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
-    _ = pool.arrived(request(3), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(2), isRetryable: true, at: start)
+    _ = pool.arrived(request(3), isRetryable: true, at: start)
 
     let refused = pool.foundReadOnly(connection(1), reason: "read-only", at: start)
     let late = pool.connected(connection(2), at: start)
@@ -69,38 +69,38 @@ import Testing
     #expect(late == [.close(connection(2)), .connect(connection(4))])
   }
 
-  @Test func connectionToAnotherServerThatTakesWritesRetiresThoseBeforeIt() {
+  @Test func connectionToAnotherPrimaryRetiresEarlierOnes() {
     var limits = Pool.Limits()
     limits.connections = 4
     var pool = Pool(limits: limits)
     let (old, new) = (ServerIdentity(life: "a", isPrimary: true), ServerIdentity(life: "b", isPrimary: true))
-    for number in 1...3 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 1...3 { _ = pool.arrived(request(number), isRetryable: true, at: start) }
     for number in 1...3 { _ = pool.connected(connection(number), to: old, at: start) }
-    _ = pool.arrived(request(4), mayBeRepeated: false, at: start)
+    _ = pool.arrived(request(4), isRetryable: false, at: start)
     _ = pool.cancelled(request(2))
 
     let made = pool.connected(connection(4), to: new, at: start)
     let finished = (1...3).map { pool.finished(connection($0), at: start) }
-    let next = pool.finished(connection(4), at: start) + pool.arrived(request(5), mayBeRepeated: true, at: start)
+    let next = pool.finished(connection(4), at: start) + pool.arrived(request(5), isRetryable: true, at: start)
 
     #expect(made == [.run([request(4)], connection(4))])
     #expect(finished == (1...3).map { [.close(connection($0))] })
     #expect(next == [.run([request(5)], connection(4))])
   }
 
-  @Test func connectionThatAPoolerLeadsToAnotherServerThatTakesWritesRetiresTheOthers() {
+  @Test func connectionReroutedToAnotherPrimaryRetiresTheOthers() {
     var limits = Pool.Limits()
     limits.connections = 3
     var pool = Pool(limits: limits)
     let (old, new) = (ServerIdentity(life: "a", isPrimary: true), ServerIdentity(life: "b", isPrimary: true))
-    for number in 1...3 { _ = pool.arrived(request(number), mayBeRepeated: true, at: start) }
+    for number in 1...3 { _ = pool.arrived(request(number), isRetryable: true, at: start) }
     for number in 1...3 { _ = pool.connected(connection(number), to: old, at: start) }
     _ = pool.finished(connection(3), at: start)
 
-    let moved = pool.moved(connection(1), to: new)
-    let again = pool.moved(connection(1), to: new)
+    let moved = pool.serverChanged(connection(1), to: new)
+    let again = pool.serverChanged(connection(1), to: new)
     let finished = (1...2).map { pool.finished(connection($0), at: start) }
-    let next = pool.arrived(request(5), mayBeRepeated: true, at: start)
+    let next = pool.arrived(request(5), isRetryable: true, at: start)
 
     #expect(moved == [.close(connection(3))])
     #expect(again == [])
@@ -108,20 +108,20 @@ import Testing
     #expect(next == [.run([request(5)], connection(1))])
   }
 
-  @Test func connectionThatAPoolerLeadsFromReplicaToReplicaRetiresNone() {
+  @Test func connectionReroutedBetweenReplicasRetiresNone() {
     var pool = pool(busyWith: 2)
     _ = pool.finished(connection(2), at: start)
 
-    let moved = pool.moved(connection(1), to: ServerIdentity(life: "b", isPrimary: false))
+    let moved = pool.serverChanged(connection(1), to: ServerIdentity(life: "b", isPrimary: false))
 
     #expect(moved == [])
   }
 
   @Test func replicasAndThePrimaryMayServeOnePool() {
     var pool = pool(busyWith: 1)
-    _ = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(2), isRetryable: true, at: start)
     _ = pool.connected(connection(2), to: ServerIdentity(life: "b", isPrimary: false), at: start)
-    _ = pool.arrived(request(3), mayBeRepeated: true, at: start)
+    _ = pool.arrived(request(3), isRetryable: true, at: start)
 
     let finished = pool.finished(connection(1), at: start)
 
@@ -137,78 +137,80 @@ import Testing
     #expect(failed == [.fail(request(1), .unavailable(reason: "no host takes writes"))])
   }
 
-  // MARK: Writes whose caller leaves
+  // MARK: Cancelled writes
 
-  @Test func writeThatWasSentGoesOnWithoutItsCaller() {
+  @Test func sentWriteContinuesWithoutItsCaller() {
     var pool = pool(busyWith: 1, writes: [1])
 
     let cancelled = pool.cancelled(request(1))
     let finished = pool.finished(connection(1), at: start)
-    let next = pool.arrived(request(2), mayBeRepeated: true, at: start)
+    let next = pool.arrived(request(2), isRetryable: true, at: start)
 
-    let error = PointStoreError.outcomeUnknown(reason: "the caller did not wait for the outcome")
+    let error = PointStoreError.outcomeUnknown(reason: "the request was cancelled before its outcome was known")
     #expect(cancelled == [.fail(request(1), error)])
     #expect(finished.isEmpty)
     #expect(next == [.run([request(2)], connection(1))])
   }
 
-  @Test func writeWithoutItsCallerIsEndedWhenItTakesTooLong() {
+  @Test func overdueWriteWithoutItsCallerIsTerminated() {
     var pool = pool(busyWith: 1, writes: [1])
     _ = pool.cancelled(request(1))
 
     let overdue = pool.expired(at: after(.seconds(6)), jitter: 0)
-    let ended = pool.lost(connection(1), reason: "terminated", fate: .undone, at: after(.seconds(7)))
+    let ended = pool.connectionLost(connection(1), reason: "terminated", outcome: .rolledBack, at: after(.seconds(7)))
 
-    #expect(overdue == [.end(connection(1))])
+    #expect(overdue == [.terminate(connection(1))])
     #expect(ended == [.close(connection(1))])
   }
 
-  // MARK: Writes that take too long
+  // MARK: Overdue writes
 
-  /// A pool whose write of six seconds is being ended.
-  private func endingPool() -> Pool {
+  /// Returns a pool whose write has timed out and is being terminated.
+  private func terminatingPool() -> Pool {
     var pool = pool(busyWith: 1, writes: [1])
-    #expect(pool.expired(at: after(.seconds(6)), jitter: 0) == [.end(connection(1))])
+    #expect(pool.expired(at: after(.seconds(6)), jitter: 0) == [.terminate(connection(1))])
     return pool
   }
 
-  @Test(arguments: [StatementFate.undone, .refused]) func overdueWriteThatWasUndoneIsATimeout(fate: StatementFate) {
-    var pool = endingPool()
+  @Test(arguments: [StatementOutcome.rolledBack, .rejected]) func overdueWriteThatWasRolledBackIsATimeout(
+    outcome: StatementOutcome
+  ) {
+    var pool = terminatingPool()
 
-    let actions = pool.lost(connection(1), reason: "terminated", fate: fate, at: after(.seconds(7)))
+    let actions = pool.connectionLost(connection(1), reason: "terminated", outcome: outcome, at: after(.seconds(7)))
 
     #expect(actions == [.close(connection(1)), .fail(request(1), .timeout)])
   }
 
-  @Test func overdueWriteWhoseConnectionBreaksOffHasAnUnknownOutcome() {
-    var pool = endingPool()
+  @Test func overdueWriteWhoseConnectionIsLostHasAnUnknownOutcome() {
+    var pool = terminatingPool()
 
-    let actions = pool.lost(connection(1), reason: "gone", fate: .unknown, at: after(.seconds(7)))
+    let actions = pool.connectionLost(connection(1), reason: "gone", outcome: .unknown, at: after(.seconds(7)))
 
     #expect(actions == [.close(connection(1)), .fail(request(1), .outcomeUnknown(reason: "gone"))])
   }
 
-  @Test func overdueWriteThatDoesNotEndHasAnUnknownOutcome() {
-    var pool = endingPool()
+  @Test func overdueWriteThatDoesNotTerminateHasAnUnknownOutcome() {
+    var pool = terminatingPool()
     let deadline = pool.nextDeadline
 
     let actions = pool.expired(at: after(.seconds(8)), jitter: 0)
 
-    let reason = "the server took too long, and did not end the statement in time"
+    let reason = "the statement timed out, and the server did not terminate it in time"
     #expect(deadline == after(.seconds(8)))
     #expect(actions == [.close(connection(1)), .fail(request(1), .outcomeUnknown(reason: reason))])
   }
 
-  @Test func overdueWriteThatCannotBeEndedHasAnUnknownOutcomeAtOnce() {
-    var pool = endingPool()
+  @Test func overdueWriteThatCannotBeTerminatedHasAnUnknownOutcomeImmediately() {
+    var pool = terminatingPool()
 
-    let actions = pool.mayNotEnd(connection(1), reason: "no connection", at: after(.seconds(7)))
+    let actions = pool.terminationFailed(connection(1), reason: "no connection", at: after(.seconds(7)))
 
     #expect(actions == [.close(connection(1)), .fail(request(1), .outcomeUnknown(reason: "no connection"))])
   }
 
-  @Test func connectionThatIsToEndIsNotUsedAgainThoughItFinishes() {
-    var pool = endingPool()
+  @Test func terminatingConnectionIsNotReusedWhenItFinishes() {
+    var pool = terminatingPool()
 
     let actions = pool.finished(connection(1), at: after(.seconds(7)))
 
@@ -217,13 +219,13 @@ import Testing
 
   // MARK: Synchronous standbys
 
-  @Test func writeThatWaitsForAStandbyIsLeftAloneUntilItHasIt() {
-    var pool = endingPool()
+  @Test func writeThatAwaitsAStandbyIsNotTerminated() {
+    var pool = terminatingPool()
 
     let waits = pool.waitsForStandby(connection(1), at: after(.seconds(7)))
-    let write = pool.arrived(request(2), mayBeRepeated: false, at: after(.seconds(8)))
+    let write = pool.arrived(request(2), isRetryable: false, at: after(.seconds(8)))
     let confirmed = pool.finished(connection(1), at: after(.seconds(9)))
-    let next = pool.arrived(request(3), mayBeRepeated: false, at: after(.seconds(9)))
+    let next = pool.arrived(request(3), isRetryable: false, at: after(.seconds(9)))
 
     let error = PointStoreError.outcomeUnknown(reason: "the write waits for a synchronous standby")
     #expect(waits == [.fail(request(1), error)])
@@ -233,25 +235,25 @@ import Testing
     #expect(next == [.run([request(3)], connection(1))])
   }
 
-  @Test func writeThatWaitsForAStandbyIsLookedAtAgain() {
-    var pool = endingPool()
+  @Test func writeThatAwaitsAStandbyIsCheckedAgain() {
+    var pool = terminatingPool()
     _ = pool.waitsForStandby(connection(1), at: after(.seconds(7)))
     let deadline = pool.nextDeadline
 
     let again = pool.expired(at: after(.seconds(37)), jitter: 0)
-    let gone = pool.mayNotEnd(connection(1), reason: "no connection", at: after(.seconds(38)))
+    let gone = pool.terminationFailed(connection(1), reason: "no connection", at: after(.seconds(38)))
 
     #expect(deadline == after(.seconds(37)))
-    #expect(again == [.end(connection(1))])
+    #expect(again == [.terminate(connection(1))])
     #expect(gone == [.close(connection(1))])
   }
 
-  @Test func halfOfTheConnectionsAtMostAreLeftToWritesThatWaitForAStandby() {
+  @Test func atMostHalfOfTheConnectionsAwaitAStandby() {
     var pool = pool(busyWith: 4, writes: [1, 2, 3, 4], more: 0)
     _ = pool.expired(at: after(.seconds(6)), jitter: 0)
 
     let actions = (1...3).map { pool.waitsForStandby(connection($0), at: after(.seconds(7))) }
-    let read = pool.arrived(request(5), mayBeRepeated: true, at: after(.seconds(7)))
+    let read = pool.arrived(request(5), isRetryable: true, at: after(.seconds(7)))
 
     let error = PointStoreError.outcomeUnknown(reason: "the write waits for a synchronous standby")
     #expect(actions[0] == [.fail(request(1), error)])
@@ -260,23 +262,23 @@ import Testing
     #expect(read == [.connect(connection(5))])
   }
 
-  @Test func writesStayRefusedWhileThoseThatWaitForAStandbyAreLookedAtAgain() {
+  @Test func writesStayRejectedWhileStandbyWaitsAreChecked() {
     var pool = pool(busyWith: 4, writes: [1, 2, 3, 4], more: 0)
     _ = pool.expired(at: after(.seconds(6)), jitter: 0)
     for number in 1...2 { _ = pool.waitsForStandby(connection(number), at: after(.seconds(7))) }
 
     let again = pool.expired(at: after(.seconds(37)), jitter: 0)
-    let write = pool.arrived(request(6), mayBeRepeated: false, at: after(.seconds(37)))
+    let write = pool.arrived(request(6), isRetryable: false, at: after(.seconds(37)))
     let kept = (1...2).flatMap { pool.waitsForStandby(connection($0), at: after(.seconds(38))) }
 
-    #expect(again.contains(.end(connection(1))) && again.contains(.end(connection(2))))
+    #expect(again.contains(.terminate(connection(1))) && again.contains(.terminate(connection(2))))
     #expect(write == [.fail(request(6), .overloaded)])
     #expect(kept == [])
   }
 
-  // MARK: The end
+  // MARK: Shutdown
 
-  @Test func shuttingDownLeavesTheOutcomeOfAWriteUnknown() {
+  @Test func shutdownLeavesTheOutcomeOfAWriteUnknown() {
     var pool = pool(busyWith: 1, writes: [1])
 
     let actions = pool.shutDown()

@@ -8,7 +8,7 @@ import Testing
     "host=localhost dbname=places user=someone password='with spaces'",
     "postgresql:///places?host=/var/run/postgresql",
   ])
-  func whatLibpqUnderstandsIsTaken(url: String) throws {
+  func validConnectionStringsAreAccepted(url: String) throws {
     _ = try PostgresConfiguration(url: url)
   }
 
@@ -18,14 +18,14 @@ import Testing
     "postgresql://someone:hunter2%zz@localhost/places", "postgresql://someone:p@hunter2@localhost/places",
     "host=localhost password='hunter2",
   ])
-  func whatIsWrongIsSaidWithoutTheSecret(url: String) {
+  func errorOfAnInvalidURLContainsNoSecret(url: String) {
     let error = #expect(throws: InvalidDatabaseURL.self) { try PostgresConfiguration(url: url) }
 
     #expect(error?.description.contains("hunter2") == false)
     #expect(error?.reason.isEmpty == false)
   }
 
-  @Test func anEmptyURLIsRefused() {
+  @Test func emptyURLIsRejected() {
     let error = #expect(throws: InvalidDatabaseURL.self) { try PostgresConfiguration(url: "") }
 
     #expect(error?.reason == "it is empty")

@@ -1,8 +1,8 @@
 import Geo
 import JSONText
 import Points
+import PostgresTestSupport
 import SyntheticData
-import TestSupport
 import Testing
 
 @testable import PostgresStore
@@ -14,7 +14,7 @@ import Testing
     Timestamp(microsecondsSinceEpoch: start.microsecondsSinceEpoch + Int64(seconds * 1_000_000))
   }
 
-  /// So many searches over two days, some of them for nothing, without a centre or without a category.
+  /// Returns searches over two days, some of them without results, without a centre or without a category.
   private static func searches(count: Int) throws -> [TimedSearch] {
     var generator = SeededGenerator(seed: 11)
     return try (0..<count).map { _ in
@@ -40,7 +40,7 @@ import Testing
     return (PostgresSearchLog(try await database.migratedStore()), database)
   }
 
-  @Test func aReportIsWhatCountingTheSearchesGives() async throws {
+  @Test func reportMatchesCountingTheSearches() async throws {
     let (log, _) = try await log()
     let all = try Self.searches(count: 5000)
     try await log.append(Array(all.prefix(3000)))
@@ -60,7 +60,7 @@ import Testing
     #expect(report.hours == expected.hours)
   }
 
-  @Test func aReportOfNothingIsEmpty() async throws {
+  @Test func reportWithoutSearchesIsEmpty() async throws {
     let (log, _) = try await log()
 
     let report = try await log.searches(from: Self.time(0), until: Self.time(1), limit: 10)
@@ -68,7 +68,7 @@ import Testing
     #expect(report == SearchReport())
   }
 
-  @Test func aSearchIsKeptAsItWasTold() async throws {
+  @Test func searchIsRecordedUnchanged() async throws {
     let (log, database) = try await log()
     let center = try Coordinate(latitude: -12.344, longitude: 179.996)
     let query = PointQuery(proximity: .init(center: center), categories: ["b", "a\n"])
@@ -86,7 +86,7 @@ import Testing
     #expect(rows == "1795219200.000001|-1234|18000|[\"a\\n\",\"b\"]|3|2147483647\n795219200.000000||||0|12")
   }
 
-  @Test func whatIsOldIsForgottenAndNothingElse() async throws {
+  @Test func onlyOldSearchesArePruned() async throws {
     let (log, database) = try await log()
     let all = try Self.searches(count: 1000)
     try await log.append(all)
@@ -121,7 +121,7 @@ import Testing
     #expect(report.total.searches == 4320)
   }
 
-  @Test(.timeLimit(.minutes(5))) func whileTheServerIsAwayTheLogSaysSoAndRecoversByItself() async throws {
+  @Test(.timeLimit(.minutes(5))) func searchLogReportsAnOutageAndRecovers() async throws {
     let server = try await TemporaryServer.start()
     let database = try await server.makeDatabase()
     let log = PostgresSearchLog(try await database.migratedStore())
@@ -137,7 +137,7 @@ import Testing
     #expect(try await database.run("SELECT count(*) FROM searches") == "20")
   }
 
-  @Test func aLogTakesNoConnectionFromRequests() async throws {
+  @Test func searchLogTakesNoConnectionFromRequests() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore(poolSize: 1)
     let log = PostgresSearchLog(store)
@@ -151,7 +151,7 @@ import Testing
 }
 
 extension SearchReport {
-  /// The report of searches, found by counting them.
+  /// Creates the report by counting the searches.
   fileprivate init(counting searches: [TimedSearch], limit: Int) {
     self.init()
     func count(_ some: [TimedSearch]) -> Count {

@@ -10,7 +10,7 @@ import Testing
 
   private func connection(_ number: Int) -> PoolStateMachine.ConnectionID { .init(number: number) }
 
-  @Test func onePrimaryIsKnownByOneNumberHoweverManyConnectionsLeadToIt() {
+  @Test func onePrimaryHasOneEpochForAllConnections() {
     let before = watch.primary?.epoch
     watch.connected(connection(1), to: primary)
     let first = watch.primary?.epoch
@@ -24,7 +24,7 @@ import Testing
     #expect(watch.primary?.epoch == first)
   }
 
-  @Test func severalServersAreNoOne() {
+  @Test func severalServersAreNotOnePrimary() {
     watch.connected(connection(1), to: primary)
     watch.connected(connection(2), to: replica)
     let mixed = watch.primary?.epoch
@@ -34,7 +34,7 @@ import Testing
     #expect(watch.primary?.epoch == nil)
   }
 
-  @Test func aServerThatWasThereInBetweenIsNotForgotten() {
+  @Test func connectionToAnotherServerStartsANewEpoch() {
     watch.connected(connection(1), to: primary)
     let before = watch.primary?.epoch
     watch.connected(connection(2), to: other)

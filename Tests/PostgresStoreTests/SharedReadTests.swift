@@ -1,17 +1,18 @@
 import Geo
 import Points
+import PostgresTestSupport
 import SyntheticData
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// Questions that are asked together.
+/// Tests of reads that share a statement.
 @Suite struct SharedReadTests {
-  @Test(arguments: [nil, 2_000_000.0]) func whoIsAskedForTogetherGetsTheOwnAnswer(radius: Double?) async throws {
+  @Test(arguments: [nil, 2_000_000.0]) func eachCallerOfASharedReadGetsItsOwnRows(radius: Double?) async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore(poolSize: 1)
-    var places = try SyntheticPlaces(seed: 12, townCount: 10)
+    var places = try SyntheticPoints(seed: 12, townCount: 10)
     try await store.importRows(try places.rows(count: 2000))
     let queries = try (0..<200).map { number in
       PointQuery(
@@ -35,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func whoStopsWaitingTakesNothingFromTheOthers() async throws {
+  @Test func cancelledCallerDoesNotAffectItsBatch() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore(poolSize: 1)
     try await store.importRows((0..<50).map { try .sample("place \($0)", 1, Double($0)) })

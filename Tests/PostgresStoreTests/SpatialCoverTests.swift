@@ -5,19 +5,19 @@ import Testing
 
 @testable import PostgresStore
 
-/// No place that is wanted is outside of the boxes that are asked for.
+/// Tests that the searched boxes contain every matching place.
 @Suite struct SpatialCoverTests {
   private static func contains(_ box: SpatialBox, _ position: EarthCentred) -> Bool {
     let position = SIMD3(position.x, position.y, position.z)
     return all(box.least .<= position) && all(position .<= box.greatest)
   }
 
-  @Test(arguments: 1...20) func theBoxesOfARingHoldEveryPlaceOfIt(seed: UInt64) throws {
+  @Test(arguments: 1...20) func boxesOfARingContainEveryPlaceInIt(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
-    var places = try SyntheticPlaces(seed: seed)
+    var places = try SyntheticPoints(seed: seed)
     for _ in 0..<500 {
       let center = try places.anywhere()
-      // Near and far, and now and then at the antipodes.
+      // Near and far, and sometimes at the antipodes.
       var place = try places.anywhere()
       switch Int.random(in: 0..<3, using: &generator) {
       case 0:
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...20) func theBoxAboutABoundingBoxHoldsEveryPlaceInIt(seed: UInt64) throws {
+  @Test(arguments: 1...20) func spatialBoxContainsEveryPlaceOfItsBoundingBox(seed: UInt64) throws {
     var generator = SeededGenerator(seed: seed)
     for _ in 0..<500 {
       let south = Double.random(in: -90...90, using: &generator)
@@ -65,14 +65,14 @@ import Testing
     }
   }
 
-  @Test func aSmallBoundingBoxHasASmallBoxAboutIt() throws {
+  @Test func smallBoundingBoxHasASmallSpatialBox() throws {
     let region = SpatialBox(try BoundingBox(west: 16, south: 48, east: 16.01, north: 48.01))
 
     let edges = region.greatest - region.least
     #expect(all(edges .< SIMD3(repeating: 1500)))
   }
 
-  @Test func manySectorsCoverLittleBesideTheRing() throws {
+  @Test func manySectorsCoverLittleOutsideTheRing() throws {
     let center = try Coordinate(latitude: 48, longitude: 16)
 
     let boxes = RingCover(around: center, chords: 100_000...100_100).boxes(atMost: 128, within: nil)
@@ -80,7 +80,7 @@ import Testing
     for box in boxes { #expect(all((box.greatest - box.least) .< SIMD3(repeating: 5100))) }
   }
 
-  @Test func sectorsOutsideOfARegionAreLeftOut() throws {
+  @Test func sectorsOutsideARegionAreOmitted() throws {
     let center = try Coordinate(latitude: 0, longitude: 0)
     let north = SpatialBox(try BoundingBox(west: -90, south: 1, east: 90, north: 90))
 

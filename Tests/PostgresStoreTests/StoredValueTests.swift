@@ -1,13 +1,14 @@
 import Geo
 import JSONText
 import Points
+import PostgresTestSupport
 import SyntheticData
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// What goes in comes out to the last bit.
+/// Tests that values are stored and read without loss.
 @Suite struct StoredValueTests {
   private static let hostileTexts: [String] = [
     "O'Reilly's \"Café\"", #"back\slash \n \u0041 \\"#, "'; DROP TABLE points; --", "$1 $$ $tag$ :name %s ?",
@@ -22,9 +23,9 @@ import Testing
     return store
   }
 
-  @Test func textsOfEveryKindComeBack() async throws {
+  @Test func textsOfEveryKindAreStoredUnchanged() async throws {
     let places = try Self.hostileTexts.map { text in
-      try Place(
+      try PointDraft(
         name: text,
         category: text,
         coordinate: try Coordinate(latitude: 1, longitude: 2),
@@ -34,9 +35,9 @@ import Testing
       )
     }
 
-    let store = try await store(places.enumerated().map { ImportRow(number: $0 + 1, id: nil, place: $1) })
+    let store = try await store(places.enumerated().map { ImportRow(number: $0 + 1, id: nil, draft: $1) })
 
-    let found = try await store.allPoints().map(\.place)
+    let found = try await store.allPoints().map(\.draft)
     #expect(
       found.map(\.name.unicodeScalars.description).sorted() == places.map(\.name.unicodeScalars.description).sorted()
     )
@@ -48,15 +49,15 @@ import Testing
     }
   }
 
-  @Test func categoriesAreBoundNotSplicedIn() async throws {
+  @Test func categoriesAreBoundAsParameters() async throws {
     let places = try Self.hostileTexts.map { text in
-      try Place(name: "x", category: text, coordinate: try Coordinate(latitude: 1, longitude: 2))
+      try PointDraft(name: "x", category: text, coordinate: try Coordinate(latitude: 1, longitude: 2))
     }
-    let store = try await store(places.enumerated().map { ImportRow(number: $0 + 1, id: nil, place: $1) })
+    let store = try await store(places.enumerated().map { ImportRow(number: $0 + 1, id: nil, draft: $1) })
 
     for text in Self.hostileTexts {
       let page = try await store.page(matching: PointQuery(categories: [ExactText(text), "none", ""]))
-      #expect(page.points.map { $0.point.place.category } == [text])
+      #expect(page.points.map { $0.point.draft.category } == [text])
     }
     #expect(try await store.categoryCounts().count == Self.hostileTexts.count)
   }
@@ -68,42 +69,42 @@ import Testing
       (89.999_999_999_999_99, .leastNonzeroMagnitude), (1e-160, 90.000_000_000_000_02),
     ] as [(Double, Double)]
   )
-  func coordinatesComeBackToTheLastBit(latitude: Double, longitude: Double) async throws {
+  func coordinatesAreStoredToTheLastBit(latitude: Double, longitude: Double) async throws {
     let coordinate = try Coordinate(latitude: latitude, longitude: longitude)
     let store = try await store([
-      ImportRow(number: 1, id: nil, place: try Place(name: "x", coordinate: coordinate))
+      ImportRow(number: 1, id: nil, draft: try PointDraft(name: "x", coordinate: coordinate))
     ])
 
-    let found = try #require(try await store.allPoints().first).place.coordinate
+    let found = try #require(try await store.allPoints().first).draft.coordinate
 
     #expect(found.latitude.bitPattern == latitude.bitPattern)
     #expect(found.longitude.bitPattern == longitude.bitPattern)
   }
 
-  @Test func theLargestPlaceThereMayBeComesBack() async throws {
+  @Test func largestPlaceIsStoredUnchanged() async throws {
     let tags = Dictionary(
       uniqueKeysWithValues: (0..<Tags.maximumCount).map { number in
         ("key \(number)", String(repeating: "\u{10000}", count: Tags.maximumValueLength))
       }
     )
-    let place = try Place(
-      name: String(repeating: "\u{10000}", count: Place.maximumNameLength),
-      category: String(repeating: "\u{10000}", count: Place.maximumCategoryLength),
+    let place = try PointDraft(
+      name: String(repeating: "\u{10000}", count: PointDraft.maximumNameLength),
+      category: String(repeating: "\u{10000}", count: PointDraft.maximumCategoryLength),
       coordinate: try Coordinate(latitude: 1, longitude: 2),
       tags: try Tags(tags),
-      source: String(repeating: "\u{10000}", count: Place.maximumOriginLength),
-      sourceID: String(repeating: "\u{10001}", count: Place.maximumOriginLength)
+      source: String(repeating: "\u{10000}", count: PointDraft.maximumOriginLength),
+      sourceID: String(repeating: "\u{10001}", count: PointDraft.maximumOriginLength)
     )
 
-    let store = try await store([ImportRow(number: 1, id: nil, place: place)])
+    let store = try await store([ImportRow(number: 1, id: nil, draft: place)])
 
-    #expect(try await store.allPoints().map(\.place) == [place])
+    #expect(try await store.allPoints().map(\.draft) == [place])
   }
 
   @Test func positionsInTheDatabaseAreTheOnesComputedHere() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
-    try await store.importRows(try SyntheticPlaces.hardCases())
+    try await store.importRows(try SyntheticPoints.hardCases())
 
     let rows = try await database.run(
       "SELECT lat, long, ST_X(position), ST_Y(position), ST_Z(position) FROM points"
@@ -117,13 +118,13 @@ import Testing
     }
   }
 
-  @Test func shufflesGoThroughAllPlacesInTheOrderOfTheirKeys() async throws {
+  @Test func shufflesVisitAllPlacesInOrderOfTheirKeys() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
-    var places = try SyntheticPlaces(seed: 5)
+    var places = try SyntheticPoints(seed: 5)
     try await store.importRows(try places.rows(count: 300))
     let ids = Set(try await store.allPoints().map(\.id))
 
-    // Between two pivots that find different places lies the first one's key.
+    // The first place's key lies between two pivots that find different places.
     var counts: [PointID: Int] = [:]
     for step in 0..<3000 {
       let pivot = UInt64(step) &* (UInt64.max / 3000)

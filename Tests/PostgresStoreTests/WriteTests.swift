@@ -1,39 +1,40 @@
 import Points
+import PostgresTestSupport
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// What is PostgreSQL's own about writing; what every store does is in `WriteContract`.
+/// Tests of writes that are specific to PostgreSQL; `WriteContract` has those for all stores.
 @Suite struct WriteTests {
   @Test func keyIsInFlightAtAnotherInstanceUntilTheFirstIsDone() async throws {
     let database = try await TemporaryDatabase.make()
     let (first, second) = (try await database.migratedStore(), try await database.migratedStore())
-    let place = try ImportRow.sample("one", 1, 1, source: "s", sourceID: "1").place
+    let place = try ImportRow.sample("one", 1, 1, source: "s", sourceID: "1").draft
     let key = IdempotencyKey(text: "client/1", requestHash: 1)
     let blocker = try await Blocker.holding(origin: "1", of: database)
     let firstAnswer = Task { try await first.create(place, once: key) }
-    try await blocker.waitUntilSomeoneWaits()
+    try await blocker.waitUntilAnotherSessionWaits()
 
     await #expect(throws: PointWriteError.keyInFlight) { try await second.create(place, once: key) }
 
-    try await blocker.letGo()
+    try await blocker.release()
     let created = try await firstAnswer.value
     #expect(try await second.create(place, once: key) == created)
     #expect(try await database.run("SELECT count(*) FROM points") == "1")
   }
 
-  @Test func requestThatDiedHalfWayLeavesItsKeyToTheNext() async throws {
+  @Test func requestThatFailedMidwayReleasesItsKey() async throws {
     let database = try await TemporaryDatabase.make()
     let (first, second) = (try await database.migratedStore(), try await database.migratedStore())
-    let place = try ImportRow.sample("one", 1, 1, source: "s", sourceID: "1").place
+    let place = try ImportRow.sample("one", 1, 1, source: "s", sourceID: "1").draft
     let key = IdempotencyKey(text: "client/1", requestHash: 1)
     let blocker = try await Blocker.holding(origin: "1", of: database)
     let firstAnswer = Task { try await first.create(place, once: key) }
-    try await blocker.waitUntilSomeoneWaits()
-    try await blocker.endWhoWaits()
+    try await blocker.waitUntilAnotherSessionWaits()
+    try await blocker.cancelStandbyWaits()
     await #expect(throws: PointWriteError.self) { try await firstAnswer.value }
-    try await blocker.letGo()
+    try await blocker.release()
 
     let created = try await second.create(place, once: key)
 
@@ -41,31 +42,31 @@ import Testing
     #expect(try await database.run("SELECT count(*) FROM changes") == "1")
   }
 
-  @Test func changeWhoseConnectionBreaksOffIsNotTriedAgain() async throws {
+  @Test func writeWhoseConnectionIsLostIsNotRetried() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
-    let place = try ImportRow.sample("one", 1, 1, source: "s", sourceID: "1").place
+    let place = try ImportRow.sample("one", 1, 1, source: "s", sourceID: "1").draft
     let blocker = try await Blocker.holding(origin: "1", of: database)
-    let answer = Task { try await store.create(place, once: nil) }
-    try await blocker.waitUntilSomeoneWaits()
+    let creation = Task { try await store.create(place, once: nil) }
+    try await blocker.waitUntilAnotherSessionWaits()
 
-    try await blocker.endWhoWaits()
+    try await blocker.cancelStandbyWaits()
 
     await #expect {
-      try await answer.value
+      try await creation.value
     } throws: { error in
       if case .store(.unavailable) = error as? PointWriteError { true } else { false }
     }
-    try await blocker.letGo()
-    // Were it tried again, it would go before this one.
-    _ = try await store.create(try ImportRow.sample("other", 1, 1).place, once: nil)
+    try await blocker.release()
+    // If it were retried, it would precede this one.
+    _ = try await store.create(try ImportRow.sample("other", 1, 1).draft, once: nil)
     #expect(try await database.run("SELECT name FROM points") == "other")
   }
 
-  @Test func expiredKeyMayBeUsedAgainAndOthersAreForgotten() async throws {
+  @Test func expiredKeyMayBeReusedAndOthersArePruned() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
-    let place = try ImportRow.sample("one", 1, 1).place
+    let place = try ImportRow.sample("one", 1, 1).draft
     let old = try await store.create(place, once: IdempotencyKey(text: "again", requestHash: 1))
     _ = try await store.create(place, once: IdempotencyKey(text: "other", requestHash: 1))
     try await database.run("UPDATE idempotency_keys SET created_at = created_at - interval '25 hours'")
@@ -76,7 +77,7 @@ import Testing
     #expect(try await database.run("SELECT key, request_hash, point_id FROM idempotency_keys") == "again|2|\(new.id)")
   }
 
-  @Test func changesBehindOneThatIsOnItsWayAreHeldBack() async throws {
+  @Test func changesAfterOneInProgressAreHeldBack() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore()
     let slow = try await database.session()
@@ -85,7 +86,7 @@ import Testing
     try await slow.run(
       "INSERT INTO changes (point_id, kind, version, time) VALUES (gen_random_uuid(), 'created', 7, now())"
     )
-    let quick = try await store.create(try ImportRow.sample("quick", 1, 1).place, once: nil)
+    let quick = try await store.create(try ImportRow.sample("quick", 1, 1).draft, once: nil)
 
     let before = try await store.changes(after: 0, limit: 10)
     try await slow.run(script: "COMMIT")
@@ -96,7 +97,7 @@ import Testing
     await slow.close()
   }
 
-  @Test func commitIsOnTheDiskWhateverTheDatabaseIsSetTo() async throws {
+  @Test func commitIsDurableWhateverTheDatabasesSetting() async throws {
     let database = try await TemporaryDatabase.make()
     try await database.run("ALTER DATABASE \(database.name) SET synchronous_commit = off")
     let store = try await database.migratedStore()
@@ -106,7 +107,7 @@ import Testing
     #expect(try #require(result.rows.first).text(0) == "on")
   }
 
-  @Test func killedServerHasEveryAcknowledgedChangeAndNoHalfOfAny() async throws {
+  @Test func killedServerKeepsEveryAcknowledgedWriteAndNoPartialOne() async throws {
     let server = try await TemporaryServer.start()
     let database = try await server.makeDatabase()
     let store = try await database.migratedStore(poolSize: 8)
@@ -115,7 +116,7 @@ import Testing
         group.addTask { await Self.writeUntilFailure(to: store, writer: writer) }
       }
       group.addTask {
-        // Some changes in, and many on their way.
+        // Some changes have been written, and many are in progress.
         while (try? await store.changes(after: 200, limit: 1))?.isEmpty ?? true {}
         try? await server.kill()
         return []
@@ -134,7 +135,7 @@ import Testing
       #expect(versions["\(point.id)"]?.contains(point.version) == true)
       unacknowledged += after.count
     }
-    // Each writer's last change may have been made without its being told: the replacement of a place, or a creation.
+    // Each writer's last write may have been executed without an acknowledgement: a replacement or a creation.
     let created = versions.count - acknowledged.count
     #expect(created >= 0 && unacknowledged + created <= 8)
     let differences = try await database.run(
@@ -149,14 +150,14 @@ import Testing
     try await server.stop(.immediate)
   }
 
-  /// Creates places and replaces each once; answers with what was acknowledged last of each.
+  /// Creates places and replaces each once; returns the last acknowledged version of each.
   private static func writeUntilFailure(to store: PostgresStore, writer: Int) async -> [PointOfInterest] {
     var acknowledged: [PointOfInterest] = []
     do {
       for number in 0..<100_000 {
-        let point = try await store.create(try ImportRow.sample("\(writer) \(number)", 1, 1).place, once: nil)
+        let point = try await store.create(try ImportRow.sample("\(writer) \(number)", 1, 1).draft, once: nil)
         acknowledged.append(point)
-        let changed = try ImportRow.sample("\(writer) \(number)", 2, 2).place
+        let changed = try ImportRow.sample("\(writer) \(number)", 2, 2).draft
         acknowledged[number] = try await store.put(changed, id: point.id, if: .versions([point.version])).point
       }
     } catch {}
@@ -164,12 +165,12 @@ import Testing
   }
 }
 
-/// A transaction that others wait for.
+/// A transaction that blocks others.
 private struct Blocker {
   private let session: Session
   private let database: TemporaryDatabase
 
-  /// Begins one that has taken an origin of the source `s`, so that whoever wants it waits to learn how it ends.
+  /// Begins a transaction that holds an origin of the source `s`, so that writes with the origin wait for its outcome.
   static func holding(origin: String, of database: TemporaryDatabase) async throws -> Blocker {
     let session = try await database.session()
     try await session.run(script: "BEGIN")
@@ -184,22 +185,22 @@ private struct Blocker {
 
   private static let waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
-  func waitUntilSomeoneWaits() async throws {
+  func waitUntilAnotherSessionWaits() async throws {
     while try await database.run("SELECT count(*) \(Self.waiting)") == "0" {}
   }
 
-  func endWhoWaits() async throws {
+  func cancelStandbyWaits() async throws {
     try await database.run("SELECT pg_terminate_backend(pid) \(Self.waiting)")
   }
 
-  func letGo() async throws {
+  func release() async throws {
     try await session.run(script: "ROLLBACK")
     await session.close()
   }
 }
 
 extension TemporaryDatabase {
-  /// A connection for what a store has no call for.
+  /// Returns a session for statements that the store has no method for.
   func session() async throws -> Session {
     let thread = try #require(PollingThread())
     return try await Session.open(on: thread, connector: Connector(connectionInfo: url))

@@ -3,7 +3,7 @@ import PrometheusMetrics
 import Testing
 
 @Suite struct PrometheusMetricsTests {
-  @Test func everyKindOfHandleIsTold() {
+  @Test func everyKindOfHandleIsReported() {
     let metrics = PrometheusMetrics([
       MetricDescription("took_seconds", "How long it took.", buckets: [0.5, 1]),
       MetricDescription("sizes", "How big it was.", buckets: [10]),
@@ -54,7 +54,7 @@ import Testing
     #expect(text.contains("m_bucket{le=\"1\"} 2\nm_bucket{le=\"2\"} 4\nm_bucket{le=\"+Inf\"} 6\n"))
   }
 
-  @Test func handlesOfOneLabelAndDimensionsShareAFigureInWhateverOrder() {
+  @Test func handlesOfOneLabelAndDimensionsShareAValueInAnyOrder() {
     let metrics = PrometheusMetrics()
 
     CoreMetrics.Counter(label: "m", dimensions: [("a", "1"), ("b", "2")], factory: metrics).increment()
@@ -64,7 +64,7 @@ import Testing
     #expect(metrics.text() == "# TYPE m counter\nm{a=\"1\",b=\"2\"} 2\nm{a=\"2\",b=\"1\"} 1\n")
   }
 
-  @Test func whatIsNoNameBecomesOne() {
+  @Test func invalidNamesAreReplacedByValidOnes() {
     let metrics = PrometheusMetrics()
 
     CoreMetrics.Counter(label: "9 lives\n", dimensions: [("a-b:c", "x")], factory: metrics).increment()

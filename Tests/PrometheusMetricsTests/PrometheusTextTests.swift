@@ -15,7 +15,7 @@ import Testing
     #expect(text == "# HELP m How many.\n# TYPE m counter\nm{a=\"b\"} 3\n")
   }
 
-  @Test func whatWouldEndALineOrAValueIsEscaped() {
+  @Test func endsOfLinesAndValuesAreEscaped() {
     let hostile = "\"} 1\nfake 2\\"
     let text = text(.number(1), kind: .gauge, help: hostile, labels: [MetricLabel(name: "a", value: hostile)])
 

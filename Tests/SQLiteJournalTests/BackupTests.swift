@@ -9,10 +9,10 @@ import Testing
 @testable import SQLiteJournal
 
 @Suite struct BackupTests {
-  @Test func aBackupOpensAsTheSamePlacesVersionsTimesChangesAndKeys() async throws {
+  @Test func backupHasTheSamePlacesVersionsTimesChangesAndKeys() async throws {
     let folder = try JournalFolder()
     let key = IdempotencyKey(text: "client/1", requestHash: 7)
-    let place = try Place.sample("first", sourceID: "1")
+    let place = try PointDraft.sample("first", sourceID: "1")
     let journal = try await SQLiteJournal.open(path: folder.path)
     let store = try await MemoryStore(journal: journal)
     let created = try await store.create(place, once: key)
@@ -35,7 +35,7 @@ import Testing
     #expect(again.point.version > former)
   }
 
-  @Test func writesGoOnWhileABackupIsMadeAndItIsTheFileOfOneMoment() async throws {
+  @Test func backupDuringWritesIsAConsistentState() async throws {
     let folder = try JournalFolder()
     let journal = try await SQLiteJournal.open(path: folder.path)
     let store = try await MemoryStore(journal: journal)
@@ -56,7 +56,7 @@ import Testing
     writing.cancel()
     let written = try await writing.value
 
-    // Each write appends one change, so that a moment is told by how many there are.
+    // Each write appends one change, so that the number of changes identifies a state.
     let restored = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path + ".copy"))
     let changes = try await restored.allChanges()
     let original = try await store.allChanges()
@@ -67,7 +67,7 @@ import Testing
     #expect(found == expected)
   }
 
-  @Test func aBackupThatCannotBeWrittenIsAnErrorAndTheJournalGoesOn() async throws {
+  @Test func failedBackupIsAnErrorAndLeavesTheJournalUsable() async throws {
     let folder = try JournalFolder()
     let journal = try await SQLiteJournal.open(path: folder.path)
     let store = try await MemoryStore(journal: journal)
@@ -79,7 +79,7 @@ import Testing
     #expect(error?.description.contains("the backup can't be written") == true)
   }
 
-  @Test func aFileThatIsNoWholeJournalIsRefused() async throws {
+  @Test func incompleteJournalIsRejected() async throws {
     let folder = try JournalFolder()
     let journal = try await SQLiteJournal.open(path: folder.path)
     let store = try await MemoryStore(journal: journal)

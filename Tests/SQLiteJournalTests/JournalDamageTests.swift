@@ -16,7 +16,7 @@ import Testing
     let journal = try await SQLiteJournal.open(path: folder.path)
     let store = try await MemoryStore(journal: journal)
     for number in 1...places {
-      let place = try Place.sample(
+      let place = try PointDraft.sample(
         "place \(number)", 1, Double(number % 90), category: "caf\u{E9}",
         tags: ["name:ja": "\u{5C71}", "k\(number)": "\u{1}\"\\"],
         sourceID: "\(number)")
@@ -30,13 +30,13 @@ import Testing
   @Test(arguments: [
     ("tags = '{\"a\":'", "tags are not"), ("tags = '{\"a\":1}'", "tags are not"), ("tags = '{ }'", "tags are not"),
     ("tags = '{\"b\":\"\",\"a\":\"\"}'", "tags are not"), ("tags = CAST(x'7B22FF223A22227D' AS TEXT)", "tags are not"),
-    ("name = CAST(x'80FF' AS TEXT)", "name is no UTF-8"), ("name = ''", "/name"), ("name = ' a'", "trimmed"),
+    ("name = CAST(x'80FF' AS TEXT)", "name is not valid UTF-8"), ("name = ''", "/name"), ("name = ' a'", "trimmed"),
     ("name = 'a' || char(7)", "/name"), ("category = ''", "trimmed"), ("source_id = NULL", "/sourceId"),
-    ("latitude = 91", "no latitude and longitude"), ("longitude = 9e999", "no latitude and longitude"),
+    ("latitude = 91", "not a latitude and a longitude"), ("longitude = 9e999", "not a latitude and a longitude"),
     ("version = 0", "version is 0"), ("version = -7", "version is -7"),
     ("created_at = \(Int64.max)", "created_at is beyond"), ("updated_at = \(Int64.min)", "updated_at is beyond"),
   ])
-  func aDamagedRowIsNamedAndNothingIsLoaded(damage: String, reason: String) async throws {
+  func damagedRowIsNamedAndNothingIsLoaded(damage: String, reason: String) async throws {
     let folder = try await folder()
     let file = try DatabaseQueue(path: folder.path)
     try await file.write { try $0.execute(sql: "UPDATE place SET \(damage) WHERE rowid = 7") }
@@ -54,7 +54,7 @@ import Testing
     #expect(text.contains(reason), "\(text)")
   }
 
-  @Test func damagedRowsAreLeftOutWhereThatIsAskedForAndCanBeWrittenAnew() async throws {
+  @Test func damagedRowsAreSkippedOnRequestAndCanBeReplaced() async throws {
     let folder = try await folder()
     let file = try DatabaseQueue(path: folder.path)
     try await file.write { database in
@@ -77,7 +77,7 @@ import Testing
     #expect(try await MemoryStore(journal: again).point(id: .sample(3)) == anew)
   }
 
-  @Test func aFileWithRandomDamageIsRefusedByNameOrHasValidRowsAlone() async throws {
+  @Test func fileWithRandomDamageIsRejectedOrLoadsOnlyValidRows() async throws {
     let whole = try await folder()
     let bytes = try Data(contentsOf: URL(filePath: whole.path))
     var random = Xorshift(seed: 12)
@@ -93,7 +93,7 @@ import Testing
         let journal = try await SQLiteJournal.open(path: folder.path)
         let store = try await MemoryStore(journal: journal)
         for point in try await store.allPoints() { try expectValid(point, round: round) }
-        // A repeat is answered with what is kept of the first; it must not stop the process either.
+        // A repeat returns the stored outcome, which must not stop the process either.
         _ = try? await store.create(try .sample("keyed"), once: IdempotencyKey(text: "client/1", requestHash: 1))
         _ = try? await store.allChanges()
         await journal.close()
@@ -106,19 +106,19 @@ import Testing
   }
 
   private func expectValid(_ point: PointOfInterest, round: Int) throws {
-    let place = point.place
+    let place = point.draft
     #expect(point.version >= 1, "round \(round)")
     #expect(point.updatedAt >= point.createdAt, "round \(round)")
     let tags = try Tags(try JSONReader.value(of: place.tags.json.utf8))
     #expect(tags.json.utf8.elementsEqual(place.tags.json.utf8), "round \(round)")
-    let valid = try Place(
+    let valid = try PointDraft(
       name: place.name, category: place.category, coordinate: place.coordinate, tags: tags,
       source: place.origin?.source, sourceID: place.origin?.sourceID)
     #expect(valid == place, "round \(round)")
   }
 }
 
-/// Numbers that look random and are the same each time.
+/// A generator of pseudorandom numbers that are the same in every run.
 private struct Xorshift {
   private var state: UInt64
 

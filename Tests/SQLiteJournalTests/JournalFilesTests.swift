@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: Event.allCases, ["", "-wal"])
-  func aWriteIsNotAcknowledgedOnceAFileIsNoLongerAtItsPath(event: Event, suffix: String) async throws {
+  func writeIsNotAcknowledgedOnceAFileIsNoLongerAtItsPath(event: Event, suffix: String) async throws {
     let folder = try JournalFolder()
     let journal = try await SQLiteJournal.open(path: folder.path)
     let store = try await MemoryStore(journal: journal)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func aFileThatCameBackIsNotTrustedAgain() async throws {
+  @Test func fileThatWasMovedBackIsNotTrusted() async throws {
     let folder = try JournalFolder()
     let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
     _ = try await store.create(try .sample("kept"), once: nil)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of a test's own for a journal's files, removed with the value.
+/// A temporary folder for the files of a journal, removed on deinitialization.
 final class JournalFolder: Sendable {
   private let url: URL
 
@@ -16,10 +16,10 @@ final class JournalFolder: Sendable {
   /// The path of the journal.
   var path: String { url.appending(path: "places.db").path }
 
-  /// The files as they are at this moment, in a folder of their own: what a process that is killed now leaves behind.
+  /// Returns a copy of the files as a process killed at this moment would leave them.
   func copy() throws -> JournalFolder {
     let copy = try JournalFolder()
-    // The tests write too little for SQLite to move it from the log into the file meanwhile.
+    // The tests write too little for SQLite to checkpoint the log meanwhile.
     for name in ["places.db-wal", "places.db"] {
       try FileManager.default.copyItem(at: url.appending(path: name), to: copy.url.appending(path: name))
     }

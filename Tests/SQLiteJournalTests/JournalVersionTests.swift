@@ -14,7 +14,7 @@ import Testing
     return (try await MemoryStore(journal: journal, clock: clock), journal)
   }
 
-  @Test func versionsGoOnAfterARestartThoughThePlaceIsGoneAndTheClockWentBack() async throws {
+  @Test func versionsGrowAcrossARestartWithTheClockSetBack() async throws {
     let folder = try JournalFolder()
     let (first, journal) = try await store(folder, at: 5_000_000_000)
     let (former, _) = try await first.put(try .sample("former"), id: .sample(1), if: .none)
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func aVersionIsNeverGivenTwiceOverManyRestarts() async throws {
+  @Test func versionIsNeverGivenTwiceAcrossRestarts() async throws {
     let folder = try JournalFolder()
     var versions: [Int64] = []
 
@@ -47,7 +47,7 @@ import Testing
     #expect(versions == Set(versions).sorted())
   }
 
-  @Test func placesDoNotSeemUnchangedSinceATimeAtWhichTheyWereOthers() async throws {
+  @Test func firstChangeAfterARestartIsInALaterSecond() async throws {
     let folder = try JournalFolder()
     let (first, journal) = try await store(folder, at: 70_000_000)
     _ = try await first.put(try .sample("one"), id: .sample(1), if: .none)
@@ -64,11 +64,11 @@ import Testing
     #expect(changed.microsecondsSinceEpoch / 1_000_000 > before.microsecondsSinceEpoch / 1_000_000)
   }
 
-  @Test func aFileOfAFormerVersionOfTheProgramGoesOnAboveItsVersions() async throws {
+  @Test func fileOfAnEarlierProgramContinuesAboveItsVersions() async throws {
     let folder = try JournalFolder()
     let (store, journal) = try await store(folder, at: 1_000)
     _ = try await store.put(try .sample("a"), id: .sample(1), if: .none)
-    // As it was before there was a counter.
+    // The schema before the version counter.
     try await journal.database.write { database in
       try database.execute(sql: "DROP TABLE version_counter")
       try database.execute(sql: "DELETE FROM grdb_migrations WHERE identifier LIKE '2 %'")
@@ -83,7 +83,7 @@ import Testing
     #expect(try await upgraded.put(try .sample("b"), id: .sample(1), if: .versions([70])).point.version > 90)
   }
 
-  @Test func aRowOfTheGreatestVersionCanBeReplacedAndRemoved() async throws {
+  @Test func placeWithTheGreatestVersionCanBeReplacedAndRemoved() async throws {
     let folder = try JournalFolder()
     let (store, journal) = try await store(folder, at: 1_000)
     _ = try await store.put(try .sample("a"), id: .sample(1), if: .none)

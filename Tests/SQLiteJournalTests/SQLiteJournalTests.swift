@@ -11,10 +11,10 @@ import Testing
 @testable import SQLiteJournal
 
 @Suite struct SQLiteJournalTests {
-  @Test func everythingIsThereAfterTheFileIsOpenedAgain() async throws {
+  @Test func reopenedFileHasTheSameContents() async throws {
     let folder = try JournalFolder()
     let key = IdempotencyKey(text: "client/1", requestHash: .max)
-    let place = try Place.sample(
+    let place = try PointDraft.sample(
       "caf\u{E9} \u{10FFFD}", -0.1, 180, category: "cafe", tags: ["": "\r\n\""], sourceID: "1")
     let journal = try await SQLiteJournal.open(path: folder.path)
     let store = try await MemoryStore(journal: journal)
@@ -38,7 +38,7 @@ import Testing
     #expect(try await reopened.allChanges().map(\.sequence) == [1, 2, 3, 4, 5, 6])
   }
 
-  @Test func anImportsKeyIsKnownAfterTheFileIsOpenedAgain() async throws {
+  @Test func reopenedFileHasTheKeyOfAnImport() async throws {
     let folder = try JournalFolder()
     let rows = [
       try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1", number: 1),
@@ -61,7 +61,7 @@ import Testing
     await #expect(throws: PointWriteError.keyReused) { try await importing(into: reopened, hash: 1) }
   }
 
-  @Test func aProcessThatIsKilledBetweenWritesLosesNone() async throws {
+  @Test func processKilledBetweenWritesLosesNone() async throws {
     let folder = try JournalFolder()
     let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
     for number in 1...20 {
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func aProcessThatIsKilledInTheMiddleOfManyWritesLosesNoneThatWasAnswered() async throws {
+  @Test func processKilledDuringWritesLosesNoAcknowledgedOne() async throws {
     let folder = try JournalFolder()
     let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
     let answered = AnsweredVersions()
@@ -85,7 +85,7 @@ import Testing
       for writer in 1...8 {
         group.addTask {
           for number in 1...15 {
-            let place = try Place.sample("\(writer): \(number)", Double(number), 0)
+            let place = try PointDraft.sample("\(writer): \(number)", Double(number), 0)
             let point = try await store.put(place, id: .sample(UInt64(writer)), if: .none).point
             answered.versions.withLock { $0[point.id] = Int64(number) }
             #expect(point.version >= number)
@@ -100,11 +100,11 @@ import Testing
         let revived = try await MemoryStore(journal: try await SQLiteJournal.open(path: copy.path))
 
         let found = Dictionary(uniqueKeysWithValues: try await revived.allPoints().map { ($0.id, $0) })
-        for (id, change) in promised { #expect(try #require(found[id]).place.coordinate.latitude >= Double(change)) }
+        for (id, change) in promised { #expect(try #require(found[id]).draft.coordinate.latitude >= Double(change)) }
         let changes = Dictionary(grouping: try await revived.allChanges(), by: \.id)
         #expect(changes.count == found.count)
         for point in found.values {
-          #expect(Double(changes[point.id]?.count ?? 0) == point.place.coordinate.latitude)
+          #expect(Double(changes[point.id]?.count ?? 0) == point.draft.coordinate.latitude)
           #expect(changes[point.id]?.last?.version == point.version)
         }
         withExtendedLifetime(copy) {}
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func aLogThatBreaksOffInTheMiddleOfAWriteLosesThatOneAlone() async throws {
+  @Test func truncatedLogLosesOnlyTheIncompleteWrite() async throws {
     let folder = try JournalFolder()
     let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
     for number in 1...10 { _ = try await store.put(try .sample("\(number)"), id: .sample(UInt64(number)), if: .none) }
@@ -132,7 +132,7 @@ import Testing
     withExtendedLifetime(torn) {}
   }
 
-  @Test func aFullDiskFailsTheWriteAndLeavesEverythingElse() async throws {
+  @Test func fullDiskFailsTheWriteAndKeepsEverythingElse() async throws {
     let folder = try JournalFolder()
     let journal = try await SQLiteJournal.open(path: folder.path)
     let store = try await MemoryStore(journal: journal)
@@ -151,7 +151,7 @@ import Testing
     #expect(try await store.importRows(rows).created == 200)
   }
 
-  @Test func aFileThatIsInUseIsNotOpened() async throws {
+  @Test func fileInUseIsNotOpened() async throws {
     let folder = try JournalFolder()
     let journal = try await SQLiteJournal.open(path: folder.path)
 
@@ -162,7 +162,7 @@ import Testing
     _ = try await SQLiteJournal.open(path: folder.path).load()
   }
 
-  @Test func aFileOfAnotherKindIsNotTouched() async throws {
+  @Test func fileOfAnotherKindIsNotChanged() async throws {
     let folder = try JournalFolder()
     try Data(repeating: 0x41, count: 4096).write(to: URL(filePath: folder.path))
 
@@ -171,7 +171,7 @@ import Testing
     #expect(error == .schemaMismatch(reason: "\(folder.path) is a file of another kind"))
   }
 
-  @Test func aDatabaseOfAnotherProgramIsNotTouched() async throws {
+  @Test func databaseOfAnotherProgramIsNotChanged() async throws {
     let folder = try JournalFolder()
     let other = try DatabaseQueue(path: folder.path)
     try await other.write { try $0.execute(sql: "CREATE TABLE mine (id INTEGER)") }
@@ -182,7 +182,7 @@ import Testing
     #expect(error == .schemaMismatch(reason: "\(folder.path) is a database of another kind"))
   }
 
-  @Test func aFolderThatIsNotThereIsNamed() async throws {
+  @Test func missingFolderIsNamedInTheError() async throws {
     let error = await #expect(throws: PointStoreError.self) {
       try await SQLiteJournal.open(path: "/nowhere/at/all/places.db")
     }
@@ -192,7 +192,7 @@ import Testing
   }
 }
 
-/// The number of the last change to each place that a writer was told of.
+/// The number of the last acknowledged change of each place.
 private final class AnsweredVersions: Sendable {
   let versions = Mutex<[PointID: Int64]>([:])
 }

@@ -2,27 +2,27 @@ public import Geo
 import JSONText
 public import Points
 
-/// The plain reference for what a store must answer: everything is measured, sorted and gone through.
+/// A reference implementation of queries, which measures, sorts and scans all places.
 public struct BruteForce: Sendable {
-  /// All the places there are.
+  /// All places.
   public let points: [PointOfInterest]
 
-  /// Creates a reference of these places.
+  /// Creates a reference of the given places.
   public init(_ points: [PointOfInterest]) {
     self.points = points.sorted { $0.id < $1.id }
   }
 
-  /// All places as queries without a centre see them: by id.
+  /// Returns all places in the order of queries without a centre: by id.
   public func byID() -> Ordered {
     Ordered(found: points.map { FoundPoint(point: $0, distanceMetres: nil) })
   }
 
-  /// All places as queries with this centre see them: by distance, then id.
+  /// Returns all places in the order of queries with a centre: by distance, then id.
   public func byDistance(from center: Coordinate) -> Ordered {
     let found = points.map { point in
       FoundPoint(
         point: point,
-        distanceMetres: Geodesic.distanceMetres(from: center, to: point.place.coordinate)
+        distanceMetres: Geodesic.distanceMetres(from: center, to: point.draft.coordinate)
       )
     }
     return Ordered(
@@ -30,9 +30,9 @@ public struct BruteForce: Sendable {
     )
   }
 
-  /// The counts of all categories, the most frequent first.
+  /// Returns the counts of all categories, in descending order.
   public func categoryCounts() -> [CategoryCount] {
-    Dictionary(grouping: points.compactMap(\.place.category), by: \.self)
+    Dictionary(grouping: points.compactMap(\.draft.category), by: \.self)
       .map { CategoryCount(category: $0.key, count: $0.value.count) }
       .sorted { left, right in
         left.count != right.count
@@ -41,33 +41,33 @@ public struct BruteForce: Sendable {
       }
   }
 
-  /// The answer to a query.
+  /// Returns the result of a query.
   public func page(matching query: PointQuery) -> PointPage {
     (query.proximity.map { byDistance(from: $0.center) } ?? byID()).page(matching: query)
   }
 
-  /// All places in an order that queries of one kind share.
+  /// All places in an order shared by queries of one kind.
   public struct Ordered: Sendable {
     fileprivate let found: [FoundPoint]
 
-    /// The answer to a query whose order this is.
+    /// Returns the result of a query with this order.
     public func page(matching query: PointQuery) -> PointPage {
       let matches = matches(of: query)
       return PointPage(points: Array(matches.prefix(query.limit)), hasMore: matches.count > query.limit)
     }
 
-    /// Every match of a query, whatever its limit.
+    /// Returns all matches of a query, whatever its limit.
     public func matches(of query: PointQuery) -> [FoundPoint] {
       found.filter { found in
         if let radius = query.proximity?.radiusMetres, (found.distanceMetres ?? 0) > radius { return false }
-        if let box = query.box, !box.contains(found.point.place.coordinate) { return false }
+        if let box = query.box, !box.contains(found.point.draft.coordinate) { return false }
         if !query.categories.isEmpty {
-          guard let category = found.point.place.category, query.categories.contains(ExactText(category)) else {
+          guard let category = found.point.draft.category, query.categories.contains(ExactText(category)) else {
             return false
           }
         }
         if let source = query.source {
-          guard let origin = found.point.place.origin, ExactText(origin.source) == source.name else { return false }
+          guard let origin = found.point.draft.origin, ExactText(origin.source) == source.name else { return false }
           if let sourceID = source.sourceID, ExactText(origin.sourceID) != sourceID { return false }
         }
         guard let after = query.after else { return true }

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// A number that many tasks count up.
+/// A thread-safe counter.
 public final class Counter: Sendable {
   private let count = Atomic(0)
 
   /// Creates a counter at zero.
   public init() {}
 
-  /// How far it has counted.
+  /// The current value.
   public var value: Int { count.load(ordering: .sequentiallyConsistent) }
 
-  /// Counts on; answers the new value.
+  /// Adds a number and returns the new value.
   @discardableResult
   public func add(_ number: Int = 1) -> Int { count.wrappingAdd(number, ordering: .sequentiallyConsistent).newValue }
 }

@@ -1,23 +1,23 @@
 public import Points
 import Testing
 
-/// Holds a store's answers to random queries against the reference's.
+/// A comparison of a store with the reference implementation on random queries.
 public struct DifferentialTest: Sendable {
-  /// How many centres are tried.
+  /// The number of centres.
   public var centers = 100
 
-  /// How many queries are made with each centre.
+  /// The number of queries with each centre.
   public var queriesPerCenter = 20
 
-  /// The seed of all that is random.
+  /// The seed of the random queries.
   public var seed: UInt64 = 1
 
-  /// Creates a test of the usual size: 2,000 queries.
+  /// Creates a test with the default size of 2,000 queries.
   public init() {}
 
-  /// Asks the store and the reference, and records an issue where they differ.
+  /// Runs the queries on both, and records an issue for each difference.
   ///
-  /// - Throws: what the store throws.
+  /// - Throws: the store's errors.
   public func run(against store: some PointStore) async throws {
     let points = try await store.allPoints()
     let reference = BruteForce(points)
@@ -29,21 +29,21 @@ public struct DifferentialTest: Sendable {
       let ordered = center.map { reference.byDistance(from: $0) } ?? reference.byID()
       for number in 0..<queriesPerCenter {
         let query = try queries.query(center: center, ordered: ordered)
-        let answer = try await store.page(matching: query)
+        let page = try await store.page(matching: query)
         let expected = ordered.page(matching: query)
         if number.isMultiple(of: 4) {
           let summaries = try await store.summaries(matching: query)
           #expect(summaries.contents == SummaryPage(expected).contents, "\(query)")
         }
-        // Compared as a whole first: a difference is worth describing, two thousand pages are not.
-        if answer == expected { continue }
-        let position = zip(answer.points, expected.points).prefix { $0 == $1 }.count
+        // The results are compared as a whole first: only a difference is worth describing.
+        if page == expected { continue }
+        let position = zip(page.points, expected.points).prefix { $0 == $1 }.count
         Issue.record(
           """
           \(query)
-          differs at \(position): \(answer.points.dropFirst(position).first.debugDescription) for \
+          differs at \(position): \(page.points.dropFirst(position).first.debugDescription) for \
           \(expected.points.dropFirst(position).first.debugDescription), \
-          \(answer.points.count) places for \(expected.points.count), more: \(answer.hasMore) for \(expected.hasMore)
+          \(page.points.count) places for \(expected.points.count), more: \(page.hasMore) for \(expected.hasMore)
           """
         )
       }
@@ -52,14 +52,14 @@ public struct DifferentialTest: Sendable {
 }
 
 extension PointStore {
-  /// Every place, by id, a page after another.
+  /// Returns all places, page by page, in order of id.
   ///
   /// - Throws: ``Points/PointStoreError``.
   public func allPoints() async throws -> [PointOfInterest] {
     try await allMatches(of: PointQuery(limit: PointQuery.limits.upperBound)).map(\.point)
   }
 
-  /// Every match of a query in its order, a page of its limit after another.
+  /// Returns all matches of a query in order, in pages of its limit.
   ///
   /// - Throws: ``Points/PointStoreError``.
   public func allMatches(of query: PointQuery) async throws -> [FoundPoint] {
@@ -75,9 +75,9 @@ extension PointStore {
 }
 
 extension PointImporter {
-  /// Takes rows as one batch.
+  /// Imports rows as one batch.
   ///
-  /// - Throws: what the store throws.
+  /// - Throws: the store's errors.
   @discardableResult
   public func importRows(
     _ rows: [ImportRow],
@@ -89,7 +89,7 @@ extension PointImporter {
 }
 
 extension [ImportRow] {
-  /// The rows as a sequence of one batch.
+  /// A sequence that contains the rows as one batch.
   public var inOneBatch: AsyncStream<[ImportRow]> {
     AsyncStream { continuation in
       continuation.yield(self)

@@ -1,14 +1,14 @@
 public import Points
 
-/// A clock that always tells the same time.
+/// A clock that always returns the same time.
 public struct FixedClock: WallClock {
   private let time: Timestamp
 
-  /// Creates a clock that tells this time.
+  /// Creates a clock with a time.
   public init(_ time: Timestamp) {
     self.time = time
   }
 
-  /// That time.
+  /// Returns the time.
   public func now() -> Timestamp { time }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Something to wait for that a test makes happen.
+/// A condition that tasks wait for and a test fulfils.
 public final class Gate: Sendable {
   private struct State {
     var isOpen = false
@@ -12,7 +12,7 @@ public final class Gate: Sendable {
   /// Creates a closed gate.
   public init() {}
 
-  /// Lets all who wait, and all who come, pass.
+  /// Opens the gate for all current and later waiters.
   public func open() {
     let waiting = state.withLock { state in
       state.isOpen = true

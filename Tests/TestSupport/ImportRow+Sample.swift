@@ -2,9 +2,9 @@ import Geo
 public import Points
 
 extension ImportRow {
-  /// A row of a place that a test makes up.
+  /// Returns a row with sample values.
   ///
-  /// - Throws: what is wrong with the coordinate or the place.
+  /// - Throws: an error if the coordinate or the place is invalid.
   public static func sample(
     _ name: String,
     _ latitude: Double,
@@ -19,7 +19,7 @@ extension ImportRow {
     ImportRow(
       number: number,
       id: id,
-      place: try Place(
+      draft: try PointDraft(
         name: name,
         category: category,
         coordinate: try Coordinate(latitude: latitude, longitude: longitude),
@@ -32,16 +32,16 @@ extension ImportRow {
 }
 
 extension PointID {
-  /// An id that a test makes up; a greater number makes a greater id.
+  /// Returns a sample id; a greater number gives a greater id.
   public static func sample(_ number: UInt64) -> PointID {
     PointID(high: 0x0199_0000_0000_7000, low: 0x8000_0000_0000_0000 | number)
   }
 }
 
 extension PointQuery {
-  /// A query for places by their distance from a coordinate.
+  /// Returns a query for places by their distance from a coordinate.
   ///
-  /// - Throws: what is wrong with the coordinate.
+  /// - Throws: an error if the coordinate is invalid.
   public static func near(
     _ latitude: Double,
     _ longitude: Double,
@@ -54,10 +54,10 @@ extension PointQuery {
 }
 
 extension PointStore {
-  /// The names of the places on the first page of an answer.
+  /// Returns the names of the places on the first page.
   ///
   /// - Throws: ``Points/PointStoreError``.
   public func names(_ query: PointQuery) async throws -> [String] {
-    try await page(matching: query).points.map(\.point.place.name)
+    try await page(matching: query).points.map(\.point.draft.name)
   }
 }

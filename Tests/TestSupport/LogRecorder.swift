@@ -1,17 +1,17 @@
 import Logging
 import Synchronization
 
-/// Keeps what is logged.
+/// A recorder of log entries.
 public final class LogRecorder: Sendable {
   private let recorded = Mutex<[String]>([])
 
-  /// Creates an empty record.
+  /// Creates a recorder without entries.
   public init() {}
 
-  /// What was logged so far: level, message and metadata of each entry in one line.
+  /// The entries so far, each with level, message and metadata on one line.
   public var lines: [String] { recorded.withLock { $0 } }
 
-  /// A logger whose entries are kept here, of every level.
+  /// A logger that records entries of every level here.
   public var logger: Logger {
     Logger(label: "test") { _ in Handler(recorder: self) }
   }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that stands still until it is advanced.
+/// A clock that only moves when it is advanced.
 public final class ManualClock: Clock, Sendable {
   private struct State {
     var now = ContinuousClock.now
@@ -14,16 +14,16 @@ public final class ManualClock: Clock, Sendable {
   /// Creates a clock.
   public init() {}
 
-  /// The time that it stands at.
+  /// The current time.
   public var now: ContinuousClock.Instant { state.withLock { $0.now } }
 
-  /// The least difference between two times.
+  /// The smallest difference between two times.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
-  /// The time until which each task sleeps, in the order in which they fall asleep. It is for one reader.
+  /// The deadlines of the sleeps, in the order in which they begin. It supports one reader.
   public var sleeps: AsyncStream<ContinuousClock.Instant> { deadlines.stream }
 
-  /// Suspends the task until the clock is advanced to that time.
+  /// Suspends the task until the clock is advanced to the deadline.
   ///
   /// - Throws: `CancellationError`.
   public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration? = nil) async throws {
@@ -46,7 +46,7 @@ public final class ManualClock: Clock, Sendable {
     }
   }
 
-  /// Moves the time forward, and wakes those whose time has come.
+  /// Advances the clock to a time, and resumes the tasks whose deadlines have passed.
   public func advance(to time: ContinuousClock.Instant) {
     let woken = state.withLock { state in
       state.now = max(state.now, time)
@@ -57,6 +57,6 @@ public final class ManualClock: Clock, Sendable {
     for continuation in woken { continuation.resume() }
   }
 
-  /// Moves the time forward, and wakes those whose time has come.
+  /// Advances the clock by a duration, and resumes the tasks whose deadlines have passed.
   public func advance(by duration: Duration) { advance(to: now + duration) }
 }

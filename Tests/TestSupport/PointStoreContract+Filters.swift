@@ -57,7 +57,7 @@ extension PointStoreContract {
       let store = try await makeStore(crowd)
       let whole = try BoundingBox(west: 7, south: 8, east: 7.0041, north: 8.0037)
       let part = try BoundingBox(west: 7, south: 8, east: 7.001, north: 8.0037)
-      let inPart = crowd.filter { $0.place.coordinate.longitude <= 7.001 }.map(\.place.name)
+      let inPart = crowd.filter { $0.draft.coordinate.longitude <= 7.001 }.map(\.draft.name)
 
       for limit in [1, 20, 1_000] {
         #expect(try await store.names(PointQuery(box: whole, limit: limit)) == (1...limit).map(String.init))
@@ -90,7 +90,7 @@ extension PointStoreContract {
   ]
 
   static let categories: [PointStoreContract] = [
-    PointStoreContract("categories leave out all others and what has none") { makeStore in
+    PointStoreContract("categories exclude all others and places without one") { makeStore in
       let store = try await makeStore([
         .sample("a", 1, 1, category: "cafe", id: .sample(1)), .sample("b", 1, 2, category: "bar", id: .sample(2)),
         .sample("c", 1, 3, id: .sample(3)), .sample("d", 1, 4, category: "pub", id: .sample(4)),
@@ -119,8 +119,8 @@ extension PointStoreContract {
         try await store.categoryCounts()
           == ["CAF\u{E9}", "cafe\u{301}", "caf\u{E9}"].map { CategoryCount(category: $0, count: 1) })
     },
-    PointStoreContract("category counts come the most frequent first, ties by Unicode scalars") { makeStore in
-      // In UTF-16 the last two would change places.
+    PointStoreContract("category counts are in descending order, ties by Unicode scalars") { makeStore in
+      // In UTF-16 the last two would be in reverse order.
       let tied = ["Z", "a", "\u{E9}", "\u{65E5}", "\u{FF5E}", "\u{1F600}"]
       var rows: [ImportRow] = []
       for (index, category) in (tied.reversed() + ["cafe", "cafe", "bar", "bar", "bar"]).enumerated() {

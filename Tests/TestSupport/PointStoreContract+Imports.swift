@@ -40,14 +40,14 @@ extension PointStoreContract {
       ])
 
       #expect((report.created, report.updated) == (1, 1))
-      #expect(try await store.point(id: .sample(1))?.place.name == "changed")
+      #expect(try await store.point(id: .sample(1))?.draft.name == "changed")
       #expect(try #require(try await store.point(id: .sample(1))).version > before.version)
-      #expect(try await store.point(id: .sample(2))?.place.name == "new")
+      #expect(try await store.point(id: .sample(2))?.draft.name == "new")
     },
     PointStoreContract("texts of another normal form are another place's texts, keys and values") { makeStore in
       let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
       func row(_ text: String, _ sourceID: String) throws -> ImportRow {
-        // A dictionary takes both for one key.
+        // A dictionary considers both the same key.
         let tags: KeyValuePairs = ["caf\u{E9}": "composed", "cafe\u{301}": "decomposed", "k": text]
         return try .sample(text, 1, 1, category: text, tags: tags, source: text, sourceID: sourceID, number: 1)
       }
@@ -58,12 +58,12 @@ extension PointStoreContract {
       let third = try await store.importRows([row(composed, decomposed)])
 
       #expect((same.unchanged, other.created, third.created) == (1, 1, 1))
-      let places = try await store.allPoints().map(\.place)
+      let places = try await store.allPoints().map(\.draft)
       let expected = [try row(composed, composed), try row(decomposed, composed), try row(composed, decomposed)]
-      #expect(Set(places) == Set(expected.map(\.place)))
+      #expect(Set(places) == Set(expected.map(\.draft)))
       #expect(places.allSatisfy { $0.tags.pairs.map(\.value).prefix(2) == ["decomposed", "composed"] })
     },
-    PointStoreContract("replaced place is found where it is now and no longer where it was") { makeStore in
+    PointStoreContract("replaced place is found at its new coordinate only") { makeStore in
       var rows = try (0..<30).map { try ImportRow.sample("other \($0)", 40, Double($0), category: "other") }
       rows.append(try .sample("before", 1, 1, category: "cafe", source: "s", sourceID: "1", id: .sample(1)))
       let store = try await makeStore(rows)
@@ -82,7 +82,7 @@ extension PointStoreContract {
       #expect(try await store.names(PointQuery(categories: ["bar"])) == ["after"])
       let counts = try await store.categoryCounts()
       #expect(counts == [.init(category: "other", count: 30), .init(category: "bar", count: 1)])
-      // Its former origin is free again.
+      // Its former origin is available again.
       let report = try await store.importRows([.sample("again", 1, 1, source: "s", sourceID: "1")])
       #expect(report.created == 1)
     },
@@ -97,7 +97,7 @@ extension PointStoreContract {
       #expect(points.count == 3)
       #expect(Set(points.map(\.id)).count == 3)
     },
-    PointStoreContract("of rows that mean the same place the last one counts") { makeStore in
+    PointStoreContract("last of several rows for the same place is used") { makeStore in
       let store = try await makeStore([.sample("known", 1, 1, source: "s", sourceID: "known", id: .sample(1))])
 
       let report = try await store.importRows([
@@ -112,7 +112,7 @@ extension PointStoreContract {
       #expect((report.created, report.updated, report.unchanged, report.rejected) == (2, 1, 0, 3))
       #expect(report.rejections.map(\.number) == [1, 2, 4])
       #expect(report.rejections.allSatisfy { !$0.detail.isEmpty })
-      let names = try await store.allPoints().map(\.place.name)
+      let names = try await store.allPoints().map(\.draft.name)
       #expect(Set(names) == ["id last", "origin last", "known by origin"])
       #expect(names.count == 3)
     },
@@ -150,7 +150,7 @@ extension PointStoreContract {
 
       #expect(report.updated == 1)
     },
-    PointStoreContract("dry run says what an import would do and does nothing") { makeStore in
+    PointStoreContract("dry run reports what an import would do and changes nothing") { makeStore in
       let store = try await makeStore([.sample("old", 1, 1, source: "s", sourceID: "1")])
       let before = try await store.allPoints()
       let rows = [
@@ -179,7 +179,7 @@ extension PointStoreContract {
     },
     PointStoreContract("batches of one import are one import") { makeStore in
       let store = try await makeStore([])
-      var places = try SyntheticPlaces(seed: 6, townCount: 4)
+      var places = try SyntheticPoints(seed: 6, townCount: 4)
       let rows = try places.rows(count: 500)
       let last = try ImportRow.sample("last", 1, 1, source: "synthetic", sourceID: "node/1", number: 501)
       let batches = AsyncStream<[ImportRow]> { continuation in
@@ -202,6 +202,6 @@ extension PointStoreContract {
 
 extension [PointOfInterest] {
   fileprivate var keyedByName: [String: PointOfInterest] {
-    Dictionary(map { ($0.place.name, $0) }, uniquingKeysWith: { first, _ in first })
+    Dictionary(map { ($0.draft.name, $0) }, uniquingKeysWith: { first, _ in first })
   }
 }

@@ -54,15 +54,15 @@ extension PointStoreContract {
 
   private static let longAndShortPlacesCount = 120
 
-  /// Places on a line of ten kilometres, of which some have tags of a megabyte, some of about the length that a store may
-  /// treat in another way, and most have next to none.
+  /// Returns places on a line of ten kilometres, of which some have tags of a megabyte, some tags of about the length
+  /// from which a store may treat them differently, and most almost none.
   private static func longAndShortPlaces() throws -> [ImportRow] {
     var generator = SeededGenerator(seed: 5)
     let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     func noise(_ length: Int) -> String {
       String((0..<length).map { _ in letters.randomElement(using: &generator) ?? "a" })
     }
-    // What a database can't compress, and what it can.
+    // Incompressible and compressible texts.
     let parts = (0..<50).map { _ in noise(2000) }
     func tags(_ number: Int) throws -> Tags {
       switch number % 30 {
@@ -80,7 +80,7 @@ extension PointStoreContract {
       ImportRow(
         number: number + 1,
         id: nil,
-        place: try Place(
+        draft: try PointDraft(
           name: "Place \(number)", category: number % 3 == 0 ? "a" : "b",
           coordinate: try Coordinate(latitude: 48, longitude: 16 + Double(number * 37 % 120) / 2000),
           tags: try tags(number), source: nil, sourceID: nil))
@@ -89,10 +89,10 @@ extension PointStoreContract {
 }
 
 extension PointPage {
-  /// The page as it is where it ends when its texts are too long.
+  /// The page, shortened to the limit of its texts.
   fileprivate var fitting: PointPage {
     let count = PointPage.fittingCount(of: points.count) { index in
-      let place = points[index].point.place
+      let place = points[index].point.draft
       return place.name.utf8.count + place.tags.json.utf8.count
     }
     return PointPage(points: Array(points.prefix(count)), hasMore: hasMore || count < points.count)
@@ -100,6 +100,6 @@ extension PointPage {
 }
 
 extension Equatable {
-  /// A Boolean value that indicates equality; an expectation of it doesn't print megabytes when it fails.
+  /// Returns whether the two are equal; unlike with `==`, a failed expectation doesn't print megabytes.
   fileprivate func isEqual(to other: Self) -> Bool { self == other }
 }

@@ -16,10 +16,10 @@ extension PointStoreContract {
 
       let found = try await store.page(matching: query).points
 
-      #expect(found.map(\.point.place.name) == ["Tech", "Rotunda", "Winchester", "Zoo"])
+      #expect(found.map(\.point.draft.name) == ["Tech", "Rotunda", "Winchester", "Zoo"])
       let center = try #require(query.proximity).center
       for found in found {
-        let metres = Geodesic.distanceMetres(from: center, to: found.point.place.coordinate)
+        let metres = Geodesic.distanceMetres(from: center, to: found.point.draft.coordinate)
         #expect(found.distanceMetres?.bitPattern == metres.bitPattern)
       }
     },
@@ -40,7 +40,7 @@ extension PointStoreContract {
 
       #expect(names == ["Taveuni", "Suva", "Samoa"])
     },
-    PointStoreContract("meridian of 180 degrees is one by either name") { makeStore in
+    PointStoreContract("longitudes 180 and -180 are the same meridian") { makeStore in
       let store = try await makeStore([
         .sample("west", 10, -180, id: .sample(2)), .sample("east", 10, 180, id: .sample(1)),
         .sample("far", 10.001, 180, id: .sample(0)),
@@ -48,7 +48,7 @@ extension PointStoreContract {
 
       for longitude in [180.0, -180] {
         let found = try await store.page(matching: try .near(10, longitude)).points
-        #expect(found.map(\.point.place.name) == ["east", "west", "far"])
+        #expect(found.map(\.point.draft.name) == ["east", "west", "far"])
         #expect(found.prefix(2).allSatisfy { $0.distanceMetres == 0 })
       }
     },
@@ -63,7 +63,7 @@ extension PointStoreContract {
 
       #expect(Set(names.prefix(2)) == ["pole", "near side"])
       #expect(names.suffix(2) == ["far side", "south"])
-      #expect(fromPole.first?.point.place.name == "pole")
+      #expect(fromPole.first?.point.draft.name == "pole")
       #expect(fromPole.first?.distanceMetres == 0)
     },
     PointStoreContract("order is the ellipsoid's and not a sphere's") { makeStore in
@@ -84,14 +84,14 @@ extension PointStoreContract {
         let query = try PointQuery.near(latitude, 0, radiusMetres: 19_950_000)
         let found = try await store.page(matching: query).points
 
-        #expect(found.map(\.point.place.name) == ["first", "second", "third", "fourth"])
+        #expect(found.map(\.point.draft.name) == ["first", "second", "third", "fourth"])
         for (found, degrees) in zip(found, [50.0, 60, 120, 179]) {
           let metres = try #require(found.distanceMetres)
           #expect(abs(metres - degrees * 111_319.490_793_273_57) < 0.001)
         }
       }
     },
-    PointStoreContract("radius takes in what is just at it") { makeStore in
+    PointStoreContract("radius includes places exactly at it") { makeStore in
       let store = try await makeStore([.sample("near", 52.5, 13.4), .sample("edge", 52.52, 13.41)])
       let center = try Coordinate(latitude: 52.5, longitude: 13.4)
       let metres = Geodesic.distanceMetres(from: center, to: try Coordinate(latitude: 52.52, longitude: 13.41))
@@ -119,7 +119,7 @@ extension PointStoreContract {
         #expect(names == ["here", "pole", "other pole", "antipodes"])
       }
     },
-    PointStoreContract("empty store answers with nothing") { makeStore in
+    PointStoreContract("empty store returns nothing") { makeStore in
       let store = try await makeStore([])
 
       let box = try BoundingBox(west: -180, south: -90, east: 180, north: 90)

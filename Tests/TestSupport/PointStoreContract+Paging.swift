@@ -27,7 +27,7 @@ extension PointStoreContract {
         let coordinate = try Coordinate(latitude: 1, longitude: Double(number) / 100)
         return ImportRow(
           number: number, id: nil,
-          place: try Place(
+          draft: try PointDraft(
             name: "\(number)", category: "all", coordinate: coordinate, tags: try Tags(tags), source: nil,
             sourceID: nil))
       }
@@ -47,13 +47,13 @@ extension PointStoreContract {
         #expect(Set(found.map(\.point.id)).count == 30)
       }
     },
-    PointStoreContract("summaries say what the pages' places do") { makeStore in
+    PointStoreContract("summaries match the places of the page") { makeStore in
       var rows = try (0..<30).map { try ImportRow.sample("Ünï \($0) \"x\"", 1, Double($0) / 10, category: "all") }
       rows.append(
         ImportRow(
           number: 31,
           id: nil,
-          place: try Place(
+          draft: try PointDraft(
             name: "plain",
             coordinate: try Coordinate(latitude: 1, longitude: 0),
             tags: try Tags(["b": "\u{1}\\", "a": "\u{1F3D4}", "": ""])
@@ -88,7 +88,7 @@ extension PointStoreContract {
       }
     },
     PointStoreContract("pages by id give every match once") { makeStore in
-      var places = try SyntheticPlaces(seed: 3, townCount: 5)
+      var places = try SyntheticPoints(seed: 3, townCount: 5)
       let store = try await makeStore(try places.rows(count: 150))
       let box = try BoundingBox(west: -180, south: -90, east: 180, north: 90)
 
@@ -101,10 +101,10 @@ extension PointStoreContract {
       }
     },
     PointStoreContract("pages with every filter give just the reference's matches") { makeStore in
-      var places = try SyntheticPlaces(seed: 4, townCount: 3)
+      var places = try SyntheticPoints(seed: 4, townCount: 3)
       let store = try await makeStore(try places.rows(count: 200))
       let points = try await store.allPoints()
-      let anywhere = try #require(points.first).place.coordinate
+      let anywhere = try #require(points.first).draft.coordinate
       var query = try PointQuery.near(anywhere.latitude, anywhere.longitude, radiusMetres: 15_000_000, limit: 3)
       query.box = try BoundingBox(west: -170, south: -80, east: 170, north: 80)
       query.categories = ["category 0", "category 1", "category 2", "category 3"]
@@ -126,7 +126,7 @@ extension PointStoreContract {
       #expect(try await store.names(PointQuery(after: .init(id: .sample(15)))) == ["b", "c"])
       #expect(try await store.names(PointQuery(after: .init(id: .sample(30)))) == [])
     },
-    PointStoreContract("pages give what is there throughout once, whatever is written meanwhile") { makeStore in
+    PointStoreContract("pages contain each unchanged place once despite concurrent writes") { makeStore in
       let rows = try (0..<40).map { number in
         try ImportRow.sample("\(number)", 10, Double(number) * 0.1, source: "old", sourceID: "\(number)")
       }
@@ -137,11 +137,11 @@ extension PointStoreContract {
         var round = 0
         while true {
           let page = try await store.page(matching: query)
-          names += page.points.map(\.point.place.name)
+          names += page.points.map(\.point.draft.name)
           guard let next = page.next else { break }
           query.after = next
           round += 1
-          // A store whose new ids come after all others would have pages for ever.
+          // A store whose new ids follow all others would have pages without end.
           if round > 8 { continue }
           try await store.importRows(
             try (0..<10).map { number in
@@ -158,7 +158,7 @@ extension PointStoreContract {
   ]
 
   static let lookUps: [PointStoreContract] = [
-    PointStoreContract("place is found by its id with all that was said of it") { makeStore in
+    PointStoreContract("place is found by its id with all its fields") { makeStore in
       let row = try ImportRow.sample(
         "Büro für \u{1F600} \"Alles\"",
         -12.5,
@@ -174,13 +174,13 @@ extension PointStoreContract {
       let point = try #require(try await store.point(id: .sample(7)))
 
       #expect(point.id == .sample(7))
-      #expect(point.place == row.place)
-      #expect(point.place.tags["name:ja"] == "山")
+      #expect(point.draft == row.draft)
+      #expect(point.draft.tags["name:ja"] == "山")
       #expect(point.version >= 1)
       #expect(point.createdAt == point.updatedAt)
       #expect(try await store.point(id: .sample(9)) == nil)
     },
-    PointStoreContract("coordinates come back to the last bit") { makeStore in
+    PointStoreContract("coordinates are stored to the last bit") { makeStore in
       let degrees = [
         (-89.999_999_999_999_99, 179.999_999_999_999_97), (0.1, 0.2), (1.0 / 3, -2.0 / 3), (5e-300, -1e-9),
       ]
@@ -189,13 +189,13 @@ extension PointStoreContract {
       )
 
       for (index, degrees) in degrees.enumerated() {
-        let coordinate = try #require(try await store.point(id: .sample(UInt64(index)))).place.coordinate
+        let coordinate = try #require(try await store.point(id: .sample(UInt64(index)))).draft.coordinate
         #expect(coordinate.latitude.bitPattern == degrees.0.bitPattern)
         #expect(coordinate.longitude.bitPattern == degrees.1.bitPattern)
       }
     },
     PointStoreContract("pivot finds a place, the same one each time, and every place is some pivot's") { makeStore in
-      // Ids of its own, so that the gaps between their keys are the same each time.
+      // The ids are fixed, so that the gaps between their keys are the same each time.
       let store = try await makeStore((0..<8).map { try .sample("\($0)", 0, Double($0), id: .sample(UInt64($0))) })
       var generator = SeededGenerator(seed: 8)
       var names: Set<String> = []
@@ -204,7 +204,7 @@ extension PointStoreContract {
         let pivot = generator.next()
         let point = try #require(try await store.point(shuffledAtOrAfter: pivot))
         #expect(try await store.point(shuffledAtOrAfter: pivot) == point)
-        names.insert(point.place.name)
+        names.insert(point.draft.name)
       }
 
       #expect(names.count == 8)
@@ -222,7 +222,7 @@ extension PointStoreContract {
 }
 
 extension [FoundPoint] {
-  /// Whether each comes after the one before by distance, then id.
+  /// A Boolean value that indicates whether the elements are ordered by distance, then id.
   fileprivate var isInOrder: Bool {
     zip(self, dropFirst()).allSatisfy { left, right in
       (left.distanceMetres ?? 0, left.point.id) < (right.distanceMetres ?? 0, right.point.id)

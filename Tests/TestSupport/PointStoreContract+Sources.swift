@@ -5,7 +5,7 @@ import Testing
 
 extension PointStoreContract {
   static let sources: [PointStoreContract] = [
-    PointStoreContract("source leaves out all others and what has none, with every other condition") { makeStore in
+    PointStoreContract("source excludes all others and places without one, with every other condition") { makeStore in
       let store = try await makeStore([
         .sample("a", 1, 1, category: "cafe", source: "s", sourceID: "1", id: .sample(1)),
         .sample("b", 1, 2, category: "bar", source: "t", sourceID: "1", id: .sample(2)),
@@ -37,7 +37,7 @@ extension PointStoreContract {
       near.source = source
       let found = try #require(try await store.page(matching: near).points.first)
 
-      #expect(page.points.map(\.point.place.name) == ["a"])
+      #expect(page.points.map(\.point.draft.name) == ["a"])
       #expect(!page.hasMore)
       #expect(try #require(found.distanceMetres) > 100)
       #expect(try await store.names(PointQuery(categories: ["bar"], source: source)) == [])
@@ -85,7 +85,7 @@ extension PointStoreContract {
       ]
 
       for box in boxes {
-        let expected = BruteForce(reference.points.filter { box.contains($0.place.coordinate) }).categoryCounts()
+        let expected = BruteForce(reference.points.filter { box.contains($0.draft.coordinate) }).categoryCounts()
         #expect(try await store.categoryCounts(in: box) == expected)
       }
       #expect(try await store.categoryCounts(in: boxes[1]) == [.init(category: "museum", count: 1)])

@@ -1,21 +1,22 @@
 public import Points
 public import Testing
 
-/// A behaviour that every store must show; ``all`` of them together are the contract.
+/// A behaviour that every store must have; ``all`` of them are the contract.
 ///
-/// A store's tests run through them with a way to make a store:
+/// A store's tests check each behaviour with a function that creates a store:
 ///
 ///     @Test(arguments: PointStoreContract.all)
 ///     func contractIsKept(_ behaviour: PointStoreContract) async throws {
 ///       try await behaviour.check { rows in … }
 ///     }
 ///
-/// Nothing is assumed of how a store gives ids or shuffle keys; stores are also expected to be ``Points/PointImporter``s.
+/// The contract doesn't depend on how a store assigns ids or shuffle keys. Stores must also conform to
+/// ``Points/PointImporter``.
 public struct PointStoreContract: Sendable {
-  /// Makes a new store with just these places.
+  /// A function that creates a store with the given places.
   public typealias MakeStore = @Sendable ([ImportRow]) async throws -> any PointStore & PointImporter
 
-  /// What the store does.
+  /// The description of the behaviour.
   public let behaviour: String
 
   private let body: @Sendable (MakeStore) async throws -> Void
@@ -25,19 +26,19 @@ public struct PointStoreContract: Sendable {
     self.body = body
   }
 
-  /// Records an issue for whatever a store does otherwise.
+  /// Records an issue for each deviation of a store.
   ///
-  /// - Throws: what the store throws.
+  /// - Throws: the store's errors.
   public func check(_ makeStore: MakeStore) async throws {
     try await body(makeStore)
   }
 
-  /// The whole contract.
+  /// The complete contract.
   public static let all =
     nearness + boxes + categories + sources + paging + longTags + lookUps + imports
 }
 
 extension PointStoreContract: CustomTestStringConvertible {
-  /// The behaviour, as a test's report shows it.
+  /// The behaviour, for the report of a test.
   public var testDescription: String { behaviour }
 }

@@ -3,28 +3,28 @@ import JSONText
 public import Points
 import SyntheticData
 
-/// Queries of every kind over some places, drawn with a seed.
+/// A deterministic generator of queries of every kind over a set of places.
 ///
-/// They come in groups of one centre, so that a reference need sort once a group. Centres are near places, at the poles,
-/// by the antimeridian and out at sea; radii and boxes from a doorstep to the whole Earth; and half of the queries go on
-/// from somewhere in the middle of their answer.
+/// Queries come in groups with one centre, so that a reference sorts once for each group. Centres are near places, at
+/// the poles, at the antimeridian and at sea; radii and boxes range from metres to the whole Earth; and half of the
+/// queries continue from the middle of their result.
 public struct RandomQueries {
   private var generator: SeededGenerator
   private let coordinates: [Coordinate]
   private let categories: [String]
-  private let origins: [Place.Origin]
+  private let origins: [SourceReference]
 
-  /// Creates a source of queries over places, of which there must be one at least.
+  /// Creates a generator over at least one place.
   public init(over points: [PointOfInterest], seed: UInt64) {
     generator = SeededGenerator(seed: seed)
-    coordinates = points.map(\.place.coordinate)
-    categories = Set(points.compactMap(\.place.category)).sorted() + ["no such category"]
+    coordinates = points.map(\.draft.coordinate)
+    categories = Set(points.compactMap(\.draft.category)).sorted() + ["no such category"]
     origins =
-      points.compactMap(\.place.origin).sorted { $0.sourceID < $1.sourceID }
-      + [Place.Origin(source: "no such source", sourceID: "1")]
+      points.compactMap(\.draft.origin).sorted { $0.sourceID < $1.sourceID }
+      + [SourceReference(source: "no such source", sourceID: "1")]
   }
 
-  /// A centre, or `nil` for queries by id.
+  /// Returns a centre, or `nil` for queries by id.
   public mutating func center() throws -> Coordinate? {
     let place = coordinates[Int.random(in: coordinates.indices, using: &generator)]
     switch Int.random(in: 0..<8, using: &generator) {
@@ -38,7 +38,7 @@ public struct RandomQueries {
         longitude: chance(2) ? 180 : -180 + pow10(in: -9...0)
       )
     case 6:
-      // The antipodes of a place, where geodesics in all directions are about as long.
+      // The antipode of a place, where geodesics in all directions have about the same length.
       let opposite = place.longitude > 0 ? place.longitude - 180 : place.longitude + 180
       return try moved(try Coordinate(latitude: -place.latitude, longitude: opposite), byDegrees: pow10(in: -6...0.5))
     default:
@@ -49,10 +49,9 @@ public struct RandomQueries {
     }
   }
 
-  /// A query with this centre, or by id when there is none.
+  /// Returns a query with a centre, or by id without one.
   ///
-  /// - Parameter ordered: the places in the order of queries with this centre; where the query goes on from is found
-  ///   there.
+  /// - Parameter ordered: the places in the order of queries with this centre, from which the start position is taken.
   public mutating func query(center: Coordinate?, ordered: BruteForce.Ordered) throws -> PointQuery {
     var query = PointQuery(limit: [1, 2, 7, 20, 100, 1000][Int.random(in: 0..<6, using: &generator)])
     if let center {
@@ -73,7 +72,7 @@ public struct RandomQueries {
       let matches = ordered.matches(of: query)
       if let found = matches.randomElement(using: &generator) {
         query.after = .init(distanceMetres: found.distanceMetres ?? 0, id: found.point.id)
-        // The radius may be just the distance of a place, which is then within it.
+        // The radius may be exactly the distance of a place, which is then included.
         if chance(4), let center, let edge = matches.randomElement(using: &generator)?.distanceMetres {
           query.proximity = .init(center: center, radiusMetres: edge)
         }
@@ -86,7 +85,7 @@ public struct RandomQueries {
     Int.random(in: 0..<oneIn, using: &generator) == 0
   }
 
-  /// A number whose magnitude is drawn evenly.
+  /// Returns a number with a log-uniform distribution.
   private mutating func pow10(in exponents: ClosedRange<Double>) -> Double {
     var exponent = Double.random(in: exponents, using: &generator)
     var power = 1.0

@@ -2,57 +2,57 @@ public import Geo
 public import Points
 import Testing
 
-/// A store that answers what the test gave it, and fails the test when it is asked anything else.
+/// A store with closures for its methods, which fails the test on an unexpected call.
 public struct StubStore: PointStore {
-  /// Answers for a page.
+  /// Returns a page.
   public var onPage: @Sendable (PointQuery) async throws(PointStoreError) -> PointPage = { _ in
-    Issue.record("no page was expected to be asked for")
+    Issue.record("unexpected request for a page")
     return PointPage(points: [], hasMore: false)
   }
 
-  /// Answers for a point by its id.
+  /// Returns a place by its id.
   public var onPoint: @Sendable (PointID) async throws(PointStoreError) -> PointOfInterest? = { _ in
-    Issue.record("no point was expected to be asked for")
+    Issue.record("unexpected request for a place")
     return nil
   }
 
-  /// Answers for a point by its shuffle key.
+  /// Returns a place by its shuffle key.
   public var onShuffled: @Sendable (UInt64) async throws(PointStoreError) -> PointOfInterest? = { _ in
-    Issue.record("no shuffled point was expected to be asked for")
+    Issue.record("unexpected request for a shuffled place")
     return nil
   }
 
-  /// Answers for the categories.
+  /// Returns the categories.
   public var onCategories: @Sendable () async throws(PointStoreError) -> [CategoryCount] = {
-    Issue.record("no categories were expected to be asked for")
+    Issue.record("unexpected request for categories")
     return []
   }
 
-  /// Answers for the version of the places; without one unless it is given.
+  /// Returns the data version; `nil` by default.
   public var onDataVersion: @Sendable () async throws(PointStoreError) -> DataVersion? = { nil }
 
-  /// Answers for a version that is known; without one unless it is given.
+  /// Returns the known data version; `nil` by default.
   public var onKnownDataVersion: @Sendable () -> DataVersion? = { nil }
 
-  /// Answers for the readiness.
+  /// Checks the readiness.
   public var onReadiness: @Sendable () async throws(PointStoreError) -> Void = {
-    Issue.record("readiness was not expected to be asked for")
+    Issue.record("unexpected readiness check")
   }
 
-  /// Creates a store that expects to be asked nothing.
+  /// Creates a store that expects no calls.
   public init() {}
 
-  /// Creates a store that expects to be asked for pages.
+  /// Creates a store that expects calls for pages.
   public init(onPage: @escaping @Sendable (PointQuery) async throws(PointStoreError) -> PointPage) {
     self.onPage = onPage
   }
 
-  /// Creates a store that expects to be asked for points by their shuffle keys.
+  /// Creates a store that expects calls for places by their shuffle keys.
   public init(onShuffled: @escaping @Sendable (UInt64) async throws(PointStoreError) -> PointOfInterest?) {
     self.onShuffled = onShuffled
   }
 
-  /// Creates a store that fails whatever it is asked.
+  /// Creates a store that fails all calls.
   public init(failing error: PointStoreError) {
     onPage = { _ throws(PointStoreError) in throw error }
     onPoint = { _ throws(PointStoreError) in throw error }
@@ -62,33 +62,33 @@ public struct StubStore: PointStore {
     onReadiness = { () throws(PointStoreError) in throw error }
   }
 
-  /// What ``onPage`` answers.
+  /// Calls ``onPage``.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage { try await onPage(query) }
 
-  /// What is said to ``page(matching:)``.
+  /// Calls ``onPage`` and summarizes the page.
   public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
     SummaryPage(try await onPage(query))
   }
 
-  /// What ``onPoint`` answers.
+  /// Calls ``onPoint``.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await onPoint(id) }
 
-  /// What ``onShuffled`` answers.
+  /// Calls ``onShuffled``.
   public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     try await onShuffled(pivot)
   }
 
-  /// What ``onCategories`` answers.
+  /// Calls ``onCategories``.
   public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
     try await onCategories()
   }
 
-  /// What ``onDataVersion`` answers.
+  /// Calls ``onDataVersion``.
   public func dataVersion() async throws(PointStoreError) -> DataVersion? { try await onDataVersion() }
 
-  /// What ``onKnownDataVersion`` answers.
+  /// Calls ``onKnownDataVersion``.
   public func knownDataVersion() -> DataVersion? { onKnownDataVersion() }
 
-  /// What ``onReadiness`` answers.
+  /// Calls ``onReadiness``.
   public func checkReadiness() async throws(PointStoreError) { try await onReadiness() }
 }

@@ -2,7 +2,7 @@ import Geo
 public import Points
 
 extension SummaryPage {
-  /// What the page says, to be compared.
+  /// A copy of the page's contents, for comparison.
   public var contents: SummaryPageContents {
     var entries: [SummaryPageContents.Entry] = []
     summaries.forEach { summary in

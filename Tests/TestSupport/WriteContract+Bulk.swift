@@ -7,7 +7,7 @@ import Testing
 
 extension WriteContract {
   static let changeLog: [WriteContract] = [
-    WriteContract("change log tells every change in its order and nothing else") { makeStore in
+    WriteContract("change log contains every change in order and nothing else") { makeStore in
       let store = try await makeStore([])
       let created = try await store.create(try .sample("created", sourceID: "1"), once: nil)
       let (put, _) = try await store.put(try .sample("put"), id: .sample(1), if: .none)
@@ -25,7 +25,7 @@ extension WriteContract {
       #expect(changes.map(\.sequence) == Set(changes.map(\.sequence)).sorted())
       #expect((changes[0].time, changes[2].time) == (created.updatedAt, updated.updatedAt))
     },
-    WriteContract("change log is read on from where one stopped") { makeStore in
+    WriteContract("reading of the change log continues after a sequence number") { makeStore in
       let store = try await makeStore([])
       for number in 1...5 { _ = try await store.put(try .sample("\(number)"), id: .sample(1), if: .none) }
       let all = try await store.allChanges()
@@ -39,7 +39,7 @@ extension WriteContract {
       #expect(one == [all[3]])
       #expect(none == [])
     },
-    WriteContract("import is in the change log, a rehearsal of it is not") { makeStore in
+    WriteContract("import is in the change log, and its dry run is not") { makeStore in
       let store = try await makeStore([.sample("old", 1, 1, id: .sample(1)), .sample("same", 1, 1, id: .sample(2))])
       let start = try await store.allChanges().last?.sequence ?? 0
       let rows = [
@@ -78,7 +78,7 @@ extension WriteContract {
   ]
 
   static let bulk: [WriteContract] = [
-    WriteContract("atomic import without a bad row is done whole") { makeStore in
+    WriteContract("atomic import without an invalid row is complete") { makeStore in
       let store = try await makeStore([.sample("old", 1, 1, id: .sample(1))])
 
       let report = try await store.importRows(
@@ -89,7 +89,7 @@ extension WriteContract {
       #expect((report.created, report.updated, report.rejected) == (1, 1, 0))
       #expect(try await store.names(PointQuery()) == ["changed", "new"])
     },
-    WriteContract("atomic import with a bad row takes nothing and says which") { makeStore in
+    WriteContract("atomic import with an invalid row imports nothing and reports it") { makeStore in
       let store = try await makeStore([
         .sample("one", 1, 1, source: "s", sourceID: "1", id: .sample(1)),
         .sample("two", 1, 1, source: "s", sourceID: "2", id: .sample(2)),
@@ -111,7 +111,7 @@ extension WriteContract {
       #expect(try await store.allPoints() == before)
       #expect(try await store.allChanges(after: start) == [])
     },
-    WriteContract("atomic import whose reader gives up takes nothing") { makeStore in
+    WriteContract("atomic import whose source fails imports nothing") { makeStore in
       let store = try await makeStore([])
       let batches = AsyncThrowingStream<[ImportRow], any Error> { continuation in
         continuation.yield([try? .sample("good", 1, 1)].compactMap(\.self))
@@ -125,7 +125,7 @@ extension WriteContract {
       #expect(try await store.allPoints().isEmpty)
     },
     WriteContract("export gives every place once, whole, by id, in batches") { makeStore in
-      var places = try SyntheticPlaces(seed: 8, townCount: 5)
+      var places = try SyntheticPoints(seed: 8, townCount: 5)
       let store = try await makeStore(try places.rows(count: 2_500))
       _ = try await store.put(
         try .sample("\u{10FFFD}, \" \u{E000}", 1, 1, tags: ["": "", "\u{1F9ED}": "\r\n\t\\"]),
@@ -147,7 +147,7 @@ extension WriteContract {
       ])
       let box = try BoundingBox(west: 0, south: 0, east: 2, north: 2)
       func names(_ query: PointQuery) async throws -> [String] {
-        try await store.exported(query).joined().map(\.place.name)
+        try await store.exported(query).joined().map(\.draft.name)
       }
 
       #expect(try await names(PointQuery(box: box)) == ["a", "c", "b"])
@@ -157,7 +157,7 @@ extension WriteContract {
       #expect(try await names(try .near(1, 1, radiusMetres: 0)) == ["c"])
       #expect(try await names(PointQuery(categories: ["none"])) == [])
     },
-    WriteContract("export is of one moment, whatever is written meanwhile") { makeStore in
+    WriteContract("export is a snapshot despite concurrent writes") { makeStore in
       let store = try await makeStore(
         try (0..<5_000).map { try .sample("\($0)", 1, 1, id: .sample(UInt64($0)), number: $0 + 1) }
       )
@@ -169,12 +169,12 @@ extension WriteContract {
           try await store.delete(id: .sample(4_998), if: .none)
           _ = try await store.put(try .sample("new"), id: .sample(9_999), if: .none)
         }
-        names.withLock { $0 += batch.map(\.place.name) }
+        names.withLock { $0 += batch.map(\.draft.name) }
       }
 
       #expect(names.withLock { $0 } == (0..<5_000).map(String.init))
     },
-    WriteContract("export ends with the error of who takes it, and the store goes on") { makeStore in
+    WriteContract("export ends with the error of its consumer, and the store continues") { makeStore in
       let store = try await makeStore([.sample("there", 1, 1)])
 
       await #expect(throws: Refusal.self) {
@@ -189,7 +189,7 @@ extension WriteContract {
 }
 
 extension PointExporter {
-  /// The batches of an export.
+  /// Returns the batches of an export.
   fileprivate func exported(_ query: PointQuery) async throws -> [[PointOfInterest]] {
     let batches = Mutex<[[PointOfInterest]]>([])
     try await exportPoints(matching: query) { batch in batches.withLock { $0.append(batch) } }

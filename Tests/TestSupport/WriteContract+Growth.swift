@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 extension WriteContract {
-  /// Versions of places: each change's is greater than every one that the id had before, and no two changes' are equal.
+  /// The behaviours of versions: the version of each change is greater than all earlier versions of the id, and unique.
   static let growth: [WriteContract] = [
     WriteContract("import of an id that was removed gives a version above all that it had") { makeStore in
       let store = try await makeStore([.sample("first", 1, 1, id: .sample(1)), .sample("other", 1, 1, id: .sample(2))])
@@ -15,7 +15,7 @@ extension WriteContract {
 
       #expect(try #require(try await store.point(id: .sample(1))).version > former.version)
     },
-    WriteContract("place that comes and goes has another version each time") { makeStore in
+    WriteContract("recreated place has a new version each time") { makeStore in
       let store = try await makeStore([])
       var versions: [Int64] = []
 
@@ -31,7 +31,7 @@ extension WriteContract {
 
       #expect(versions == Set(versions).sorted())
     },
-    WriteContract("tag of a place that is gone neither matches nor changes the one that came after it") { makeStore in
+    WriteContract("entity tag of a deleted place matches no later place with its id") { makeStore in
       let store = try await makeStore([.sample("first", 1, 1, id: .sample(1))])
       let first = try #require(try await store.point(id: .sample(1)))
       try await store.delete(id: .sample(1), if: .none)
@@ -46,7 +46,7 @@ extension WriteContract {
 
       #expect(try await store.point(id: .sample(1)) == second)
     },
-    WriteContract("created place's version is what its key answers with") { makeStore in
+    WriteContract("created place's version is the one its key returns") { makeStore in
       let store = try await makeStore([.sample("there", 1, 1, id: .sample(1))])
       let key = IdempotencyKey(text: "client/1", requestHash: 1)
       let created = try await store.create(try .sample("new"), once: key)
@@ -64,16 +64,16 @@ extension WriteContract {
 
       #expect(changed.version < 1 << 53)
     },
-    WriteContract("places that come and go at once have versions that grow and are never given twice") { makeStore in
+    WriteContract("concurrently recreated places have growing, unique versions") { makeStore in
       let store = try await makeStore([])
       let ids = [PointID.sample(1), .sample(2)]
-      let observed = ObservedPlaces()
+      let observed = ObservedPoints()
 
       try await withThrowingTaskGroup(of: Void.self) { group in
         for writer in 0..<6 {
           group.addTask {
             for round in 0..<40 {
-              let place = try Place.sample("\(writer): \(round)")
+              let place = try PointDraft.sample("\(writer): \(round)")
               observed.note(try await store.put(place, id: ids[round % 2], if: .none).point)
             }
           }
@@ -106,7 +106,7 @@ extension WriteContract {
         try await group.waitForAll()
       }
 
-      // The log has the changes of an id in the order in which they were made.
+      // The log has the changes of an id in chronological order.
       let changes = try await store.allChanges().filter { $0.kind != .deleted }
       for id in ids {
         let versions = changes.filter { $0.id == id }.map(\.version)
@@ -117,8 +117,8 @@ extension WriteContract {
   ]
 }
 
-/// The places that some tasks were given or have read: a version of an id always names the same place.
-private final class ObservedPlaces: Sendable {
+/// The places that concurrent tasks wrote or read, to check that each version of an id has one content.
+private final class ObservedPoints: Sendable {
   private struct Version: Hashable {
     let id: PointID
     let number: Int64
@@ -126,10 +126,10 @@ private final class ObservedPlaces: Sendable {
 
   private let names = Mutex<[Version: String]>([:])
 
-  /// Records an issue where another place of that id had the same version.
+  /// Records an issue if another place with the id had the same version.
   func note(_ point: PointOfInterest) {
     let version = Version(id: point.id, number: point.version)
-    let former = names.withLock { $0.updateValue(point.place.name, forKey: version) }
-    #expect(former == nil || former == point.place.name, "both are version \(point.version)")
+    let former = names.withLock { $0.updateValue(point.draft.name, forKey: version) }
+    #expect(former == nil || former == point.draft.name, "both are version \(point.version)")
   }
 }

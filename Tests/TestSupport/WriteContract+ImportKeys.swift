@@ -3,7 +3,7 @@ import Testing
 
 extension WriteContract {
   static let importKeys: [WriteContract] = [
-    WriteContract("import of a key is done once, and its repeat given the same report") { makeStore in
+    WriteContract("import with a key runs once, and its retry returns the same report") { makeStore in
       let store = try await makeStore([.sample("old", 1, 1, id: .sample(1)), .sample("same", 1, 1, id: .sample(2))])
       let rows = [
         try ImportRow.sample("new", 1, 1, id: .sample(1), number: 1),
@@ -24,7 +24,7 @@ extension WriteContract {
       #expect(unchanged == changes)
       #expect((another.created, another.unchanged) == (1, 2))
     },
-    WriteContract("import of a key that is another request's is refused and changes nothing") { makeStore in
+    WriteContract("import with the key of another request is rejected and changes nothing") { makeStore in
       let store = try await makeStore([])
       _ = try await store.importRows([.sample("a", 1, 1)], once: "import", hash: 1)
       _ = try await store.create(try .sample("b"), once: IdempotencyKey(text: "creation", requestHash: 2))
@@ -41,7 +41,7 @@ extension WriteContract {
 
       #expect(try await store.allChanges() == before)
     },
-    WriteContract("import that fails, takes nothing or is a dry run leaves its key free") { makeStore in
+    WriteContract("import that fails, imports nothing or is a dry run leaves its key unused") { makeStore in
       struct BrokenOff: Error {}
       let store = try await makeStore([])
       let row = try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1", number: 1)
@@ -61,7 +61,7 @@ extension WriteContract {
       #expect((refused.created, refused.rejected) == (0, 1))
       #expect((dry.created, taken.created) == (1, 1))
     },
-    WriteContract("import that changes nothing is remembered too") { makeStore in
+    WriteContract("key of an import that changes nothing is stored too") { makeStore in
       let store = try await makeStore([.sample("a", 1, 1, id: .sample(1))])
       let rows = [try ImportRow.sample("a", 1, 1, id: .sample(1))]
 

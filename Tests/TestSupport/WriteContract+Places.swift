@@ -5,13 +5,14 @@ import Testing
 
 extension WriteContract {
   static let creations: [WriteContract] = [
-    WriteContract("created place is found by every way there is") { makeStore in
+    WriteContract("created place is found by every kind of query") { makeStore in
       let store = try await makeStore([])
-      let place = try Place.sample("caf\u{E9} \u{1F9ED}", 48, 16, category: "cafe", tags: ["k": "v"], sourceID: "1")
+      let place = try PointDraft.sample(
+        "caf\u{E9} \u{1F9ED}", 48, 16, category: "cafe", tags: ["k": "v"], sourceID: "1")
 
       let created = try await store.create(place, once: nil)
 
-      #expect(created.place == place)
+      #expect(created.draft == place)
       #expect(created.version >= 1)
       #expect(created.createdAt == created.updatedAt)
       #expect(try await store.point(id: created.id) == created)
@@ -23,9 +24,9 @@ extension WriteContract {
     },
     WriteContract("text of another normal form is a change") { makeStore in
       let store = try await makeStore([])
-      let composed = try Place.sample(
+      let composed = try PointDraft.sample(
         "caf\u{E9}", category: "caf\u{E9}", tags: ["\u{E9}": "\u{E9}"], sourceID: "\u{E9}")
-      let decomposed = try Place.sample(
+      let decomposed = try PointDraft.sample(
         "cafe\u{301}", category: "cafe\u{301}", tags: ["e\u{301}": "e\u{301}"], sourceID: "e\u{301}")
       #expect(composed != decomposed)
 
@@ -34,13 +35,13 @@ extension WriteContract {
       let changed = try await store.put(decomposed.withoutOrigin, id: created.id, if: .none).point
 
       #expect(second.id != created.id)
-      #expect(try await store.point(id: created.id)?.place == decomposed.withoutOrigin)
+      #expect(try await store.point(id: created.id)?.draft == decomposed.withoutOrigin)
       #expect(changed.version > created.version)
       #expect(try await store.categoryCounts() == [.init(category: "cafe\u{301}", count: 2)])
     },
     WriteContract("each creation gives an id of its own") { makeStore in
       let store = try await makeStore([])
-      let place = try Place.sample("twin")
+      let place = try PointDraft.sample("twin")
 
       let first = try await store.create(place, once: nil)
       let second = try await store.create(place, once: nil)
@@ -58,14 +59,14 @@ extension WriteContract {
 
       #expect(try await store.allPoints() == before)
     },
-    WriteContract("place is found anew by an import of its origin") { makeStore in
+    WriteContract("place is matched by an import with its origin") { makeStore in
       let store = try await makeStore([])
       let created = try await store.create(try .sample("old", sourceID: "1"), once: nil)
 
       let report = try await store.importRows([.sample("new", 1, 2, source: "s", sourceID: "1")])
 
       #expect(report.updated == 1)
-      #expect(try await store.point(id: created.id)?.place.name == "new")
+      #expect(try await store.point(id: created.id)?.draft.name == "new")
       #expect(try #require(try await store.point(id: created.id)).version > created.version)
     },
   ]
@@ -90,7 +91,7 @@ extension WriteContract {
       let (point, wasCreated) = try await store.put(try .sample("new", 40, 50), id: .sample(5), if: .none)
 
       #expect(!wasCreated)
-      #expect(point.place == (try Place.sample("new", 40, 50)))
+      #expect(point.draft == (try PointDraft.sample("new", 40, 50)))
       #expect(point.version > before.version)
       #expect(point.createdAt == before.createdAt)
       #expect(point.updatedAt >= before.updatedAt)
@@ -162,8 +163,8 @@ extension WriteContract {
       _ = try await store.put(try .sample("one", sourceID: "3"), id: .sample(1), if: .none)
       _ = try await store.put(try .sample("two", sourceID: "1"), id: .sample(2), if: .none)
 
-      #expect(try await store.point(id: .sample(1))?.place.origin?.sourceID == "3")
-      #expect(try await store.point(id: .sample(2))?.place.origin?.sourceID == "1")
+      #expect(try await store.point(id: .sample(1))?.draft.origin?.sourceID == "3")
+      #expect(try await store.point(id: .sample(2))?.draft.origin?.sourceID == "1")
       #expect(try await store.point(id: .sample(3)) == nil)
     },
   ]
@@ -217,9 +218,9 @@ extension WriteContract {
   ]
 }
 
-extension Place {
-  /// The same without its source.
-  fileprivate var withoutOrigin: Place {
-    Place(storedName: name, category: category, coordinate: coordinate, tags: tags, origin: nil)
+extension PointDraft {
+  /// A copy without an origin.
+  fileprivate var withoutOrigin: PointDraft {
+    PointDraft(storedName: name, category: category, coordinate: coordinate, tags: tags, origin: nil)
   }
 }

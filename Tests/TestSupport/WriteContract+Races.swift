@@ -3,7 +3,7 @@ import Testing
 
 extension WriteContract {
   static let keys: [WriteContract] = [
-    WriteContract("creation with a key is done once, and its repeat answers as the first did") { makeStore in
+    WriteContract("creation with a key runs once, and its retry returns the first result") { makeStore in
       let store = try await makeStore([])
       let key = IdempotencyKey(text: "client/1", requestHash: .max)
       let first = try await store.create(try .sample("caf\u{E9}", tags: ["k": "v"], sourceID: "1"), once: key)
@@ -14,9 +14,9 @@ extension WriteContract {
       #expect(try await store.allPoints() == [first])
       #expect(try await store.allChanges().count == 1)
     },
-    WriteContract("repeat answers as the first did though the place has changed or gone since") { makeStore in
+    WriteContract("retry returns the first result even if the place has since changed or been deleted") { makeStore in
       let store = try await makeStore([])
-      let place = try Place.sample("first")
+      let place = try PointDraft.sample("first")
       let key = IdempotencyKey(text: "client/1", requestHash: 1)
       let first = try await store.create(place, once: key)
       _ = try await store.put(try .sample("second"), id: first.id, if: .none)
@@ -38,7 +38,7 @@ extension WriteContract {
       }
       _ = try await store.create(try .sample("third"), once: .init(text: "client/2", requestHash: 2))
 
-      #expect(Set(try await store.allPoints().map(\.place.name)) == ["first", "third"])
+      #expect(Set(try await store.allPoints().map(\.draft.name)) == ["first", "third"])
     },
     WriteContract("creation that failed does not use its key up") { makeStore in
       let store = try await makeStore([.sample("there", 1, 1, source: "s", sourceID: "1", id: .sample(1))])
@@ -55,7 +55,7 @@ extension WriteContract {
     WriteContract("requests of one key at the same time create one place") { makeStore in
       let store = try await makeStore([])
       let key = IdempotencyKey(text: "client/1", requestHash: 1)
-      let place = try Place.sample("one")
+      let place = try PointDraft.sample("one")
 
       let outcomes = await atOnce(30) { _ throws(PointWriteError) in try await store.create(place, once: key).id }
 
@@ -101,7 +101,7 @@ extension WriteContract {
     },
     WriteContract("of 30 creations with one origin exactly one succeeds") { makeStore in
       let store = try await makeStore([])
-      let place = try Place.sample("one", sourceID: "1")
+      let place = try PointDraft.sample("one", sourceID: "1")
 
       let outcomes = await atOnce(30) { _ throws(PointWriteError) in try await store.create(place, once: nil) }
 
@@ -136,8 +136,8 @@ extension WriteContract {
   ]
 }
 
-/// A place of that name; the name is one that keeps the rules.
-private func samplePlace(_ name: String) throws(PointWriteError) -> Place {
+/// Returns a place with a valid name.
+private func samplePlace(_ name: String) throws(PointWriteError) -> PointDraft {
   do {
     return try .sample(name)
   } catch {
@@ -145,7 +145,7 @@ private func samplePlace(_ name: String) throws(PointWriteError) -> Place {
   }
 }
 
-/// What becomes of so many calls that are made at once.
+/// Returns the results of concurrent calls.
 private func atOnce<Outcome: Sendable>(
   _ count: Int,
   _ call: @escaping @Sendable (Int) async throws(PointWriteError) -> Outcome

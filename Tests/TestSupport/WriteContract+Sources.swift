@@ -38,7 +38,7 @@ extension WriteContract {
       let store = try await makeStore([])
       func rows(_ round: Int) throws -> [ImportRow] {
         try (1...600).map { number in
-          // In another order each time, so that rows are locked in another.
+          // The order differs each time, and so does the order of row locks.
           let place = number * 7 * (round + 1) % 601
           return try .sample(
             "\(place) \(round)", 1, Double(place % 90), source: "s", sourceID: "\(place)", number: number)
@@ -72,7 +72,7 @@ extension WriteContract {
       let left = try await store.allPoints()
       #expect(changes.count { $0.kind == .deleted } == deleted)
       #expect(changes.count { $0.kind == .created } == deleted + left.count)
-      #expect(Set(left.map(\.place.origin?.sourceID)).count == left.count)
+      #expect(Set(left.map(\.draft.origin?.sourceID)).count == left.count)
       for point in left { #expect(changes.last { $0.id == point.id }?.version == point.version) }
     },
     WriteContract("no version repeats for an id whose data set is removed while it is put") { makeStore in
@@ -88,7 +88,7 @@ extension WriteContract {
             for round in 0..<rounds {
               for number in ids {
                 let id = PointID.sample((number * 5 + UInt64(round)) % 12 + 1)
-                let place = try Place.sample("\(writer) \(round)", sourceID: "\(id)")
+                let place = try PointDraft.sample("\(writer) \(round)", sourceID: "\(id)")
                 let (point, wasCreated) = try await store.put(place, id: id, if: .none)
                 if wasCreated { given.append((id, point.version)) }
               }
@@ -98,7 +98,7 @@ extension WriteContract {
           group.addTask {
             repeat {
               _ = try await store.deleteBatch(ofSource: "s", after: nil)
-              // What finds nothing may not even wait.
+              // An operation that finds nothing may never suspend.
               await Task.yield()
             } while finished.value < writers
             return []
@@ -111,7 +111,7 @@ extension WriteContract {
       for (_, creations) in Dictionary(grouping: given, by: \.id) {
         #expect(Set(creations.map(\.version)).count == creations.count)
       }
-      // Nothing is left: what was created was deleted as often.
+      // Nothing is left: each created place was deleted.
       let changes = try await store.allChanges()
       #expect(given.count >= ids.count)
       #expect(changes.count { $0.kind == .created } == given.count)

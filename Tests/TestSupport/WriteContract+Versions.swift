@@ -6,7 +6,7 @@ extension WriteContract {
     WriteContract("version stays while nothing is written, and each change makes another") { makeStore in
       let store = try await makeStore([])
       var versions = [try await store.dataVersion()?.token, try await store.dataVersion()?.token]
-      // On a server that tests share, others write to databases of theirs, which may change the version too.
+      // On a shared server, other tests write to their databases, which may change the version too.
       for _ in 0..<1000 where versions[0] != versions[1] {
         versions = [versions[1], try await store.dataVersion()?.token]
       }
@@ -26,7 +26,7 @@ extension WriteContract {
     },
     WriteContract("version that was left does not come back with the same places") { makeStore in
       let store = try await makeStore([])
-      let place = try Place.sample("a")
+      let place = try PointDraft.sample("a")
       let before = try await store.dataVersion()
 
       let created = try await store.create(place, once: nil)
@@ -45,7 +45,7 @@ extension WriteContract {
       let current = try await store.dataVersion()
 
       #expect(read.isCurrent)
-      // A store that remembers what it read cannot know whether it still holds.
+      // A store that caches the version cannot know whether it is still current.
       #expect(
         known
           == DataVersion(
@@ -54,7 +54,7 @@ extension WriteContract {
       #expect(current?.token != read.token)
       if later.isCurrent { #expect(later == current) }
     },
-    WriteContract("same version before and after means the same places in between, whoever writes") { makeStore in
+    WriteContract("same version before and after means the same places in between") { makeStore in
       let store = try await makeStore([])
       let pages = try await withThrowingTaskGroup(of: [(token: String, places: Set<String>)].self) { group in
         for writer in 0..<4 {

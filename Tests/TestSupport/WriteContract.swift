@@ -1,17 +1,17 @@
 public import Points
 public import Testing
 
-/// A behaviour that every store must show when it is written to; ``all`` of them together are the contract.
+/// A behaviour that every store must have for writes; ``all`` of them are the contract.
 ///
-/// A store's tests run through them with a way to make a store, as they do with ``PointStoreContract``.
+/// A store's tests check each behaviour with a function that creates a store, as with ``PointStoreContract``.
 public struct WriteContract: Sendable {
-  /// A store with all its sides.
+  /// A store with all its capabilities.
   public typealias Store = PointStore & PointImporter & PointWriter & ChangeLog & PointExporter
 
-  /// Makes a new store with just these places.
+  /// A function that creates a store with the given places.
   public typealias MakeStore = @Sendable ([ImportRow]) async throws -> any Store
 
-  /// What the store does.
+  /// The description of the behaviour.
   public let behaviour: String
 
   private let body: @Sendable (MakeStore) async throws -> Void
@@ -21,27 +21,27 @@ public struct WriteContract: Sendable {
     self.body = body
   }
 
-  /// Records an issue for whatever a store does otherwise.
+  /// Records an issue for each deviation of a store.
   ///
-  /// - Throws: what the store throws.
+  /// - Throws: the store's errors.
   public func check(_ makeStore: MakeStore) async throws {
     try await body(makeStore)
   }
 
-  /// The whole contract.
+  /// The complete contract.
   public static let all =
     creations + replacements + removals + keys + races + changeLog + bulk + importKeys + versions + growth + sources
 }
 
 extension WriteContract: CustomTestStringConvertible {
-  /// The behaviour, as a test's report shows it.
+  /// The behaviour, for the report of a test.
   public var testDescription: String { behaviour }
 }
 
-extension Place {
-  /// A place that a test makes up.
+extension PointDraft {
+  /// Returns a draft with sample values.
   ///
-  /// - Throws: what is wrong with it.
+  /// - Throws: an error if it is invalid.
   public static func sample(
     _ name: String,
     _ latitude: Double = 1,
@@ -49,7 +49,7 @@ extension Place {
     category: String? = nil,
     tags: KeyValuePairs<String, String> = [:],
     sourceID: String? = nil
-  ) throws -> Place {
+  ) throws -> PointDraft {
     try ImportRow.sample(
       name,
       latitude,
@@ -58,12 +58,12 @@ extension Place {
       tags: tags,
       source: sourceID == nil ? nil : "s",
       sourceID: sourceID
-    ).place
+    ).draft
   }
 }
 
 extension ChangeLog {
-  /// All changes that are kept behind a sequence number, read a few at a time.
+  /// Returns all changes after a sequence number, read in small batches.
   ///
   /// - Throws: ``Points/PointStoreError``.
   public func allChanges(after start: Int64 = 0) async throws -> [PointChange] {

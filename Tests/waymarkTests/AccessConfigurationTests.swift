@@ -23,7 +23,7 @@ import Testing
     #expect(configuration.requiresIfMatch)
   }
 
-  @Test func readingCantNeedAKeyThatNobodyCanHave() {
+  @Test func readingCantRequireAKeyWhereThereAreNone() {
     let error = #expect(throws: ConfigurationError.self) {
       try ServeConfiguration(Settings(environment: ["READ_REQUIRES_KEY": "true"]))
     }
@@ -40,7 +40,7 @@ import Testing
     let error = #expect(throws: ConfigurationError.self) { try KeyFile(path: path) }
 
     #expect(error?.variable == "API_KEYS_FILE")
-    #expect(error?.description.contains("but has none") == true)
+    #expect(error?.description.contains("has none") == true)
   }
 
   @Test func aFileOfKeysThatCantBeUsedIsNamedWithTheLine() throws {
@@ -52,8 +52,8 @@ import Testing
     let missing = #expect(throws: ConfigurationError.self) { try KeyFile(path: path + ".none") }
 
     #expect(
-      error?.description == "API_KEYS_FILE='\(path)': must hold a key a line, but line 2 must be name:scope:sha256")
-    #expect(missing?.description == "API_KEYS_FILE='\(path).none': must be a file that can be read")
+      error?.description == "API_KEYS_FILE names '\(path)', whose line 2 must be name:scope:sha256")
+    #expect(missing?.description == "API_KEYS_FILE must be a file that can be read, got '\(path).none'")
   }
 
   @Test(arguments: [["keys", "create", "a b"], ["keys", "create", "a", "--scope", "root"]])

@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func aFlagWinsOverTheEnvironment() throws {
-    let settings = Settings(flags: ["HTTP_PORT": "9"], environment: ["HTTP_PORT": "7", "HTTP_HOST": "0.0.0.0"])
+    let settings = Settings(options: ["HTTP_PORT": "9"], environment: ["HTTP_PORT": "7", "HTTP_HOST": "0.0.0.0"])
 
     let configuration = try ServeConfiguration(settings)
 
@@ -26,13 +26,13 @@ import Testing
     #expect(configuration.http.host == "0.0.0.0")
   }
 
-  @Test func aDatabaseMeansPostgresUnlessMemoryIsAskedFor() throws {
+  @Test func databaseURLSelectsPostgresUnlessMemoryIsSet() throws {
     let environment = ["MIGRATIONS_PATH": "/m"]
     let database = ["DATABASE_URL": "postgresql://db/places", "DATABASE_POOL_SIZE": "3"]
 
-    let implied = try ServeConfiguration(Settings(flags: database, environment: environment))
+    let implied = try ServeConfiguration(Settings(options: database, environment: environment))
     let askedFor = try ServeConfiguration(
-      Settings(flags: ["POINT_STORE": "memory", "DATA_FILE": "a.csv, b.csv"], environment: environment))
+      Settings(options: ["POINT_STORE": "memory", "DATA_FILE": "a.csv, b.csv"], environment: environment))
 
     guard case .postgres(let database) = implied.store else {
       Issue.record("expected PostgreSQL, got \(implied.store)")
@@ -55,7 +55,7 @@ import Testing
     #expect(try preparedStatements("on") == .always)
     #expect(try preparedStatements("off") == .never)
     let error = #expect(throws: ConfigurationError.self) { try preparedStatements("maybe") }
-    #expect(error.map { "\($0)" } == "DATABASE_PREPARED_STATEMENTS='maybe': must be one of auto, on, off")
+    #expect(error.map { "\($0)" } == "DATABASE_PREPARED_STATEMENTS must be one of auto, on, off, got 'maybe'")
   }
 
   @Test func searchesMayBeKeptInPostgresButNotUnderTest() throws {
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: ["1", "true", "YES"])
-  func unitTestingReachesNothingOutside(value: String) throws {
+  func unitTestingUsesNothingOutsideTheProcess(value: String) throws {
     let configuration = try ServeConfiguration(
       Settings(environment: ["IS_UNIT_TESTING": value, "DATABASE_URL": "postgresql://db/places", "ANALYTICS": "log"]))
     let memory = try ServeConfiguration(
@@ -94,27 +94,27 @@ import Testing
   }
 
   @Test(arguments: [
-    ("HTTP_PORT", "http", "must be a whole number from 0 to 65535"),
-    ("HTTP_PORT", "65536", "must be a whole number from 0 to 65535"),
-    ("HTTP_PORT", "-1", "must be a whole number from 0 to 65535"),
+    ("HTTP_PORT", "http", "must be an integer from 0 to 65535"),
+    ("HTTP_PORT", "65536", "must be an integer from 0 to 65535"),
+    ("HTTP_PORT", "-1", "must be an integer from 0 to 65535"),
     ("POINT_STORE", "redis", "must be one of memory, postgres"),
     ("ANALYTICS", "redis", "must be one of off, log, postgres"),
-    ("ANALYTICS", "postgres", "needs POINT_STORE=postgres"),
-    ("ANALYTICS_RETENTION_DAYS", "0", "must be a whole number from 1 to 36500"),
+    ("ANALYTICS", "postgres", "must be off or log without POINT_STORE=postgres"),
+    ("ANALYTICS_RETENTION_DAYS", "0", "must be an integer from 1 to 36500"),
     ("ACCESS_LOG", "maybe", "must be 1, true, yes, 0, false or no"),
     ("IS_UNIT_TESTING", "maybe", "must be 1, true, yes, 0, false or no"),
-    ("DRAIN_TIMEOUT_MS", "0", "must be a whole number from 1 to 3600000"),
-    ("HTTP_MAX_CONNECTIONS", "1e3", "must be a whole number from 1 to 1000000"),
+    ("DRAIN_TIMEOUT_MS", "0", "must be an integer from 1 to 3600000"),
+    ("HTTP_MAX_CONNECTIONS", "1e3", "must be an integer from 1 to 1000000"),
   ])
-  func aBadValueIsNamedWithItsVariableAndWhatItMayBe(variable: String, value: String, expectation: String) {
+  func invalidValueIsNamedWithItsSettingAndTheAcceptedValues(variable: String, value: String, expectation: String) {
     let error = #expect(throws: ConfigurationError.self) {
       try ServeConfiguration(Settings(environment: [variable: value]))
     }
 
-    #expect(error?.description == "\(variable)='\(value)': \(expectation)")
+    #expect(error?.description == "\(variable) \(expectation), got '\(value)'")
   }
 
-  @Test func postgresWithoutAnAddressSaysWhatIsMissing() {
+  @Test func postgresWithoutAURLNamesTheMissingSetting() {
     let error = #expect(throws: ConfigurationError.self) {
       try ServeConfiguration(Settings(environment: ["POINT_STORE": "postgres"]))
     }
@@ -150,13 +150,13 @@ import Testing
   }
 
   @Test func everyOptionIsAVariableOfTheSameName() throws {
-    let options = try ServeOptions.parse([
+    let options = try SettingOptions<ServerSettings>.parse([
       "--http-port", "1", "--database-statement-timeout-ms", "2", "--data-file", "x",
       "--database-prepared-statements", "off",
     ])
 
     #expect(
-      options.flags == [
+      options.values == [
         "HTTP_PORT": "1", "DATABASE_STATEMENT_TIMEOUT_MS": "2", "DATA_FILE": "x", "DATABASE_PREPARED_STATEMENTS": "off",
       ])
   }

@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: 2...40, [false, true])
-  func whatIsSharedIsNeverMoreThanThereIs(total: Int, keepsSearches: Bool) throws {
+  func sharesNeverExceedThePool(total: Int, keepsSearches: Bool) throws {
     let log = keepsSearches ? 1 : 0
     guard total > 1 + log else {
       #expect(throws: ConfigurationError.self) {
@@ -31,7 +31,7 @@ import Testing
     #expect(max(shares.exports, shares.imports) <= shares.bulk)
   }
 
-  @Test func whatIsGivenIsTakenFromRequests() throws {
+  @Test func configuredSharesAreTakenFromRequests() throws {
     let shares = try shares([
       "DATABASE_POOL_SIZE": "10", "DATABASE_EXPORT_CONNECTIONS": "5", "DATABASE_IMPORT_CONNECTIONS": "4",
     ])
@@ -46,21 +46,21 @@ import Testing
   }
 
   @Test(arguments: [
-    (["DATABASE_POOL_SIZE": "1"], "DATABASE_POOL_SIZE='1': must be a whole number from 2 to 1000"),
+    (["DATABASE_POOL_SIZE": "1"], "DATABASE_POOL_SIZE must be an integer from 2 to 1000, got '1'"),
     (
       ["DATABASE_POOL_SIZE": "4", "DATABASE_EXPORT_CONNECTIONS": "4"],
-      "DATABASE_EXPORT_CONNECTIONS='4': must be a whole number from 1 to 3"
+      "DATABASE_EXPORT_CONNECTIONS must be an integer from 1 to 3, got '4'"
     ),
-    (["DATABASE_IMPORT_CONNECTIONS": "0"], "DATABASE_IMPORT_CONNECTIONS='0': must be a whole number from 1 to 11"),
+    (["DATABASE_IMPORT_CONNECTIONS": "0"], "DATABASE_IMPORT_CONNECTIONS must be an integer from 1 to 11, got '0'"),
     (
       ["DATABASE_POOL_SIZE": "6", "DATABASE_EXPORT_CONNECTIONS": "3", "DATABASE_IMPORT_CONNECTIONS": "3"],
       """
-      DATABASE_IMPORT_CONNECTIONS='3': must be at most 5 together with DATABASE_EXPORT_CONNECTIONS=3, as \
-      DATABASE_POOL_SIZE is 6
+      DATABASE_IMPORT_CONNECTIONS must be at most 5 together with DATABASE_EXPORT_CONNECTIONS=3, as \
+      DATABASE_POOL_SIZE is 6, got '3'
       """
     ),
   ])
-  func whatLeavesRequestsNoneStopsTheStart(environment: [String: String], message: String) throws {
+  func sharesThatLeaveNoneForRequestsStopTheStart(environment: [String: String], message: String) throws {
     let error = #expect(throws: ConfigurationError.self) { try shares(environment) }
 
     #expect(error?.description == message)

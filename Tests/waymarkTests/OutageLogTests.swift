@@ -1,4 +1,5 @@
 import Points
+import PrometheusMetrics
 import TestSupport
 import Testing
 
@@ -8,8 +9,13 @@ import Testing
   private let store = SwitchedStore()
   private let recorder = LogRecorder()
 
+  private func observed(watching watch: OutageLog.Watch = .all) -> ObservedStore {
+    ObservedStore(
+      store, factory: PrometheusMetrics(), outages: OutageLog(watching: watch, logger: recorder.logger))
+  }
+
   @Test func anOutageThatWritesMeetIsLoggedOnceAndItsEndToo() async throws {
-    let log = OutageLog(store, logger: recorder.logger)
+    let log = observed()
 
     store.fail(with: .unavailable(reason: "gone"))
     await store.write(through: log)
@@ -21,14 +27,14 @@ import Testing
     _ = try await log.page(matching: PointQuery())
 
     #expect(recorder.lines.count == 2)
-    #expect(recorder.lines.first?.hasPrefix("error the store does not answer") == true)
+    #expect(recorder.lines.first?.hasPrefix("error the store is unavailable") == true)
     #expect(recorder.lines.first?.contains("gone") == true)
-    #expect(recorder.lines.last?.hasPrefix("notice the store answers again") == true)
+    #expect(recorder.lines.last?.hasPrefix("notice the store is available again") == true)
   }
 
   @Test(arguments: ["create", "put", "delete", "import", "export", "page"])
-  func everyCallTells(call: String) async throws {
-    let log = OutageLog(store, logger: recorder.logger)
+  func everyCallRevealsAnOutage(call: String) async throws {
+    let log = observed()
 
     store.fail(with: .schemaMismatch(reason: "old"))
     await store.call(call, through: log)
@@ -39,7 +45,7 @@ import Testing
   }
 
   @Test func schemaMismatchIsLoggedOnceThoughOtherCallsSucceed() async throws {
-    let log = OutageLog(store, logger: recorder.logger)
+    let log = observed()
 
     for _ in 0..<5 {
       store.fail(with: .schemaMismatch(reason: "0005 is missing"))
@@ -54,11 +60,11 @@ import Testing
     #expect(during.count == 1)
     #expect(during.first?.contains("0005 is missing") == true)
     #expect(recorder.lines.count == 2)
-    #expect(recorder.lines.last?.hasPrefix("notice the store answers again") == true)
+    #expect(recorder.lines.last?.hasPrefix("notice the store is available again") == true)
   }
 
   @Test func deniedOperationIsLoggedOnceThoughOthersSucceed() async throws {
-    let log = OutageLog(store, logger: recorder.logger)
+    let log = observed()
 
     for _ in 0..<3 {
       store.refuse(with: .store(.misconfigured(reason: "permission denied for table points")))
@@ -78,8 +84,8 @@ import Testing
     #expect(recorder.lines.last?.hasPrefix("notice the store allows the operation again") == true)
   }
 
-  @Test func whatIsRefusedIsNoOutage() async throws {
-    let log = OutageLog(store, logger: recorder.logger)
+  @Test func rejectedCallIsNoOutage() async throws {
+    let log = observed()
 
     for error in [PointWriteError.notFound, .conditionFailed(currentVersion: 1), .store(.timeout), .store(.overloaded)]
     {
@@ -91,7 +97,7 @@ import Testing
   }
 
   @Test func whereWritesAreWatchedAloneReadsDoNotEndAnOutage() async throws {
-    let log = OutageLog(store, watching: .writes, logger: recorder.logger)
+    let log = observed(watching: .writes)
 
     store.refuse(with: .store(.unavailable(reason: "disk full")))
     await store.write(through: log)

@@ -6,18 +6,18 @@ import Testing
 
 @testable import waymark
 
-/// Warnings that clients bring about are summed up.
+/// The aggregation of warnings that clients cause.
 @Suite(.timeLimit(.minutes(5))) struct PeriodicCountTests {
-  private func request(_ status: HTTPResponseStatus) -> EndedRequest {
-    EndedRequest(id: "r", method: nil, route: nil, status: status, bodyBytes: 0, duration: nil)
+  private func request(_ status: HTTPResponseStatus) -> CompletedRequest {
+    CompletedRequest(id: "r", method: nil, route: nil, status: status, bodyBytes: 0, duration: nil)
   }
 
   @Test func whatClientsBringAboutIsOneLineAnIntervalWithACount() async throws {
     let (recorder, intervalEnds) = (LogRecorder(), Gate())
     let log = AccessLog(logger: recorder.logger, isOn: false) { _ in await intervalEnds.pass() }
 
-    for _ in 0..<1000 { log.requestEnded(request(.httpVersionNotSupported)) }
-    for _ in 0..<10 { log.requestEnded(request(.notImplemented)) }
+    for _ in 0..<1000 { log.requestCompleted(request(.httpVersionNotSupported)) }
+    for _ in 0..<10 { log.requestCompleted(request(.notImplemented)) }
     let before = recorder.lines.filter { $0.hasPrefix("warning") }
     intervalEnds.open()
     while !recorder.lines.contains(where: { $0.hasPrefix("warning") }) { await Task.yield() }
@@ -32,7 +32,7 @@ import Testing
     let recorder = LogRecorder()
     let log = AccessLog(logger: recorder.logger, isOn: false)
 
-    for _ in 0..<3 { log.requestEnded(request(.internalServerError)) }
+    for _ in 0..<3 { log.requestCompleted(request(.internalServerError)) }
 
     #expect(recorder.lines.filter { $0.hasPrefix("warning") }.count == 3)
   }

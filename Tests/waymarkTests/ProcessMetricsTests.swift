@@ -16,11 +16,11 @@ import Testing
   }
 
   @Test(arguments: ["", "7", "7 (a) S 1 2", "7 (a) S " + String(repeating: "x ", count: 60)])
-  func whatIsNotAsItShouldBeIsNoStat(text: String) {
+  func malformedStatIsRejected(text: String) {
     #expect(ProcessStat(text) == nil)
   }
 
-  @Test func thisProcessIsTold() async throws {
+  @Test func figuresOfThisProcessAreReported() async throws {
     let metrics = PrometheusMetrics(MetricCatalogue.descriptions)
     await ProcessMetrics(factory: metrics).collect()
 

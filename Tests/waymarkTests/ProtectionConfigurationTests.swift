@@ -28,24 +28,24 @@ import Testing
   }
 
   @Test(arguments: [
-    (["JWT_JWKS_FILE": "f"], "JWT_JWKS_FILE='f': needs JWT_ISSUER and JWT_AUDIENCE"),
-    (["JWT_JWKS_FILE": "f", "JWT_ISSUER": "i"], "JWT_JWKS_FILE='f': needs JWT_AUDIENCE"),
-    (["JWT_AUDIENCE": "a"], "JWT_AUDIENCE='a': needs JWT_JWKS_FILE or JWT_JWKS_URL, and JWT_ISSUER"),
-    (["JWT_JWKS_URL": "https://i"], "JWT_JWKS_URL='https://i': needs JWT_ISSUER and JWT_AUDIENCE"),
-    (["JWT_JWKS_CA_FILE": "f"], "JWT_JWKS_CA_FILE='f': needs JWT_JWKS_URL"),
+    (["JWT_JWKS_FILE": "f"], "JWT_JWKS_FILE needs JWT_ISSUER and JWT_AUDIENCE"),
+    (["JWT_JWKS_FILE": "f", "JWT_ISSUER": "i"], "JWT_JWKS_FILE needs JWT_AUDIENCE"),
+    (["JWT_AUDIENCE": "a"], "JWT_AUDIENCE needs JWT_JWKS_FILE or JWT_JWKS_URL, and JWT_ISSUER"),
+    (["JWT_JWKS_URL": "https://i"], "JWT_JWKS_URL needs JWT_ISSUER and JWT_AUDIENCE"),
+    (["JWT_JWKS_CA_FILE": "f"], "JWT_JWKS_CA_FILE needs JWT_JWKS_URL"),
     (
       ["RATE_LIMIT_RPS": "fast"],
-      "RATE_LIMIT_RPS='fast': must be a number from 0.001 to 1000000, or 0 for no limit"
+      "RATE_LIMIT_RPS must be a number from 0.001 to 1000000, or 0 for no limit, got 'fast'"
     ),
-    (["RATE_LIMIT_RPS": "nan"], "RATE_LIMIT_RPS='nan': must be a number from 0.001 to 1000000, or 0 for no limit"),
-    (["RATE_LIMIT_RPS": "-1"], "RATE_LIMIT_RPS='-1': must be a number from 0.001 to 1000000, or 0 for no limit"),
-    (["RATE_LIMIT_BURST": "0"], "RATE_LIMIT_BURST='0': must be a whole number from 1 to 1000000"),
+    (["RATE_LIMIT_RPS": "nan"], "RATE_LIMIT_RPS must be a number from 0.001 to 1000000, or 0 for no limit, got 'nan'"),
+    (["RATE_LIMIT_RPS": "-1"], "RATE_LIMIT_RPS must be a number from 0.001 to 1000000, or 0 for no limit, got '-1'"),
+    (["RATE_LIMIT_BURST": "0"], "RATE_LIMIT_BURST must be an integer from 1 to 1000000, got '0'"),
     (
       ["TRUSTED_PROXIES": "10.0.0.0/8,proxy"],
-      "TRUSTED_PROXIES='proxy': must be addresses or networks with commas between, such as 10.0.0.0/8 or 2001:db8::/32"
+      "TRUSTED_PROXIES must be addresses or networks with commas between, such as 10.0.0.0/8 or 2001:db8::/32, got 'proxy'"
     ),
   ])
-  func whatCantBeUsedIsNamed(environment: [String: String], message: String) {
+  func invalidSettingIsNamed(environment: [String: String], message: String) {
     let error = #expect(throws: ConfigurationError.self) { try configuration(environment) }
 
     #expect(error?.description == message)
@@ -99,11 +99,11 @@ import Testing
   @Test(arguments: [
     (
       ["JWT_JWKS_URL": "https://i", "JWT_JWKS_FILE": "f"],
-      "JWT_JWKS_URL='https://i': excludes JWT_JWKS_FILE; set one of them"
+      "JWT_JWKS_URL excludes JWT_JWKS_FILE; set one of them"
     ),
     (
       ["JWT_JWKS_URL": "http://localhost/", "JWT_JWKS_CA_FILE": "f"],
-      "JWT_JWKS_CA_FILE='f': is for an address that begins with https"
+      "JWT_JWKS_CA_FILE is for an address that begins with https"
     ),
   ])
   func settingsOfAnAddressThatContradictEachOtherAreNamed(environment: [String: String], message: String) {

@@ -12,17 +12,17 @@ import Testing
   private func request(
     method: HTTPMethod? = .GET, route: String? = "/locations", status: HTTPResponseStatus? = .ok, bytes: Int = 0,
     duration: Duration? = .milliseconds(2), isWhole: Bool = true
-  ) -> EndedRequest {
-    EndedRequest(
+  ) -> CompletedRequest {
+    CompletedRequest(
       id: "r", method: method, route: route, status: status, bodyBytes: bytes, duration: duration, isWhole: isWhole)
   }
 
   @Test func requestsAreCountedByMethodRouteAndStatusAndTimed() {
     let observer = RequestMetrics(factory: metrics)
 
-    observer.requestEnded(request(bytes: 10))
-    observer.requestEnded(request(bytes: 5))
-    observer.requestEnded(request(status: .badRequest))
+    observer.requestCompleted(request(bytes: 10))
+    observer.requestCompleted(request(bytes: 5))
+    observer.requestCompleted(request(status: .badRequest))
 
     let text = metrics.text()
     #expect(text.contains("http_requests_total{method=\"GET\",route=\"/locations\",status=\"200\"} 2\n"))
@@ -39,9 +39,9 @@ import Testing
     let observer = RequestMetrics(factory: metrics)
 
     for number in 0..<1000 {
-      observer.requestEnded(request(method: .RAW(value: "M\(number)"), route: nil, status: .notFound))
+      observer.requestCompleted(request(method: .RAW(value: "M\(number)"), route: nil, status: .notFound))
     }
-    observer.requestEnded(request(method: nil, route: nil, status: .badRequest, duration: nil))
+    observer.requestCompleted(request(method: nil, route: nil, status: .badRequest, duration: nil))
 
     let counters = metrics.text().split(separator: "\n").filter { $0.hasPrefix("http_requests_total{") }
     #expect(
@@ -54,7 +54,7 @@ import Testing
   @Test func whatIsBrokenOffIsCounted() {
     let observer = RequestMetrics(factory: metrics)
 
-    observer.requestEnded(request(status: nil, isWhole: false))
+    observer.requestCompleted(request(status: nil, isWhole: false))
 
     let text = metrics.text()
     #expect(text.contains("http_requests_total{method=\"GET\",route=\"/locations\",status=\"none\"} 1\n"))
@@ -65,7 +65,7 @@ import Testing
   func theAccessLogHasALineForEachRequest(status: HTTPResponseStatus, isOn: Bool, level: String) throws {
     let recorder = LogRecorder()
 
-    AccessLog(logger: recorder.logger, isOn: isOn).requestEnded(request(status: status, bytes: 7))
+    AccessLog(logger: recorder.logger, isOn: isOn).requestCompleted(request(status: status, bytes: 7))
 
     let line = try #require(recorder.lines.first)
     #expect(line.hasPrefix("\(level) answered "))
@@ -80,7 +80,7 @@ import Testing
   func whatWentWrongIsLoggedWithoutBeingAskedFor(status: HTTPResponseStatus, level: String) {
     let recorder = LogRecorder()
 
-    AccessLog(logger: recorder.logger, isOn: false).requestEnded(request(status: status))
+    AccessLog(logger: recorder.logger, isOn: false).requestCompleted(request(status: status))
 
     #expect(recorder.lines.map { $0.hasPrefix("\(level) ") } == [true])
   }

@@ -4,130 +4,157 @@ import Testing
 
 @testable import waymark
 
-/// The settings that the program reads, those of `waymark serve --help` and those of `docs/configuration.md` are the same,
-/// with the same defaults.
+extension Setting: CustomTestStringConvertible {
+  /// The environment variable.
+  public var testDescription: String { name }
+}
+
+/// The agreement of the declared settings with the sources that use them, the options, the generated texts and the values
+/// that the program accepts.
 @Suite struct SettingDocumentationTests {
-  /// A row of a table of settings, for each of the variables that it names.
-  private struct Row: Hashable {
-    let variable: String
-    let defaultText: String
-
-    /// The literal that the text of the default begins with, such as `8080`; `nil` where the text is in words.
-    var defaultLiteral: String? {
-      defaultText.prefixMatch(of: /`([^`]+)`/).map { String($0.1) }
-    }
-  }
-
   private let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
-  private let page: String
   /// The text of `waymark serve --help`, each description in one line.
-  private let help: String
+  private static let help = Waymark.helpMessage(for: ServeCommand.self, columns: 10_000)
 
-  init() throws {
-    page = try String(contentsOf: root.appending(path: "docs/configuration.md"), encoding: .utf8)
-    help = Waymark.helpMessage(for: ServeCommand.self, columns: 10_000)
+  /// The entry of an option in the help, in one or two lines; `nil` where there is no such option.
+  private func helpEntry(_ setting: Setting) -> Substring? {
+    Self.help.split(separator: "\n  --").first { $0.hasPrefix("\(setting.optionName ?? "") ") }
   }
 
-  /// The rows of the table of settings of the server, or of the table of other variables.
-  private func rows(ofServer isOfServer: Bool) throws -> [Row] {
-    let tables = page.split(separator: "\n## ")
-    let table = try #require(isOfServer ? tables.first : tables.first { $0.hasPrefix("Commands") })
-    return table.split(separator: "\n").filter { $0.hasPrefix("| `") }.flatMap { line in
-      let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-      return cells[0].matches(of: /`([A-Z0-9_]+)`/).map { Row(variable: String($0.1), defaultText: cells[1]) }
+  private func text(_ path: String) throws -> String {
+    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  @Test func eachDeclaredSettingIsUsedAndEachUsedOneDeclared() throws {
+    var sources = ""
+    let folder = root.appending(path: "Sources/waymark")
+    let files = try #require(FileManager.default.enumerator(atPath: folder.path))
+    for case let file as String in files where file.hasSuffix(".swift") && !file.hasSuffix("SettingGroup.swift") {
+      sources += try text("Sources/waymark/\(file)").replacing(/contains\("[^"]*"\)/, with: "")
     }
+    let used = Set(sources.matches(of: /"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"/).map { String($0.1) })
+    let declared = Set(Setting.all.map(\.name))
+
+    #expect(declared.count > 50 && declared.count == Setting.all.count)
+    #expect(used.subtracting(declared).isEmpty)
+    // The settings of PostgreSQL that are rejected without it are not named one by one.
+    #expect(declared.filter { !sources.contains("\"\($0)\"") }.isEmpty)
   }
 
-  private static func option(_ variable: String) -> String {
-    "--" + variable.lowercased().replacing("_", with: "-")
+  @Test func theConfigurationPageIsUpToDate() throws {
+    #expect(
+      try text("docs/configuration.md") == SettingsDocumentation.page,
+      "Write it: swift run waymark settings --markdown > docs/configuration.md")
   }
 
-  /// What the help says of an option, in one or two lines; `nil` where there is no such option.
-  private func helpEntry(_ option: String) -> Substring? {
-    help.split(separator: "\n  -").first { $0.hasPrefix("\(option.dropFirst()) ") }
+  @Test func theExampleEnvironmentFileIsUpToDate() throws {
+    #expect(
+      try text("deploy/waymark.example.env") == SettingsDocumentation.environmentFile,
+      "Write it: swift run waymark settings > deploy/waymark.example.env")
   }
 
-  @Test func eachVariableThatTheProgramReadsIsDocumentedAndNoOther() throws {
-    var read: Set<String> = []
-    let sources = root.appending(path: "Sources/waymark")
-    let files = try #require(FileManager.default.enumerator(atPath: sources.path))
-    for case let file as String in files where file.hasSuffix(".swift") {
-      let text = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
-        .replacing(/contains\("[^"]*"\)/, with: "")
-      for match in text.matches(of: /"([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)"/) { read.insert(String(match.1)) }
-      // Names of one word look like many other texts.
-      for match in text.matches(of: /settings(?:\[|\.\w+\(\s*)"([A-Z]+)"/) { read.insert(String(match.1)) }
-    }
-    let documented = try (rows(ofServer: true) + rows(ofServer: false)).map(\.variable)
+  @Test(arguments: Setting.ofServer)
+  func eachSettingOfTheServerIsAnOptionWithItsDefault(setting: Setting) throws {
+    let option = "--\(setting.name.lowercased().replacing("_", with: "-"))"
+    var isFlag = false
+    if case .flag = setting.kind { isFlag = true }
 
-    #expect(read.count > 50)
-    #expect(Set(documented).count == documented.count)
-    #expect(Set(documented) == read)
+    let options = try SettingOptions<ServerSettings>.parse(isFlag ? [option] : [option, "value"])
+    let entry = try #require(helpEntry(setting))
+
+    #expect(options.values == [setting.name: isFlag ? "true" : "value"])
+    #expect(entry.contains("(default: \(setting.fallback.markdown.withoutBackticks))"))
+    #expect(entry.contains("<") != isFlag)
   }
 
-  @Test func eachSettingOfTheServerIsAnOptionAndNoOther() throws {
-    let options = help.matches(of: /(?m)^ +(--[a-z-]+)/).map { String($0.1) }
-    let documented = try rows(ofServer: true).map { Self.option($0.variable) }
+  @Test func theServerHasNoOtherOptions() {
+    let options = Self.help.matches(of: /(?m)^ +(?:-h, )?--([a-z-]+)/).map { String($0.1) }
 
-    #expect(Set(options).subtracting(["--version"]) == Set(documented))
+    #expect(Set(options) == Set(Setting.ofServer.compactMap(\.optionName) + ["version", "help"]))
   }
 
-  @Test func eachOptionSetsTheVariableOfItsName() throws {
-    for row in try rows(ofServer: true) {
-      let option = Self.option(row.variable)
-      let isFlag = try #require(helpEntry(option)).contains("\(option.dropFirst()) <") == false
-
-      let options = try ServeOptions.parse(isFlag ? [option] : [option, "value"])
-
-      #expect(options.flags == [row.variable: isFlag ? "true" : "value"])
-    }
+  /// The settings that others need in order to be accepted.
+  private static func environment(for setting: Setting) -> [String: String] {
+    var environment = ["DATABASE_URL": "postgresql://db/places", "ANALYTICS": "postgres", "API_KEYS_FILE": "keys.txt"]
+    if setting.name == "SKIP_DAMAGED" { environment = ["MEMORY_STORE_PATH": "places.db"] }
+    if setting.name == "RATE_LIMIT_BURST" { environment["RATE_LIMIT_RPS"] = "1" }
+    environment[setting.name] = nil
+    return environment
   }
 
-  @Test func theHelpTellsTheDocumentedDefaults() throws {
-    for row in try rows(ofServer: true) {
-      guard let literal = row.defaultLiteral else { continue }
-      let entry = try #require(helpEntry(Self.option(row.variable)))
-
-      #expect(entry.contains("(default: \(literal)"), "\(row.variable)")
-    }
-  }
-
-  @Test func theProgramHasTheDocumentedDefaults() throws {
-    let rows = try rows(ofServer: true)
-    var examined = 0
-    for row in rows {
-      // Another variable's value, and a switch whose default is said in words.
-      let isSwitch = row.defaultText == "off"
-      guard let literal = row.defaultLiteral ?? (isSwitch ? "false" : nil),
-        !literal.contains(/^[A-Z]+_/)
-      else { continue }
-      let other: String? = isSwitch ? "true" : Int(literal).map { "\($0 + 1)" }
-      var base = [
-        "DATABASE_URL": "postgresql://db/places", "ANALYTICS": "postgres", "API_KEYS_FILE": "keys.txt",
-      ]
-      if row.variable == "SKIP_DAMAGED" { base = ["MEMORY_STORE_PATH": "places.db"] }
-      base[row.variable] = nil
-
-      let implicit = try Self.configuration(base)
-      let explicit = try Self.configuration(base.merging([row.variable: literal]) { $1 })
-
-      #expect(explicit == implicit, "\(row.variable)=\(literal)")
-      if let other {
-        let changed = try Self.configuration(base.merging([row.variable: other]) { $1 })
-        #expect(changed != implicit, "\(row.variable)=\(other)")
-      }
-      examined += 1
-    }
-
-    #expect(examined > 30)
-  }
-
-  /// All that the settings say, as text.
-  private static func configuration(_ environment: [String: String]) throws -> String {
+  /// The whole configuration as text.
+  private static func configuration(_ environment: [String: String]) throws(ConfigurationError) -> String {
     let settings = Settings(environment: environment)
     var text = ""
     dump(try ServeConfiguration(settings), to: &text)
     dump(try LogConfiguration(settings, isTerminal: true), to: &text)
     return text
+  }
+
+  private static func configuration(_ setting: Setting, _ value: String) throws(ConfigurationError) -> String {
+    try configuration(environment(for: setting).merging([setting.name: value]) { $1 })
+  }
+
+  @Test func mostSettingsOfTheServerDeclareTheirDefaultAsAValue() {
+    let values = Setting.ofServer.filter { if case .value = $0.fallback { true } else { false } }
+
+    #expect(values.count >= 30)
+  }
+
+  @Test(arguments: Setting.ofServer)
+  func settingTheDefaultChangesNothingAndAnotherValueSomething(setting: Setting) throws {
+    guard case .value(let value) = setting.fallback else { return }
+    let other: String? =
+      switch setting.kind {
+      case .boolean, .flag: "true"
+      case .integer, .milliseconds, .numberOrZero: Int(value).map { "\($0 + 1)" }
+      default: nil
+      }
+
+    let implicit = try Self.configuration(Self.environment(for: setting))
+
+    #expect(try Self.configuration(setting, value) == implicit)
+    if let other { #expect(try Self.configuration(setting, other) != implicit) }
+  }
+
+  @Test(arguments: Setting.ofServer)
+  func valuesAreAcceptedInTheDeclaredRangeAlone(setting: Setting) throws {
+    let range: ClosedRange<Int>
+    switch setting.kind {
+    case .integer(let declared), .milliseconds(let declared): range = declared
+    default: return
+    }
+    // The pool of the server and its shares narrow each other's ranges; their tests are with them.
+    guard !["DATABASE_POOL_SIZE", "DATABASE_EXPORT_CONNECTIONS", "DATABASE_IMPORT_CONNECTIONS"].contains(setting.name)
+    else { return }
+
+    for value in [range.lowerBound, range.upperBound] { _ = try Self.configuration(setting, "\(value)") }
+    for value in ["\(range.lowerBound - 1)", "\(range.upperBound + 1)", "many", "1.5"] {
+      let error = #expect(throws: ConfigurationError.self) { try Self.configuration(setting, value) }
+      let expected =
+        "\(setting.name) must be an integer from \(range.lowerBound) to \(range.upperBound), got '\(value)'"
+      #expect(error?.description == expected)
+    }
+  }
+
+  @Test(arguments: Setting.ofServer)
+  func wordsThatAreNotDeclaredAreRejectedWithThoseThatAre(setting: Setting) {
+    let expectation: String
+    switch setting.kind {
+    case .boolean, .flag: expectation = "must be 1, true, yes, 0, false or no"
+    case .choice(let choices): expectation = "must be one of \(choices.joined(separator: ", "))"
+    default: return
+    }
+
+    let error = #expect(throws: ConfigurationError.self) { try Self.configuration(setting, "maybe") }
+
+    #expect(error?.description == "\(setting.name) \(expectation), got 'maybe'")
+  }
+
+  @Test(arguments: Setting.all.filter(\.isSecret))
+  func errorsDoNotShowSecrets(setting: Setting) {
+    let error = Settings(environment: [setting.name: "hunter2"]).error(setting.name, "must be something else")
+
+    #expect(!error.description.contains("hunter2"))
   }
 }

@@ -4,7 +4,7 @@ import Points
 import Synchronization
 import TestSupport
 
-/// A store without places that fails when it is told to.
+/// A store without places that fails on demand.
 final class SwitchedStore: WritablePointStore {
   private let errors = Mutex<(read: PointStoreError?, write: PointWriteError?)>((nil, nil))
 
@@ -15,7 +15,7 @@ final class SwitchedStore: WritablePointStore {
   func write(through store: some WritablePointStore) async { await call("delete", through: store) }
 
   func call(_ name: String, through store: some WritablePointStore) async {
-    guard let place = try? ImportRow.sample("a", 1, 1).place else { return }
+    guard let place = try? ImportRow.sample("a", 1, 1).draft else { return }
     switch name {
     case "create": _ = try? await store.create(place, once: nil)
     case "put": _ = try? await store.put(place, id: .sample(1), if: .none)
@@ -30,16 +30,16 @@ final class SwitchedStore: WritablePointStore {
 
   private func checkWrite() throws(PointWriteError) { if let error = errors.withLock({ $0.write }) { throw error } }
 
-  func create(_ place: Place, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+  func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
     try await put(place, id: .sample(1), if: .none).point
   }
 
   func put(
-    _ place: Place, id: PointID, if condition: WriteCondition
+    _ place: PointDraft, id: PointID, if condition: WriteCondition
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
     try checkWrite()
     let time = Timestamp(microsecondsSinceEpoch: 0)
-    return (PointOfInterest(id: id, place: place, version: 1, createdAt: time, updatedAt: time), true)
+    return (PointOfInterest(id: id, draft: place, version: 1, createdAt: time, updatedAt: time), true)
   }
 
   func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) { try checkWrite() }

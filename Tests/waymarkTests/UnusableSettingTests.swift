@@ -14,53 +14,53 @@ import Testing
   @Test(arguments: [
     (
       ["CORS_ALLOWED_ORIGINS": "https://a.org,https://b.org/app"],
-      "CORS_ALLOWED_ORIGINS='https://b.org/app': \(origins)"
+      "CORS_ALLOWED_ORIGINS \(origins), got 'https://b.org/app'"
     ),
-    (["CORS_ALLOWED_ORIGINS": "https://a.org/"], "CORS_ALLOWED_ORIGINS='https://a.org/': \(origins)"),
-    (["CORS_ALLOWED_ORIGINS": "a.org"], "CORS_ALLOWED_ORIGINS='a.org': \(origins)"),
-    (["CORS_ALLOWED_ORIGINS": "https://*.a.org"], "CORS_ALLOWED_ORIGINS='https://*.a.org': \(origins)"),
-    (["CORS_ALLOWED_ORIGINS": "http://a.org:70000"], "CORS_ALLOWED_ORIGINS='http://a.org:70000': \(origins)"),
+    (["CORS_ALLOWED_ORIGINS": "https://a.org/"], "CORS_ALLOWED_ORIGINS \(origins), got 'https://a.org/'"),
+    (["CORS_ALLOWED_ORIGINS": "a.org"], "CORS_ALLOWED_ORIGINS \(origins), got 'a.org'"),
+    (["CORS_ALLOWED_ORIGINS": "https://*.a.org"], "CORS_ALLOWED_ORIGINS \(origins), got 'https://*.a.org'"),
+    (["CORS_ALLOWED_ORIGINS": "http://a.org:70000"], "CORS_ALLOWED_ORIGINS \(origins), got 'http://a.org:70000'"),
     (
       ["CORS_ALLOWED_ORIGINS": "https://a.org,*"],
-      "CORS_ALLOWED_ORIGINS='https://a.org,*': must be * alone or a list without it"
+      "CORS_ALLOWED_ORIGINS must be * alone or a list without it, got 'https://a.org,*'"
     ),
-    (["CACHE_CONTROL": "max-age=abc"], "CACHE_CONTROL='max-age=abc': \(directives)"),
-    (["CACHE_CONTROL": "public, max-age"], "CACHE_CONTROL='public, max-age': \(directives)"),
-    (["CACHE_CONTROL": "s-maxage=-1"], "CACHE_CONTROL='s-maxage=-1': \(directives)"),
-    (["CACHE_CONTROL": "stale-if-error=1.5"], "CACHE_CONTROL='stale-if-error=1.5': \(directives)"),
-    (["CACHE_CONTROL": "no-store=1"], "CACHE_CONTROL='no-store=1': \(directives)"),
-    (["RATE_LIMIT_BURST": "20"], "RATE_LIMIT_BURST='20': needs a RATE_LIMIT_RPS greater than 0"),
-    (["SKIP_DAMAGED": "true"], "SKIP_DAMAGED='true': is for the memory store with MEMORY_STORE_PATH"),
+    (["CACHE_CONTROL": "max-age=abc"], "CACHE_CONTROL \(directives), got 'max-age=abc'"),
+    (["CACHE_CONTROL": "public, max-age"], "CACHE_CONTROL \(directives), got 'public, max-age'"),
+    (["CACHE_CONTROL": "s-maxage=-1"], "CACHE_CONTROL \(directives), got 's-maxage=-1'"),
+    (["CACHE_CONTROL": "stale-if-error=1.5"], "CACHE_CONTROL \(directives), got 'stale-if-error=1.5'"),
+    (["CACHE_CONTROL": "no-store=1"], "CACHE_CONTROL \(directives), got 'no-store=1'"),
+    (["RATE_LIMIT_BURST": "20"], "RATE_LIMIT_BURST needs a RATE_LIMIT_RPS greater than 0"),
+    (["SKIP_DAMAGED": "true"], "SKIP_DAMAGED is for the memory store with MEMORY_STORE_PATH"),
     (
       ["RATE_LIMIT_BURST": "20", "RATE_LIMIT_RPS": "0"],
-      "RATE_LIMIT_BURST='20': needs a RATE_LIMIT_RPS greater than 0"
+      "RATE_LIMIT_BURST needs a RATE_LIMIT_RPS greater than 0"
     ),
-    (["DATABASE_REPLICA_URL": database], "DATABASE_REPLICA_URL: is for POINT_STORE=postgres, which needs DATABASE_URL"),
-    (["DATABASE_POOL_SIZE": "4"], "DATABASE_POOL_SIZE='4': is for POINT_STORE=postgres, which needs DATABASE_URL"),
+    (["DATABASE_REPLICA_URL": database], "DATABASE_REPLICA_URL is for POINT_STORE=postgres, which needs DATABASE_URL"),
+    (["DATABASE_POOL_SIZE": "4"], "DATABASE_POOL_SIZE is for POINT_STORE=postgres, which needs DATABASE_URL"),
     (
       ["DATABASE_STATEMENT_TIMEOUT_MS": "4"],
-      "DATABASE_STATEMENT_TIMEOUT_MS='4': is for POINT_STORE=postgres, which needs DATABASE_URL"
+      "DATABASE_STATEMENT_TIMEOUT_MS is for POINT_STORE=postgres, which needs DATABASE_URL"
     ),
     (
       ["DATABASE_PREPARED_STATEMENTS": "off"],
-      "DATABASE_PREPARED_STATEMENTS='off': is for POINT_STORE=postgres, which needs DATABASE_URL"
+      "DATABASE_PREPARED_STATEMENTS is for POINT_STORE=postgres, which needs DATABASE_URL"
     ),
-    (["REQUEST_DEADLINE_MS": "4"], "REQUEST_DEADLINE_MS='4': is for POINT_STORE=postgres, which needs DATABASE_URL"),
+    (["REQUEST_DEADLINE_MS": "4"], "REQUEST_DEADLINE_MS is for POINT_STORE=postgres, which needs DATABASE_URL"),
     (
       ["POINT_STORE": "memory", "DATABASE_URL": database],
-      "DATABASE_URL: is for POINT_STORE=postgres, but it is memory"
+      "DATABASE_URL is for POINT_STORE=postgres, but it is memory"
     ),
     (
       ["DATABASE_URL": database, "DATA_FILE": "a.csv"],
-      "DATA_FILE='a.csv': is for the memory store; 'waymark import' puts files into the database"
+      "DATA_FILE is for the memory store; 'waymark import' puts files into the database"
     ),
     (
       ["DATABASE_URL": database, "MEMORY_STORE_PATH": "/a.db"],
-      "MEMORY_STORE_PATH='/a.db': is for the memory store, but POINT_STORE is postgres"
+      "MEMORY_STORE_PATH is for the memory store, but POINT_STORE is postgres"
     ),
-    (["ANALYTICS_RETENTION_DAYS": "7"], "ANALYTICS_RETENTION_DAYS='7': needs ANALYTICS=postgres"),
+    (["ANALYTICS_RETENTION_DAYS": "7"], "ANALYTICS_RETENTION_DAYS needs ANALYTICS=postgres"),
   ])
-  func aSettingThatWouldBeIgnoredStopsTheStart(environment: [String: String], message: String) {
+  func settingThatWouldBeIgnoredStopsTheStart(environment: [String: String], message: String) {
     let error = #expect(throws: ConfigurationError.self) {
       try ServeConfiguration(Settings(environment: environment))
     }
@@ -76,7 +76,7 @@ import Testing
     ["DATABASE_URL": database, "DATABASE_REPLICA_URL": database, "REQUEST_DEADLINE_MS": "5", "MIGRATIONS_PATH": "/m"],
     ["DATA_FILE": "a.csv", "MEMORY_STORE_PATH": "/a.db", "MIGRATIONS_PATH": "/m"],
   ])
-  func settingsThatGoTogetherAreTaken(environment: [String: String]) throws {
+  func compatibleSettingsAreAccepted(environment: [String: String]) throws {
     _ = try ServeConfiguration(Settings(environment: environment))
   }
 

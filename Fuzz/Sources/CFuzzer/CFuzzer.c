@@ -1,4 +1,4 @@
 #include "CFuzzer.h"
 
-/// libFuzzer brings a `main` that asks for this; the programs here have their own and hand it their function.
+/// The `main` function of libFuzzer refers to this symbol. The fuzzers have their own `main`, and pass their function.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return 0; }

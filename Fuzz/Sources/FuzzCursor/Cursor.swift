@@ -1,3 +1,4 @@
+import Basics
 import FuzzSupport
 import Geo
 import HTTPServer
@@ -11,21 +12,21 @@ import Points
 
 private let service = Service()
 
-/// A cursor of any bytes, or any text as one, is read or refused with a status below 500; one that is read is written as
-/// it was.
+/// Tests that a cursor of any bytes, or any text as one, is accepted or rejected with a status below 500, and that an
+/// accepted one round-trips.
 private func fuzzCursor(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = UnsafeBufferPointer(start: data, count: count)
   let query = PointQuery()
   var made = Array(bytes.prefix(25))
   made += [UInt8](repeating: 0, count: 25 - made.count)
   made[0] = 1
-  // The fingerprint is no secret: with the right one the rest is looked at.
+  // With the right fingerprint, which is no secret, the rest of the cursor is parsed.
   let position = PointQuery.Position(distanceMetres: 0, id: PointID(high: 0, low: 0))
   let right = Base64URL.decode(Cursor.text(for: position, in: query), count: 29)
   guard let right else { fatalError("a cursor can't be decoded") }
   let text = Base64URL.encode(made + right[25...])
   if let position = Cursor.position(from: text, in: query) {
-    precondition(Cursor.text(for: position, in: query) == text, "a cursor is written as another")
+    precondition(Cursor.text(for: position, in: query) == text, "a cursor is encoded as another")
   }
   service.get("/locations?cursor=\(text)")
   service.get("/locations?limit=3&cursor=\(PercentEncoding.encode(String(decoding: bytes, as: UTF8.self)))")

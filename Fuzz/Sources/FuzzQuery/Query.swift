@@ -1,3 +1,4 @@
+import Basics
 import FuzzSupport
 import HTTPServer
 
@@ -7,14 +8,15 @@ import HTTPServer
 
 private let service = Service()
 
-/// A query of any bytes is read or refused with a status below 500, and what is read can be read again.
+/// Tests that a query of any bytes is accepted or rejected with a status below 500, and that accepted values
+/// round-trip.
 private func fuzzQuery(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let text = String(decoding: UnsafeBufferPointer(start: data, count: count), as: UTF8.self)
   if let query = try? QueryParameters(text[...]) {
     precondition(query.all.count <= QueryParameters.maximumCount)
     for parameter in query.all {
       let decoded = PercentEncoding.decode(parameter.rawValue, plusIsSpace: true)
-      precondition(decoded == parameter.value, "a value is not what was sent")
+      precondition(decoded == parameter.value, "a value differs from the decoded one")
       precondition(PercentEncoding.decode(PercentEncoding.encode(parameter.value)[...]) == parameter.value)
     }
   }

@@ -1,6 +1,6 @@
 // The bundled sample of landmarks, a GeoJSON document, as part of the program.
 //
-// In C, since `#embed` includes a file at once. As an array literal in Swift the same bytes took the compiler 11 s.
+// In C, because `#embed` includes a file quickly. As an array literal in Swift the same bytes took the compiler 11 s.
 #include <stddef.h>
 
 const unsigned char *waymark_sample_bytes(void);

@@ -3,17 +3,17 @@
 
 #include <stdint.h>
 
-/// The fields of Linux's `struct tcp_info` (linux/tcp.h) that tell how far the peer has come, at their offsets. Swift's
-/// Glibc module has an older, shorter declaration under the same name. CTCPInfo.c holds this one against the system's.
+/// The fields of Linux's `struct tcp_info` (linux/tcp.h) that show the progress of delivery, at their offsets. Swift's
+/// Glibc module has an older, shorter declaration under the same name. CTCPInfo.c compares this one with the system's.
 struct waymark_tcp_info {
   uint8_t before_unacked[24];
-  /// Segments that were sent and are not acknowledged.
+  /// The number of segments that were sent and are not acknowledged.
   uint32_t unacked;
   uint8_t before_bytes_acked[92];
-  /// Bytes that the peer's system has acknowledged (RFC 4898, tcpEStatsAppHCThruOctetsAcked).
+  /// The number of bytes that the peer's system has acknowledged (RFC 4898, tcpEStatsAppHCThruOctetsAcked).
   uint64_t bytes_acked;
   uint8_t before_notsent_bytes[16];
-  /// Bytes that are written to the socket and not yet sent.
+  /// The number of bytes that are written to the socket and not yet sent.
   uint32_t notsent_bytes;
   uint32_t after_notsent_bytes;
 };
@@ -21,17 +21,17 @@ struct waymark_tcp_info {
 /// The number of Linux's socket option SO_ATTACH_FILTER; 0 where the system has none.
 extern const int waymark_so_attach_filter;
 
-/// The value of Linux's socket option SO_ATTACH_FILTER (linux/filter.h): instructions that decide which segments a socket
-/// sees.
+/// The value of Linux's socket option SO_ATTACH_FILTER (linux/filter.h): instructions that decide which segments a
+/// socket receives.
 struct waymark_socket_filter {
   unsigned short count;
   /// The address of the instructions.
   uintptr_t instructions;
 };
 
-/// Which segments a listening socket lets pass.
+/// The segments that a listening socket receives.
 enum waymark_segments {
-  /// All but those that begin a connection: a handshake that has begun can end.
+  /// All but those that begin a connection: a handshake in progress can complete.
   waymark_segments_of_begun_handshakes,
   /// None.
   waymark_segments_none,

@@ -3,14 +3,14 @@ import NIOHTTP1
 public import Points
 import Synchronization
 
-/// The policy in force, which may be replaced while requests are answered.
+/// The access policy in force. Its keys may be replaced while requests are served.
 public final class AccessControl: Sendable {
   private struct State {
     var policy: AccessPolicy
     var verified = VerifiedTokens()
-    /// How often the keys of tokens were replaced: what was verified with others counts for nothing.
+    /// The number of times that the token keys were replaced: tokens verified with earlier keys are not cached.
     var generation = 0
-    /// Where newer keys of tokens may be; `nil` where the keys are all there are.
+    /// The source of newer token keys; `nil` where there is none.
     var tokenKeySource: (any TokenKeySource)?
   }
 
@@ -18,17 +18,16 @@ public final class AccessControl: Sendable {
   private let areReadsOpen: Bool
   private let clock: any WallClock
 
-  /// Puts a policy in force.
+  /// Creates access control with a policy.
   ///
-  /// - Parameter clock: what tells whether a token is still valid.
+  /// - Parameter clock: the clock by which tokens expire.
   public init(_ policy: AccessPolicy, clock: any WallClock = SystemClock()) {
     state = Mutex(State(policy: policy))
     areReadsOpen = !policy.readRequiresKey
     self.clock = clock
   }
 
-  /// What an operator is told at the start of a server without keys: what is open, and how to close it; `nil` where
-  /// there are keys.
+  /// The notice for operators of a server without keys: what is open, and how to close it; `nil` where there are keys.
   public var keylessNotice: String? {
     let policy = state.withLock { $0.policy }
     guard policy.isKeyless else { return nil }
@@ -39,12 +38,12 @@ public final class AccessControl: Sendable {
         + " set API_KEYS_FILE, JWT_JWKS_FILE or JWT_JWKS_URL to allow changes"
   }
 
-  /// Replaces the API keys; requests from now on are held to them.
+  /// Replaces the API keys for further requests.
   public func replaceKeys(_ keys: [APIKey]) {
     state.withLock { $0.policy.keys = keys }
   }
 
-  /// Replaces the keys that tokens are verified with; requests from now on are held to them.
+  /// Replaces the token keys for further requests.
   public func replaceTokenKeys(_ keys: TokenKeySet) {
     state.withLock { state in
       state.policy.tokens?.keys = keys
@@ -53,16 +52,18 @@ public final class AccessControl: Sendable {
     }
   }
 
-  /// Asks a source for newer keys from now on when a token names a key that is not known.
+  /// Sets the source from which newer keys are fetched when a token names an unknown key.
   public func useTokenKeys(of source: any TokenKeySource) {
     state.withLock { $0.tokenKeySource = source }
   }
 
-  /// Returns the sender of a request that may do what the scope allows; see ``AccessPolicy``.
+  /// Returns the sender of a request, if it has the access; see ``AccessPolicy``.
   ///
   /// - Throws: `Problem` 401 `unauthenticated` or 403 `forbidden` with the reason, or 503 `token-keys-unavailable`.
   public func principal(of request: HTTPRequest, for scope: AccessScope) async throws(Problem) -> Principal {
-    guard needsCredential(for: scope) else { return try keylessPrincipal(of: request, for: scope) }
+    if isOpen(scope) { return .anonymous }
+    let policy = state.withLock { $0.policy }
+    guard !policy.isKeyless else { return try policy.keyless(request, for: scope) }
     guard let credential = try Credential(request.headers) else {
       throw .unauthenticated(
         "this call needs an API key or a token, sent as 'Authorization: Bearer …'", challenge: .required)
@@ -70,24 +71,21 @@ public final class AccessControl: Sendable {
     return try await currentGrant(for: credential).principal(for: scope)
   }
 
-  /// Returns a Boolean value that indicates whether a request for what the scope allows must prove who sent it. That does not
-  /// change while the server runs.
-  func needsCredential(for scope: AccessScope) -> Bool {
-    !(scope == .read && areReadsOpen) && !state.withLock { $0.policy.isKeyless }
+  /// Returns a Boolean value that indicates whether a request has the access without credentials.
+  func admitsWithoutCredentials(_ request: HTTPRequest, for scope: AccessScope) -> Bool {
+    if isOpen(scope) { return true }
+    let policy = state.withLock { $0.policy }
+    return policy.isKeyless && (try? policy.keyless(request, for: scope)) != nil
   }
 
-  /// Returns the sender of a request that needs no credential.
-  ///
-  /// - Throws: `Problem` 403 `forbidden` with the reason.
-  func keylessPrincipal(of request: HTTPRequest, for scope: AccessScope) throws(Problem) -> Principal {
-    if scope == .read, areReadsOpen { return .anonymous }
-    return try state.withLock { $0.policy }.keyless(request, for: scope)
-  }
+  /// Returns a Boolean value that indicates whether the scope is open to everyone. That does not change while the
+  /// server runs.
+  private func isOpen(_ scope: AccessScope) -> Bool { scope == .read && areReadsOpen }
 
-  /// Who sent the request, where it proves that, whatever it asks for.
+  /// Returns the sender that the request's credentials prove, whatever access it needs; `nil` where they prove none.
   ///
-  /// - Parameter mayVerify: whether a token may be verified that was not seen before, which takes as long as a
-  ///   signature does.
+  /// - Parameter mayVerify: returns a Boolean value that indicates whether a token may be verified that was not seen
+  ///   before, which takes as long as a signature does.
   func sender(of headers: HTTPHeaders, mayVerify: () -> Bool) -> Principal? {
     guard headers.contains(name: "authorization"), let credential = try? Credential(headers) else { return nil }
     if case .token(let text) = credential, !isVerified(text), !mayVerify() { return nil }
@@ -108,7 +106,7 @@ public final class AccessControl: Sendable {
     }
   }
 
-  /// Returns what the credential allows. Where it is a token that names a key that is not known, newer keys are asked for.
+  /// Returns the access of a credential. For a token that names an unknown key, newer keys are fetched.
   private func currentGrant(for credential: Credential) async throws(Problem) -> Grant {
     guard case .token(let text) = credential, let verifier = tokenVerifier else {
       return try keyGrant(for: credential)
@@ -135,7 +133,7 @@ public final class AccessControl: Sendable {
     }
   }
 
-  /// Verifies a token, once; whoever comes with it again is believed until it expires or the keys are replaced.
+  /// Verifies a token. The result is cached until the token expires or the keys are replaced.
   private func grant(forToken text: Substring) throws(TokenRejection) -> Grant {
     let now = clock.now()
     let id = VerifiedTokens.id(of: text)
@@ -159,7 +157,7 @@ extension Problem {
     self = .unauthenticated("\(rejection)", challenge: .invalidToken("\(rejection)"))
   }
 
-  /// 503 `token-keys-unavailable`: the token may be valid, and a client that was told otherwise would log in again.
+  /// 503 `token-keys-unavailable`: the token may be valid, and a client with 401 would log in again.
   fileprivate static func tokenKeysUnavailable(retryAfterSeconds seconds: Int) -> Problem {
     Problem(
       .serviceUnavailable, code: "token-keys-unavailable", title: "Token keys unavailable",

@@ -1,23 +1,23 @@
 import HTTPServer
 import Points
 
-/// Who may do what. It decides and does nothing else.
+/// The rules of access. It has no effects.
 ///
-/// - With keys, or with those that sign tokens, a write needs one that allows it, and so does a read where
-///   ``readRequiresKey`` says so.
-/// - Without, everyone may read, and programs on the server's own machine may do the rest where it listens on a loopback
-///   address alone; see ``KeylessAccess``.
+/// - With API keys or token keys, a write needs one that grants it, and so does a read where ``readRequiresKey`` is
+///   set.
+/// - Without, everyone may read, and programs on the server's own machine may do the rest where it listens on a
+///   loopback address alone; see ``KeylessAccess``.
 public struct AccessPolicy: Sendable {
-  /// The keys there are; `nil` where the server was given none.
+  /// The API keys; `nil` where the server was given none.
   public var keys: [APIKey]?
 
-  /// Whose tokens are believed; `nil` is nobody's.
+  /// The verifier of tokens; `nil` where tokens are not accepted.
   public var tokens: TokenVerifier?
 
-  /// Whether the server listens to its own machine alone.
+  /// A Boolean value that indicates whether the server listens on a loopback address alone.
   public let isLoopback: Bool
 
-  /// Whether reading needs a key or a token too.
+  /// A Boolean value that indicates whether reading needs a key or a token too.
   public let readRequiresKey: Bool
 
   /// Creates a policy.
@@ -28,15 +28,15 @@ public struct AccessPolicy: Sendable {
     self.readRequiresKey = readRequiresKey
   }
 
-  /// Whether there is nothing that anyone could prove who it is with.
+  /// A Boolean value that indicates whether there are neither API keys nor token keys.
   var isKeyless: Bool { keys == nil && tokens == nil }
 
-  /// What an API key allows.
+  /// Returns the access of an API key.
   ///
   /// - Throws: `Problem` 401 `unauthenticated`.
   func grant(forKey secret: Substring) throws(Problem) -> Grant {
     let digest = APIKey.digest(of: secret.utf8)
-    // All keys are looked at, whichever it is.
+    // All keys are compared, so that the time does not depend on which one matches.
     let matches = (keys ?? []).filter { $0.matches(digest) }
     guard let key = matches.max(by: { $0.scope < $1.scope }) else {
       throw .unauthenticated(
@@ -45,7 +45,7 @@ public struct AccessPolicy: Sendable {
     return Grant(principal: Principal(name: key.name), scope: key.scope, evidence: "the API key '\(key.name)'")
   }
 
-  /// Who it is that proved nothing, where there is nothing to prove it with.
+  /// Returns the sender of a request without credentials, where there are no keys.
   ///
   /// - Throws: `Problem` 401 `unauthenticated` or 403 `forbidden`, with the reason.
   func keyless(_ request: HTTPRequest, for scope: AccessScope) throws(Problem) -> Principal {

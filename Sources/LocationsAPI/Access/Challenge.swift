@@ -1,15 +1,15 @@
 import HTTPServer
 import NIOHTTP1
 
-/// What `WWW-Authenticate` says to whom a call is refused (RFC 6750, section 3).
+/// The challenge of `WWW-Authenticate` with a rejection (RFC 6750, section 3).
 enum Challenge {
-  /// It takes a key or a token.
+  /// The call needs a key or a token.
   case required
-  /// What was sent can't be read.
+  /// The credentials are malformed.
   case invalidRequest
-  /// What was sent proves nothing.
+  /// The credentials are not valid.
   case invalidToken(String)
-  /// What was sent allows less.
+  /// The credentials grant less access.
   case insufficientScope(AccessScope)
 
   /// The field's value. Descriptions are ASCII without quotes and backslashes.
@@ -27,13 +27,13 @@ enum Challenge {
 }
 
 extension Problem {
-  /// 401 `unauthenticated` with what it takes (RFC 9110, section 11.6.1).
+  /// 401 `unauthenticated` with a challenge (RFC 9110, section 11.6.1).
   static func unauthenticated(_ detail: String, challenge: Challenge) -> Problem {
     Problem(
       .unauthorized, code: "unauthenticated", detail: detail, headers: ["www-authenticate": challenge.field])
   }
 
-  /// 403 `forbidden`, where something else sent along would help with what.
+  /// 403 `forbidden`, with a challenge where other credentials would help.
   static func forbidden(_ detail: String, challenge: Challenge? = nil) -> Problem {
     Problem(
       .forbidden, code: "forbidden", detail: detail,

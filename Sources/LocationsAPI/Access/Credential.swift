@@ -1,16 +1,16 @@
 import HTTPServer
 import NIOHTTP1
 
-/// What a request carries to prove whose it is, as `Authorization: Bearer` (RFC 6750, section 2.1).
+/// The credentials of a request: `Authorization: Bearer` (RFC 6750, section 2.1).
 enum Credential: Hashable {
-  /// An API key, or what is meant to be one.
+  /// An API key, valid or not.
   case key(Substring)
-  /// A JSON Web Token: it has two dots, and does not begin like the keys that are made here.
+  /// A JSON Web Token: it has two dots, and does not begin like this service's keys.
   case token(Substring)
 
-  /// Reads it; `nil` where there is none.
+  /// Creates the credentials from header fields; `nil` where there are none.
   ///
-  /// - Throws: `Problem` 401 where the field is not one that can be read.
+  /// - Throws: `Problem` 401 where the field is malformed.
   init?(_ headers: HTTPHeaders) throws(Problem) {
     let values = headers["authorization"]
     guard let value = values.first else { return nil }

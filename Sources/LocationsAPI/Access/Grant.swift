@@ -1,14 +1,15 @@
+import Crypto
 import HTTPServer
 
-/// What someone who has proved who it is may do.
+/// The access of an authenticated sender.
 struct Grant: Hashable, Sendable {
   let principal: Principal
   let scope: AccessScope
 
-  /// What was shown as proof, as a client is told: `the API key 'ci'`.
+  /// The credential in words, for problems: `the API key 'ci'`.
   let evidence: String
 
-  /// Who it is, if that allows what is asked.
+  /// Returns the sender, if its access includes the scope.
   ///
   /// - Throws: `Problem` 403 `forbidden`.
   func principal(for scope: AccessScope) throws(Problem) -> Principal {
@@ -18,5 +19,18 @@ struct Grant: Hashable, Sendable {
         challenge: .insufficientScope(scope))
     }
     return principal
+  }
+}
+
+extension Principal {
+  /// Creates the principal of an API key.
+  init(name: String) {
+    self.init(name: name, namespace: name)
+  }
+
+  /// Creates the principal of a token's subject. No name of an API key begins with a tilde, so that the namespaces
+  /// differ.
+  init(subject: String) {
+    self.init(name: subject, namespace: "~" + Base64URL.encode(Array(SHA256.hash(data: Array(subject.utf8)))))
   }
 }

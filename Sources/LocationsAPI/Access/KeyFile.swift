@@ -1,25 +1,27 @@
+import HTTPServer
+import Basics
 import JSONText
 
-/// The keys that a file names, one a line: `name:scope:sha256`, the hash in base 16. Blank lines, and those that begin
-/// with `#`, say nothing.
+/// The API keys in a file, one a line: `name:scope:sha256`, the hash in hexadecimal. Blank lines, and those that begin
+/// with `#`, are ignored.
 public struct KeyFile: Hashable, Sendable {
   /// The keys in the order of the lines.
   public let keys: [APIKey]
 
-  /// Why a file can't be used; it tells nothing of what the line holds, which may be a key by mistake.
+  /// An error in a file. It contains nothing of the line's text, which may be a key by mistake.
   public struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
     /// The line's number, counted from 1.
     public let line: Int
-    /// What is wrong with it.
+    /// The error in the line.
     public let reason: String
 
-    /// What an operator is told.
+    /// The message for operators.
     public var description: String { "line \(line) \(reason)" }
   }
 
-  /// Reads a file's text.
+  /// Creates the keys from a file's text.
   ///
-  /// - Throws: ``Invalid`` for the first line that can't be used.
+  /// - Throws: ``Invalid`` for the first invalid line.
   public init(_ text: String) throws(Invalid) {
     var keys: [APIKey] = []
     var names: Set<ExactText> = []

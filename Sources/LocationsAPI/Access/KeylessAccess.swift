@@ -5,13 +5,13 @@ import NIOHTTP1
 /// own machine and to nobody else.
 ///
 /// A browser and a reverse proxy on that machine connect from a loopback address too, on behalf of others. Each leaves
-/// a mark: a page of another site its `Origin`, a page whose host name was rebound to a loopback address that name in
-/// `Host`, and a proxy a field of its own or the name it is known by.
+/// a trace: a page of another site its `Origin`, a page whose host name was rebound to a loopback address that name in
+/// `Host`, and a proxy a field of its own or its public name.
 enum KeylessAccess {
-  /// The fields with which a proxy says for whom it asks; so does every field that begins with `X-Forwarded`.
+  /// The fields with which a proxy names its client; so does every field that begins with `X-Forwarded`.
   private static let forwardingFields = ["forwarded", "via", "x-real-ip"]
 
-  /// Checks that the request comes from the server's own machine for itself.
+  /// Checks that the request comes from a program on the server's own machine, on its own behalf.
   ///
   /// - Throws: `Problem` 403 `forbidden` with the reason.
   static func check(_ request: HTTPRequest) throws(Problem) {

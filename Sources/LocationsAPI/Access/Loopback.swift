@@ -1,9 +1,9 @@
 import HTTPServer
 
-/// Addresses by which a machine reaches itself.
+/// The addresses by which a machine reaches itself.
 public enum Loopback {
-  /// Returns a Boolean value that indicates whether a host is one: `localhost`, an address of 127.0.0.0/8, or `::1`, with
-  /// or without brackets.
+  /// Returns a Boolean value that indicates whether a host is a loopback host: `localhost`, an address of 127.0.0.0/8,
+  /// or `::1`, with or without brackets.
   public static func contains(host: some StringProtocol) -> Bool {
     let host = host.lowercased()
     if host.utf8.elementsEqual("localhost".utf8) { return true }
@@ -39,7 +39,7 @@ public enum Loopback {
     return false
   }
 
-  /// Nothing, or a colon and the digits of a port.
+  /// Returns a Boolean value that indicates whether the text is empty, or a colon and the digits of a port.
   private static func isPort(_ text: Substring) -> Bool {
     guard let colon = text.utf8.first else { return true }
     let digits = text.utf8.dropFirst()

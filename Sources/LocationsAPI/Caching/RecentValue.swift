@@ -1,7 +1,7 @@
 import Points
 import Synchronization
 
-/// A value that is found once for all callers that ask at about the same time, however many they are.
+/// A value that is computed once for all concurrent callers, and kept for a short time.
 final class RecentValue<Value: Sendable>: Sendable {
   private enum State {
     case none
@@ -18,17 +18,17 @@ final class RecentValue<Value: Sendable>: Sendable {
   private let uptime: @Sendable () -> Duration
   private let state = Mutex(State.none)
 
-  /// Creates one that is not found yet.
+  /// Creates a value that is not computed yet.
   ///
   /// - Parameters:
-  ///   - maximumAge: how long before a call its value may have begun to be found.
-  ///   - uptime: a time that never jumps.
+  ///   - maximumAge: the maximum time between the beginning of the computation and a call that uses its value.
+  ///   - uptime: a monotonic time.
   init(maximumAge: Duration, uptime: @escaping @Sendable () -> Duration = monotonicTime) {
     self.maximumAge = maximumAge
     self.uptime = uptime
   }
 
-  /// Returns the value: the last one where it is not too old, the one that is being found, or else a new one.
+  /// Returns the value: the last one where it is not too old, the one that is being computed, or else a new one.
   func value(_ find: @escaping @Sendable () async -> Value) async -> Value {
     let step: Step = state.withLock { state in
       let now = uptime()

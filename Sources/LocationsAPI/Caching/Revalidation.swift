@@ -1,41 +1,44 @@
+import Basics
 import Crypto
 import HTTPServer
 import JSONText
 import NIOCore
 import NIOHTTP1
+import PointFormats
 import Points
 import Synchronization
 
-/// How answers are named by the version of the data that they were made from, so that a client need not be sent again
-/// what it has (RFC 9110, sections 8.8 and 13; RFC 9111, section 4.3).
+/// The revalidation of responses by the version of the data that they were made from, so that clients are not sent
+/// again what they have (RFC 9110, sections 8.8 and 13; RFC 9111, section 4.3).
 ///
-/// The entity tags are weak: what they promise is the same places, whichever content coding they are sent in. A tag names
-/// the version that was known before the search (``Points/DataVersion`` says why that is right) and the format, for
-/// formats share an address, and whatever program made the answer, since another one may write it differently.
+/// The entity tags are weak: they identify the same places, in whichever content coding they are sent. A tag contains
+/// the version that was known before the search (``Points/DataVersion`` explains why that is right), the format,
+/// because formats share an address, and the program's version, because another one may encode the response
+/// differently.
 ///
-/// What a search finds may be newer than the version that was known before it. Where that is possible the tag also has a
-/// digest of what was found, so that no two representations share one. A tag whose version is still the current one
-/// names what would be found now, digest or not: nothing has changed since that version was read.
+/// The result of a search may be newer than the version that was known before it. Where that is possible the tag also
+/// has a digest of the result, so that no two representations share one. A tag whose version is still the current one
+/// stands for the present result, with or without a digest: nothing has changed since that version was read.
 ///
 /// `Last-Modified` is sent where the store knows a time, and the second of that time has passed: what is written later
-/// then has a later second. `If-Modified-Since` is compared with it as a text, as an opaque name: dates that other
-/// servers or earlier lives of this one have given are no one's.
+/// then has a later second. `If-Modified-Since` is compared with it as text, as an opaque value: dates of other servers
+/// or of earlier runs match nothing.
 final class Revalidation: Sendable {
-  /// What caches are told.
+  /// The directives for caches.
   let policy: CachePolicy
 
   private let service: PointsService
   private let programTag: String
   private let clock: any WallClock
 
-  /// The fields of a response that no version names.
+  /// The fields of a response without a version.
   private let unnamed: HTTPHeaders
 
-  /// The fields that most responses are named by.
+  /// The fields of responses of a version and a format.
   private struct NamedFields {
     let version: DataVersion
-    let format: ResponseFormat
-    /// The second of the time that they hold for; `nil` for ever.
+    let format: PointFormat
+    /// The second for which they are valid; `nil` for ever.
     let second: Int64?
     let fields: HTTPHeaders
   }
@@ -46,8 +49,8 @@ final class Revalidation: Sendable {
   /// Creates a revalidation.
   ///
   /// - Parameters:
-  ///   - service: what knows the versions.
-  ///   - policy: what caches are told.
+  ///   - service: the service that has the versions.
+  ///   - policy: the directives for caches.
   ///   - program: the version of this program.
   ///   - clock: the time of day, by the same clock as the store's.
   init(service: PointsService, policy: CachePolicy, program: String, clock: any WallClock = SystemClock()) {
@@ -58,13 +61,13 @@ final class Revalidation: Sendable {
     programTag = String(program.utf8.reduce(5381 as UInt32) { $0 &* 33 ^ UInt32($1) }, radix: 36)
   }
 
-  /// Answers with 304 where the request has what would be found, without a search; else with what the search gives, and
-  /// the fields that name it.
+  /// Returns 304 without a search where the client has the present result; else the response of the search with the
+  /// fields that identify it.
   ///
-  /// - Throws: `Problem`: what the search throws, or that the store did not tell the version.
+  /// - Throws: `Problem` of the search, or of the store.
   func respond(
     to request: HTTPRequest,
-    in format: ResponseFormat,
+    in format: PointFormat,
     _ search: () async throws(Problem) -> HTTPResponse
   ) async throws(Problem) -> HTTPResponse {
     guard !policy.isOff else {
@@ -76,17 +79,19 @@ final class Revalidation: Sendable {
     let condition = Condition(request.headers)
     let version: DataVersion?
     if let condition {
-      version = try await request.reportingStoreErrors { () throws(PointStoreError) in try await service.dataVersion() }
+      version = try await request.reportingStoreErrors { () throws(PointStoreError) in
+        try await service.store.dataVersion()
+      }
       if let version, let fields = confirmed(condition, version: version, in: format) {
         return HTTPResponse(status: .notModified, headers: fields)
       }
     } else {
-      version = service.knownDataVersion()
+      version = service.store.knownDataVersion()
     }
     var response = try await search()
     var fields: HTTPHeaders
-    // The search may have gone to another server than the one that told the version.
-    if let version, let known = service.knownDataVersion(), known.source == version.source {
+    // The search may have used another server than the one that the version is from.
+    if let version, let known = service.store.knownDataVersion(), known.source == version.source {
       fields = self.fields(of: version, in: format)
       if !known.isCurrent || known.token != version.token {
         fields.replaceOrAdd(name: "etag", value: tag(of: version, in: format, digest: Self.digest(of: response)))
@@ -100,7 +105,7 @@ final class Revalidation: Sendable {
     return response
   }
 
-  /// A digest of the body and of where the next page is; equal ones are taken for the same.
+  /// Returns a digest of the body and of the link to the next page.
   private static func digest(of response: HTTPResponse) -> String {
     var hash = SHA256()
     if case .bytes(let bytes) = response.body { bytes.withUnsafeReadableBytes { hash.update(bufferPointer: $0) } }
@@ -108,7 +113,7 @@ final class Revalidation: Sendable {
     return Hexadecimal.encode(Array(hash.finalize().prefix(8)))
   }
 
-  /// What a request asks about what it has; `nil` where it asks nothing.
+  /// The condition of a request; `nil` where it has none.
   private enum Condition {
     case noneMatch(HTTPHeaders)
     case modifiedSince(String)
@@ -124,18 +129,18 @@ final class Revalidation: Sendable {
     }
   }
 
-  /// The fields of a 304 where the client has what would be found in the version; `nil` where it has not.
-  private func confirmed(_ condition: Condition, version: DataVersion, in format: ResponseFormat) -> HTTPHeaders? {
+  /// Returns the fields of a 304 where the client has the result of the version; `nil` where it has not.
+  private func confirmed(_ condition: Condition, version: DataVersion, in format: PointFormat) -> HTTPHeaders? {
     var fields = self.fields(of: version, in: format)
     switch condition {
     case .modifiedSince(let date):
       return fields.first(name: "last-modified").hasSameBytes(as: date) ? fields : nil
     case .noneMatch(let headers):
-      // Most send back the one tag that they were given, as it was.
+      // Most clients send back the one tag that they were given, unchanged.
       let isSame = fields.first(name: "etag").map { headers.first(name: "if-none-match").hasSameBytes(as: $0) }
       if isSame == true { return fields }
       guard case .tags(let tags, _) = EntityTagList(headers[canonicalForm: "if-none-match"]) else {
-        // `*` is whatever there is, and an answer there always is.
+        // `*` matches every representation, and there always is one.
         return fields
       }
       guard let known = tags.first(where: { names($0.text, version, in: format) }) else { return nil }
@@ -144,8 +149,9 @@ final class Revalidation: Sendable {
     }
   }
 
-  /// Whether a tag, without its mark of weakness, was made from the version and the format, with a digest or without.
-  private func names(_ tag: Substring, _ version: DataVersion, in format: ResponseFormat) -> Bool {
+  /// Returns a Boolean value that indicates whether a tag, without its prefix of weakness, was made from the version
+  /// and the format, with a digest or without.
+  private func names(_ tag: Substring, _ version: DataVersion, in format: PointFormat) -> Bool {
     let plain = self.tag(of: version, in: format).utf8.dropFirst(2)
     if tag.utf8.elementsEqual(plain) { return true }
     let rest = format.etagSuffix.utf8.count + 1
@@ -159,13 +165,13 @@ final class Revalidation: Sendable {
 
   private static let digestLength = 16
 
-  private func tag(of version: DataVersion, in format: ResponseFormat, digest: String? = nil) -> String {
+  private func tag(of version: DataVersion, in format: PointFormat, digest: String? = nil) -> String {
     "W/\"\(version.token)-\(programTag)\(digest.map { "_" + $0 } ?? "")\(format.etagSuffix)\""
   }
 
   // MARK: Header fields
 
-  private func fields(of version: DataVersion, in format: ResponseFormat) -> HTTPHeaders {
+  private func fields(of version: DataVersion, in format: PointFormat) -> HTTPHeaders {
     let last = last.withLock { $0 }
     if let last, last.version == version, last.format == format {
       guard let second = last.second, second != clock.now().secondsSinceEpoch else { return last.fields }
@@ -188,7 +194,7 @@ final class Revalidation: Sendable {
 }
 
 extension Timestamp {
-  /// Whole seconds since 1970-01-01T00:00:00Z, rounded down.
+  /// The whole seconds since 1970-01-01T00:00:00Z, rounded down.
   fileprivate var secondsSinceEpoch: Int64 {
     let (quotient, remainder) = millisecondsSinceEpoch.quotientAndRemainder(dividingBy: 1000)
     return remainder < 0 ? quotient - 1 : quotient

@@ -1,49 +1,70 @@
 import JSONText
 import Points
 
-/// A report of searches as JSON.
+/// The JSON text of a report of searches.
 enum SearchReportJSON {
-  /// The report of a stretch of time as one object.
-  static func bytes(of report: SearchReport, from start: Timestamp, until end: Timestamp) -> [UInt8] {
-    var json = Array("{\"since\":\"\(start)\",\"until\":\"\(end)\",\(members(report.total))".utf8)
-    let (half, most) = (milliseconds(report.medianDuration), milliseconds(report.slowDuration))
-    json.append(contentsOf: ",\"durationMs\":{\"p50\":\(half),\"p99\":\(most)}".utf8)
-    append("busiestCells", report.busiestCells, to: &json, cell)
-    append("cellsFoundNothing", report.emptiestCells, to: &json, cell)
-    append("categories", report.categories, to: &json) { category, json in
-      json.append(contentsOf: "{\"category\":".utf8)
-      JSONString.append(category.category, to: &json)
-      json.append(contentsOf: ",\(members(category.count))}".utf8)
+  /// Returns the report of a stretch of time as one object.
+  static func text(of report: SearchReport, from start: Timestamp, until end: Timestamp) -> JSONWriter<[UInt8]> {
+    var json = JSONWriter()
+    json.beginObject()
+    json.write(member: "since", start.description)
+    json.write(member: "until", end.description)
+    write(report.total, to: &json)
+    json.write(name: "durationMs")
+    json.beginObject()
+    write(milliseconds: report.medianDuration, as: "p50", to: &json)
+    write(milliseconds: report.slowDuration, as: "p99", to: &json)
+    json.endObject()
+    write(report.busiestCells, as: "busiestCells", to: &json)
+    write(report.emptiestCells, as: "cellsFoundNothing", to: &json)
+    json.write(name: "categories")
+    json.beginArray()
+    for category in report.categories {
+      json.beginObject()
+      json.write(member: "category", category.category)
+      write(category.count, to: &json)
+      json.endObject()
     }
-    append("hours", report.hours, to: &json) { hour, json in
-      json.append(contentsOf: "{\"hour\":\"\(hour.start)\",\(members(hour.count))}".utf8)
+    json.endArray()
+    json.write(name: "hours")
+    json.beginArray()
+    for hour in report.hours {
+      json.beginObject()
+      json.write(member: "hour", hour.start.description)
+      write(hour.count, to: &json)
+      json.endObject()
     }
-    json.append(UInt8(ascii: "}"))
+    json.endArray()
+    json.endObject()
     return json
   }
 
-  private static func append<Element>(
-    _ name: String, _ elements: [Element], to json: inout [UInt8], _ write: (Element, inout [UInt8]) -> Void
+  private static func write(
+    _ cells: [SearchReport.CellCount], as name: StaticString, to json: inout JSONWriter<[UInt8]>
   ) {
-    json.append(contentsOf: ",\"\(name)\":[".utf8)
-    for (index, element) in elements.enumerated() {
-      if index > 0 { json.append(UInt8(ascii: ",")) }
-      write(element, &json)
+    json.write(name: name)
+    json.beginArray()
+    for cell in cells {
+      json.beginObject()
+      json.write(name: "lat")
+      json.write(json: "\(Double(cell.cell.latitudeHundredths) / 100)")
+      json.write(name: "long")
+      json.write(json: "\(Double(cell.cell.longitudeHundredths) / 100)")
+      write(cell.count, to: &json)
+      json.endObject()
     }
-    json.append(UInt8(ascii: "]"))
+    json.endArray()
   }
 
-  private static func cell(_ cell: SearchReport.CellCount, to json: inout [UInt8]) {
-    let (latitude, longitude) = (cell.cell.latitudeHundredths, cell.cell.longitudeHundredths)
-    json.append(
-      contentsOf: "{\"lat\":\(Double(latitude) / 100),\"long\":\(Double(longitude) / 100),\(members(cell.count))}".utf8)
+  private static func write(_ count: SearchReport.Count, to json: inout JSONWriter<[UInt8]>) {
+    json.write(member: "searches", count.searches)
+    json.write(member: "foundNothing", count.foundNothing)
   }
 
-  private static func members(_ count: SearchReport.Count) -> String {
-    "\"searches\":\(count.searches),\"foundNothing\":\(count.foundNothing)"
-  }
-
-  private static func milliseconds(_ duration: Duration?) -> String {
-    duration.map { "\(Double($0 / .microseconds(1)) / 1000)" } ?? "null"
+  private static func write(
+    milliseconds duration: Duration?, as name: StaticString, to json: inout JSONWriter<[UInt8]>
+  ) {
+    json.write(name: name)
+    json.write(json: duration.map { "\(Double($0 / .microseconds(1)) / 1000)" } ?? "null")
   }
 }

@@ -23,7 +23,7 @@ enum Base64URL {
     }
   }
 
-  /// The bytes of a text when there are just so many and no stray bits behind them.
+  /// Returns the bytes of a text; `nil` where there are not exactly so many, or stray bits behind them.
   static func decode(_ text: some StringProtocol, count: Int) -> [UInt8]? {
     guard text.utf8.count == (count * 8 + 5) / 6 else { return nil }
     var bytes: [UInt8] = []

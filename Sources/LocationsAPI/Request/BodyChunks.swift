@@ -3,17 +3,17 @@ import HTTPServer
 import NIOCore
 import NIOHTTP1
 
-/// A body's bytes piece by piece with its `Content-Encoding` undone. The next piece is asked of the client when the one
-/// before has been used up, so that memory is bounded whatever the body's length.
+/// The decoded bytes of a body, piece by piece. The next piece is read from the client when the one before has been used,
+/// so that memory is bounded whatever the body's length.
 struct BodyChunks: AsyncSequence, Sendable {
   private let body: HTTPRequestBody
   private let isGzip: Bool
   private let hash: RequestHash?
 
-  /// Takes the body of a request.
+  /// Creates the chunks of a request's body.
   ///
-  /// - Parameter hash: is updated with the body as it is sent, piece by piece as they are read.
-  /// - Throws: `Problem` 415 where it is encoded in another way than gzip.
+  /// - Parameter hash: updated with each piece of the body as it was sent.
+  /// - Throws: `Problem` 415 where it has another content coding than gzip.
   init(_ request: HTTPRequest, hash: RequestHash? = nil) throws(Problem) {
     self.hash = hash
     body = request.body
@@ -30,7 +30,7 @@ struct BodyChunks: AsyncSequence, Sendable {
   func makeAsyncIterator() -> Iterator { Iterator(pieces: body.makeAsyncIterator(), isGzip: isGzip, hash: hash) }
 
   struct Iterator: AsyncIteratorProtocol {
-    /// How much of what gzip holds is given at once.
+    /// The maximum number of decompressed bytes of a chunk.
     private static let outputBytes = 1 << 16
 
     private var pieces: HTTPRequestBody.Iterator
@@ -46,7 +46,7 @@ struct BodyChunks: AsyncSequence, Sendable {
       self.hash = hash
     }
 
-    /// The next bytes; `nil` at the end.
+    /// Returns the next bytes; `nil` at the end.
     ///
     /// - Throws: `HTTPBodyError`, `GzipError`.
     mutating func next() async throws -> ByteBufferView? {

@@ -1,36 +1,38 @@
+import JSONText
 import NIOHTTP1
+import PointFormats
 import Points
 
 /// Entity tags (RFC 9110, section 8.8.3) of single places: strong, made from the version and, as several formats and
 /// codings share an address, from the format and from the content coding.
 enum EntityTag {
-  /// The tag of a place in a format, quotes included.
-  static func of(_ point: PointOfInterest, format: ResponseFormat, coding: ContentCoding = .identity) -> String {
+  /// Returns the tag of a place in a format, quotes included.
+  static func of(_ point: PointOfInterest, format: PointFormat, coding: ContentCoding = .identity) -> String {
     of(version: point.version, format: format, coding: coding)
   }
 
-  /// The tag of a version in a format, quotes included.
-  static func of(version: Int64, format: ResponseFormat, coding: ContentCoding = .identity) -> String {
+  /// Returns the tag of a version in a format, quotes included.
+  static func of(version: Int64, format: PointFormat, coding: ContentCoding = .identity) -> String {
     let (format, coding) = (format.etagSuffix, coding == .gzip ? gzipSuffix : "")
     return String(unsafeUninitializedCapacity: 2 + 19 + format.utf8.count + coding.utf8.count) { buffer in
-      var writer = ByteWriter(at: buffer.baseAddress.unsafelyUnwrapped)
-      writer.write("\"")
-      writer.write(integer: version)
-      writer.copy(format)
-      writer.copy(coding)
-      writer.write("\"")
-      return writer.position - buffer.baseAddress.unsafelyUnwrapped
+      var tag = UncheckedBytes(at: buffer.baseAddress.unsafelyUnwrapped)
+      tag.write("\"")
+      tag.write(atMost: 19) { DecimalText.write(version.magnitude, to: $0) }
+      tag.write(text: format)
+      tag.write(text: coding)
+      tag.write("\"")
+      return tag.end - buffer.baseAddress.unsafelyUnwrapped
     }
   }
 
-  /// What tells the tag of a gzipped place from that of the same bytes sent as they are.
+  /// The suffix of the tags of gzipped representations.
   private static let gzipSuffix = ".gzip"
 
-  /// The tag of the place in the format, in either coding, that `If-None-Match` names; `nil` where it names none.
+  /// Returns the tag of the place in the format that `If-None-Match` names, of either coding; `nil` where it names none.
   ///
-  /// A client that has the place in one coding need not be sent it in the other.
+  /// A client that has the place in one coding does not need it in the other.
   static func known(
-    of point: PointOfInterest, format: ResponseFormat, ifNoneMatch values: [Substring]
+    of point: PointOfInterest, format: PointFormat, ifNoneMatch values: [Substring]
   ) -> String? {
     guard !values.isEmpty else { return nil }
     let plain = of(point, format: format)
@@ -39,7 +41,8 @@ enum EntityTag {
     return matches(gzip, ifNoneMatch: values) ? gzip : nil
   }
 
-  /// Whether `If-None-Match` names the tag: by the weak comparison, or as `*` (RFC 9110, section 13.1.2).
+  /// Returns a Boolean value that indicates whether `If-None-Match` names the tag: by the weak comparison, or as `*` (RFC
+  /// 9110, section 13.1.2).
   static func matches(_ tag: String, ifNoneMatch values: [Substring]) -> Bool {
     switch EntityTagList(values) {
     case .any: true
@@ -47,7 +50,7 @@ enum EntityTag {
     }
   }
 
-  /// The version that a tag was made from; `nil` for a tag that none was.
+  /// Returns the version of a tag; `nil` for a tag that this service does not make.
   static func version(of tag: Substring) -> Int64? {
     var text = tag.dropFirst().dropLast()
     if text.hasSuffix(gzipSuffix) { text = text.dropLast(gzipSuffix.count) }
@@ -56,15 +59,16 @@ enum EntityTag {
       "\(version)".utf8.elementsEqual(digits.utf8)
     else { return nil }
     guard parts.count == 2 else { return version }
-    return ResponseFormat(rawValue: String(parts[1])).map { $0 == .json } == false ? version : nil
+    guard let format = PointFormat(rawValue: String(parts[1])), format != .json else { return nil }
+    return PointFormat.responses.contains(format) ? version : nil
   }
 }
 
-/// What `If-Match` or `If-None-Match` holds (RFC 9110, section 13.1).
+/// The value of `If-Match` or `If-None-Match` (RFC 9110, section 13.1).
 enum EntityTagList {
   /// One tag.
   struct Tag {
-    /// Whether it is compared weakly alone.
+    /// A Boolean value that indicates whether the tag is a weak one.
     let isWeak: Bool
     /// The tag, quotes included.
     let text: Substring
@@ -72,10 +76,10 @@ enum EntityTagList {
 
   /// `*`.
   case any
-  /// The tags up to the end or to what is none; whether it went to the end.
+  /// The tags up to the end or to the first malformed one, and a Boolean value that indicates whether it is the end.
   case tags([Tag], isWellFormed: Bool)
 
-  /// Reads the values of the header.
+  /// Creates a list from the values of the header.
   init(_ values: [Substring]) {
     var tags: [Tag] = []
     for value in values {

@@ -9,7 +9,7 @@ extension IdempotencyKey {
   /// The longest key, in characters.
   static let maximumLength = 255
 
-  /// The key that a request carries; `nil` where it carries none. A key is its sender's own: others may use the same.
+  /// Returns the key of a request; `nil` where it has none. Keys of different principals never conflict.
   ///
   /// - Throws: `Problem` 400 for a key that is not 1 to 255 visible ASCII characters.
   static func read(
@@ -35,9 +35,9 @@ extension IdempotencyKey {
 }
 
 extension ImportKey {
-  /// Reads the key of a request whose body is a stream.
+  /// Returns the key of a request whose body is a stream.
   ///
-  /// - Returns: the key, and the hash that is to be updated with the body; `nil` where the request carries none.
+  /// - Returns: the key, and the hash to update with the body; `nil` where the request has no key.
   /// - Throws: `Problem` 400 for a key that is not 1 to 255 visible ASCII characters.
   static func read(
     _ request: HTTPRequest, of principal: Principal
@@ -50,11 +50,11 @@ extension ImportKey {
   }
 }
 
-/// The hash of a request, made while its body is read: the first 64 bits of SHA-256.
+/// An incremental hash of a request: the first 64 bits of SHA-256.
 final class RequestHash: Sendable {
   private let hash: Mutex<SHA256>
 
-  /// Starts with what comes before the body.
+  /// Creates the hash of a request without its body.
   init(_ head: String) {
     var hash = SHA256()
     hash.update(data: Array("\(head)\n".utf8))
@@ -66,7 +66,7 @@ final class RequestHash: Sendable {
     piece.withUnsafeReadableBytes { bytes in hash.withLock { $0.update(bufferPointer: bytes) } }
   }
 
-  /// The hash of what was added.
+  /// The hash of the head and the pieces so far.
   var value: UInt64 {
     hash.withLock { $0 }.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }

@@ -1,4 +1,4 @@
-/// The parameters that there are, by the names that requests use.
+/// The query parameters of all calls.
 enum Parameter: Int, CaseIterable {
   case latitude
   case longitude
@@ -19,7 +19,7 @@ enum Parameter: Int, CaseIterable {
   case since
   case until
 
-  /// The parameter of that name; `nil` when there is none.
+  /// Creates the parameter of a name; `nil` where there is none.
   init?(name: some StringProtocol) {
     switch name {
     case "lat": self = .latitude
@@ -44,7 +44,7 @@ enum Parameter: Int, CaseIterable {
     }
   }
 
-  /// The name that problems use.
+  /// The name in problems.
   var name: String {
     switch self {
     case .latitude: "lat"
@@ -70,10 +70,10 @@ enum Parameter: Int, CaseIterable {
 }
 
 extension Set<Parameter> {
-  /// The parameters that narrow down which places are meant.
+  /// The parameters that filter places.
   static let filters: Set = [.latitude, .longitude, .radius, .category, .box, .source, .sourceID]
 
-  /// The parameters that say how a place is written.
+  /// The parameters of a place's representation.
   static let presentation: Set = [.fields, .format]
 
   /// The parameters of a list.

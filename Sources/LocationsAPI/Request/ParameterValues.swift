@@ -2,16 +2,17 @@ import Geo
 import HTTPServer
 import JSONText
 import NIOHTTP1
+import PointFormats
 import Points
 
-/// The parameters of one request, read one after the other; what is wrong with them is collected and told all at once.
+/// The parameters of a request. Their violations are collected, so that one problem names them all.
 struct ParameterValues {
   private var texts = [String?](repeating: nil, count: Parameter.allCases.count)
   private var categoryLists: [QueryParameters.Parameter] = []
   private var errors: [ProblemError] = []
   private var code: ParameterProblem?
 
-  /// Sorts a query's parameters, noting those that the call does not have and those that stand twice.
+  /// Creates the values of a request's query. Unknown and repeated parameters are violations.
   ///
   /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8.
   init(_ request: HTTPRequest, allowing allowed: Set<Parameter>) throws(Problem) {
@@ -32,19 +33,19 @@ struct ParameterValues {
     }
   }
 
-  /// Whether the request has the parameter.
+  /// Returns a Boolean value that indicates whether the request has the parameter.
   func has(_ parameter: Parameter) -> Bool { texts[parameter.rawValue] != nil }
 
   /// The text of a parameter.
   subscript(parameter: Parameter) -> String? { texts[parameter.rawValue] }
 
-  /// Notes something wrong.
+  /// Adds a violation.
   mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String) {
     if code == nil { code = kind }
     errors.append(ProblemError(.parameter(name), detail))
   }
 
-  /// Throws what was noted, if anything.
+  /// Throws a problem where there are violations.
   func check() throws(Problem) {
     guard let code else { return }
     throw .badRequest(errors, code: code)
@@ -52,9 +53,9 @@ struct ParameterValues {
 
   // MARK: Values
 
-  /// The coordinate of `lat` and `long`; `nil` where neither is given or one is wrong, which is noted.
+  /// Returns the coordinate of `lat` and `long`; `nil` where neither is given or one is invalid.
   ///
-  /// - Parameter purpose: what needs it, where it must be given.
+  /// - Parameter purpose: the purpose for which it is required; `nil` where it is optional.
   mutating func coordinate(requiredFor purpose: String? = nil) -> Coordinate? {
     for (parameter, other) in [(Parameter.latitude, Parameter.longitude), (.longitude, .latitude)] where !has(parameter)
     {
@@ -70,12 +71,12 @@ struct ParameterValues {
     return try? Coordinate(latitude: latitude, longitude: longitude)
   }
 
-  /// The radius in metres; `nil` where it is not given or wrong, which is noted.
+  /// Returns the radius in metres; `nil` where it is not given or invalid.
   mutating func radius() -> Double? {
     number(.radius, in: 0...Double.greatestFiniteMagnitude, "of metres, 0 or more")
   }
 
-  /// The box; `nil` where it is not given or wrong, which is noted.
+  /// Returns the box; `nil` where it is not given or invalid.
   mutating func box() -> BoundingBox? {
     guard let text = self[.box] else { return nil }
     let edges = Self.list(text).map { Self.number($0) }
@@ -86,12 +87,12 @@ struct ParameterValues {
     do {
       return try BoundingBox(west: west, south: south, east: east, north: north)
     } catch {
-      note(.invalid, "bbox", "is no box: \(error)")
+      note(.invalid, "bbox", "is not a valid box: \(error)")
       return nil
     }
   }
 
-  /// The source; `nil` where it is not given or invalid, which is noted.
+  /// Returns the source; `nil` where it is not given or invalid.
   mutating func source() -> PointQuery.Source? {
     let name = originText(.source)
     let sourceID = originText(.sourceID)
@@ -102,13 +103,13 @@ struct ParameterValues {
 
   private mutating func originText(_ parameter: Parameter) -> String? {
     guard let text = self[parameter] else { return nil }
-    let length = Place.maximumOriginLength
+    let length = PointDraft.maximumOriginLength
     if !text.isEmpty, !text.utf8.contains(0), text.unicodeScalars.count <= length { return text }
     note(.invalid, parameter.name, "must have 1 to \(length) characters, got \(quoted(text))")
     return nil
   }
 
-  /// The categories, of all `category` parameters together. A comma stands between two, encoded or not, and may be part
+  /// Returns the categories of all `category` parameters together. A comma stands between two, encoded or not, and may be part
   /// of a name as well: where there is one, the whole is a category too.
   mutating func categories() -> Set<ExactText> {
     var categories: Set<ExactText> = []
@@ -116,13 +117,13 @@ struct ParameterValues {
       let names = Self.list(list.value)
       let isWhole = names.count > 1 && Self.isCategory(list.value[...])
       if isWhole { categories.insert(ExactText(list.value)) }
-      // Between two encoded commas there may be nothing: the name that they are in is looked for as a whole.
+      // An element between two encoded commas may be empty: the name with the commas is searched for as a whole.
       let mayBeEmpty = isWhole && list.rawValue.utf8.contains(UInt8(ascii: "%"))
       for name in names where !(name.isEmpty && mayBeEmpty) {
         if Self.isCategory(name) {
           categories.insert(ExactText(String(name)))
         } else {
-          let length = Place.maximumCategoryLength
+          let length = PointDraft.maximumCategoryLength
           note(.invalid, "category", "must be names of 1 to \(length) characters, got \(quoted(String(name)))")
         }
       }
@@ -131,28 +132,28 @@ struct ParameterValues {
   }
 
   private static func isCategory(_ name: Substring) -> Bool {
-    !name.isEmpty && !name.utf8.contains(0) && name.unicodeScalars.count <= Place.maximumCategoryLength
+    !name.isEmpty && !name.utf8.contains(0) && name.unicodeScalars.count <= PointDraft.maximumCategoryLength
   }
 
-  /// The elements of a list with commas between. It is split at bytes: a comma with a combining mark behind it is one
+  /// Returns the elements of a list, which commas separate. It is split at bytes: a comma with a combining mark behind it is one
   /// character and still a comma.
   private static func list(_ text: String) -> [Substring] {
     text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { Substring($0) }
   }
 
-  /// How many places are wanted.
+  /// Returns the maximum number of places of a page.
   mutating func limit() -> Int {
     guard let text = self[.limit] else { return PointQuery.defaultLimit }
     let isPlain = text.utf8.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
     guard isPlain, let limit = Int(text), PointQuery.limits.contains(limit) else {
       let (least, most) = (PointQuery.limits.lowerBound, PointQuery.limits.upperBound)
-      note(.invalid, "limit", "must be a whole number from \(least) to \(most), got \(quoted(text))")
+      note(.invalid, "limit", "must be an integer from \(least) to \(most), got \(quoted(text))")
       return PointQuery.defaultLimit
     }
     return limit
   }
 
-  /// Where the page before ended.
+  /// Returns the position at which the previous page ended; `nil` for the first page, or where the cursor is invalid.
   mutating func position(in query: PointQuery) -> PointQuery.Position? {
     guard let text = self[.cursor] else { return nil }
     let position = Cursor.position(from: text, in: query)
@@ -162,7 +163,7 @@ struct ParameterValues {
     return position
   }
 
-  /// Which fields are wanted.
+  /// Returns the fields of the places.
   mutating func fields(default fallback: FieldSet = .standard) -> FieldSet {
     guard let text = self[.fields] else { return fallback }
     var fields: FieldSet = []
@@ -177,7 +178,7 @@ struct ParameterValues {
     return fields
   }
 
-  /// One of the cases of an enumeration, by its raw value.
+  /// Returns the case of an enumeration whose raw value is given.
   mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
     _ parameter: Parameter, default fallback: Choice
   ) -> Choice {
@@ -188,7 +189,7 @@ struct ParameterValues {
     return fallback
   }
 
-  /// A switch, off where it is not given.
+  /// Returns the value of a Boolean parameter, `false` where it is not given.
   mutating func flag(_ parameter: Parameter) -> Bool {
     switch self[parameter] {
     case nil, "false": return false
@@ -215,7 +216,7 @@ struct ParameterValues {
   private func quoted(_ text: String) -> String { "'\(text.prefix(50))'" }
 }
 
-/// What kind of thing is wrong with a parameter, by the slug that problems carry.
+/// The kind of a parameter's violation, by the code of its problem.
 enum ParameterProblem: String {
   case missing = "missing-parameter"
   case invalid = "invalid-parameter"
@@ -223,7 +224,7 @@ enum ParameterProblem: String {
 }
 
 extension Problem {
-  /// 400 with everything that is wrong with the parameters.
+  /// 400 with every violation of the parameters.
   static func badRequest(_ errors: [ProblemError], code: ParameterProblem) -> Problem {
     let detail = errors.map { error in
       switch error.location {
@@ -232,5 +233,23 @@ extension Problem {
       }
     }.joined(separator: "; ")
     return Problem(.badRequest, code: code.rawValue, detail: detail, errors: errors)
+  }
+}
+
+extension Duration {
+  /// Creates a duration from text in ISO 8601 in weeks, or in days, hours, minutes and seconds, such as `PT24H` or `P1DT12H`; `nil`
+  /// where it is none.
+  ///
+  /// Years and months are rejected: they are not of one length. A number has five digits at most.
+  init?(iso8601 text: String) {
+    guard
+      let match = text.wholeMatch(
+        of: /P(?:([0-9]{1,5})W|(?:([0-9]{1,5})D)?(?:T(?:([0-9]{1,5})H)?(?:([0-9]{1,5})M)?(?:([0-9]{1,5})S)?)?)/)
+    else { return nil }
+    let parts: [(Substring?, Int64)] = [
+      (match.1, 7 * 86_400), (match.2, 86_400), (match.3, 3600), (match.4, 60), (match.5, 1),
+    ]
+    guard parts.contains(where: { $0.0 != nil }), text.last != "T" else { return nil }
+    self = .seconds(parts.reduce(Int64(0)) { sum, part in sum + (part.0.flatMap { Int64($0) } ?? 0) * part.1 })
   }
 }

@@ -2,17 +2,17 @@ import HTTPServer
 import NIOHTTP1
 import Points
 
-/// What a write's `If-Match` and `If-None-Match` ask for (RFC 9110, section 13).
+/// The preconditions of a write, `If-Match` and `If-None-Match` (RFC 9110, section 13).
 enum Preconditions {
-  /// The condition that the header fields make.
+  /// Returns the condition in header fields.
   ///
-  /// - Parameter isRequired: whether there must be one.
-  /// - Throws: `Problem` 400 for what is no entity tag, 428 where a condition is missing that must be there.
+  /// - Parameter isRequired: a Boolean value that indicates whether a condition is required.
+  /// - Throws: `Problem` 400 for a malformed entity tag, 428 where a required condition is missing.
   static func read(_ headers: HTTPHeaders, isRequired: Bool) throws(Problem) -> WriteCondition {
     let match = try ifMatch(headers)
     let isAbsenceAsked = try ifNoneMatch(headers)
     switch (match, isAbsenceAsked) {
-    // Nothing is there and not there at once.
+    // No place exists and is absent at once.
     case (_?, true): return .versions([])
     case (let match?, false): return match
     case (nil, true): return .absent
@@ -20,8 +20,8 @@ enum Preconditions {
       guard !isRequired else {
         throw Problem(
           .preconditionRequired, code: "if-match-required",
-          detail: "this server takes a change only with If-Match and the ETag that the change was made to"
-            + " (or, to create by PUT, with If-None-Match: *)")
+          detail: "a change requires If-Match with the ETag of the version that it was made to"
+            + " (or, to create by PUT, If-None-Match: *)")
       }
       return .none
     }
@@ -35,7 +35,7 @@ enum Preconditions {
       guard isWellFormed, !tags.isEmpty else {
         throw .invalidHeader("If-Match", "must be * or entity tags such as \"3\", with their quotation marks")
       }
-      // The comparison is the strong one: a weak tag is nobody's.
+      // The comparison is the strong one, by which a weak tag matches nothing.
       return .versions(Set(tags.compactMap { $0.isWeak ? nil : EntityTag.version(of: $0.text) }))
     }
   }
@@ -43,7 +43,7 @@ enum Preconditions {
   private static func ifNoneMatch(_ headers: HTTPHeaders) throws(Problem) -> Bool {
     guard headers.contains(name: "if-none-match") else { return false }
     guard case .any = EntityTagList(headers[canonicalForm: "if-none-match"]) else {
-      throw .invalidHeader("If-None-Match", "must be * where something is written")
+      throw .invalidHeader("If-None-Match", "must be * in a write")
     }
     return true
   }

@@ -4,10 +4,10 @@ import NIOHTTP1
 /// The address under which clients see the service, for the targets that responses name: `Link`, `Location` and the links
 /// in bodies.
 ///
-/// It is the configured one, or else the path prefix that a trusted proxy says it took off. Without either, targets are
+/// It is the configured one, or else the path prefix that a trusted proxy removed. Without either, targets are
 /// relative references, which lead to the right place under any prefix (RFC 3986, section 5).
 public struct PublicAddress: Sendable {
-  /// The longest prefix that is believed, in bytes.
+  /// The maximum length of a prefix that is accepted, in bytes.
   private static let maximumPrefixLength = 256
 
   private let url: String?
@@ -17,7 +17,7 @@ public struct PublicAddress: Sendable {
   ///
   /// - Parameters:
   ///   - url: the address itself, which ``isAcceptable(url:)`` takes; `nil` where none is configured.
-  ///   - proxies: the proxies whose `X-Forwarded-Prefix` is believed.
+  ///   - proxies: the proxies whose `X-Forwarded-Prefix` is trusted.
   public init(url: String? = nil, proxies: TrustedProxies = TrustedProxies()) {
     self.url = url.map { String(Self.withoutTrailingSlashes($0[...])) }
     self.proxies = proxies
@@ -30,7 +30,7 @@ public struct PublicAddress: Sendable {
     return url.wholeMatch(of: address) != nil
   }
 
-  /// The target of a resource in the response to a request.
+  /// Returns the target of a resource in the response to a request.
   ///
   /// - Parameters:
   ///   - path: the path of the resource in the service, with or without a query.
@@ -40,7 +40,7 @@ public struct PublicAddress: Sendable {
     return prefix(of: request).map { $0 + path() } ?? relative
   }
 
-  /// The prefix that a trusted proxy names; `nil` where none does, or what it names is no path.
+  /// Returns the prefix that a trusted proxy names; `nil` where none does, or it is no path.
   private func prefix(of request: HTTPRequest) -> Substring? {
     let values = request.headers["x-forwarded-prefix"]
     guard values.count == 1, proxies.trustsPeer(of: request),
@@ -54,7 +54,8 @@ public struct PublicAddress: Sendable {
     return Self.withoutTrailingSlashes(values[0][...])
   }
 
-  /// Whether the byte may stand in a path (RFC 3986, section 3.3), a percent sign included.
+  /// Returns a Boolean value that indicates whether a path may have the byte (RFC 3986, section 3.3), a percent sign
+  /// included.
   private static func isOfPath(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

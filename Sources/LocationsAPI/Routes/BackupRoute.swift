@@ -1,7 +1,7 @@
 import HTTPServer
 import NIOCore
 import NIOHTTP1
-import PlaceFormats
+import PointFormats
 public import Points
 import Synchronization
 
@@ -30,8 +30,8 @@ public final class BackupFile: Sendable {
 /// A function that copies the file in which places are kept.
 public typealias BackUp = @Sendable () async throws(PointStoreError) -> BackupFile
 
-/// `POST /backup`: a copy of the file of the memory store, streamed; one at a time.
-final class BackupRoute: Sendable {
+/// `POST /backup`: a copy of the file of the memory store, streamed. One backup runs at a time.
+final class BackupRoute: RouteHandler {
   private let backUp: BackUp?
   private let isBusy = Atomic(false)
 
@@ -66,7 +66,7 @@ final class BackupRoute: Sendable {
       })
   }
 
-  /// The right to make a backup, given back with the last reference to it.
+  /// The permit to create a backup, returned with the last reference to it.
   private final class Turn: Sendable {
     private let file = Mutex<BackupFile?>(nil)
     private let giveBack: @Sendable () -> Void

@@ -3,19 +3,22 @@ import HTTPServer
 import JSONText
 import NIOCore
 import NIOHTTP1
+import PointFormats
 import Points
 
-/// `GET /categories`: the categories and how many places have each, most frequent first; with `bbox`, of the
-/// places in it.
-struct CategoriesRoute {
+/// `GET /categories`: the categories with the number of places of each, most frequent first; with `bbox`, of the places
+/// in the box.
+struct CategoriesRoute: RouteHandler {
+  static let parameters: Set<Parameter> = [.box, .format]
+
   let service: PointsService
   let revalidation: Revalidation
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: [.box, .format])
+    var values = try ParameterValues(request, allowing: Self.parameters)
     let box = values.box()
     try values.check()
-    _ = try ResponseFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
+    _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
     return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
       try await count(in: box, for: request)
     }
@@ -23,15 +26,17 @@ struct CategoriesRoute {
 
   private func count(in box: BoundingBox?, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let counts = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.categoryCounts(in: box)
+      try await service.store.categoryCounts(in: box)
     }
-    var json = Array("[".utf8)
-    for (index, count) in counts.enumerated() {
-      json.append(contentsOf: (index > 0 ? ",{\"category\":" : "{\"category\":").utf8)
-      JSONString.append(count.category, to: &json)
-      json.append(contentsOf: ",\"count\":\(count.count)}".utf8)
+    var json = JSONWriter()
+    json.beginArray()
+    for count in counts {
+      json.beginObject()
+      json.write(member: "category", count.category)
+      json.write(member: "count", count.count)
+      json.endObject()
     }
-    json.append(UInt8(ascii: "]"))
-    return HTTPResponse(contentType: ResponseFormat.json.contentType, bytes: json)
+    json.endArray()
+    return HTTPResponse(json)
   }
 }

@@ -1,24 +1,24 @@
-import Geo
 import HTTPServer
-import JSONText
 import NIOHTTP1
-import PlaceFormats
+import PointFormats
 import Points
 
-/// `PATCH /locations/{id}`: changes some of a place's fields by a JSON merge patch (RFC 7396).
-struct ChangeRoute {
-  let editor: PlaceEditor
+/// `PATCH /locations/{id}`: changes fields of a place by a JSON merge patch (RFC 7396).
+struct ChangeRoute: RouteHandler {
+  let editor: PointEditor
   let requiresIfMatch: Bool
 
-  func respond(to request: HTTPRequest, id text: String) async throws(Problem) -> HTTPResponse {
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let presentation = try PresentationArguments(request)
-    let id = try PointID(pathText: text)
+    let id = try PointID(inPathOf: request)
     let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
-    let patch = PlacePatch(try await PlaceBody.readPatch(request))
+    let patch = PointPatch(try await PointBody.readPatch(request))
 
     let point: PointOfInterest
     do {
-      point = try await editor.update(id: id, if: condition) { point throws(Problem) in try patch.applied(to: point) }
+      point = try await editor.update(id: id, if: condition) { point throws(Problem) in
+        try Self.draft(of: point, changedBy: patch)
+      }
     } catch {
       switch error {
       case .write(let error): throw request.problem(for: error)
@@ -32,52 +32,15 @@ struct ChangeRoute {
 
     return HTTPResponse(written: point, createdAt: nil, presentation)
   }
-}
 
-/// A merge patch to the fields of a place.
-struct PlacePatch {
-  private let patch: JSONValue
-
-  /// Takes a patch; `lon` and `lng` are the longitude in it, as they are in a place.
-  init(_ patch: JSONValue) {
-    guard case .object(let members) = patch else {
-      self.patch = patch
-      return
+  private static func draft(of point: PointOfInterest, changedBy patch: PointPatch) throws(Problem) -> PointDraft {
+    let document: PointDocument
+    do {
+      document = try patch.applied(to: point)
+    } catch {
+      throw Problem(error)
     }
-    self.patch = .object(
-      members.map { $0.name == "lon" || $0.name == "lng" ? .init(name: "long", value: $0.value) : $0 })
-  }
-
-  /// What the patch makes of a place.
-  ///
-  /// - Throws: `Problem` 422 `invalid-place` with every rule that the outcome breaks.
-  func applied(to point: PointOfInterest) throws(Problem) -> Place {
-    var text: [UInt8] = []
-    Self.fields(of: point).merging(patch).append(to: &text)
-    let document = try PlaceBody.document(text)
     try document.checkID(is: point.id)
-    return document.place
-  }
-
-  private static func fields(of point: PointOfInterest) -> JSONValue {
-    func number(_ value: Double) -> JSONValue {
-      var text: [UInt8] = []
-      DecimalText.append(value, to: &text)
-      return .number(String(decoding: text, as: UTF8.self))
-    }
-    let place = point.place
-    var members: [JSONValue.Member] = [
-      .init(name: "id", value: .string(point.id.description)),
-      .init(name: "name", value: .string(place.name)),
-      .init(name: "lat", value: number(place.coordinate.latitude)),
-      .init(name: "long", value: number(place.coordinate.longitude)),
-      .init(name: "tags", value: .object(place.tags.pairs.map { .init(name: $0.key, value: .string($0.value)) })),
-    ]
-    if let category = place.category { members.append(.init(name: "category", value: .string(category))) }
-    if let origin = place.origin {
-      members.append(.init(name: "source", value: .string(origin.source)))
-      members.append(.init(name: "sourceId", value: .string(origin.sourceID)))
-    }
-    return .object(members)
+    return document.draft
   }
 }

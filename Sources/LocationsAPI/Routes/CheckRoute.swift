@@ -1,24 +1,28 @@
 import Geo
 import HTTPServer
+import JSONText
 import NIOCore
 import NIOHTTP1
+import PointFormats
 import Points
 
 /// `GET /locations/check`: whether a coordinate is at a place, and the nearest one.
-struct CheckRoute {
-  /// How far a place may be where the request says nothing, in metres.
+struct CheckRoute: RouteHandler {
+  static let parameters: Set = .check
+
+  /// The default radius in metres.
   static let defaultRadiusMetres = 50.0
 
   let service: PointsService
   let revalidation: Revalidation
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: .check)
+    var values = try ParameterValues(request, allowing: Self.parameters)
     let coordinate = values.coordinate(requiredFor: "a check")
     let radius = values.radius() ?? Self.defaultRadiusMetres
     let fields = values.fields()
     try values.check()
-    _ = try ResponseFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
+    _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
     guard let coordinate else { throw .internal }
     return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
       try await check(coordinate, withinMetres: radius, fields: fields, for: request)
@@ -31,14 +35,14 @@ struct CheckRoute {
     let found = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.nearestPoint(to: coordinate, withinMetres: radius)
     }
-    var body = ByteBuffer()
+    var json = JSONWriter(ByteBuffer())
+    json.beginObject()
+    json.write(member: "isPointOfInterest", found != nil)
     if let found {
-      body.writeStaticString("{\"isPointOfInterest\":true,\"location\":")
-      PlaceJSON.writeObject(of: found, fields: fields, to: &body)
-      body.writeStaticString("}")
-    } else {
-      body.writeStaticString("{\"isPointOfInterest\":false}")
+      json.write(name: "location")
+      PointJSON.append(found, fields: fields, to: &json.sink)
     }
-    return HTTPResponse(contentType: ResponseFormat.json.contentType, bytes: body)
+    json.endObject()
+    return HTTPResponse(contentType: PointFormat.json.mediaType, bytes: json.sink)
   }
 }

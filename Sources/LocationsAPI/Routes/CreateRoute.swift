@@ -1,20 +1,22 @@
 import HTTPServer
+import JSONText
 import NIOHTTP1
-import PlaceFormats
+import PointFormats
 import Points
 
-/// `POST /locations`: creates a place under a new id; one that the body names is ignored, as is all that the service sets.
-struct CreateRoute {
-  let editor: PlaceEditor
+/// `POST /locations`: creates a place with a new id. An id in the body is ignored, as are all fields that the service
+/// sets.
+struct CreateRoute: RouteHandler {
+  let editor: PointEditor
   let address: PublicAddress
 
-  func respond(to request: HTTPRequest, from principal: Principal) async throws(Problem) -> HTTPResponse {
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let presentation = try PresentationArguments(request)
-    let (document, body) = try await PlaceBody.read(request)
-    let key = try IdempotencyKey.read(request, of: principal, body: body)
+    let (document, body) = try await PointBody.read(request)
+    let key = try IdempotencyKey.read(request, of: request.principal, body: body)
 
     let point = try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await editor.create(document.place, once: key)
+      try await editor.store.create(document.draft, once: key)
     }
 
     let relative = Self.relativePath(of: point.id)
@@ -26,18 +28,18 @@ struct CreateRoute {
     let folder: StaticString = "locations/"
     let length = folder.utf8CodeUnitCount + PointID.textLength
     return String(unsafeUninitializedCapacity: length) { buffer in
-      var writer = ByteWriter(at: buffer.baseAddress.unsafelyUnwrapped)
-      writer.write(folder)
-      writer.write(id)
+      var path = UncheckedBytes(at: buffer.baseAddress.unsafelyUnwrapped)
+      path.write(folder)
+      id.write(to: path.end)
       return length
     }
   }
 }
 
 extension HTTPResponse {
-  /// Creates the response to a write: the place as it is now.
+  /// Creates the response to a write, with the place as it is now.
   ///
-  /// - Parameter location: where the place is, if it was created.
+  /// - Parameter location: the value of `Location` for a place that was created.
   init(written point: PointOfInterest, createdAt location: String?, _ presentation: PresentationArguments) {
     self.init(
       FoundPoint(point: point, distanceMetres: nil), fields: presentation.fields, format: presentation.format)

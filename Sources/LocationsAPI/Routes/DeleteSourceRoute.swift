@@ -1,11 +1,14 @@
 import HTTPServer
 import JSONText
 import NIOHTTP1
+import PointFormats
 import Points
 
 /// `DELETE /locations?source=NAME&confirm=true`: removes all places of a data set, batch by batch.
-struct DeleteSourceRoute {
-  let editor: PlaceEditor
+struct DeleteSourceRoute: RouteHandler {
+  static let parameters: Set<Parameter> = [.source, .confirm]
+
+  let editor: PointEditor
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let source = try Self.source(of: request)
@@ -15,8 +18,11 @@ struct DeleteSourceRoute {
         () throws(IncompleteDeletion) -> Int in
         try await editor.deletePlaces(ofSource: source)
       }
-      return HTTPResponse(
-        contentType: ResponseFormat.json.contentType, bytes: Array("{\"deleted\":\(count)}".utf8))
+      var json = JSONWriter()
+      json.beginObject()
+      json.write(member: "deleted", count)
+      json.endObject()
+      return HTTPResponse(json)
     } catch {
       var problem = request.problem(for: error.error)
       problem.counts.append(("deleted", error.count))
@@ -27,7 +33,7 @@ struct DeleteSourceRoute {
   }
 
   private static func source(of request: HTTPRequest) throws(Problem) -> String {
-    var values = try ParameterValues(request, allowing: [.source, .confirm])
+    var values = try ParameterValues(request, allowing: Self.parameters)
     let source = values.source()
     if !values.has(.source) { values.note(.missing, Parameter.source.name, "must name the data set to delete") }
     if !values.has(.confirm) {

@@ -3,20 +3,22 @@ import HTTPServer
 import Logging
 import NIOCore
 import NIOHTTP1
-import PlaceFormats
+import PointFormats
 import Points
 import Synchronization
 
-/// `GET /locations/export`: all places that match, at the client's pace and in constant memory.
-struct ExportRoute {
+/// `GET /locations/export`: all places that match, as fast as the client takes them and in constant memory.
+struct ExportRoute: RouteHandler {
+  static let parameters: Set = Set<Parameter>.filters.union([.format])
+
   let service: PointsService
-  let editor: PlaceEditor
+  let editor: PointEditor
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ExportArguments(request)
 
-    // Once the head is sent an error can only cut the connection: what can be known before is told before.
-    try await request.reportingStoreErrors { () throws(PointStoreError) in try await service.checkReadiness() }
+    // Once the head is sent an error can only cut the connection: errors are looked for before.
+    try await request.reportingStoreErrors { () throws(PointStoreError) in try await service.store.checkReadiness() }
 
     var headers: HTTPHeaders = [
       "content-type": arguments.format.mediaType, "vary": "accept, accept-encoding", "cache-control": "no-store",
@@ -50,15 +52,15 @@ struct ExportRoute {
   }
 }
 
-/// An export that runs beside the request: it has found its connection and its first places before the response's head is
-/// sent, and is then given where to write. It is cancelled when nobody holds it any more.
+/// An export that runs beside the request: it has its connection and its first places before the response's head is
+/// sent, and receives the writer afterwards. It is cancelled with the last reference to it.
 private final class RunningExport: Sendable {
   private let task: Task<Void, any Error>
   private let beginning: AsyncThrowingStream<Void, any Error>
   private let writers: AsyncStream<HTTPResponseWriter>.Continuation
 
   /// Starts an export for a request.
-  init(_ arguments: ExportArguments, _ editor: PlaceEditor, _ request: HTTPRequest) {
+  init(_ arguments: ExportArguments, _ editor: PointEditor, _ request: HTTPRequest) {
     let (beginning, begun) = AsyncThrowingStream.makeStream(of: Void.self)
     let (awaited, writers) = AsyncStream.makeStream(of: HTTPResponseWriter.self)
     self.beginning = beginning
@@ -80,7 +82,7 @@ private final class RunningExport: Sendable {
           guard let writer else { throw HTTPConnectionClosed() }
           if bytes.readableBytes > 0 { try await writer.write(bytes) }
         }
-        try await editor.exportPoints(matching: arguments.query) { points in
+        try await editor.store.exportPoints(matching: arguments.query) { points in
           // Piece by piece: a batch of long places is megabytes. What is written is not kept while that waits.
           var rest = ArraySlice(points)
           repeat { try await write(text.withLock { $0.take(&rest) }) } while !rest.isEmpty
@@ -121,65 +123,47 @@ private final class RunningExport: Sendable {
   }
 }
 
-/// What `GET /locations/export` can be asked.
+/// The arguments of `GET /locations/export`.
 private struct ExportArguments {
   let query: PointQuery
-  let format: PlaceFormat
+  let format: PointFormat
   let isGzip: Bool
 
-  /// Reads the request.
+  /// Creates the arguments from a request.
   ///
   /// - Throws: `Problem` 400 or 406.
   init(_ request: HTTPRequest) throws(Problem) {
-    var values = try ParameterValues(request, allowing: .filters.union([.format]))
+    var values = try ParameterValues(request, allowing: ExportRoute.parameters)
     let center = values.coordinate(requiredFor: values.has(.radius) ? "radius" : nil)
     let radius = values.radius()
     query = PointQuery(
       proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: values.box(),
       categories: values.categories(), source: values.source())
     try values.check()
-    format = try ExportFormat.chosen(by: values[.format], accept: request.headers)
+    format = try .chosen(by: values[.format], accept: request.headers, from: PointFormat.exports)
     isGzip = ContentCoding.prefersGzip(request.headers)
-  }
-}
-
-/// What an export is written as.
-enum ExportFormat {
-  private static let offered: [PlaceFormat] = [.ndjson, .geoJSON, .geoJSONSequence, .csv, .json]
-
-  /// The format that the request's `f` parameter names, or else the one that its `Accept` header prefers.
-  ///
-  /// - Throws: `Problem` 400 for an unknown `f`, 406 when nothing offered is acceptable.
-  static func chosen(by parameter: String?, accept headers: HTTPHeaders) throws(Problem) -> PlaceFormat {
-    if let parameter {
-      guard let format = PlaceFormat(rawValue: parameter), offered.contains(format) else {
-        let names = offered.map(\.rawValue).joined(separator: ", ")
-        throw .invalidParameter("f", "must be one of \(names), got '\(parameter.prefix(50))'")
-      }
-      return format
-    }
-    return try MediaRange.preferred(offered, mediaType: \.mediaType, accept: headers[canonicalForm: "accept"])
   }
 }
 
 /// The text of an export as it grows.
 private struct ExportText {
-  private var writer: PlaceWriter
+  private var writer: PointFileWriter
   private let encoder: GzipEncoder?
   private var hasBegun = false
 
-  init(format: PlaceFormat, isGzip: Bool) throws {
-    writer = PlaceWriter(format: format)
+  init(format: PointFormat, isGzip: Bool) throws {
+    writer = PointFileWriter(format: format)
     encoder = isGzip ? try GzipEncoder() : nil
   }
 
-  /// The number of bytes that an export takes beside what its connection holds, most of them zlib's for one that is packed.
+  /// Returns the memory of an export in bytes, without the output that its connection holds. A compressed one needs
+  /// most of it for zlib.
   static func memoryBytes(isGzip: Bool) -> Int { (isGzip ? 320 : 64) * 1024 }
 
-  /// The number of bytes of text that make a piece.
+  /// The length of a piece in bytes.
   private static let pieceBytes = 32 * 1024
 
-  /// Takes places until they make a piece. Returns what they make the text longer by.
+  /// Removes places until they fill a piece, and returns their text.
   mutating func take(_ points: inout ArraySlice<PointOfInterest>) -> ByteBuffer {
     var text: [UInt8] = []
     if !hasBegun { writer.begin(to: &text) }
@@ -189,7 +173,7 @@ private struct ExportText {
     return encoded(text)
   }
 
-  /// Its end, and its beginning where there was no place.
+  /// Returns the end of the text, and its beginning where there was no place.
   mutating func finish() -> ByteBuffer {
     var text: [UInt8] = []
     if !hasBegun { writer.begin(to: &text) }

@@ -1,9 +1,10 @@
 import HTTPServer
 import NIOHTTP1
+import PointFormats
 import Points
 
 /// `GET /locations/featured`: the featured place of the moment.
-struct FeaturedRoute {
+struct FeaturedRoute: RouteHandler {
   let service: PointsService
   let policy: CachePolicy
 

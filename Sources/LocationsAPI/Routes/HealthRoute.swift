@@ -1,54 +1,61 @@
 import HTTPServer
+import JSONText
 import Logging
 import NIOHTTP1
 import Points
 
-/// `GET /health/live` and `GET /health/ready`: whether the process answers at all, and whether the store does too.
-struct HealthRoute {
-  /// The longest time ago that the store was asked, whatever the rate of probes.
+/// `GET /health/live`: 200 while the process responds at all.
+struct LiveRoute: RouteHandler {
+  func respond(to request: HTTPRequest) -> HTTPResponse { .healthy }
+}
+
+/// `GET /health/ready`: 200 while the store responds and its schema is current, and the server does not drain.
+struct ReadyRoute: RouteHandler {
+  /// The maximum age of the store's state: the store is called once in that time, whatever the rate of probes.
   static let maximumAge: Duration = .seconds(1)
 
   let service: PointsService
   private let readiness: RecentValue<Problem?>
   private let isDraining: @Sendable () -> Bool
 
-  init(
-    service: PointsService, uptime: @escaping @Sendable () -> Duration = monotonicTime,
-    isDraining: @escaping @Sendable () -> Bool = { false }
-  ) {
+  init(service: PointsService, uptime: @escaping @Sendable () -> Duration, isDraining: @escaping @Sendable () -> Bool) {
     self.service = service
     self.isDraining = isDraining
     readiness = RecentValue(maximumAge: Self.maximumAge, uptime: uptime)
   }
 
-  func live() -> HTTPResponse { Self.healthy }
-
-  func ready(_ request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     guard !isDraining() else {
       throw Problem(
-        .serviceUnavailable, code: "overloaded", title: "Draining", detail: "the server has been told to stop")
+        .serviceUnavailable, code: "overloaded", title: "Draining", detail: "the server is shutting down")
     }
     if let problem = await readiness.value({ await check(request.logger) }) { throw problem }
-    return Self.healthy
+    return .healthy
   }
 
-  /// Asks the store. Returns what is wrong.
+  /// Returns why the store is not ready; `nil` where it is.
   private func check(_ logger: Logger) async -> Problem? {
     do {
-      try await service.checkReadiness()
+      try await service.store.checkReadiness()
       return nil
     } catch {
       logger.warning("not ready", metadata: ["error": "\(error)"])
       var problem = Problem(error)
-      // Whoever probes readiness is an operator; this reason names the command that mends it.
+      // Probes of readiness are sent by operators; this reason names the command that corrects it.
       if case .schemaMismatch(let reason) = error { problem.detail = reason }
       if problem.status != .serviceUnavailable { problem = Problem(.unavailable(reason: "")) }
       return problem
     }
   }
+}
 
-  private static var healthy: HTTPResponse {
-    var response = HTTPResponse(contentType: "application/json", bytes: Array("{\"status\":\"ok\"}".utf8))
+extension HTTPResponse {
+  fileprivate static var healthy: HTTPResponse {
+    var json = JSONWriter()
+    json.beginObject()
+    json.write(member: "status", "ok")
+    json.endObject()
+    var response = HTTPResponse(json)
     response.headers.add(name: "cache-control", value: "no-store")
     return response
   }

@@ -3,36 +3,37 @@ import HTTPServer
 import JSONText
 import Logging
 import NIOHTTP1
-import PlaceFormats
+import PointFormats
 import Points
 import Synchronization
 
-/// `POST /locations/import`: takes a stream of places, at the store's pace.
-struct ImportRoute {
-  /// What places may be sent as, for `Accept-Post`.
+/// `POST /locations/import`: imports a stream of places, as fast as the store takes them.
+struct ImportRoute: RouteHandler {
+  static let parameters: Set<Parameter> = [.mode, .dryRun, .source, .idField, .unknownFields]
+
+  /// The accepted media types, for `Accept-Post`.
   static let mediaTypes =
     "application/x-ndjson, application/geo+json, application/geo+json-seq, text/csv, application/json"
 
-  let editor: PlaceEditor
+  let editor: PointEditor
 
-  func respond(to request: HTTPRequest, from principal: Principal) async throws(Problem) -> HTTPResponse {
-    let arguments = try ImportArguments(request, principal)
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let arguments = try ImportArguments(request)
     // Reading rows is work enough to hold up the other connections of this one's event loop.
     let notes = ImportNotes()
     let report = try await withTaskExecutorPreference(globalConcurrentExecutor) { () throws(Problem) -> ImportReport in
       try await take(arguments, request, notes: notes)
     }
     let warnings = notes.keyWarning.map { ["\($0) (parameters source and idField)"] } ?? []
-    return HTTPResponse(
-      contentType: ResponseFormat.json.contentType, bytes: ImportReportJSON.text(of: report, warnings: warnings))
+    return HTTPResponse(ImportReportJSON.text(of: report, warnings: warnings))
   }
 
   private func take(
     _ arguments: ImportArguments, _ request: HTTPRequest, notes: ImportNotes
   ) async throws(Problem) -> ImportReport {
     let rejections = Mutex(ImportReport())
-    let parser = PlaceParser(format: arguments.format, options: arguments.options)
-    let rows = PlaceReader(arguments.chunks, parser: parser, notes: notes) { row in
+    let parser = PointParser(format: arguments.format, options: arguments.options)
+    let rows = PointFileReader(arguments.chunks, parser: parser, notes: notes) { row in
       rejections.withLock { $0.reject(row) }
     }
 
@@ -57,7 +58,7 @@ struct ImportRoute {
     return report
   }
 
-  /// The problem that ended an import. Nothing has been taken then.
+  /// Returns the problem that ended an import, of which nothing was stored.
   private func problem(for error: any Error, _ request: HTTPRequest) -> Problem {
     switch error {
     case let error as HTTPBodyError: return error.problem
@@ -82,41 +83,41 @@ struct ImportRoute {
   }
 }
 
-/// What `POST /locations/import` can be asked.
+/// The arguments of `POST /locations/import`.
 private struct ImportArguments {
   private enum Mode: String, CaseIterable {
     case partial
     case atomic
   }
 
-  let format: PlaceFormat
+  let format: PointFormat
   let chunks: BodyChunks
   let isAtomic: Bool
   let isDryRun: Bool
   let options: RowOptions
   let key: ImportKey?
 
-  /// Reads the request's head.
+  /// Creates the arguments from a request's head.
   ///
   /// - Throws: `Problem` 400 or 415.
-  init(_ request: HTTPRequest, _ principal: Principal) throws(Problem) {
-    var values = try ParameterValues(request, allowing: [.mode, .dryRun, .source, .idField, .unknownFields])
+  init(_ request: HTTPRequest) throws(Problem) {
+    var values = try ParameterValues(request, allowing: ImportRoute.parameters)
     isAtomic = values.choice(.mode, default: Mode.partial) == .atomic
     isDryRun = values.flag(.dryRun)
     options = values.rowOptions()
     try values.check()
-    guard let format = request.mediaType.flatMap({ PlaceFormat(mediaType: $0) }) else {
+    guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }) else {
       throw .unsupportedMediaType(request, accepted: ImportRoute.mediaTypes, header: "accept-post")
     }
     self.format = format
-    let keyed = try ImportKey.read(request, of: principal)
+    let keyed = try ImportKey.read(request, of: request.principal)
     key = keyed?.key
     chunks = try BodyChunks(request, hash: keyed?.hash)
   }
 }
 
 extension ParameterValues {
-  /// How the rows of an import are read.
+  /// Returns the options for parsing the rows of an import. Invalid values are noted.
   fileprivate mutating func rowOptions() -> RowOptions {
     do {
       return try RowOptions(
@@ -132,34 +133,39 @@ extension ParameterValues {
 }
 
 extension Problem {
-  /// 400 for an import that can't be read to its end.
+  /// 400 for an import that can't be parsed to its end.
   fileprivate static func malformedImport(_ detail: String) -> Problem {
     Problem(.badRequest, code: "malformed-body", detail: "\(detail); nothing was imported")
   }
 }
 
-/// Writes what an import did.
+/// The JSON of an import's report.
 enum ImportReportJSON {
   /// Returns the JSON object of a report; `warnings` is left out where there are none.
-  static func text(of report: ImportReport, warnings: [String] = []) -> [UInt8] {
-    var json = Array(
-      """
-      {"created":\(report.created),"updated":\(report.updated),"unchanged":\(report.unchanged),\
-      "rejected":\(report.rejected),"errors":[
-      """.utf8)
-    for (index, row) in report.rejections.enumerated() {
-      json.append(contentsOf: "\(index > 0 ? "," : ""){\"row\":\(row.number),".utf8)
-      if let line = row.location.line { json.append(contentsOf: "\"line\":\(line),".utf8) }
-      json.append(contentsOf: "\"detail\":".utf8)
-      JSONString.append(row.detail, to: &json)
-      json.append(UInt8(ascii: "}"))
+  static func text(of report: ImportReport, warnings: [String] = []) -> JSONWriter<[UInt8]> {
+    var json = JSONWriter()
+    json.beginObject()
+    json.write(member: "created", report.created)
+    json.write(member: "updated", report.updated)
+    json.write(member: "unchanged", report.unchanged)
+    json.write(member: "rejected", report.rejected)
+    json.write(name: "errors")
+    json.beginArray()
+    for row in report.rejections {
+      json.beginObject()
+      json.write(member: "row", row.number)
+      if let line = row.location.line { json.write(member: "line", line) }
+      json.write(member: "detail", row.detail)
+      json.endObject()
     }
-    json.append(UInt8(ascii: "]"))
-    for (index, warning) in warnings.enumerated() {
-      json.append(contentsOf: (index > 0 ? "," : ",\"warnings\":[").utf8)
-      JSONString.append(warning, to: &json)
+    json.endArray()
+    if !warnings.isEmpty {
+      json.write(name: "warnings")
+      json.beginArray()
+      for warning in warnings { json.write(string: warning) }
+      json.endArray()
     }
-    json.append(contentsOf: (warnings.isEmpty ? "}" : "]}").utf8)
+    json.endObject()
     return json
   }
 }

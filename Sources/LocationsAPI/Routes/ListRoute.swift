@@ -1,10 +1,15 @@
+import Basics
 import HTTPServer
+import JSONText
 import NIOCore
 import NIOHTTP1
+import PointFormats
 import Points
 
-/// `GET /locations`: the places that match, a page of them.
-struct ListRoute {
+/// `GET /locations`: a page of the places that match.
+struct ListRoute: RouteHandler {
+  static let parameters: Set = .list
+
   let service: PointsService
   let revalidation: Revalidation
   let address: PublicAddress
@@ -12,11 +17,16 @@ struct ListRoute {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ListArguments(request)
     return try await revalidation.respond(to: request, in: arguments.format) { () async throws(Problem) in
-      let reservation = try await arguments.reserveMemory(for: request)
-      defer { extendLifetime(reservation) }
-      return try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await find(arguments, for: request)
-      }
+      try await search(arguments, for: request)
+    }
+  }
+
+  /// Returns the response of the search, with the memory for it reserved.
+  private func search(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let reservation = try await arguments.reserveMemory(for: request)
+    defer { extendLifetime(reservation) }
+    return try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await find(arguments, for: request)
     }
   }
 
@@ -57,17 +67,17 @@ extension HTTPResponse {
   }
 }
 
-/// What `GET /locations` can be asked.
+/// The arguments of `GET /locations`.
 struct ListArguments: Hashable {
   let query: PointQuery
   let fields: FieldSet
-  let format: ResponseFormat
+  let format: PointFormat
 
-  /// Reads the request.
+  /// Creates the arguments from a request.
   ///
-  /// - Throws: `Problem` 400 with every parameter that is wrong, or 406.
+  /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(_ request: HTTPRequest) throws(Problem) {
-    var values = try ParameterValues(request, allowing: .list)
+    var values = try ParameterValues(request, allowing: ListRoute.parameters)
     let center = values.coordinate(requiredFor: values.has(.radius) ? "radius" : nil)
     let radius = values.radius()
     var query = PointQuery(
@@ -84,13 +94,13 @@ struct ListArguments: Hashable {
     format = try .chosen(by: values[.format], accept: request.headers)
   }
 
-  /// The number of places up to which a page is short: even where memory is short they are looked for at once.
+  /// The number of places up to which a page is short, so that it is searched at once even where memory is short.
   private static let shortLimit = 100
 
-  /// The number of bytes that each place of a long page is taken to need.
+  /// The estimated number of bytes of each place of a long page.
   private static let placeBytes = 1024
 
-  /// Reserves the memory that a long page takes while it is being written.
+  /// Reserves memory for writing a long page.
   ///
   /// - Throws: ``Problem`` 503.
   nonisolated(nonsending) func reserveMemory(for request: HTTPRequest) async throws(Problem) -> MemoryReservation? {
@@ -101,13 +111,13 @@ struct ListArguments: Hashable {
 
 /// The query of the target of `Link: <…>; rel="next"` (RFC 8288).
 enum NextLink {
-  /// The request's own query with another cursor, from the `?` on. Characters that would end the target early or that no
-  /// URI has are percent-encoded.
+  /// Returns the request's own query with another cursor, from the `?` on. Characters that would end the target early
+  /// or that no URI has are percent-encoded.
   static func query(_ query: Substring?, cursor: String) -> String {
     var query = query ?? ""
     let length = query.utf8.count * 3 + cursor.utf8.count + 16
     return String(unsafeUninitializedCapacity: length) { buffer in
-      var writer = ByteWriter(at: buffer.baseAddress.unsafelyUnwrapped)
+      var writer = UncheckedBytes(at: buffer.baseAddress.unsafelyUnwrapped)
       writer.write("?")
       query.withUTF8 { query in
         var start = query.startIndex
@@ -122,8 +132,8 @@ enum NextLink {
         }
       }
       writer.write("cursor=")
-      writer.copy(cursor)
-      return writer.position - buffer.baseAddress.unsafelyUnwrapped
+      writer.write(text: cursor)
+      return writer.end - buffer.baseAddress.unsafelyUnwrapped
     }
   }
 
@@ -131,15 +141,14 @@ enum NextLink {
     pair.starts(with: "cursor".utf8) && (pair.count == 6 || pair[pair.startIndex + 6] == UInt8(ascii: "="))
   }
 
-  private static func copy(_ text: Slice<UnsafeBufferPointer<UInt8>>, to writer: inout ByteWriter) {
+  private static func copy(_ text: Slice<UnsafeBufferPointer<UInt8>>, to writer: inout UncheckedBytes) {
     for byte in text {
       if byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "<"), byte != UInt8(ascii: ">"), byte != UInt8(ascii: "\"") {
-        writer.write(byte: byte)
+        writer.write(byte)
       } else {
-        let digits: StaticString = "0123456789ABCDEF"
         writer.write("%")
-        writer.write(byte: digits.utf8Start[Int(byte >> 4)])
-        writer.write(byte: digits.utf8Start[Int(byte & 15)])
+        writer.write(Hexadecimal.uppercaseDigit(byte >> 4))
+        writer.write(Hexadecimal.uppercaseDigit(byte & 15))
       }
     }
   }

@@ -1,17 +1,18 @@
 import HTTPServer
 import NIOHTTP1
+import PointFormats
 import Points
 
-/// `GET /locations/{id}`: one place, with the ETag that its version makes.
-struct LocationRoute {
+/// `GET /locations/{id}`: one place, with an entity tag made from its version.
+struct LocationRoute: RouteHandler {
   let service: PointsService
   let policy: CachePolicy
 
-  func respond(to request: HTTPRequest, id text: String) async throws(Problem) -> HTTPResponse {
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try PresentationArguments(request)
-    let id = try PointID(pathText: text)
+    let id = try PointID(inPathOf: request)
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.point(id: id)
+      try await service.store.point(id: id)
     }
     guard let point else { throw .notFound("there is no place of id \(id)") }
     let known = EntityTag.known(
@@ -29,7 +30,7 @@ struct LocationRoute {
     return response
   }
 
-  /// Adds the fields that caches go by.
+  /// Adds the fields for caches.
   private func name(_ response: inout HTTPResponse, etag: String) {
     response.headers.add(name: "etag", value: etag)
     response.headers.add(name: "cache-control", value: policy.cacheControl)
@@ -37,10 +38,12 @@ struct LocationRoute {
   }
 }
 
-/// How one place is to be written.
+/// The arguments that select the representation of one place.
 struct PresentationArguments {
+  static let parameters: Set = .presentation
+
   let fields: FieldSet
-  let format: ResponseFormat
+  let format: PointFormat
 
   /// Creates the arguments from a request.
   ///
@@ -48,7 +51,7 @@ struct PresentationArguments {
   ///   back.
   /// - Throws: `Problem` 400 or 406.
   init(_ request: HTTPRequest, fields fallback: FieldSet = .all) throws(Problem) {
-    var values = try ParameterValues(request, allowing: .presentation)
+    var values = try ParameterValues(request, allowing: Self.parameters)
     fields = values.fields(default: fallback)
     try values.check()
     format = try .chosen(by: values[.format], accept: request.headers)

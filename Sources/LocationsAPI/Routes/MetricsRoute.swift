@@ -3,18 +3,18 @@ import NIOCore
 import NIOHTTP1
 import Points
 
-/// What tells how the service does, for machines that keep watch.
+/// A source of metrics in a text format.
 public protocol MetricsSource: Sendable {
   /// The media type of ``text()``.
   var contentType: String { get }
 
-  /// The figures of the moment.
+  /// Returns the current values.
   func text() async -> String
 }
 
-/// `GET /metrics`: the figures of the moment.
-struct MetricsRoute {
-  /// The greatest age of the figures: however often they are asked for, they are rendered ten times a second at most.
+/// `GET /metrics`: the current values of the metrics.
+struct MetricsRoute: RouteHandler {
+  /// The maximum age of the values: they are rendered ten times a second at most, whatever the rate of requests.
   static let maximumAge: Duration = .milliseconds(100)
 
   let source: any MetricsSource
@@ -25,7 +25,7 @@ struct MetricsRoute {
     text = RecentValue(maximumAge: Self.maximumAge, uptime: uptime)
   }
 
-  func respond() async -> HTTPResponse {
+  func respond(to request: HTTPRequest) async -> HTTPResponse {
     let text = await text.value { [source] in ByteBuffer(string: await source.text()) }
     var response = HTTPResponse(contentType: source.contentType, bytes: text)
     response.headers.add(name: "cache-control", value: "no-store")

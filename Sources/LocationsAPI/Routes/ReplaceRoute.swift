@@ -1,23 +1,23 @@
 import HTTPServer
 import NIOHTTP1
-import PlaceFormats
+import PointFormats
 import Points
 
-/// `PUT /locations/{id}`: replaces a place, or creates it under that id.
-struct ReplaceRoute {
-  let editor: PlaceEditor
+/// `PUT /locations/{id}`: replaces a place, or creates it with that id.
+struct ReplaceRoute: RouteHandler {
+  let editor: PointEditor
   let address: PublicAddress
   let requiresIfMatch: Bool
 
-  func respond(to request: HTTPRequest, id text: String) async throws(Problem) -> HTTPResponse {
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let presentation = try PresentationArguments(request)
-    let id = try PointID(pathText: text)
+    let id = try PointID(inPathOf: request)
     let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
-    let document = try await PlaceBody.read(request).document
+    let document = try await PointBody.read(request).document
     try document.checkID(is: id)
 
     let (point, wasCreated) = try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await editor.put(document.place, id: id, if: condition)
+      try await editor.store.put(document.draft, id: id, if: condition)
     }
 
     let location = address.target(path: "/locations/\(point.id)", relative: "\(point.id)", for: request)
@@ -25,20 +25,23 @@ struct ReplaceRoute {
   }
 }
 
-extension PlaceDocument {
-  /// Throws where the body says that it is another place than the path does.
+extension PointDocument {
+  /// Checks that the body names no other id than the path.
+  ///
+  /// - Throws: `Problem` 422.
   func checkID(is id: PointID) throws(Problem) {
     guard self.id == nil || self.id == id else {
-      throw Problem(InvalidPlace([.init(pointer: "/id", detail: "must be that of the path, or left out")]))
+      throw Problem(InvalidPoint([.init(pointer: "/id", detail: "must be that of the path, or left out")]))
     }
   }
 }
 
 extension PointID {
-  /// The id that stands in a path.
+  /// Creates the id from the path of a request.
   ///
-  /// - Throws: `Problem` 400 where it is no UUID.
-  init(pathText text: String) throws(Problem) {
+  /// - Throws: `Problem` 400 where it is not a UUID.
+  init(inPathOf request: HTTPRequest) throws(Problem) {
+    let text = request.pathParameters["id"]
     guard let id = PointID(text) else { throw .invalidParameter("id", "must be a UUID, got '\(text.prefix(50))'") }
     self = id
   }

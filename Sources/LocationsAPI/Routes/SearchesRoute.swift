@@ -1,14 +1,17 @@
 import HTTPServer
 import JSONText
 import NIOHTTP1
+import PointFormats
 import Points
 
-/// `GET /analytics/searches`: what was searched for in a stretch of time.
-struct SearchesRoute {
-  /// How far back a report goes that does not say.
+/// `GET /analytics/searches`: a report of the searches in a period.
+struct SearchesRoute: RouteHandler {
+  static let parameters: Set<Parameter> = [.since, .until, .limit, .format]
+
+  /// The default period.
   static let defaultSpan = Duration.seconds(24 * 60 * 60)
 
-  /// What knows; `nil` where nothing is kept.
+  /// The history; `nil` where none is kept.
   let history: (any SearchHistory)?
   let clock: any WallClock
 
@@ -20,37 +23,35 @@ struct SearchesRoute {
     let report = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await history.searches(from: arguments.since, until: arguments.until, limit: arguments.limit)
     }
-    var response = HTTPResponse(
-      contentType: ResponseFormat.json.contentType,
-      bytes: SearchReportJSON.bytes(of: report, from: arguments.since, until: arguments.until))
+    var response = HTTPResponse(SearchReportJSON.text(of: report, from: arguments.since, until: arguments.until))
     response.headers.add(name: "cache-control", value: "no-store")
     return response
   }
 }
 
-/// What `GET /analytics/searches` can be asked.
+/// The arguments of `GET /analytics/searches`.
 struct SearchesArguments: Hashable {
   let since: Timestamp
   let until: Timestamp
   let limit: Int
 
-  /// Reads the request.
+  /// Creates the arguments from a request.
   ///
-  /// - Throws: `Problem` 400 with every parameter that is wrong, or 406.
+  /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(_ request: HTTPRequest, now: Timestamp) throws(Problem) {
-    var values = try ParameterValues(request, allowing: [.since, .until, .limit, .format])
+    var values = try ParameterValues(request, allowing: SearchesRoute.parameters)
     until = values.time(.until, before: now) ?? now
     since = values.time(.since, before: now) ?? until.earlier(by: SearchesRoute.defaultSpan)
     limit = values.limit()
     if since >= until { values.note(.invalid, "since", "must be before until") }
     try values.check()
-    _ = try ResponseFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
+    _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
   }
 }
 
 extension ParameterValues {
-  /// The time that a parameter names, or that was so long before now; `nil` where it is not given or wrong, which is
-  /// noted.
+  /// Returns the value of a parameter that is a time, or a duration before now; `nil` where it is absent or invalid. An
+  /// invalid value is noted.
   fileprivate mutating func time(_ parameter: Parameter, before now: Timestamp) -> Timestamp? {
     guard let text = self[parameter] else { return nil }
     if let time = Timestamp(rfc3339: text) { return time }
@@ -62,7 +63,7 @@ extension ParameterValues {
 }
 
 extension Timestamp {
-  /// The time so long before.
+  /// Returns the time earlier by a duration.
   fileprivate func earlier(by duration: Duration) -> Timestamp {
     Timestamp(microsecondsSinceEpoch: microsecondsSinceEpoch - duration.components.seconds * 1_000_000)
   }

@@ -4,7 +4,7 @@ import NIOHTTP1
 import Points
 
 extension Problem {
-  /// The problem that a client is told of when the store did not answer: the one table from ``PointStoreError`` to HTTP.
+  /// Creates the problem of a store's error: the one table from ``PointStoreError`` to HTTP.
   init(_ error: PointStoreError) {
     switch error {
     case .unavailable:
@@ -38,8 +38,7 @@ extension Problem {
 }
 
 extension HTTPRequest {
-  /// Calls the store; an error is logged with the request's id where operators need to know and told to the client as a
-  /// problem.
+  /// Calls the store. An error is logged with the request's id where operators need it, and thrown as a problem.
   func reportingStoreErrors<Answer>(
     _ call: () async throws(PointStoreError) -> Answer
   ) async throws(Problem) -> Answer {
@@ -51,7 +50,7 @@ extension HTTPRequest {
     }
   }
 
-  /// Logs why the store did not answer, where operators need to know.
+  /// Logs a store's error, at a level that depends on whether operators need it.
   func log(_ error: PointStoreError) {
     // An outage and a missing privilege are logged by the store, once; here it would be a line a request.
     let level: Logger.Level =

@@ -1,9 +1,10 @@
 import HTTPServer
 import NIOHTTP1
+import PointFormats
 import Points
 
 extension Problem {
-  /// The problem that a client is told of when a change was not made: the one table from ``PointWriteError`` to HTTP.
+  /// Creates the problem of a write's error: the one table from ``PointWriteError`` to HTTP.
   init(_ error: PointWriteError) {
     switch error {
     case .originTaken:
@@ -31,8 +32,8 @@ extension Problem {
     }
   }
 
-  /// 422 `invalid-place` with every rule that a body breaks.
-  init(_ invalid: InvalidPlace) {
+  /// Creates 422 `invalid-place` with every rule that a body breaks.
+  init(_ invalid: InvalidPoint) {
     self.init(
       .unprocessableEntity, code: "invalid-place", detail: invalid.description,
       errors: invalid.violations.map { ProblemError(.pointer($0.pointer), $0.detail) })
@@ -40,7 +41,7 @@ extension Problem {
 }
 
 extension HTTPRequest {
-  /// Changes the store; an error is told to the client as a problem, and logged where operators need to know.
+  /// Calls the store for a write. An error is logged where operators need it, and thrown as a problem.
   func reportingWriteErrors<Answer>(
     _ call: () async throws(PointWriteError) -> Answer
   ) async throws(Problem) -> Answer {
@@ -51,7 +52,7 @@ extension HTTPRequest {
     }
   }
 
-  /// The problem that an error is to the client; it is logged where operators need to know.
+  /// Returns the problem of a write's error, which is logged where operators need it.
   func problem(for error: PointWriteError) -> Problem {
     if case .store(let error) = error { log(error) }
     return Problem(error)

@@ -1,9 +1,9 @@
 import Points
 import Synchronization
 
-/// The connections of exports and imports: few, with a bounded queue in front of them.
+/// The connections of exports and imports: few, with a bounded wait queue.
 ///
-/// A connection counts until the server has ended it, so that there are never more backends than the limits say.
+/// A connection counts until the server has closed it, so that the number of backends never exceeds the limits.
 final class BulkConnections: Sendable {
   private typealias Continuation = CheckedContinuation<Result<Void, any Error>, Never>
   private typealias CallerID = BulkQueue.CallerID
@@ -11,29 +11,29 @@ final class BulkConnections: Sendable {
   private struct State {
     var queue: BulkQueue
     var continuations: [CallerID: Continuation] = [:]
-    /// Callers that were cancelled before they had come to the queue.
+    /// The callers that were cancelled before they were queued.
     var cancelled: Set<CallerID> = []
     var isShutDown = false
   }
 
   private let state: Mutex<State>
-  private let waitTime: Duration
+  private let waitTimeout: Duration
   private let thread: PollingThread
-  private let callersMade = Atomic<Int>(0)
+  private let lastCallerNumber = Atomic<Int>(0)
 
-  /// Creates the admission for a store's bulk work.
+  /// Creates the admission control of a store's exports and imports.
   ///
-  /// - Parameter waitTime: how long a caller may wait for a connection.
-  init(on thread: PollingThread, limits: BulkQueue.Limits, waitTime: Duration) {
+  /// - Parameter waitTimeout: the maximum time for which a caller waits for a connection.
+  init(on thread: PollingThread, limits: BulkQueue.Limits, waitTimeout: Duration) {
     self.thread = thread
-    self.waitTime = waitTime
+    self.waitTimeout = waitTimeout
     state = Mutex(State(queue: BulkQueue(limits: limits)))
   }
 
-  /// Runs bulk work on a connection of its own, which is ended with it.
+  /// Runs an operation on a dedicated connection, which is closed afterwards.
   ///
-  /// - Throws: ``PointStoreError/overloaded`` where too many wait or the wait is too long, ``DatabaseError`` where there is
-  ///   no connection to be had, `CancellationError`, or what the body throws.
+  /// - Throws: ``PointStoreError/overloaded`` where the queue is full or the wait timed out, ``DatabaseError`` where no
+  ///   connection can be established, `CancellationError`, or the body's error.
   func withSession<Value>(
     for kind: BulkQueue.Kind,
     connector: Connector,
@@ -52,13 +52,13 @@ final class BulkConnections: Sendable {
       await session.finish()
       return value
     } catch {
-      // What was done in a transaction is undone with the connection.
+      // Closing the connection rolls an open transaction back.
       await session.close()
       throw error
     }
   }
 
-  /// The state of the bulk work.
+  /// The numbers of connections and waiting callers.
   var load: BulkLoad {
     state.withLock { state in
       func use(_ kind: BulkQueue.Kind) -> BulkLoad.Use {
@@ -70,7 +70,7 @@ final class BulkConnections: Sendable {
     }
   }
 
-  /// Rejects the callers that wait and those that will come.
+  /// Rejects the waiting callers and all later ones.
   func shutDown() {
     let continuations = state.withLock { state in
       state.isShutDown = true
@@ -82,9 +82,9 @@ final class BulkConnections: Sendable {
   private static var isShutDown: PointStoreError { .unavailable(reason: "the store is shut down") }
 
   private func admit(_ kind: BulkQueue.Kind) async throws {
-    let id = CallerID(number: callersMade.wrappingAdd(1, ordering: .relaxed).newValue)
-    let timeout = Task { [waitTime] in
-      try await Task.sleep(for: waitTime)
+    let id = CallerID(number: lastCallerNumber.wrappingAdd(1, ordering: .relaxed).newValue)
+    let timeout = Task { [waitTimeout] in
+      try await Task.sleep(for: waitTimeout)
       fail(id, PointStoreError.overloaded)
     }
     defer {
@@ -133,9 +133,9 @@ final class BulkConnections: Sendable {
   }
 }
 
-/// The state of a store's exports and imports.
+/// The connections and wait queues of a store's exports and imports.
 public struct BulkLoad: Hashable, Sendable {
-  /// The connections of one kind of bulk work.
+  /// The connections of one kind of operation.
   public struct Use: Hashable, Sendable {
     /// The number of open connections.
     public let connections: Int

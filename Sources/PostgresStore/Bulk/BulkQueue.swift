@@ -1,10 +1,9 @@
-/// The admission of exports and imports to connections of their own, as a value: events go in, decisions come out, and
-/// nothing here waits or connects.
+/// The admission control of exports and imports as a value: events go in, decisions come out, and it does no I/O.
 ///
-/// Each kind has a limit, and both together have one. The caller that has waited longest among those whose limits allow
-/// it is admitted next.
+/// Each kind has a limit, and both together have one. The caller that has waited longest among those within their
+/// limits is admitted next.
 struct BulkQueue {
-  /// The kind of work.
+  /// The kind of operation.
   enum Kind: Hashable, Sendable {
     case export
     case `import`
@@ -15,19 +14,19 @@ struct BulkQueue {
     let number: Int
   }
 
-  /// The connections and places in the queue that there are.
+  /// The limits on connections and waiting callers.
   struct Limits: Hashable, Sendable {
     var exports = 2
     var imports = 2
     /// The maximum number of connections of both kinds.
-    var together = 4
+    var total = 4
     /// The maximum number of waiting callers of each kind.
     var waiters = 32
 
     func connections(of kind: Kind) -> Int { kind == .export ? exports : imports }
   }
 
-  /// The fate of a caller that has come.
+  /// The decision on a new caller.
   enum Decision: Hashable, Sendable {
     case admitted
     case waits
@@ -48,7 +47,7 @@ struct BulkQueue {
   /// The number of waiting callers of a kind.
   func waiters(of kind: Kind) -> Int { waiters.count { $0.kind == kind } }
 
-  /// Decides on a caller that has come.
+  /// Decides on a new caller.
   mutating func arrived(_ id: CallerID, _ kind: Kind) -> Decision {
     if mayAdmit(kind), waiters(of: kind) == 0 {
       connections[kind, default: 0] += 1
@@ -61,16 +60,16 @@ struct BulkQueue {
 
   /// Removes a caller that has stopped waiting.
   ///
-  /// - Returns: whether it was waiting.
+  /// - Returns: `true` if it was in the queue.
   mutating func left(_ id: CallerID) -> Bool {
     guard let index = waiters.firstIndex(where: { $0.id == id }) else { return false }
     waiters.remove(at: index)
     return true
   }
 
-  /// Takes back a connection.
+  /// Releases a connection.
   ///
-  /// - Returns: the callers that are admitted now.
+  /// - Returns: the callers that are admitted as a result.
   mutating func released(_ kind: Kind) -> [CallerID] {
     connections[kind, default: 0] -= 1
     var admitted: [CallerID] = []
@@ -90,6 +89,6 @@ struct BulkQueue {
 
   private func mayAdmit(_ kind: Kind) -> Bool {
     connections(of: kind) < limits.connections(of: kind)
-      && connections(of: .export) + connections(of: .import) < limits.together
+      && connections(of: .export) + connections(of: .import) < limits.total
   }
 }

@@ -8,25 +8,25 @@ import CLibPQ
   import Darwin
 #endif
 
-/// The process of a PostgreSQL server that serves one connection, known well enough to be terminated and no other.
+/// A server process that serves one connection, identified precisely enough to terminate that process and no other.
 struct Backend: Sendable {
-  /// The server, as libpq found it.
+  /// The server's host as libpq resolved it.
   let host: String
   let address: String
   let port: String
   let processID: Int32
-  /// The time when the process began to serve, in microseconds since 1970: process numbers are given again.
+  /// The process's start time in microseconds since 1970, because process ids are reused.
   let start: Int64
 
   private static let microseconds = "(extract(epoch FROM backend_start) * 1000000)::int8"
 
-  /// The query of a process's own number and start.
+  /// The query for the process id and start time of the current backend.
   static let query = """
     SELECT pg_backend_pid(), \(microseconds) FROM pg_stat_get_activity(pg_backend_pid())
     """
 
-  /// Creates the value from what ``query`` gives; `nil` where the process is not the connection's own, which it isn't
-  /// behind a proxy that shares processes among connections.
+  /// Creates a backend from a result of ``query``; `nil` where its process id is not the connection's own, which is the
+  /// case behind a proxy that shares backends among connections.
   init?(of handle: OpaquePointer, processID: String?, start: String?) {
     guard let processID = processID.flatMap(Int32.init), let start = start.flatMap(Int64.init),
       PQbackendPID(handle) == processID
@@ -41,11 +41,11 @@ struct Backend: Sendable {
     self.start = start
   }
 
-  /// Terminates the process through another connection to its server, unless it waits for a synchronous standby: its
+  /// Terminates the process through another connection to its server, unless it waits for a synchronous standby: the
   /// commit would be kept, and the standby might lack it.
-  func end(through handle: OpaquePointer) -> BackendEnding {
+  func terminate(through handle: OpaquePointer) -> TerminationResult {
     guard PQstatus(handle) == CONNECTION_OK else {
-      return .failed(reason: "the statement could not be ended: \(Connection.oneLine(PQerrorMessage(handle)))")
+      return .failed(reason: "the statement could not be terminated: \(Connection.oneLine(PQerrorMessage(handle)))")
     }
     let query = """
       SELECT CASE WHEN wait_event = 'SyncRep' THEN 'waits' WHEN pg_terminate_backend(pid) THEN 'signalled' END
@@ -53,22 +53,23 @@ struct Backend: Sendable {
       WHERE pid = \(processID) AND \(Self.microseconds) = \(start)
       """
     guard PQsendQuery(handle, query) == 1, let result = Self.result(of: handle, milliseconds: 2_000) else {
-      return .failed(reason: "the server did not end the statement in time")
+      return .failed(reason: "the server did not terminate the statement in time")
     }
     defer { PQclear(result) }
     guard PQresultStatus(result) == PGRES_TUPLES_OK else {
-      return .failed(reason: "the statement could not be ended: \(Connection.oneLine(PQresultErrorMessage(result)))")
+      return .failed(
+        reason: "the statement could not be terminated: \(Connection.oneLine(PQresultErrorMessage(result)))")
     }
-    // One that is gone has said on its own connection how it ended.
+    // A backend that no longer exists has reported its end on its own connection.
     guard PQntuples(result) == 1, let text = PQgetvalue(result, 0, 0) else { return .signalled }
     switch String(cString: text) {
     case "waits": return .waitsForStandby
     case "signalled": return .signalled
-    default: return .failed(reason: "the server did not end the statement")
+    default: return .failed(reason: "the server did not terminate the statement")
     }
   }
 
-  /// Waits for a result so long at most.
+  /// Waits for a result, up to the given time.
   private static func result(of handle: OpaquePointer, milliseconds: Int) -> OpaquePointer? {
     let deadline = ContinuousClock.now + .milliseconds(milliseconds)
     while PQisBusy(handle) != 0 {
@@ -82,12 +83,12 @@ struct Backend: Sendable {
   }
 }
 
-/// What became of the attempt to terminate a backend.
-enum BackendEnding: Sendable {
-  /// The backend was told to end, or is gone.
+/// The result of the attempt to terminate a backend.
+enum TerminationResult: Sendable {
+  /// The backend was signalled, or no longer exists.
   case signalled
-  /// It was left alone: it has committed, and waits for a synchronous standby.
+  /// The backend was not signalled: it has committed and waits for a synchronous standby.
   case waitsForStandby
-  /// It could not be told.
+  /// The backend could not be signalled.
   case failed(reason: String)
 }

@@ -1,54 +1,54 @@
 import CLibPQ
 
-/// One connection to PostgreSQL, in libpq's non-blocking mode.
+/// A connection to PostgreSQL in libpq's non-blocking mode.
 ///
-/// It belongs to one owner, which runs on one thread and calls ``advance()`` whenever the socket is ready. Nothing here
-/// waits. One command is under way at a time.
+/// It has one owner, which runs on one thread and calls ``advance()`` whenever the socket is ready. No method blocks.
+/// At most one command is in progress at a time.
 final class Connection {
-  /// How far the command has come.
+  /// The progress of a command.
   enum Progress {
-    /// The server owes an answer, or the socket room to write.
+    /// The connection waits for a response, or for room in the socket's send buffer.
     case waiting
 
-    /// The server has answered: the last statement's rows, or the first failure.
+    /// The server has responded with the last statement's rows, or with the first error.
     case finished(Result<QueryResult, ServerError>)
 
     /// The server waits for the rows of a `COPY … FROM STDIN`.
     case copying
 
-    /// The connection is of no more use, and the statement may have been run.
-    case lost(reason: String)
+    /// The connection is closed, and the statement may have been executed.
+    case connectionLost(reason: String)
 
-    /// The connection is of no more use, and the statement was not run or was rolled back.
-    case undone(reason: String)
+    /// The connection is closed, and the statement was not executed or was rolled back.
+    case rolledBack(reason: String)
 
-    /// The connection is of no more use: the server has lost the statement and has done nothing. A new connection can
-    /// run it.
-    case refused(reason: String)
+    /// The connection must be replaced: the server no longer has the prepared statement and has done nothing. The
+    /// statement can be retried on a new connection.
+    case rejected(reason: String)
 
-    /// The server takes no writes, or is not the one that the connection led to before, and has done nothing: another
-    /// connection may lead to the right one.
+    /// The server is read-only, or is not the server that the connection led to before, and has done nothing. Another
+    /// connection may lead to the primary.
     case readOnly(reason: String)
 
-    /// The server has committed the statement without its synchronous standby.
+    /// The server has committed the statement without confirmation by its synchronous standby.
     case unreplicated(reason: String)
   }
 
-  /// What became of bytes that were to be sent.
-  enum Acceptance {
-    /// They are on their way.
+  /// The result of an attempt to send data.
+  enum SendResult {
+    /// The data was passed to libpq.
     case accepted
-    /// They are not taken now: try again when the socket is writable.
-    case full
-    /// The connection is of no more use.
-    case lost(reason: String)
+    /// The send buffer is full: retry when the socket is writable.
+    case bufferFull
+    /// The connection is closed.
+    case connectionLost(reason: String)
   }
 
   private enum Command {
     case none
     case preparing(Statement, Parameters)
     case running
-    /// A transaction of several statements that were sent at once, and the results that are still to come.
+    /// A transaction of several statements that were sent in one pipeline, with the results that are still to come.
     case pipeline([Step])
   }
 
@@ -59,22 +59,22 @@ final class Connection {
     case statement
   }
 
-  /// The socket, to wait on.
+  /// The socket to poll.
   let socket: Int32
 
-  /// The server that it leads to, as far as that is known: a pooler may lead the next transaction to another one.
+  /// The server that the connection led to last. A pooler may route the next transaction to another one.
   private(set) var server: ServerIdentity
 
-  /// The server's process; `nil` behind a proxy that shares processes among connections.
-  var backend: Backend? { origin.backend }
+  /// The server process; `nil` behind a proxy that shares backends among connections.
+  var backend: Backend? { endpoint.backend }
 
-  /// A Boolean value that indicates whether a pooler stands between.
-  var isPooled: Bool { origin.isPooled }
+  /// A Boolean value that indicates whether the connection leads to a pooler.
+  var isPooled: Bool { endpoint.isPooled }
 
   /// A Boolean value that indicates whether a transaction is open.
   var isInTransaction: Bool { PQtransactionStatus(handle) != PQTRANS_IDLE }
 
-  /// Whether bytes are left to be sent, so that the socket is to be watched for room.
+  /// A Boolean value that indicates whether unsent data remains, so that the socket must be polled for writability.
   private(set) var wantsToWrite = false
 
   private let handle: OpaquePointer
@@ -83,20 +83,20 @@ final class Connection {
   private var lastResult: QueryResult?
   private var failure: ServerError?
   private var isUnreplicated = false
-  private let origin: Origin
+  private let endpoint: Endpoint
   /// The result of ``ServerIdentity/query`` on ``server``.
   private var identity: String
-  private var hasMoved = false
+  private var hasChangedServer = false
 
-  /// Takes over an established `PGconn`.
-  init(_ handle: OpaquePointer, _ origin: Origin) {
+  /// Creates a connection that takes ownership of an established `PGconn`.
+  init(_ handle: OpaquePointer, _ endpoint: Endpoint) {
     self.handle = handle
-    self.origin = origin
-    server = origin.server
-    identity = origin.identity
+    self.endpoint = endpoint
+    server = endpoint.server
+    identity = endpoint.identity
     socket = PQsocket(handle)
     PQsetnonblocking(handle, 1)
-    // It is called while this calls libpq, and no longer than the handle lives.
+    // libpq calls the receiver only within calls on this handle, which this object outlives.
     let connection = Unmanaged.passUnretained(self).toOpaque()
     PQsetNoticeReceiver(handle, { Connection.receive($1, for: $0) }, connection)
   }
@@ -105,15 +105,15 @@ final class Connection {
     PQfinish(handle)
   }
 
-  /// What can stop the command from another thread.
+  /// Creates a cancel request for the connection, which can be sent from another thread.
   func makeCanceller() -> Canceller? {
     PQgetCancel(handle).map(Canceller.init)
   }
 
   // MARK: Commands
 
-  /// Takes note of a notice that says that a commit did not wait for its standby. Its text depends on the server's
-  /// language; the function that it comes from does not.
+  /// Records a notice that a commit did not wait for its standby. The notice's text depends on the server's language;
+  /// its source function does not.
   private static func receive(_ notice: OpaquePointer?, for connection: UnsafeMutableRawPointer?) {
     guard let notice, let connection else { return }
     let source = PQresultErrorField(notice, ServerError.sourceFunction).map { String(cString: $0) }
@@ -122,13 +122,13 @@ final class Connection {
     }
   }
 
-  /// Starts a statement.
+  /// Sends a statement.
   ///
-  /// - Parameter isRead: a Boolean value that indicates whether it only reads, and may so be run on any server that the
-  ///   connection is led to.
+  /// - Parameter isRead: a Boolean value that indicates whether the statement is read-only and may therefore run on any
+  ///   server behind a pooler.
   func send(_ statement: Statement, _ parameters: Parameters, isRead: Bool = true) -> Progress {
-    guard PQstatus(handle) == CONNECTION_OK else { return .undone(reason: lastError) }
-    if let preamble = origin.preamble {
+    guard PQstatus(handle) == CONNECTION_OK else { return .rolledBack(reason: lastError) }
+    if let preamble = endpoint.preamble {
       return send(statement, parameters, after: preamble, Parameters { $0.add(isRead ? nil : identity) })
     }
     if mustPrepare(statement) {
@@ -139,8 +139,8 @@ final class Connection {
     return started(sendValues(of: statement, parameters))
   }
 
-  /// Starts a statement and what sets up its transaction, in one message: a transaction that no `BEGIN` opens, and that
-  /// is committed where both succeed.
+  /// Sends a statement and the settings of its transaction in one pipeline: an implicit transaction, which is committed
+  /// if both succeed.
   private func send(
     _ statement: Statement, _ parameters: Parameters, after preamble: Statement, _ values: Parameters
   ) -> Progress {
@@ -161,35 +161,36 @@ final class Connection {
   }
 
   private func isPrepared(_ statement: Statement) -> Bool {
-    origin.preparesStatements && statement.planning == .once
+    endpoint.preparesStatements && statement.planning == .once
   }
 
   private func mustPrepare(_ statement: Statement) -> Bool {
     isPrepared(statement) && !prepared.contains(statement)
   }
 
-  /// Returns whether a pooler has led the last statement to another server than those before, which ``server`` is now.
-  func takeMove() -> Bool {
-    defer { hasMoved = false }
-    return hasMoved
+  /// Returns whether a pooler has routed the last statement to another server than the one before, and resets the flag.
+  /// The new server is ``server``.
+  func takeServerChange() -> Bool {
+    defer { hasChangedServer = false }
+    return hasChangedServer
   }
 
-  /// Starts one or more statements without values; they are one transaction where the text says no other.
+  /// Sends one or more statements without parameters. They are one transaction unless the script says otherwise.
   func send(script: String) -> Progress {
     command = .running
     return started(PQsendQuery(handle, script))
   }
 
-  /// Returns why an idle connection has ended; `nil` where it has not.
+  /// Returns the reason for which an idle connection has been closed; `nil` while it is open.
   func endReason() -> String? {
-    // The first time takes in a last message, and the second finds the end.
+    // The first call consumes a last message, and the second detects the end of the stream.
     for _ in 0..<2 where PQconsumeInput(handle) != 1 || PQstatus(handle) != CONNECTION_OK { return lastError }
     return nil
   }
 
-  /// Goes on after the socket became ready.
+  /// Continues the command after the socket became ready.
   func advance() -> Progress {
-    guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return lost(lastError) }
+    guard PQconsumeInput(handle) == 1, PQstatus(handle) == CONNECTION_OK else { return progressAfterLoss(lastError) }
     return proceed()
   }
 
@@ -197,24 +198,24 @@ final class Connection {
     lastResult = nil
     failure = nil
     isUnreplicated = false
-    return status == 1 ? proceed() : lost(lastError)
+    return status == 1 ? proceed() : progressAfterLoss(lastError)
   }
 
-  /// Returns what a loss of the connection means: a statement that is being prepared has not been sent.
-  private func lost(_ reason: String) -> Progress {
-    if case .preparing = command { .undone(reason: reason) } else { .lost(reason: reason) }
+  /// Returns the progress after the connection broke: a statement that is still being prepared has not been sent.
+  private func progressAfterLoss(_ reason: String) -> Progress {
+    if case .preparing = command { .rolledBack(reason: reason) } else { .connectionLost(reason: reason) }
   }
 
-  /// Returns what an error means that ends the connection.
-  private func ended(by error: ServerError) -> Progress {
-    if error.isRefusal { return .refused(reason: error.summary) }
-    // A result comes before the commit, and so this one would have come.
-    if error.isTermination, lastResult == nil { return .undone(reason: error.summary) }
-    return lost(error.summary)
+  /// Returns the progress after an error that closes the connection.
+  private func progressAfterClosing(_ error: ServerError) -> Progress {
+    if error.isStalePreparedStatement { return .rejected(reason: error.summary) }
+    // A result precedes the commit, so a committed statement would have had one.
+    if error.isBackendTermination, lastResult == nil { return .rolledBack(reason: error.summary) }
+    return progressAfterLoss(error.summary)
   }
 
   private func proceed() -> Progress {
-    guard flush() else { return lost(lastError) }
+    guard flush() else { return progressAfterLoss(lastError) }
     switch command {
     case .none: return .waiting
     case .pipeline(let steps): return proceed(in: steps)
@@ -225,7 +226,7 @@ final class Connection {
         if result.isCopyIn { return .copying }
         if let error = result.error {
           if error.isReadOnly { return .readOnly(reason: error.summary) }
-          if error.endsConnection { return ended(by: error) }
+          if error.endsConnection { return progressAfterClosing(error) }
           failure = failure ?? error
         } else {
           lastResult = result
@@ -240,29 +241,29 @@ final class Connection {
     return .waiting
   }
 
-  /// Takes the results of a pipeline.
+  /// Processes the results of a pipeline.
   ///
-  /// - Parameter steps: the steps whose results are still to come, the next one last.
+  /// - Parameter steps: the steps whose results are still to come, in reverse order.
   private func proceed(in steps: [Step]) -> Progress {
     var steps = steps
     var isBetweenResults = false
     while PQisBusy(handle) == 0 {
       guard let next = PQgetResult(handle) else {
-        if isBetweenResults { return lost(lastError) }
+        if isBetweenResults { return progressAfterLoss(lastError) }
         isBetweenResults = true
         continue
       }
       isBetweenResults = false
       let result = QueryResult(next)
       if result.isEndOfPipeline { return finish() }
-      // What comes behind all of them is an error of the commit.
+      // A result after the last step is an error of the commit.
       let step = steps.popLast()
       command = .pipeline(steps)
       if let error = result.error {
         if error.isReadOnly { return .readOnly(reason: error.summary) }
-        if error.endsConnection { return ended(by: error) }
+        if error.endsConnection { return progressAfterClosing(error) }
         if case .preamble? = step, error.isInvalidSetting {
-          return .readOnly(reason: "the pooler leads to another server than before")
+          return .readOnly(reason: "the pooler routed the connection to another server")
         }
         failure = failure ?? error
       } else if failure == nil {
@@ -279,7 +280,7 @@ final class Connection {
       guard let found = result.rows.first?.optionalText(0), found != identity, let server = ServerIdentity(found) else {
         return
       }
-      (self.server, identity, hasMoved) = (server, found, true)
+      (self.server, identity, hasChangedServer) = (server, found, true)
     case .statement?: lastResult = result
     case nil: break
     }
@@ -289,7 +290,7 @@ final class Connection {
     command = .none
     defer { lastResult = nil }
     if let failure { return .finished(.failure(failure)) }
-    guard let lastResult else { return .lost(reason: "the server gave no answer") }
+    guard let lastResult else { return .connectionLost(reason: "the server sent no result") }
     if isUnreplicated { return .unreplicated(reason: "the server committed without its synchronous standby") }
     return .finished(.success(lastResult))
   }
@@ -300,11 +301,11 @@ final class Connection {
     return status >= 0
   }
 
-  /// Sends the values of a statement, with its text where it is not prepared; every value and every answer is binary.
+  /// Sends a statement's values, with its text where it is not prepared. All values and results are binary.
   private func sendValues(of statement: Statement, _ parameters: Parameters) -> Int32 {
     let count = parameters.ranges.count
     return parameters.bytes.withUnsafeBytes { bytes in
-      // An empty value needs an address as well, or it would be null.
+      // An empty value needs a non-null address, or libpq would send null.
       let start = bytes.baseAddress ?? UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
       return withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) { values in
         withUnsafeTemporaryAllocation(of: Int32.self, capacity: 2 * count) { lengthsAndFormats in
@@ -347,37 +348,37 @@ final class Connection {
 
   private var lastError: String { Self.oneLine(PQerrorMessage(handle)) }
 
-  /// What libpq said, on one line.
+  /// Returns a message of libpq on one line.
   static func oneLine(_ message: UnsafePointer<CChar>?) -> String {
     let lines = message.map { String(cString: $0) }?.split(whereSeparator: \.isNewline) ?? []
     let text = lines.map { $0.drop(while: \.isWhitespace) }.joined(separator: " ")
-    return text.isEmpty ? "the connection broke off" : text
+    return text.isEmpty ? "the connection was lost" : text
   }
 }
 
 // MARK: Copying in
 
 extension Connection {
-  /// Hands rows to a `COPY … FROM STDIN` that is under way.
-  func put(copy bytes: UnsafeRawBufferPointer) -> Acceptance {
+  /// Sends data of a `COPY … FROM STDIN` that is in progress.
+  func put(copy bytes: UnsafeRawBufferPointer) -> SendResult {
     acceptance(of: PQputCopyData(handle, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count)))
   }
 
-  /// Ends a `COPY … FROM STDIN`; its answer is then to be waited for.
+  /// Ends the data of a `COPY … FROM STDIN`; the server's response follows.
   ///
-  /// - Parameter error: why the rows are not to be taken, or `nil` to have them taken.
-  func endCopy(error: String?) -> Acceptance {
+  /// - Parameter error: the reason for which the copy is to fail, or `nil` to complete it.
+  func endCopy(error: String?) -> SendResult {
     acceptance(of: PQputCopyEnd(handle, error))
   }
 
-  /// Sends what is left to be sent; ``wantsToWrite`` says whether anything still is.
-  func flushCopy() -> Acceptance {
-    flush() ? (wantsToWrite ? .full : .accepted) : .lost(reason: lastError)
+  /// Flushes the send buffer; ``wantsToWrite`` indicates whether unsent data remains.
+  func flushCopy() -> SendResult {
+    flush() ? (wantsToWrite ? .bufferFull : .accepted) : .connectionLost(reason: lastError)
   }
 
-  private func acceptance(of status: Int32) -> Acceptance {
-    guard status >= 0, flush() else { return .lost(reason: lastError) }
-    return status == 1 ? .accepted : .full
+  private func acceptance(of status: Int32) -> SendResult {
+    guard status >= 0, flush() else { return .connectionLost(reason: lastError) }
+    return status == 1 ? .accepted : .bufferFull
   }
 }
 

@@ -2,25 +2,25 @@ import CLibPQ
 
 /// A factory of connections.
 struct Connector: Sendable {
-  /// What libpq is given to connect with. It may hold a password: it is shown to nobody.
+  /// The libpq connection string. It may contain a password and must not be logged.
   let connectionInfo: String
 
-  /// The settings of its statements; `nil` for a connection whose transactions bring their own.
+  /// The settings of the connection's statements; `nil` for a connection whose transactions bring their own.
   var settings: StatementSettings?
 
-  /// Whether statements are prepared.
+  /// The choice whether statements are prepared.
   var preparedStatements = PostgresConfiguration.PreparedStatements.automatic
 
-  /// How long one host may take, where the connection info doesn't say.
+  /// The connection timeout for each host, where the connection string sets none.
   static let defaultTimeoutSeconds = 5
 
-  /// The oldest server whose features the schema needs (generated columns).
+  /// The oldest supported server version. The schema needs generated columns.
   private static let oldestServerVersion: Int32 = 120_000
 
-  /// Connects on a thread of its own, and hands the connection over on the polling thread.
+  /// Connects on a separate thread, and passes the connection to a handler on the polling thread.
   ///
-  /// libpq's non-blocking way to connect looks up host names, reads certificates and password files and goes from one
-  /// host to the next all the same; on its own thread it may take its time, and its time-out holds for each host.
+  /// libpq's non-blocking connect still blocks to resolve host names and to read certificates and password files. On a
+  /// thread of its own it may block, and its timeout applies to each host.
   ///
   /// - Parameter completion: called on the polling thread.
   func connect(
@@ -29,17 +29,19 @@ struct Connector: Sendable {
   ) {
     let hasStarted = DetachedThread.start {
       let result = connectBlocking()
-      // This thread lets go of the connection here.
+      // This thread doesn't use the connection after this point.
       nonisolated(unsafe) let handedOver = result
       thread.submit { completion(handedOver) }
     }
     if !hasStarted {
-      thread.submit { completion(.failure(ConnectionFailure(reason: "the system has no thread to connect on"))) }
+      thread.submit {
+        completion(.failure(ConnectionFailure(reason: "the system could not create a thread to connect")))
+      }
     }
   }
 
   private func connectBlocking() -> Result<Connection, ConnectionFailure> {
-    // Later ones win over earlier ones, and those in the connection info (`dbname`) count at its place.
+    // Later values override earlier ones, and those in the connection string override at the position of `dbname`.
     let options: KeyValuePairs = [
       "connect_timeout": String(Self.defaultTimeoutSeconds),
       "fallback_application_name": "waymark",
@@ -49,46 +51,47 @@ struct Connector: Sendable {
     let keywords = CStrings(options.map(\.key))
     let values = CStrings(options.map(\.value))
     guard let handle = PQconnectdbParams(keywords.pointers, values.pointers, 1) else {
-      return .failure(ConnectionFailure(reason: "no memory for a connection"))
+      return .failure(ConnectionFailure(reason: "out of memory"))
     }
-    if let reason = Self.complaint(about: handle) {
+    if let reason = Self.incompatibility(of: handle) {
       PQfinish(handle)
       return .failure(ConnectionFailure(reason: reason))
     }
-    // Before the set-up, whose time-outs are for what is asked later.
-    guard var origin = Self.origin(of: handle) else {
+    // Before the settings, whose timeouts are for later statements.
+    guard var endpoint = Self.endpoint(of: handle) else {
       let reason = Connection.oneLine(PQerrorMessage(handle))
       PQfinish(handle)
       return .failure(ConnectionFailure(reason: reason))
     }
-    origin.preparesStatements = preparedStatements == .always || (preparedStatements == .automatic && !origin.isPooled)
-    if origin.isPooled || preparedStatements == .never {
-      origin.preamble = settings?.preamble
-      // By the time that it is to be ended it may run another client's statement.
-      origin.backend = nil
+    endpoint.preparesStatements =
+      preparedStatements == .always || (preparedStatements == .automatic && !endpoint.isPooled)
+    if endpoint.isPooled || preparedStatements == .never {
+      endpoint.preamble = settings?.preamble
+      // The backend may serve another client's statement by the time it would be terminated.
+      endpoint.backend = nil
     } else if let settings, let reason = Self.run(settings.script, on: handle) {
       PQfinish(handle)
       return .failure(ConnectionFailure(reason: reason))
     }
-    return .success(Connection(handle, origin))
+    return .success(Connection(handle, endpoint))
   }
 
-  private static let originQuery =
+  private static let endpointQuery =
     "SELECT server.*, backend.* FROM (\(ServerIdentity.query)) AS server, (\(Backend.query)) AS backend"
 
-  private static func origin(of handle: OpaquePointer) -> Connection.Origin? {
-    guard let result = PQexec(handle, originQuery) else { return nil }
+  private static func endpoint(of handle: OpaquePointer) -> Connection.Endpoint? {
+    guard let result = PQexec(handle, endpointQuery) else { return nil }
     defer { PQclear(result) }
     guard PQresultStatus(result) == PGRES_TUPLES_OK, PQntuples(result) == 1 else { return nil }
     func text(_ column: Int32) -> String? { PQgetvalue(result, 0, column).map { String(cString: $0) } }
     guard let identity = text(0), let server = ServerIdentity(identity) else { return nil }
-    return Connection.Origin(
+    return Connection.Endpoint(
       server: server, identity: identity, backend: Backend(of: handle, processID: text(1), start: text(2)),
-      // A pooler makes the numbers up that a client may cancel by.
+      // A pooler invents the process id of its cancel keys.
       isPooled: text(1) != String(PQbackendPID(handle)))
   }
 
-  private static func complaint(about handle: OpaquePointer) -> String? {
+  private static func incompatibility(of handle: OpaquePointer) -> String? {
     PQsetNoticeReceiver(handle, { _, _ in }, nil)
     guard PQstatus(handle) == CONNECTION_OK else { return Connection.oneLine(PQerrorMessage(handle)) }
     if PQserverVersion(handle) < oldestServerVersion { return "the server is older than PostgreSQL 12" }
@@ -96,10 +99,10 @@ struct Connector: Sendable {
     return encoding == "UTF8" ? nil : "the database's encoding is \(encoding ?? "unknown"); it must be UTF8"
   }
 
-  /// Terminates a backend, unless it has committed and waits for a synchronous standby. It blocks for some seconds at
+  /// Terminates a backend, unless it has committed and waits for a synchronous standby. Blocks for a few seconds at
   /// most.
-  func end(_ backend: Backend) -> BackendEnding {
-    // The very host that the connection leads to, whatever others the connection info names and whichever takes writes.
+  func terminate(_ backend: Backend) -> TerminationResult {
+    // The exact host of the connection, whatever other hosts the connection string lists.
     let options: KeyValuePairs = [
       "fallback_application_name": "waymark", "dbname": connectionInfo, "client_encoding": "UTF8",
       "connect_timeout": "2", "host": backend.host, "hostaddr": backend.address, "port": backend.port,
@@ -108,11 +111,11 @@ struct Connector: Sendable {
     let keywords = CStrings(options.map(\.key))
     let values = CStrings(options.map(\.value))
     guard let handle = PQconnectdbParams(keywords.pointers, values.pointers, 1) else {
-      return .failed(reason: "no memory for a connection")
+      return .failed(reason: "out of memory")
     }
     defer { PQfinish(handle) }
     PQsetNoticeReceiver(handle, { _, _ in }, nil)
-    return backend.end(through: handle)
+    return backend.terminate(through: handle)
   }
 
   private static func run(_ script: String, on handle: OpaquePointer) -> String? {
@@ -122,25 +125,26 @@ struct Connector: Sendable {
 }
 
 extension Connection {
-  /// Where a connection leads, and how statements are sent to there.
-  struct Origin {
+  /// The destination of a connection, and the way in which statements are sent to it.
+  struct Endpoint {
     let server: ServerIdentity
     /// The result of ``ServerIdentity/query``.
     let identity: String
-    /// The server's process; `nil` behind a proxy that shares processes among connections.
+    /// The server process; `nil` behind a proxy that shares backends among connections.
     var backend: Backend?
-    /// A Boolean value that indicates whether a pooler stands between, so that each transaction may run in another session.
+    /// A Boolean value that indicates whether the connection leads to a pooler, so that each transaction may run in
+    /// another session.
     let isPooled: Bool
-    /// A Boolean value that indicates whether statements that are planned once are prepared.
+    /// A Boolean value that indicates whether statements with a generic plan are prepared.
     var preparesStatements = true
-    /// Sets up each transaction; `nil` where the session has been set up.
+    /// The statement that sets up each transaction; `nil` where the session has been set up.
     var preamble: Statement?
   }
 }
 
-/// Why there is no connection.
+/// The error of a failed attempt to connect.
 struct ConnectionFailure: Error, Hashable, Sendable {
-  /// For operators; without secrets.
+  /// The reason, for operators. It contains no secrets.
   let reason: String
 }
 

@@ -1,23 +1,23 @@
 import Points
 
-/// What PostgreSQL says went wrong.
+/// An error that PostgreSQL or libpq reported.
 struct ServerError: Error, Hashable, Sendable {
-  /// The five characters of the SQL standard's and PostgreSQL's own error codes; empty where libpq made the error.
+  /// The five-character SQLSTATE code; empty where libpq reported the error.
   let sqlState: String
 
-  /// The message, without detail or hint: it may name tables and columns, but carries no row's values and no secrets.
+  /// The message without detail and hint. It may name tables and columns, but contains no row values and no secrets.
   let message: String
 
-  /// The constraint that was violated, by its name.
+  /// The name of the violated constraint.
   let constraint: String?
 
-  /// Whether the connection is still in step with the server.
+  /// A Boolean value that indicates whether the connection is still in sync with the protocol.
   let isComplete: Bool
 
-  /// A Boolean value that indicates whether the server has ended the connection, and not just the statement.
+  /// A Boolean value that indicates whether the server has closed the connection, and not only failed the statement.
   let isFatal: Bool
 
-  /// The name of the function of the server that the error comes from.
+  /// The name of the server's source function that raised the error.
   let source: String?
 
   /// Creates an error.
@@ -33,8 +33,8 @@ struct ServerError: Error, Hashable, Sendable {
     self.isComplete = isComplete
   }
 
-  /// The error of a statement that was not sent, because the connection leads to another server than it is for.
-  static let elsewhere = ServerError(sqlState: "", message: "the connection leads to another server")
+  /// The error of a statement that was not sent because the connection leads to a different server.
+  static let wrongServer = ServerError(sqlState: "", message: "the connection leads to another server")
 
   /// Returns the same error with another message.
   func withMessage(_ message: String) -> ServerError {
@@ -44,36 +44,38 @@ struct ServerError: Error, Hashable, Sendable {
   }
 
   /// A Boolean value that indicates whether the role lacks a privilege (`insufficient_privilege`).
-  var isDenial: Bool { isComplete && sqlState == "42501" }
+  var isPermissionError: Bool { isComplete && sqlState == "42501" }
 
   /// The code of the field ``source``: `PG_DIAG_SOURCE_FUNCTION`, a macro that Swift doesn't import.
   static let sourceFunction = Int32(UInt8(ascii: "R"))
 
-  /// A Boolean value that indicates whether the server has lost a prepared statement or its plan, so that it did nothing
-  /// and a new connection can run it.
-  var isRefusal: Bool { isComplete && !isFatal && ["26000", "0A000"].contains(sqlState) }
+  /// A Boolean value that indicates whether the server no longer has a prepared statement or its plan, so that it did
+  /// nothing and a new connection can run it.
+  var isStalePreparedStatement: Bool { isComplete && !isFatal && ["26000", "0A000"].contains(sqlState) }
 
-  /// A Boolean value that indicates whether the backend was told to end, and has rolled back what it had not yet
-  /// committed. A proxy that ends a connection names no such function.
-  var isTermination: Bool { isComplete && isFatal && source == "ProcessInterrupts" }
+  /// A Boolean value that indicates whether the backend was terminated and has rolled back its uncommitted transaction.
+  /// A proxy that closes a connection names no such source function.
+  var isBackendTermination: Bool { isComplete && isFatal && source == "ProcessInterrupts" }
 
-  /// A Boolean value that indicates whether a setting was given a value that it can't have (`invalid_parameter_value`).
+  /// A Boolean value that indicates whether a setting was given an invalid value (`invalid_parameter_value`).
   var isInvalidSetting: Bool { isComplete && !isFatal && sqlState == "22023" }
 
-  /// Whether the server refuses to write anything at all: it is a standby, or was made one, or was set so.
+  /// A Boolean value that indicates whether the server is read-only: a standby, a demoted primary, or one that is
+  /// configured so.
   ///
-  /// Nothing was done then, so that a write may be tried on another connection, which libpq makes to a server that
-  /// takes writes where the URL asks for one.
+  /// The server has done nothing, so that a write may be retried on another connection, which libpq makes to a primary
+  /// where the URL asks for one.
   var isReadOnly: Bool { isComplete && sqlState == "25006" }
 
-  /// Whether the server ends the connection with this error, so that what was asked may be asked again on another one.
+  /// A Boolean value that indicates whether the server closes the connection with this error, so that the statement may
+  /// be retried on another one.
   var endsConnection: Bool {
     guard isComplete, !sqlState.isEmpty else { return true }
     switch sqlState {
     case "57P01", "57P02", "57P03", "57P05": return true  // shut down, crashed, starting up, idle for too long
     case "25P03": return true  // idle in a transaction for too long
-    // A prepared statement that is gone or has outlived its tables, behind a proxy or after a migration: a new
-    // connection prepares it anew.
+    // The prepared statement no longer exists or its tables have changed, behind a proxy or after a migration. A new
+    // connection prepares it again.
     case "26000": return true
     case "0A000": return message.contains("cached plan")
     default: return sqlState.hasPrefix("08")
@@ -81,34 +83,34 @@ struct ServerError: Error, Hashable, Sendable {
   }
 }
 
-/// Why a statement did not do what it should.
+/// The failure of a statement.
 enum DatabaseError: Error, Hashable, Sendable {
-  /// The server refused it; the connection lives.
-  case refused(ServerError)
+  /// The server rejected the statement; the connection stays usable.
+  case rejected(ServerError)
 
-  /// The connection is gone; what it was asked may have been done.
-  case lost(reason: String)
+  /// The connection broke; the statement may have been executed.
+  case connectionLost(reason: String)
 
-  /// The connection is gone; what it was asked was not done or was rolled back.
-  case undone(reason: String)
+  /// The connection broke; the statement was not executed or was rolled back.
+  case rolledBack(reason: String)
 
   /// The caller was cancelled.
   case cancelled
 }
 
 extension PointStoreError {
-  /// What a failure means for who asked the store.
+  /// Creates the store error for a database error.
   init(_ error: DatabaseError) {
     switch error {
-    case .refused(let error): self.init(error)
-    // What a transaction did that was never committed is rolled back.
-    case .lost(let reason), .undone(let reason): self = .unavailable(reason: reason)
-    // Whoever cancels has stopped waiting.
+    case .rejected(let error): self.init(error)
+    // A transaction that was never committed is rolled back.
+    case .connectionLost(let reason), .rolledBack(let reason): self = .unavailable(reason: reason)
+    // A cancelled caller no longer waits for the result.
     case .cancelled: self = .timeout
     }
   }
 
-  /// What an error code means for who asked the store (PostgreSQL's manual, appendix A).
+  /// Creates the store error for a server error by its SQLSTATE (PostgreSQL's manual, appendix A).
   init(_ error: ServerError) {
     switch error.sqlState {
     case "57014", "55P03", "25P04":  // query_canceled, lock_not_available, transaction_timeout
@@ -116,8 +118,8 @@ extension PointStoreError {
     case "53300", "53400":  // too_many_connections, configuration_limit_exceeded
       self = .overloaded
     case "42P01", "42703", "42883", "42704", "3F000":  // undefined table, column, function, object; no such schema
-      self = .schemaMismatch(reason: "the database has not the tables of this version: run `waymark migrate`")
-    case _ where error.isDenial || error.sqlState == "42P05":  // duplicate_prepared_statement
+      self = .schemaMismatch(reason: "the database lacks the tables of this version: run `waymark migrate`")
+    case _ where error.isPermissionError || error.sqlState == "42P05":  // duplicate_prepared_statement
       self = .misconfigured(reason: error.summary)
     case let state where error.endsConnection || ["53", "57", "58", "25", "40"].contains(state.prefix(2)):
       self = .unavailable(reason: error.summary)
@@ -128,7 +130,7 @@ extension PointStoreError {
 }
 
 extension ServerError {
-  /// One line for operators.
+  /// The error on one line, for operators.
   var summary: String {
     let line = message.split(whereSeparator: \.isNewline).joined(separator: "; ")
     switch sqlState {

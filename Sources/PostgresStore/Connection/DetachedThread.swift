@@ -6,11 +6,11 @@
   import Darwin
 #endif
 
-/// A thread of its own for what must not run on Swift's cooperative pool, because it blocks.
+/// A thread for blocking work, which must not run on Swift's cooperative pool.
 enum DetachedThread {
-  /// Starts a thread that runs the body and ends with it.
+  /// Starts a thread that runs the body and then ends.
   ///
-  /// - Returns: whether the system had a thread to give.
+  /// - Returns: `false` if the system could not create a thread.
   static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     let argument = Unmanaged.passRetained(Body(run: body))
     #if canImport(Darwin)
@@ -31,7 +31,7 @@ enum DetachedThread {
     return true
   }
 
-  /// A number that tells the calling thread from all others that are alive.
+  /// An identifier of the calling thread, unique among the live threads.
   static var currentID: UInt {
     #if canImport(Glibc)
       pthread_self()

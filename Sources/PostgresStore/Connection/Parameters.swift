@@ -1,17 +1,17 @@
 import Points
 
-/// The values that a statement's placeholders stand for, in PostgreSQL's binary format.
+/// The values of a statement's placeholders in PostgreSQL's binary format.
 ///
-/// A statement says with a cast (`$1::uuid`) which type it takes, so that only the bytes travel.
+/// A statement declares each type with a cast (`$1::uuid`), so that only the bytes are sent.
 struct Parameters: Sendable {
   private(set) var bytes: [UInt8] = []
-  /// Where each value's bytes are; `nil` is SQL's null.
+  /// The range of each value's bytes; `nil` is SQL's null.
   private(set) var ranges: [Range<Int>?] = []
 
-  /// No values.
+  /// Creates an empty list of values.
   init() {}
 
-  /// Creates values by calling the methods below.
+  /// Creates a list of values with the methods below.
   init(_ fill: (inout Parameters) -> Void) {
     fill(&self)
   }
@@ -84,8 +84,8 @@ struct Parameters: Sendable {
     }
   }
 
-  /// The layout is that of `array_send`: dimensions, whether there are nulls, the element type; for the one dimension
-  /// its length and lower bound; then each element behind its length.
+  /// The layout is that of `array_send`: number of dimensions, a flag for nulls, the element type; the length and lower
+  /// bound of the one dimension; then each element, preceded by its length.
   private mutating func addArray(count: Int, elementType: UInt32, elements: (inout [UInt8]) -> Void) {
     let start = bytes.count
     BinaryFormat.append(Int32(count == 0 ? 0 : 1), to: &bytes)
@@ -99,7 +99,7 @@ struct Parameters: Sendable {
     ranges.append(start..<bytes.count)
   }
 
-  /// The numbers of PostgreSQL's built-in types (`src/include/catalog/pg_type.dat`).
+  /// The object identifiers of PostgreSQL's built-in types (`src/include/catalog/pg_type.dat`).
   private enum ObjectID {
     static let text: UInt32 = 25
     static let float8: UInt32 = 701
@@ -109,10 +109,10 @@ struct Parameters: Sendable {
 
 /// PostgreSQL's binary format, which is big-endian.
 enum BinaryFormat {
-  /// Microseconds from the Unix epoch to 2000-01-01T00:00:00Z, from which PostgreSQL counts.
+  /// The microseconds from the Unix epoch to PostgreSQL's epoch, 2000-01-01T00:00:00Z.
   static let microsecondsToPostgresEpoch: Int64 = 946_684_800_000_000
 
-  /// Appends a number's bytes, the most significant first.
+  /// Appends a number's bytes in big-endian order.
   @inline(__always)
   static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
     withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }

@@ -8,25 +8,25 @@ import Synchronization
   import Darwin
 #endif
 
-/// A thread that waits for sockets, time and messages, and runs actors.
+/// A thread that polls sockets and timers, and serves as an executor of actors.
 ///
-/// An actor that takes this thread for its executor may own connections: the compiler then sees to it that nothing
-/// else touches them. Sockets and timers are watched from that thread only.
+/// An actor with this executor may own connections: the compiler then ensures that no other code accesses them. Sockets
+/// and timers are registered on that thread only.
 ///
-/// It waits with `poll(2)`: with as many sockets as a pool has connections that is no slower than `epoll`, and it is
-/// the same on every system.
+/// It uses `poll(2)`: for the number of sockets in a connection pool that is no slower than `epoll`, and it is
+/// portable.
 final class PollingThread: SerialExecutor {
-  /// What a socket can be waited for.
+  /// The events that a socket is polled for.
   struct Readiness: OptionSet, Sendable {
     let rawValue: UInt8
 
-    /// Something can be read, or the other side has hung up.
+    /// The socket can be read, or the peer has closed it.
     static let readable = Readiness(rawValue: 1)
-    /// There is room to write.
+    /// The socket can be written.
     static let writable = Readiness(rawValue: 2)
   }
 
-  /// What a timer is known by.
+  /// The identifier of a timer.
   struct TimerID: Hashable, Sendable {
     fileprivate let number: Int
   }
@@ -57,13 +57,13 @@ final class PollingThread: SerialExecutor {
   private let threadID = Atomic<UInt>(0)
   private let bell: (readEnd: Int32, writeEnd: Int32)
 
-  // Read and written on the thread only: `watch`, `setTimer` and their like check that, the rest is called by `run`.
+  // Accessed on the thread only: `watch`, `setTimer` and similar methods check that, and `run` calls the rest.
   private nonisolated(unsafe) var watches: [Int32: Watch] = [:]
   private nonisolated(unsafe) var timers: [TimerID: Timer] = [:]
   private nonisolated(unsafe) var polled: [pollfd] = []
   private nonisolated(unsafe) var watchesChanged = true
 
-  /// Starts the thread; `nil` when the system has no thread or no pipe to give.
+  /// Creates and starts a thread; `nil` when the system can't create a thread or a pipe.
   init?() {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return nil }
@@ -86,23 +86,24 @@ final class PollingThread: SerialExecutor {
     post(.job(UnownedJob(job)))
   }
 
-  /// Runs the work on the thread, after what was submitted before.
+  /// Submits work to the thread, which runs it in order of submission.
   func submit(_ work: @escaping @Sendable () -> Void) {
     post(.work(work))
   }
 
-  /// Lets the thread end once nothing is left to run. To be called by the last owner: what is submitted later is lost.
+  /// Lets the thread end once no work is left. Only the last owner may call it: work that is submitted later is
+  /// dropped.
   func stop() {
     post(.work { self.inbox.withLock { $0.isStopping = true } })
   }
 
   func checkIsolated() {
-    precondition(isCurrent, "this may be touched on its polling thread only")
+    precondition(isCurrent, "this may only be accessed on its polling thread")
   }
 
   func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-  /// A name for a timer of the caller's.
+  /// Creates an identifier for a timer.
   func makeTimerID() -> TimerID {
     inbox.withLock { inbox in
       inbox.timers += 1
@@ -120,20 +121,20 @@ final class PollingThread: SerialExecutor {
     }
     guard wasAsleep else { return }
     var byte: UInt8 = 1
-    // A full pipe wakes the thread as well, so nothing is lost when this fails.
+    // If the pipe is full the thread wakes up anyway, so a failure here does no harm.
     _ = write(bell.writeEnd, &byte, 1)
   }
 
   // MARK: On the thread
 
-  /// Calls the handler whenever the socket is ready, until ``unwatch(_:)``.
+  /// Registers a handler that is called whenever the socket is ready, until ``unwatch(_:)``.
   func watch(_ socket: Int32, for interest: Readiness, handler: @escaping @Sendable (Readiness) -> Void) {
     checkIsolated()
     watches[socket] = Watch(interest: interest, handler: handler)
     watchesChanged = true
   }
 
-  /// Changes what a watched socket is waited for.
+  /// Changes the events that a registered socket is polled for.
   func setInterest(_ interest: Readiness, of socket: Int32) {
     checkIsolated()
     guard let watch = watches[socket], watch.interest != interest else { return }
@@ -141,14 +142,14 @@ final class PollingThread: SerialExecutor {
     watchesChanged = true
   }
 
-  /// Forgets a socket; to be called before it is closed.
+  /// Removes a socket. It must be called before the socket is closed.
   func unwatch(_ socket: Int32) {
     checkIsolated()
     watches[socket] = nil
     watchesChanged = true
   }
 
-  /// Calls the handler once, at the deadline; a deadline of `nil` unsets the timer.
+  /// Calls the handler once, at the deadline; `nil` cancels the timer.
   func setTimer(_ id: TimerID, at deadline: ContinuousClock.Instant?, handler: @escaping @Sendable () -> Void) {
     checkIsolated()
     timers[id] = deadline.map { Timer(deadline: $0, handler: handler) }
@@ -207,7 +208,7 @@ final class PollingThread: SerialExecutor {
       while read(bell.readEnd, &drained, 16) == 16 {}
     }
     for entry in polled.dropFirst() where entry.revents != 0 {
-      // A handler called before may have unwatched this socket.
+      // An earlier handler may have removed this socket.
       guard let watch = watches[entry.fd] else { continue }
       let events = Int32(entry.revents)
       var readiness: Readiness = []

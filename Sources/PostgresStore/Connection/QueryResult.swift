@@ -1,18 +1,17 @@
 import CLibPQ
 import Points
 
-/// The rows that a statement gave, and how many it touched; or those of its rows that one of several questions is
-/// answered with.
+/// The rows and the row count of a statement's result, or the part of its rows that belongs to one of several callers.
 struct QueryResult: Sendable {
   private let owner: Owner
 
-  /// Which of the statement's rows these are; `nil` for all.
+  /// The numbers of the rows in the statement's result; `nil` for all.
   private let rowNumbers: [Int32]?
 
-  /// How many rows there are.
+  /// The number of rows.
   let count: Int
 
-  /// `@unchecked Sendable`: libpq's `PGresult` is only read after it was handed out, and is freed by the last owner.
+  /// `@unchecked Sendable`: libpq's `PGresult` is not modified after initialization, and the last owner frees it.
   fileprivate final class Owner: @unchecked Sendable {
     let handle: OpaquePointer
 
@@ -27,7 +26,7 @@ struct QueryResult: Sendable {
 
   private var handle: OpaquePointer { owner.handle }
 
-  /// Takes over a `PGresult`.
+  /// Creates a result that takes ownership of a `PGresult`.
   init(_ handle: OpaquePointer) {
     owner = Owner(handle)
     rowNumbers = nil
@@ -40,7 +39,7 @@ struct QueryResult: Sendable {
     count = rowNumbers.count
   }
 
-  /// The rows of each of so many questions, whose number from 1 on, an `int8`, stands in the last column.
+  /// Returns the rows of each caller. The last column holds the caller's number, an `int8` from 1.
   func parts(count: Int) -> [QueryResult] {
     var rowNumbers = Array(repeating: [Int32](), count: count)
     for row in rows {
@@ -50,7 +49,7 @@ struct QueryResult: Sendable {
     return rowNumbers.map { QueryResult(owner, rowNumbers: $0) }
   }
 
-  /// How many rows an `INSERT`, `UPDATE`, `DELETE` or `COPY` touched.
+  /// The number of rows that an `INSERT`, `UPDATE`, `DELETE` or `COPY` affected.
   var affectedRows: Int {
     PQcmdTuples(handle).flatMap { Int(String(cString: $0)) } ?? 0
   }
@@ -62,16 +61,16 @@ struct QueryResult: Sendable {
     }
   }
 
-  /// The row of an index that ``rows`` gave.
+  /// Returns the row with an index from ``rows``.
   func row(_ index: Int32) -> Row { Row(owner: owner, index: index) }
 
-  /// The command that was run, `COMMIT` for example, and for some the number of rows after it.
+  /// The command tag, such as `COMMIT` or `INSERT 0 1`.
   var commandTag: String { PQcmdStatus(handle).map { String(cString: $0) } ?? "" }
 
-  /// How many values each row has.
+  /// The number of columns.
   var columnCount: Int32 { PQnfields(handle) }
 
-  /// What PostgreSQL says is wrong, where this is a failure.
+  /// The error that the result reports; `nil` for a success.
   var error: ServerError? {
     let status = PQresultStatus(handle)
     guard status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE || status == PGRES_NONFATAL_ERROR else {
@@ -81,7 +80,7 @@ struct QueryResult: Sendable {
       PQresultErrorField(handle, code).map { String(cString: $0) }
     }
     return ServerError(
-      // PG_DIAG_SQLSTATE and its like are character constants in a macro, which Swift doesn't import.
+      // PG_DIAG_SQLSTATE and similar fields are character constants in a macro, which Swift doesn't import.
       sqlState: field(Int32(UInt8(ascii: "C"))) ?? "",
       message: field(Int32(UInt8(ascii: "M"))) ?? String(cString: PQresultErrorMessage(handle)),
       constraint: field(Int32(UInt8(ascii: "n"))),
@@ -91,19 +90,19 @@ struct QueryResult: Sendable {
     )
   }
 
-  /// Whether the server waits for the rows of a `COPY … FROM STDIN`.
+  /// A Boolean value that indicates whether the server waits for the data of a `COPY … FROM STDIN`.
   var isCopyIn: Bool { PQresultStatus(handle) == PGRES_COPY_IN }
 
-  /// A Boolean value that indicates whether this is no statement's result, but the end of a pipeline.
+  /// A Boolean value that indicates whether this is the end of a pipeline and not a statement's result.
   var isEndOfPipeline: Bool { PQresultStatus(handle) == PGRES_PIPELINE_SYNC }
 
-  /// One row of binary values; a column is known by its number.
+  /// One row of binary values, whose columns are numbered from 0.
   struct Row {
     fileprivate let owner: Owner
-    /// Which of the statement's rows it is.
+    /// The row's number in the statement's result.
     let index: Int32
 
-    /// Hands over the value's bytes; `nil` is SQL's null.
+    /// Calls the body with the value's bytes; `nil` is SQL's null.
     @inline(__always)
     fileprivate func withBytes<Value>(_ column: Int32, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
       guard PQgetisnull(owner.handle, index, column) == 0, let start = PQgetvalue(owner.handle, index, column) else {
@@ -115,15 +114,15 @@ struct QueryResult: Sendable {
 }
 
 extension QueryResult.Row {
-  /// Whether the value is null.
+  /// Returns whether the value is null.
   func isNull(_ column: Int32) -> Bool { withBytes(column) { $0 == nil } }
 
-  /// The value's bytes, which live as long as the answer; `nil` for null.
+  /// Returns the value's bytes, which are valid as long as the result; `nil` for null.
   func bytes(_ column: Int32) -> UnsafeBufferPointer<UInt8>? {
     withBytes(column) { $0?.assumingMemoryBound(to: UInt8.self) }
   }
 
-  /// A `uuid`.
+  /// Returns a `uuid`.
   func id(_ column: Int32) throws(PointStoreError) -> PointID {
     let id: PointID? = withBytes(column) { bytes in
       guard let bytes, bytes.count == 16 else { return nil }
@@ -135,34 +134,34 @@ extension QueryResult.Row {
     return try found(id, "uuid", column)
   }
 
-  /// An `int8`.
+  /// Returns an `int8`.
   func integer(_ column: Int32) throws(PointStoreError) -> Int64 {
     try found(integerIfEight(column), "int8", column)
   }
 
-  /// A `float8`.
+  /// Returns a `float8`.
   func double(_ column: Int32) throws(PointStoreError) -> Double {
     let bits = try found(integerIfEight(column), "float8", column)
     return Double(bitPattern: UInt64(bitPattern: bits))
   }
 
-  /// A `timestamptz`.
+  /// Returns a `timestamptz`.
   func timestamp(_ column: Int32) throws(PointStoreError) -> Timestamp {
     let microseconds = try found(integerIfEight(column), "timestamptz", column)
     return Timestamp(microsecondsSinceEpoch: microseconds &+ BinaryFormat.microsecondsToPostgresEpoch)
   }
 
-  /// A `text`, or `nil` for null.
+  /// Returns a `text`, or `nil` for null.
   func optionalText(_ column: Int32) -> String? {
     withBytes(column) { bytes in bytes.map { String(decoding: $0, as: UTF8.self) } }
   }
 
-  /// A `text`.
+  /// Returns a `text`.
   func text(_ column: Int32) throws(PointStoreError) -> String {
     try found(optionalText(column), "text", column)
   }
 
-  /// A `boolean`.
+  /// Returns a `boolean`.
   func boolean(_ column: Int32) throws(PointStoreError) -> Bool {
     let value: Bool? = withBytes(column) { bytes in
       guard let bytes, bytes.count == 1 else { return nil }
@@ -171,7 +170,7 @@ extension QueryResult.Row {
     return try found(value, "boolean", column)
   }
 
-  /// A `json` that holds tags.
+  /// Returns the tags of a `json` value.
   func tags(_ column: Int32) throws(PointStoreError) -> Tags {
     let tags: Tags? = withBytes(column) { bytes in
       bytes.map { Tags(stored: $0.assumingMemoryBound(to: UInt8.self)) }
@@ -187,7 +186,7 @@ extension QueryResult.Row {
   }
 
   private func found<Value>(_ value: Value?, _ type: String, _ column: Int32) throws(PointStoreError) -> Value {
-    guard let value else { throw .unexpected(reason: "column \(column) of an answer is no \(type)") }
+    guard let value else { throw .unexpected(reason: "column \(column) of a result is not of type \(type)") }
     return value
   }
 }

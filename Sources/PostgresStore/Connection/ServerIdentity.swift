@@ -1,14 +1,17 @@
-/// Which server a connection leads to, in which of its lives.
+/// The identity of a server process group: which server it is, and which of its starts.
 struct ServerIdentity: Hashable, Sendable {
-  /// Two times in microseconds since 1970, in letters and digits and with a hyphen between: when the postmaster started, and since when it counts
-  /// its statistics. Another server and another start have another first one. After a crash of one of its processes the
-  /// postmaster ends all connections, recovers and counts anew: then the second one is another.
+  /// The postmaster's start time and the time of the last statistics reset, in microseconds since 1970, in base 36 with
+  /// a hyphen between.
+  ///
+  /// The first part differs between servers and between starts. After a crash of a backend the postmaster closes all
+  /// connections, recovers and resets the statistics, which changes the second part.
   let life: String
 
-  /// Whether it took writes when the connection was made.
+  /// A Boolean value that indicates whether the server was the primary when the connection was made.
   let isPrimary: Bool
 
-  /// The query for it: one row of one text, the same for all connections to one server and for all transactions.
+  /// The query for the identity: one row with one text, the same for all connections to one server and for all
+  /// transactions.
   static let query = """
     SELECT concat_ws(
       ' ', (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8,
@@ -17,7 +20,7 @@ struct ServerIdentity: Hashable, Sendable {
     FROM pg_stat_bgwriter
     """
 
-  /// Creates an identity of what ``query`` gives; `nil` for anything else.
+  /// Creates an identity from a result of ``query``; `nil` for anything else.
   init?(_ text: String) {
     let parts = text.split(separator: " ")
     guard parts.count == 3, let start = Int64(parts[0]), let reset = Int64(parts[1]) else { return nil }

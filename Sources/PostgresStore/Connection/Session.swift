@@ -1,6 +1,7 @@
-/// One connection of its own for a task that needs several statements in a row: a migration, an import.
+/// A dedicated connection for an operation of several statements, such as a migration or an import.
 ///
-/// One caller uses it, one call at a time. A cancelled caller's command is stopped, and the session ended.
+/// It has one caller and runs one command at a time. Cancellation of the caller cancels the command and closes the
+/// session.
 actor Session {
   private typealias Continuation = CheckedContinuation<Result<QueryResult?, DatabaseError>, Never>
 
@@ -8,10 +9,10 @@ actor Session {
   private let onEnd: @Sendable () -> Void
   private var connection: Connection?
   private var continuation: Continuation?
-  /// What is left to be handed to libpq of a `COPY`.
+  /// The data of a `COPY` that has not been passed to libpq yet.
   private var copying: Copying?
   private var isCommitting = false
-  /// The session itself while it waits for the outcome of a commit that its caller no longer waits for.
+  /// A reference that keeps the session alive while it waits for a commit whose caller has stopped waiting.
   private var selfWhileAbandoned: Session?
   private var endReason = "the session is closed"
 
@@ -20,14 +21,14 @@ actor Session {
     case end(error: String?)
   }
 
-  /// libpq is handed rows in pieces of this many bytes, and the next piece once the last one is on its way.
-  private static let pieceLength = 1 << 16
+  /// The number of bytes that are passed to libpq at a time; the next chunk follows once the last one was sent.
+  private static let chunkLength = 1 << 16
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-  /// Connects.
+  /// Opens a session.
   ///
-  /// - Parameter onEnd: called once the server has ended the session's connection too; not where this throws.
+  /// - Parameter onEnd: called once the server has closed the session's connection; not called if this method throws.
   /// - Throws: ``DatabaseError``.
   static func open(
     on thread: PollingThread,
@@ -37,11 +38,12 @@ actor Session {
     let session = Session(thread: thread, onEnd: onEnd)
     let failure: ConnectionFailure? = await withCheckedContinuation { continuation in
       connector.connect(handingOverOn: thread) { result in
+        // The connection is passed on once, on its own thread.
         nonisolated(unsafe) let result = result
         continuation.resume(returning: session.assumeIsolated { $0.connected(result) })
       }
     }
-    if let failure { throw .lost(reason: failure.reason) }
+    if let failure { throw .connectionLost(reason: failure.reason) }
     return session
   }
 
@@ -52,9 +54,9 @@ actor Session {
 
   // MARK: Commands
 
-  /// Runs statements without values.
+  /// Runs statements without parameters.
   ///
-  /// - Returns: what the last one gave.
+  /// - Returns: the last statement's result.
   /// - Throws: ``DatabaseError``; a failed statement leaves an open transaction failed, and the session usable.
   @discardableResult
   func run(script: String) async throws(DatabaseError) -> QueryResult {
@@ -70,14 +72,14 @@ actor Session {
     return try await command { $0.send(statement, parameters) }
   }
 
-  /// Commits the transaction. Once that has been sent it is not cancelled with its caller: PostgreSQL keeps a commit that
-  /// is cancelled while it waits for a standby, and the standby may lack it. Where it takes longer than the limit, the
-  /// caller is told so, and the session ends once the server has answered.
+  /// Commits the transaction. Once the commit was sent it is not cancelled with its caller: PostgreSQL keeps a commit
+  /// that is cancelled while it waits for a standby, and the standby may lack it. After the timeout this method throws,
+  /// and the session closes when the server has responded.
   ///
-  /// - Throws: ``DatabaseError``; after `lost` the transaction may have been committed or not, and may yet be; after any
-  ///   other it was rolled back.
+  /// - Throws: ``DatabaseError``; after `lost` the transaction may have been committed or not, and may still be; after
+  ///   any other error it was rolled back.
   func commit(within limit: Duration) async throws(DatabaseError) {
-    guard let connection, continuation == nil else { throw .undone(reason: endReason) }
+    guard let connection, continuation == nil else { throw .rolledBack(reason: endReason) }
     guard !Task.isCancelled else {
       end(.cancelled)
       throw .cancelled
@@ -93,16 +95,16 @@ actor Session {
       handle(connection.send(script: "COMMIT"))
     }
     if selfWhileAbandoned == nil { isCommitting = false }
-    // A transaction that has failed is rolled back at its commit, which is no error.
+    // The commit of a failed transaction rolls it back and reports no error.
     guard let tag = try result.get()?.commandTag, tag == "COMMIT" else {
-      throw .undone(reason: "the server rolled the transaction back")
+      throw .rolledBack(reason: "the server rolled the transaction back")
     }
   }
 
   private func abandonCommit(after limit: Duration) {
     guard isCommitting, continuation != nil else { return }
     selfWhileAbandoned = self
-    answer(.failure(.lost(reason: "the server has not confirmed the commit within \(limit)")))
+    complete(.failure(.connectionLost(reason: "the server has not confirmed the commit within \(limit)")))
   }
 
   /// Starts a `COPY … FROM STDIN`; ``put(copy:)`` and ``endCopy(error:)`` follow.
@@ -112,57 +114,60 @@ actor Session {
     _ = try await perform { $0.send(script: sql) }.get()
   }
 
-  /// Hands over rows, and returns when they are on their way.
+  /// Sends rows, and returns when they were passed to libpq.
   ///
-  /// - Throws: ``DatabaseError`` when the connection is gone; a row that the server refuses shows at the end.
+  /// - Throws: ``DatabaseError`` when the connection broke; an invalid row is reported by ``endCopy(error:)``.
   func put(copy bytes: [UInt8]) async throws(DatabaseError) {
     _ = try await copy(.rows(bytes, from: 0)).get()
   }
 
   /// Ends the rows.
   ///
-  /// - Parameter error: why the rows are not to be taken, or `nil` to have them taken.
-  /// - Throws: ``DatabaseError``; always where there is an error.
+  /// - Parameter error: the reason for which the copy is to fail, or `nil` to complete it.
+  /// - Throws: ``DatabaseError``; always if `error` is not `nil`.
   func endCopy(error: String? = nil) async throws(DatabaseError) {
     _ = try await copy(.end(error: error)).get()
   }
 
-  /// Ends the session; a transaction that is open is rolled back. One whose commit the server has not confirmed ends when
-  /// that is done, or the connection is gone: until then it is one of the server's connections.
+  /// Closes the session and rolls back an open transaction. A session whose commit the server has not confirmed is
+  /// closed after the confirmation or when the connection breaks; until then it counts as one of the server's
+  /// connections.
   func close() {
     guard selfWhileAbandoned == nil else { return }
-    end(.lost(reason: endReason))
+    end(.connectionLost(reason: endReason))
   }
 
-  /// Ends the session after its work. A pooler would close the server's connection with a session whose transaction is
-  /// open, so that is ended first.
+  /// Closes the session after its operation. A pooler would close the server connection of a client that leaves a
+  /// transaction open, so an open transaction is rolled back first.
   func finish() async {
     if let connection, connection.isPooled, connection.isInTransaction { _ = try? await run(script: "ROLLBACK") }
     close()
   }
 
-  /// A Boolean value that indicates whether a pooler stands between.
+  /// A Boolean value that indicates whether the connection leads to a pooler.
   var isPooled: Bool { connection?.isPooled ?? false }
 
   private func command(
     _ start: (Connection) -> Connection.Progress
   ) async throws(DatabaseError) -> QueryResult {
-    guard let result = try await perform(start).get() else { throw .lost(reason: "the server waits for rows") }
+    guard let result = try await perform(start).get() else {
+      throw .connectionLost(reason: "the server expects COPY data")
+    }
     return result
   }
 
   private func perform(
     _ start: (Connection) -> Connection.Progress
   ) async -> Result<QueryResult?, DatabaseError> {
-    guard let connection, continuation == nil else { return .failure(.lost(reason: endReason)) }
+    guard let connection, continuation == nil else { return .failure(.connectionLost(reason: endReason)) }
     return await wait { handle(start(connection)) }
   }
 
   private func copy(_ copying: Copying) async -> Result<QueryResult?, DatabaseError> {
-    guard connection != nil, continuation == nil else { return .failure(.lost(reason: endReason)) }
+    guard connection != nil, continuation == nil else { return .failure(.connectionLost(reason: endReason)) }
     return await wait {
       self.copying = copying
-      copyOn()
+      continueCopy()
     }
   }
 
@@ -199,26 +204,26 @@ actor Session {
   private func socketIsReady(_ readiness: PollingThread.Readiness) {
     guard let connection else { return }
     if copying == nil || readiness.contains(.readable) { handle(connection.advance()) }
-    copyOn()
+    continueCopy()
   }
 
   private func handle(_ progress: Connection.Progress) {
     switch progress {
     case .waiting: break
-    case .finished where selfWhileAbandoned != nil: end(.lost(reason: endReason))
+    case .finished where selfWhileAbandoned != nil: end(.connectionLost(reason: endReason))
     case .finished(let result):
       copying = nil
-      answer(result.map(Optional.some).mapError(DatabaseError.refused))
+      complete(result.map(Optional.some).mapError(DatabaseError.rejected))
     case .copying:
-      if copying == nil { answer(.success(nil)) }
-    case .lost(let reason), .unreplicated(let reason): end(.lost(reason: reason))
-    case .undone(let reason), .refused(let reason), .readOnly(let reason): end(.undone(reason: reason))
+      if copying == nil { complete(.success(nil)) }
+    case .connectionLost(let reason), .unreplicated(let reason): end(.connectionLost(reason: reason))
+    case .rolledBack(let reason), .rejected(let reason), .readOnly(let reason): end(.rolledBack(reason: reason))
     }
     setInterest()
   }
 
-  /// Hands libpq the next piece whenever the one before is on its way.
-  private func copyOn() {
+  /// Passes the next chunk to libpq whenever the previous one was sent.
+  private func continueCopy() {
     defer { setInterest() }
     while let connection, let copying {
       var acceptance = connection.flushCopy()
@@ -226,9 +231,9 @@ actor Session {
         switch copying {
         case .rows(let bytes, let start) where start == bytes.count:
           self.copying = nil
-          return answer(.success(nil))
+          return complete(.success(nil))
         case .rows(let bytes, let start):
-          let end = min(start + Self.pieceLength, bytes.count)
+          let end = min(start + Self.chunkLength, bytes.count)
           acceptance = bytes.withUnsafeBytes { connection.put(copy: .init(rebasing: $0[start..<end])) }
           if case .accepted = acceptance { self.copying = .rows(bytes, from: end) }
         case .end(let error):
@@ -241,8 +246,8 @@ actor Session {
       }
       switch acceptance {
       case .accepted: break
-      case .full: return
-      case .lost(let reason): return end(.lost(reason: reason))
+      case .bufferFull: return
+      case .connectionLost(let reason): return end(.connectionLost(reason: reason))
       }
     }
   }
@@ -258,23 +263,23 @@ actor Session {
     end(.cancelled)
   }
 
-  private func answer(_ result: Result<QueryResult?, DatabaseError>) {
+  private func complete(_ result: Result<QueryResult?, DatabaseError>) {
     continuation?.resume(returning: result)
     continuation = nil
   }
 
   private func end(_ error: DatabaseError) {
     let isBusy = continuation != nil && !isCommitting
-    if let ending = connection.take() {
-      thread.unwatch(ending.socket)
-      Connection.end(ending, isBusy: isBusy, completion: onEnd)
+    if let closing = connection.take() {
+      thread.unwatch(closing.socket)
+      Connection.disconnect(closing, isBusy: isBusy, completion: onEnd)
     }
     copying = nil
     selfWhileAbandoned = nil
     switch error {
-    case .lost(let reason), .undone(let reason): endReason = reason
-    case .refused, .cancelled: break
+    case .connectionLost(let reason), .rolledBack(let reason): endReason = reason
+    case .rejected, .cancelled: break
     }
-    answer(.failure(error))
+    complete(.failure(error))
   }
 }

@@ -1,21 +1,21 @@
-/// A statement that is sent again and again.
+/// A statement that is sent repeatedly.
 struct Statement: Hashable, Sendable {
-  /// When PostgreSQL thinks about how to go about it.
+  /// The time at which PostgreSQL plans a statement.
   enum Planning: Hashable, Sendable {
-    /// Once for each connection that prepares statements: the best way doesn't depend on the values.
+    /// Once for each connection that prepares statements: the best plan doesn't depend on the values.
     case once
 
-    /// Each time, knowing the values: the best way depends on them.
+    /// On each execution: the best plan depends on the values.
     case eachTime
   }
 
-  /// What it is prepared as: a short name, no other statement's.
+  /// The short, unique name of the prepared statement.
   let name: String
 
-  /// The text, with `$1` and so on for values, each with a cast.
+  /// The SQL text with placeholders `$1`, `$2` and so on, each with a cast.
   let sql: String
 
-  /// When it is planned.
+  /// The time of planning.
   let planning: Planning
 
   /// Creates a statement.

@@ -1,40 +1,40 @@
-/// The server's settings under which a pool's statements run.
+/// The server settings under which a pool's statements run.
 ///
-/// A connection with a session of its own is given them once, when it is made. Behind a pooler a session belongs to nobody:
-/// what is set in it would reach whoever is given the server's connection next. There each transaction is given them, by a
-/// statement in front of its own.
+/// A connection with its own session is set up once, when it is established. Behind a pooler, session settings would
+/// leak to the next client of the server connection, so each transaction is set up by a statement that precedes its
+/// own.
 struct StatementSettings: Sendable {
-  /// The time for which the server may work on a statement (`statement_timeout`).
+  /// The server's statement timeout (`statement_timeout`).
   let timeoutMilliseconds: Int
 
-  /// A Boolean value that indicates whether a write is acknowledged before it is on the disk.
+  /// A Boolean value that indicates whether a write is on disk before it is acknowledged.
   var isDurable = true
 
-  /// Sets `synchronous_commit` where a commit would be acknowledged before it is on the disk, because the server or the role
-  /// is set so. Settings that wait for standbys too are left alone.
+  /// Returns SQL that turns `synchronous_commit` on where the server or the role has it off, so that a commit is on
+  /// disk before it is acknowledged. Settings that also wait for standbys are kept.
   ///
-  /// - Parameter isLocal: whether it is set for the current transaction alone.
+  /// - Parameter isLocal: a Boolean value that indicates whether the setting applies to the current transaction only.
   static func durability(isLocal: Bool) -> String {
     """
     SELECT set_config('synchronous_commit', 'on', \(isLocal)) WHERE current_setting('synchronous_commit') = 'off'
     """
   }
 
-  /// Sets up a session.
+  /// The script that sets up a session.
   var script: String {
-    // Compiling a plan to machine code takes longer than any of these plans runs. The time-out comes last: it is not for
-    // the set-up.
+    // JIT compilation takes longer than any of these plans runs. The timeout comes last so that it does not apply to
+    // the setup.
     """
     SET jit = off; \(isDurable ? Self.durability(isLocal: false) : "SET synchronous_commit = off"); \
     SET statement_timeout = \(timeoutMilliseconds)
     """
   }
 
-  /// Sets up a transaction, and gives the identity of the server that runs it. Value: the identity that the server must
-  /// have, or null for any.
+  /// The statement that sets up a transaction and returns the identity of the server that runs it. Value: the identity
+  /// that the server must have, or null for any.
   ///
-  /// It fails on another server, by a value that the setting can't have: then nothing that follows in the same transaction
-  /// is run.
+  /// On another server it fails with an invalid setting: the statements that follow in the same transaction are then
+  /// not executed.
   var preamble: Statement {
     let commit =
       isDurable
@@ -55,9 +55,9 @@ struct StatementSettings: Sendable {
   }
 }
 
-/// The settings of a transaction of an export or import, which takes as long as its client does.
+/// The settings of an export's or import's transaction, which lasts as long as its client needs.
 enum BulkSettings {
-  /// Sets them in an open transaction.
+  /// The script that applies them to an open transaction.
   static let script = """
     SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL jit = off
     """

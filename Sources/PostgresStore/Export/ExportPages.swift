@@ -1,41 +1,42 @@
 import Points
 
-/// How an export reads its rows by id, a page at a time: what to ask for next.
+/// The way in which an export reads its rows by id, one page at a time.
 ///
-/// libpq holds the whole page, so that each ends before its names and tags exceed ``maximumTextBytes``; a longer place is a
-/// page by itself.
+/// libpq buffers a whole page, so a page ends before its names and tags exceed ``maximumTextBytes``. A larger place is
+/// a page of its own.
 enum ExportPages {
-  /// All places, each page behind the last id of the one before. An index leads to them, and PostgreSQL sends the rows as
-  /// it finds them; for a cursor it would put each page aside first, which takes it half as long again.
+  /// All places by keyset pagination. An index scan returns the rows as it finds them, whereas a cursor would
+  /// materialize each page first, which takes 50 % longer.
   case keyset
 
-  /// Those of the cursor `exported`, which are found and sorted once.
+  /// The rows of the cursor `exported`, which are found and sorted once.
   case cursor
 
   /// The maximum number of places of a page.
   static let length = 1000
 
-  /// The maximum number of bytes that the names and tags of a page of several places have.
+  /// The maximum number of bytes of the names and tags in a page of several places.
   static let maximumTextBytes = PointPage.maximumTextBytes
 
-  /// The numbers of places of which each row of the cursor tells how long those that follow it are, most first.
+  /// The page sizes, in descending order, for which each row of the cursor has the total length of the rows that
+  /// follow it.
   private static let foreseenCounts = [length, 100, 10]
 
   /// A statement and its values.
-  typealias Question = (sql: String, parameters: Parameters)
+  typealias Statement = (sql: String, parameters: Parameters)
 
-  /// What gives the first page.
-  var first: Question {
+  /// The statement for the first page.
+  var first: Statement {
     switch self {
     case .keyset: (Self.page(condition: "", count: Self.firstCount), Parameters())
     case .cursor: (Self.fetch(1), Parameters())
     }
   }
 
-  /// What gives the page after this one; `nil` after the last, which has no rows.
+  /// Returns the statement for the page after this one; `nil` after the last page, which is empty.
   ///
   /// - Throws: ``Points/PointStoreError``.
-  func following(_ page: QueryResult) throws(PointStoreError) -> Question? {
+  func following(_ page: QueryResult) throws(PointStoreError) -> Statement? {
     guard let last = page.rows.last else { return nil }
     switch self {
     case .keyset:
@@ -54,15 +55,15 @@ enum ExportPages {
 
   private static func fetch(_ count: Int) -> String { "FETCH \(count) FROM exported" }
 
-  /// The number of places of which the first page is.
+  /// The number of places that are read for the first page.
   private static let firstCount = 125
 
-  /// Returns the number of places that the page after one of so many is made of. PostgreSQL reads all of them to measure
-  /// them, so that where places are long and pages short there are few.
+  /// Returns the number of places to read for the next page, given the length of the last one. PostgreSQL reads all of
+  /// them to measure them, so the number is small where places are long and pages short.
   static func count(after count: Int) -> Int { min(length, max(8, 2 * count)) }
 
-  /// The number of bytes of a row's name and tags. PostgreSQL reads the tags as a whole to measure them, also those that it
-  /// stores apart.
+  /// The number of bytes of a row's name and tags. PostgreSQL must read the tags completely to measure them, including
+  /// those in TOAST storage.
   private static let textBytes = "octet_length(name) + octet_length(tags::text) AS text_bytes"
 
   private static func page(condition: String, count: Int) -> String {
@@ -84,8 +85,8 @@ enum ExportPages {
     """
   }
 
-  /// What declares the cursor `exported` of the rows that fulfil a condition. Behind a place's columns stand the numbers of
-  /// bytes that the next places have.
+  /// Returns the declaration of the cursor `exported` over the rows that satisfy a condition. After a place's columns
+  /// each row has the numbers of bytes of the places that follow it.
   static func cursor(whereClause: String) -> String {
     let sums = foreseenCounts.map { count in
       "coalesce(sum(text_bytes) OVER (ORDER BY id ROWS BETWEEN 1 FOLLOWING AND \(count) FOLLOWING), 0)"

@@ -2,15 +2,15 @@ import Geo
 public import Points
 
 extension PostgresStore: PointExporter {
-  /// Hands over every place that matches, from one snapshot, by id; see
+  /// Passes every matching place, from one snapshot and ordered by id, to a handler; see
   /// ``Points/PointExporter/exportPoints(matching:to:)``.
   ///
-  /// It has a connection of its own, one of a few, to which the statement time-out doesn't apply. While one batch is taken
-  /// the next one comes, and no more: a slow taker holds the snapshot open, and memory does not grow. The first batch is
-  /// handed over when the database has found it.
+  /// It uses a dedicated connection without a statement timeout; the number of these is limited. One batch is read
+  /// ahead while the handler processes another: a slow handler holds the snapshot open, but memory does not grow. The
+  /// first batch is passed on as soon as it was read.
   ///
-  /// - Throws: ``PointStoreError``, of which ``PointStoreError/overloaded`` where no connection became free in time, or what
-  ///   `consume` throws.
+  /// - Throws: ``PointStoreError``, including ``PointStoreError/overloaded`` where no connection became free in time,
+  ///   or the error of `consume`.
   public func exportPoints(
     matching query: PointQuery,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
@@ -22,8 +22,8 @@ extension PostgresStore: PointExporter {
       }
     } catch DatabaseError.cancelled {
       throw CancellationError()
-    } catch DatabaseError.refused(let error) where error.isDenial {
-      throw PointStoreError(await pool.explained(error))
+    } catch DatabaseError.rejected(let error) where error.isPermissionError {
+      throw PointStoreError(await pool.addingMissingPrivileges(to: error))
     } catch let error as DatabaseError {
       throw PointStoreError(error)
     }
@@ -36,7 +36,7 @@ extension PostgresStore: PointExporter {
   ) async throws {
     let filter = PointFilter(query, center: query.proximity.map { EarthCentred($0.center) })
     if filter.isEmpty { return }
-    // The cursor is read to its end, which PostgreSQL would otherwise not expect.
+    // The cursor is read to its end, whereas the planner would expect a tenth of it.
     try await session.run(
       script: """
         BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(BulkSettings.script); SET LOCAL cursor_tuple_fraction = 1; \
@@ -51,8 +51,8 @@ extension PostgresStore: PointExporter {
     var result = try await session.run(pages.first.sql)
     while result.count > 0 {
       let page = result
-      let question = try pages.following(page)
-      async let next = Self.ask(question, session)
+      let statement = try pages.following(page)
+      async let next = Self.fetch(statement, session)
       let points = try Self.points(of: page, matching: query.proximity)
       if !points.isEmpty { try await consume(points) }
       guard let following = try await next else { return }
@@ -60,12 +60,12 @@ extension PostgresStore: PointExporter {
     }
   }
 
-  private static func ask(
-    _ question: ExportPages.Question?,
+  private static func fetch(
+    _ statement: ExportPages.Statement?,
     _ session: Session
   ) async throws(DatabaseError) -> QueryResult? {
-    guard let question else { return nil }
-    return try await session.run(question.sql, question.parameters)
+    guard let statement else { return nil }
+    return try await session.run(statement.sql, statement.parameters)
   }
 
   private static let sortMemory = "SET LOCAL work_mem = '64MB'"
@@ -80,7 +80,7 @@ extension PostgresStore: PointExporter {
     return (ExportPages.cursor(whereClause: conditions.asWhereClause), values.parameters)
   }
 
-  /// The places of an answer, without those that only the chord has within the radius.
+  /// Returns the places of a page, without those that are within the radius by chord but not by the geodesic.
   private static func points(
     of result: QueryResult,
     matching proximity: PointQuery.Proximity?
@@ -90,7 +90,7 @@ extension PostgresStore: PointExporter {
     for row in result.rows {
       let point = try row.point()
       if let proximity, let radius = proximity.radiusMetres,
-        Geodesic.distanceMetres(from: proximity.center, to: point.place.coordinate) > radius
+        Geodesic.distanceMetres(from: proximity.center, to: point.draft.coordinate) > radius
       {
         continue
       }

@@ -1,9 +1,9 @@
 import Geo
 import Points
 
-/// Rows in the binary format of `COPY` (PostgreSQL's manual, the page on `COPY`, "Binary Format").
+/// Rows in the binary format of `COPY` (PostgreSQL's manual, `COPY`, section "Binary Format").
 struct CopyRows {
-  /// The rows so far, behind the header where they are the first.
+  /// The encoded rows, preceded by the header in the first batch.
   private(set) var bytes: [UInt8] = []
 
   private let time: Timestamp
@@ -22,19 +22,19 @@ struct CopyRows {
     BinaryFormat.append(Int32(0), to: &bytes)  // length of the header's extension
   }
 
-  /// Forgets the rows so far, which have been sent.
+  /// Removes the rows after they were sent.
   mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
   }
 
-  /// Adds the mark that ends all rows.
+  /// Appends the end-of-data marker.
   mutating func appendEnd() {
     BinaryFormat.append(Int16(-1), to: &bytes)
   }
 
-  /// Adds a row, with an id to use where the place turns out to be new and came without one.
+  /// Appends a row, with an id for a new place that came without one.
   mutating func append(_ row: ImportRow) {
-    let place = row.place
+    let place = row.draft
     BinaryFormat.append(Self.columnCount, to: &bytes)
     append(UInt64(row.number))
     append(row.id)

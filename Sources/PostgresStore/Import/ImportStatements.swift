@@ -1,12 +1,12 @@
-/// The SQL of an import. All of it runs on one connection, in one transaction.
+/// The SQL of an import. All statements run on one connection, in one transaction.
 ///
-/// The rows are staged as they come, in a table that only this session sees. What becomes of each is decided by sets:
-/// held against the places that are there, and against the rows that come after it.
+/// Rows are staged in a temporary table as they arrive. Set operations then classify them against the existing places
+/// and against later rows.
 enum ImportStatements {
-  /// Imports wait for each other with this, a number of no meaning.
+  /// The statement that serializes imports by an advisory lock with an arbitrary number.
   static let lock = "SELECT pg_advisory_xact_lock(8602447712365544707)"
 
-  /// Where rows stand until they are merged.
+  /// The definition of the staging tables.
   static let createStage = """
     CREATE TEMPORARY TABLE import_rows (
       row_number bigint NOT NULL,
@@ -24,7 +24,7 @@ enum ImportStatements {
 
   static let stage = "COPY import_rows (\(CopyRows.columns)) FROM STDIN (FORMAT binary)"
 
-  /// The rows whose origin a place has, and those places.
+  /// The statement that joins rows with the places of the same origin (source and source id).
   static let findOwners = """
     ANALYZE import_rows;
     CREATE TEMPORARY TABLE import_owners ON COMMIT DROP AS
@@ -34,10 +34,10 @@ enum ImportStatements {
     ANALYZE import_owners
     """
 
-  /// The rows that share their id, their place or their origin with another row. Hashes find them, because there are
-  /// few and many rows to look through; that two different origins share a hash does no harm.
-  static let findContested = """
-    CREATE TEMPORARY TABLE import_contested ON COMMIT DROP AS
+  /// The statement that finds the rows that share their id, their place or their origin with another row. It compares
+  /// hashes, because few of many rows do; a hash collision of different origins does no harm.
+  static let findConflicting = """
+    CREATE TEMPORARY TABLE import_conflicts ON COMMIT DROP AS
     WITH keyed AS NOT MATERIALIZED (
       SELECT row_number, coalesce(id, owner) AS key, source, source_id,
         hashtextextended(source_id, hashtext(source)) AS origin
@@ -49,15 +49,15 @@ enum ImportStatements {
       OR origin IN (SELECT origin FROM keyed WHERE source IS NOT NULL GROUP BY origin HAVING count(*) > 1)
     """
 
-  /// Of the rows not decided on, keeps each that is the last of its id or place and the last of its origin.
+  /// The statement that keeps each unresolved row that is the last of its id or place and the last of its origin.
   static let keepLast = """
-    UPDATE import_contested AS row
+    UPDATE import_conflicts AS row
     SET is_kept = true
     FROM (
       SELECT row_number,
         max(row_number) OVER (PARTITION BY key) AS last_of_key,
         max(row_number) OVER (PARTITION BY source, source_id) AS last_of_origin
-      FROM import_contested
+      FROM import_conflicts
       WHERE is_kept IS NULL
     ) AS last
     WHERE row.row_number = last.row_number
@@ -65,33 +65,34 @@ enum ImportStatements {
       AND (row.source IS NULL OR row.row_number = last_of_origin)
     """
 
-  /// Turns away the rows that share something with a kept one.
+  /// The statement that rejects the rows that share an id, a place or an origin with a kept row.
   static let supersede = """
-    UPDATE import_contested AS row
+    UPDATE import_conflicts AS row
     SET is_kept = false, superseded_by = coalesce(same_key, same_origin)
     FROM (
-      SELECT undecided.row_number, same_key.row_number AS same_key, same_origin.row_number AS same_origin
-      FROM import_contested AS undecided
-      LEFT JOIN import_contested AS same_key ON same_key.is_kept AND same_key.key = undecided.key
-      LEFT JOIN import_contested AS same_origin ON same_origin.is_kept
-        AND same_origin.source = undecided.source AND same_origin.source_id = undecided.source_id
-      WHERE undecided.is_kept IS NULL
+      SELECT unresolved.row_number, same_key.row_number AS same_key, same_origin.row_number AS same_origin
+      FROM import_conflicts AS unresolved
+      LEFT JOIN import_conflicts AS same_key ON same_key.is_kept AND same_key.key = unresolved.key
+      LEFT JOIN import_conflicts AS same_origin ON same_origin.is_kept
+        AND same_origin.source = unresolved.source AND same_origin.source_id = unresolved.source_id
+      WHERE unresolved.is_kept IS NULL
     ) AS kept
     WHERE row.row_number = kept.row_number AND coalesce(same_key, same_origin) IS NOT NULL
     """
 
-  static let countUndecided = "SELECT count(*) FROM import_contested WHERE is_kept IS NULL"
+  static let countUnresolved = "SELECT count(*) FROM import_conflicts WHERE is_kept IS NULL"
 
-  /// The rows that don't go in: superseded ones, and those whose id is one place's and whose origin another's.
+  /// The statement that finds the rejected rows: superseded ones, and those whose id belongs to one place and whose
+  /// origin to another.
   static let findRejected = """
     CREATE TEMPORARY TABLE import_rejected ON COMMIT DROP AS
     SELECT row_number, superseded_by
-    FROM import_contested
+    FROM import_conflicts
     WHERE is_kept IS NOT TRUE
     UNION ALL
     SELECT row_number, NULL
     FROM import_rows JOIN import_owners USING (row_number)
-    WHERE id <> owner AND row_number NOT IN (SELECT row_number FROM import_contested WHERE is_kept IS NOT TRUE);
+    WHERE id <> owner AND row_number NOT IN (SELECT row_number FROM import_conflicts WHERE is_kept IS NOT TRUE);
     ANALYZE import_rejected
     """
 
@@ -104,7 +105,7 @@ enum ImportStatements {
     LIMIT $1::int8
     """
 
-  /// The rows that mean a place that is there, and whether the place is just as the row says.
+  /// The statement that finds the rows that match an existing place, and whether the place is unchanged.
   static let findMatches = """
     CREATE TEMPORARY TABLE import_matches ON COMMIT DROP AS
     SELECT row_number, points.id AS target,
@@ -123,11 +124,11 @@ enum ImportStatements {
     FROM import_matches
     """
 
-  /// Says that changes are about to be written; see ``ChangeStatements``.
+  /// The announcement of changes; see ``ChangeStatements``.
   static let announce = ChangeStatements.announcement
 
-  /// Draws the version that all places get which the import creates or changes, and gives it with the last number of the
-  /// change log given so far.
+  /// The statement that draws the version of all places that the import creates or updates, and returns it with the
+  /// last sequence number of the change log.
   static let drawVersion = """
     SELECT \(VersionStatements.next), (SELECT last_value FROM changes_sequence_seq)
     """
@@ -150,14 +151,15 @@ enum ImportStatements {
     """
   }
 
-  /// New places go in along a Hilbert curve, which is how PostGIS sorts: neighbours then share pages of the table,
-  /// and the spatial index, which is only as good as the order in which it grew, answers several times as fast.
+  /// Returns the statement that inserts new places along a Hilbert curve, which is PostGIS's sort order: neighbours
+  /// then share pages of the table, and the spatial index, whose quality depends on the order of insertion, is several
+  /// times as fast.
   ///
-  /// New ids grow in the same order, so that they go to the end of their index and lead through the table page by page:
-  /// their time and the 12 bits behind it are one counter (RFC 9562, section 6.2), the rest is as random as it was.
+  /// New ids are assigned in the same order, so that they are appended to the index and follow the pages of the table:
+  /// their timestamp and the 12 bits after it are one counter (RFC 9562, section 6.2), and the rest is random.
   ///
-  /// Rows leave the window in its order. Saying so by a second `ORDER BY` would have PostgreSQL sort them once more, and
-  /// nothing but locality depends on it.
+  /// Rows leave the window function in its order. A second `ORDER BY` would make PostgreSQL sort them again, and only
+  /// locality depends on it.
   static func insert(version: Int64) -> String {
     """
     WITH inserted AS (
@@ -185,14 +187,14 @@ enum ImportStatements {
     """
   }
 
-  /// Gives new versions to created places whose id another place had that was deleted since the import's version was
-  /// drawn, and whose version may be the greater one. There are next to none: others would have to create and delete
-  /// just the ids that the rows ask for while the import runs.
+  /// Returns the statement that renews the versions of created places whose id belonged to a place that was deleted
+  /// after the import's version was drawn, because the deleted place's version may be the greater one. There are hardly
+  /// any: other clients would have to create and delete exactly the imported ids during the import.
   ///
-  /// The ids are the import's since it inserted them, so that whoever deleted one committed before, and this later
+  /// The import has owned the ids since it inserted them, so a concurrent deletion was committed before, and this later
   /// statement sees it in the change log.
   ///
-  /// - Parameter sequence: the last number of the change log given when the version was drawn, or before.
+  /// - Parameter sequence: the last sequence number of the change log when the version was drawn, or an earlier one.
   static func renewVersions(_ version: Int64, since sequence: Int64) -> String {
     """
     WITH renewed AS (

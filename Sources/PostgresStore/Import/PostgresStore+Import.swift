@@ -9,16 +9,16 @@ public import Points
 #endif
 
 extension PostgresStore: PointImporter {
-  /// Takes all the rows, or none; see ``Points/PointImporter/importRows(_:mode:dryRun:once:)``.
+  /// Imports all rows, or none; see ``Points/PointImporter/importRows(_:mode:dryRun:once:)``.
   ///
-  /// It has a connection of its own, one of a few, to which the statement time-out doesn't apply; it takes it when the first
-  /// rows have come, so that an upload that has not begun holds none. Rows are staged as they come; imports take turns to
-  /// merge theirs. The memory used doesn't depend on how many there are.
+  /// It uses a dedicated connection without a statement timeout; the number of these is limited. It acquires one when
+  /// the first rows have arrived, so that an upload that has not begun holds none. Rows are staged as they arrive;
+  /// imports are merged one after the other. The memory used doesn't depend on the number of rows.
   ///
-  /// - Throws: ``PointStoreError``, of which ``PointStoreError/overloaded`` where no connection became free in time,
-  ///   ``PointWriteError``, or what the sequence throws; nothing has been taken then, but after
-  ///   ``PointStoreError/outcomeUnknown(reason:)`` that is not known: the connection broke off while the server was to
-  ///   commit, or the server committed without its synchronous standby, or took too long to confirm the commit.
+  /// - Throws: ``PointStoreError``, including ``PointStoreError/overloaded`` where no connection became free in time,
+  ///   ``PointWriteError``, or the error of the sequence. Nothing has been imported then, except that the outcome is
+  ///   unknown after ``PointStoreError/outcomeUnknown(reason:)``: the connection broke during the commit, or the server
+  ///   committed without its synchronous standby or did not confirm the commit in time.
   public func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     mode: ImportMode,
@@ -26,49 +26,50 @@ extension PostgresStore: PointImporter {
     once key: ImportKey?
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     let connector = Connector(connectionInfo: configuration.connectionInfo)
-    var rows = try await RowsAhead(batches.makeAsyncIterator())
+    var rows = try await PeekedBatches(batches.makeAsyncIterator())
     do {
       let report = try await bulk.withSession(for: .import, connector: connector) { session in
         do throws(DatabaseError) {
           try await session.run(VersionStatements.followClock.sql)
-        } catch .refused {
-          // Versions still grow, from where their sequence is; see ``followClock(again:)``.
+        } catch .rejected {
+          // Versions still grow from the sequence's current value; see ``followClock(again:)``.
         }
         return try await run(&rows, mode: mode, dryRun: dryRun, once: dryRun ? nil : key, session)
       }
       if let report { return report }
     } catch DatabaseError.cancelled {
       throw CancellationError()
-    } catch DatabaseError.refused(let error) where error.isDenial {
-      throw PointStoreError(await pool.explained(error))
+    } catch DatabaseError.rejected(let error) where error.isPermissionError {
+      throw PointStoreError(await pool.addingMissingPrivileges(to: error))
     } catch let error as DatabaseError {
       throw PointStoreError(error)
     }
-    guard let key else { throw PointStoreError.unexpected(reason: "an import without a key was found to be a repeat") }
-    // What tells a repeat from another request is its whole body.
+    guard let key else {
+      throw PointStoreError.unexpected(reason: "an import without an idempotency key was found to be a retry")
+    }
+    // The request hash covers the whole body.
     while try await rows.next() != nil {}
-    return try await repeated(key.hashed())
+    return try await storedReport(key.hashed())
   }
 
-  /// Imports.
+  /// Stages and merges the rows.
   ///
-  /// - Returns: the report; `nil` where the key is that of an earlier request.
+  /// - Returns: the report; `nil` where the idempotency key belongs to an earlier request.
   private func run<Rows: AsyncIteratorProtocol>(
-    _ rows: inout RowsAhead<Rows>,
+    _ rows: inout PeekedBatches<Rows>,
     mode: ImportMode,
     dryRun: Bool,
     once key: ImportKey?,
     _ session: Session
   ) async throws -> ImportReport? where Rows.Element == [ImportRow] {
-    // Nearly all origins differ, and sorting their hashes shows those that don't in a third of the time that a hash table
-    // of all of them takes.
+    // Nearly all origins differ, and sorting their hashes finds duplicates in a third of the time of a hash table.
     try await session.run(
       script: """
         BEGIN; \(BulkSettings.script); SET LOCAL work_mem = '64MB'; SET LOCAL enable_hashagg = off; \
         \(StatementSettings.durability(isLocal: true))
         """
     )
-    if let key, try await isKnown(key, session) { return nil }
+    if let key, try await claim(key, session) { return nil }
     try await session.run(script: ImportStatements.createStage)
     try await stage(&rows, session)
     try await session.run(script: ImportStatements.lock)
@@ -78,24 +79,24 @@ extension PostgresStore: PointImporter {
       return report
     }
     if dryRun { return report }
-    if let key { try await remember(key.hashed(), report, session) }
+    if let key { try await storeReport(key.hashed(), report, session) }
     do {
       try await session.commit(within: .milliseconds(configuration.commitTimeoutMilliseconds))
-    } catch .lost(let reason) {
-      throw PointStoreError.outcomeUnknown(reason: "the import may have been taken or not: \(reason)")
+    } catch .connectionLost(let reason) {
+      throw PointStoreError.outcomeUnknown(reason: "the import may have been committed: \(reason)")
     }
-    if report.created + report.updated >= Self.manyRows {
-      // So that the planner knows of them now rather than in a minute. Not everyone may do it, and nothing depends on
-      // it.
+    if report.created + report.updated >= Self.minimumRowsToAnalyze {
+      // The planner would otherwise learn of the new rows only after a minute. The role may lack the privilege, and
+      // nothing depends on it.
       _ = try? await session.run(script: "BEGIN; \(BulkSettings.script); ANALYZE points; COMMIT")
     }
     return report
   }
 
-  private static let manyRows = 1000
+  private static let minimumRowsToAnalyze = 1000
 
   private func stage<Rows: AsyncIteratorProtocol>(
-    _ source: inout RowsAhead<Rows>,
+    _ source: inout PeekedBatches<Rows>,
     _ session: Session
   ) async throws where Rows.Element == [ImportRow] {
     try await session.startCopy(ImportStatements.stage)
@@ -103,7 +104,7 @@ extension PostgresStore: PointImporter {
     while let batch = try await source.next() {
       for row in batch {
         rows.append(row)
-        if rows.bytes.count >= Self.sentAtOnce {
+        if rows.bytes.count >= Self.chunkLength {
           try await session.put(copy: rows.bytes)
           rows.removeAll()
         }
@@ -114,18 +115,18 @@ extension PostgresStore: PointImporter {
     try await session.endCopy()
   }
 
-  /// So many bytes of rows are sent at once.
-  private static let sentAtOnce = 1 << 18
+  /// The number of bytes of rows that are sent at a time.
+  private static let chunkLength = 1 << 18
 }
 
-/// Batches of rows of which the first has come.
-private struct RowsAhead<Rows: AsyncIteratorProtocol> where Rows.Element == [ImportRow] {
+/// An iterator over batches of rows whose first batch has already arrived.
+private struct PeekedBatches<Rows: AsyncIteratorProtocol> where Rows.Element == [ImportRow] {
   private var first: [ImportRow]?
   private var rows: Rows
 
-  /// Waits for the first batch.
+  /// Creates an iterator and waits for the first batch.
   ///
-  /// - Throws: what the sequence throws.
+  /// - Throws: the error of the sequence.
   init(_ rows: Rows) async throws {
     self.rows = rows
     first = try await self.rows.next()
@@ -133,31 +134,32 @@ private struct RowsAhead<Rows: AsyncIteratorProtocol> where Rows.Element == [Imp
 
   /// Returns the next batch; `nil` at the end.
   ///
-  /// - Throws: what the sequence throws.
+  /// - Throws: the error of the sequence.
   mutating func next() async throws -> [ImportRow]? {
     if let batch = first.take() { return batch }
     return try await rows.next()
   }
 }
 
-/// The decisions on staged rows, and what they do to the places.
+/// The merge of staged rows into the places.
 private struct ImportMerge {
   let session: Session
   let dryRun: Bool
 
-  /// A merge that meets another's write is tried so often; the last time, nobody else may write.
+  /// The maximum number of attempts at a merge that conflicts with concurrent writes; the last one locks out other
+  /// writers.
   private static let attempts = 5
 
-  /// Rows that share one thing with one row and another with the next, and so on, are followed so far.
+  /// The maximum number of rounds for chains of rows of which each shares a key with the next.
   private static let rounds = 100
 
-  /// Merges.
+  /// Merges the rows and returns the report.
   func report() async throws -> ImportReport {
     for attempt in 1..<Self.attempts {
       try await session.run(script: "SAVEPOINT merge")
       do {
         return try await merge()
-      } catch DatabaseError.refused(let error) where Self.isConflict(error) && attempt < Self.attempts {
+      } catch DatabaseError.rejected(let error) where Self.isConflict(error) && attempt < Self.attempts {
         try await session.run(script: "ROLLBACK TO SAVEPOINT merge")
       }
     }
@@ -165,20 +167,20 @@ private struct ImportMerge {
     return try await merge()
   }
 
-  /// Whether someone wrote at the same time: a unique violation, a deadlock, a serialisation failure.
+  /// Returns whether the error is due to a concurrent write: a unique violation, a deadlock or a serialization failure.
   private static func isConflict(_ error: ServerError) -> Bool {
     ["23505", "40P01", "40001"].contains(error.sqlState)
   }
 
   private func merge() async throws -> ImportReport {
     try await session.run(script: ImportStatements.findOwners)
-    let contested = try await session.run(script: ImportStatements.findContested).affectedRows
-    if contested > 0 { try await decideContested() }
+    let conflicting = try await session.run(script: ImportStatements.findConflicting).affectedRows
+    if conflicting > 0 { try await resolveConflicts() }
     try await session.run(script: ImportStatements.findRejected)
     try await session.run(script: ImportStatements.findMatches)
     var report = try await rejections()
     guard let counts = try await session.run(ImportStatements.countMatches).rows.first else {
-      throw PointStoreError.unexpected(reason: "a count gave no row")
+      throw PointStoreError.unexpected(reason: "a count returned no row")
     }
     let (matches, unchanged, all) = (try counts.integer(0), try counts.integer(1), try counts.integer(2))
     report.unchanged = Int(unchanged)
@@ -187,7 +189,7 @@ private struct ImportMerge {
     if dryRun { return report }
     try await session.run(ImportStatements.announce)
     guard let drawn = try await session.run(ImportStatements.drawVersion).rows.first else {
-      throw PointStoreError.unexpected(reason: "a version gave no row")
+      throw PointStoreError.unexpected(reason: "the query for the version returned no row")
     }
     let (version, sequence) = (try drawn.integer(0), try drawn.integer(1))
     if report.updated > 0 {
@@ -200,12 +202,12 @@ private struct ImportMerge {
     return report
   }
 
-  private func decideContested() async throws {
+  private func resolveConflicts() async throws {
     for _ in 0..<Self.rounds {
       try await session.run(script: ImportStatements.keepLast)
       try await session.run(script: ImportStatements.supersede)
-      let undecided = try await session.run(ImportStatements.countUndecided).rows.first?.integer(0) ?? 0
-      if undecided == 0 { return }
+      let unresolved = try await session.run(ImportStatements.countUnresolved).rows.first?.integer(0) ?? 0
+      if unresolved == 0 { return }
     }
   }
 
@@ -229,7 +231,7 @@ private struct ImportMerge {
 }
 
 extension Timestamp {
-  /// What the system's clock says.
+  /// The current time of the system clock.
   fileprivate static var now: Timestamp {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

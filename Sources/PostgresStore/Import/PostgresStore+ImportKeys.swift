@@ -1,20 +1,20 @@
 import Points
 
-/// The SQL of the keys of imports. They stand among those of created places, so that one key is one request's; the place
-/// is null.
+/// The SQL of the idempotency keys of imports. They share the table with those of created places, so that a key belongs
+/// to one request; their place id is null.
 private enum ImportKeyStatements {
-  /// Claims a key until the transaction ends. Values: key. Answers whether another request with it is in progress, and
-  /// whether it is known.
+  /// The query that claims a key until the transaction ends. Value: key. It returns whether the lock was acquired.
   ///
-  /// The second statement sees what was committed before the lock was given.
+  /// ``find``, a later statement, sees what was committed before the lock was acquired.
   static let claim = "SELECT pg_try_advisory_xact_lock(\(WriteStatements.keyLockClass), hashtext($1::text))"
 
   static let find = """
     SELECT 1 FROM idempotency_keys WHERE key = $1::text AND created_at >= \(WriteStatements.expiry)
     """
 
-  /// Remembers the report of an import. Values: key, hash, four counts, numbers and details of rejected rows.
-  static let remember = """
+  /// The statement that stores the report of an import. Values: key, hash, four counts, numbers and details of rejected
+  /// rows.
+  static let storeReport = """
     INSERT INTO idempotency_keys (
       key, request_hash, created, updated, unchanged, rejected, rejected_rows, rejected_details, created_at
     )
@@ -26,12 +26,13 @@ private enum ImportKeyStatements {
     WHERE idempotency_keys.created_at < \(WriteStatements.expiry)
     """
 
-  /// Returns the report of a key whose hash it is, a row for each rejected row, or nothing. Values: key, hash.
+  /// The statement that returns the stored report of a key, one row for each rejected row, or nothing. Values: key,
+  /// hash.
   ///
-  /// It writes the key's row as it is: a commit that has written waits for the standbys that the first one was to wait
-  /// for, and so what is answered again is as durable as it was to be.
-  static let answer = Statement(
-    "import_answer",
+  /// It updates the key's row without a change: a commit that has written something waits for the standbys, so that the
+  /// replayed response is as durable as the first one should have been.
+  static let report = Statement(
+    "import_report",
     """
     WITH known AS (
       UPDATE idempotency_keys
@@ -48,11 +49,11 @@ private enum ImportKeyStatements {
 }
 
 extension PostgresStore {
-  /// Claims the key of an import until the transaction ends.
+  /// Claims the idempotency key of an import until the transaction ends.
   ///
-  /// - Returns: whether a request with the key has succeeded.
+  /// - Returns: `true` if a request with the key has succeeded before.
   /// - Throws: ``PointWriteError/keyInFlight``.
-  func isKnown(_ key: ImportKey, _ session: Session) async throws -> Bool {
+  func claim(_ key: ImportKey, _ session: Session) async throws -> Bool {
     let parameters = Parameters { $0.add(key.text) }
     guard try await session.run(ImportKeyStatements.claim, parameters).rows.first?.boolean(0) == true else {
       throw PointWriteError.keyInFlight
@@ -60,10 +61,10 @@ extension PostgresStore {
     return try await session.run(ImportKeyStatements.find, parameters).count > 0
   }
 
-  /// Remembers the report of an import in its transaction.
-  func remember(_ key: IdempotencyKey, _ report: ImportReport, _ session: Session) async throws {
+  /// Stores the report of an import in its transaction.
+  func storeReport(_ key: IdempotencyKey, _ report: ImportReport, _ session: Session) async throws {
     try await session.run(
-      ImportKeyStatements.remember,
+      ImportKeyStatements.storeReport,
       Parameters {
         $0.add(key.text)
         $0.add(Int64(bitPattern: key.requestHash))
@@ -74,19 +75,20 @@ extension PostgresStore {
     )
   }
 
-  /// The report of an import that has succeeded before.
+  /// Returns the report of an import that has succeeded before.
   ///
   /// - Throws: ``PointWriteError/keyReused``, ``PointStoreError``.
-  func repeated(_ key: IdempotencyKey) async throws -> ImportReport {
+  func storedReport(_ key: IdempotencyKey) async throws -> ImportReport {
     let result = try await write(
-      ImportKeyStatements.answer,
+      ImportKeyStatements.report,
       Parameters {
         $0.add(key.text)
         $0.add(Int64(bitPattern: key.requestHash))
       }
     )
     guard let first = result.rows.first else {
-      throw PointStoreError.unavailable(reason: "an import's key has expired, or another server lacks it")
+      throw PointStoreError.unavailable(
+        reason: "the idempotency key of an import has expired, or is missing on another server")
     }
     guard try first.boolean(0) else { throw PointWriteError.keyReused }
     var rejections: [RejectedRow] = []

@@ -1,31 +1,31 @@
 import Points
 import Synchronization
 
-/// Connections to one database, shared by all who ask it: what ``PoolStateMachine`` decides, done.
+/// A connection pool for one database, which carries out the decisions of ``PoolStateMachine``.
 ///
 /// It runs on its polling thread and owns its connections there.
 actor ConnectionPool {
   private typealias ConnectionID = PoolStateMachine.ConnectionID
   private typealias RequestID = PoolStateMachine.RequestID
-  private typealias Continuation = CheckedContinuation<Result<Answer, PointStoreError>, Never>
+  private typealias Continuation = CheckedContinuation<Result<ServerResult, PointStoreError>, Never>
 
-  /// What the server said, where it said something.
-  typealias Answer = Result<QueryResult, ServerError>
+  /// The server's result, or its error.
+  typealias ServerResult = Result<QueryResult, ServerError>
 
   private struct Request {
-    let question: Question
+    let work: Work
     let isRead: Bool
-    /// The only server that it may be sent to; `nil` for any.
+    /// The only server that may run the request; `nil` for any.
     let server: ServerIdentity?
     let continuation: Continuation
   }
 
-  /// What is asked.
-  private enum Question {
+  /// The work of a request.
+  private enum Work {
     case statement(Statement, Parameters)
     case shared(SharedRead)
 
-    /// What it has in common with those that it can be asked together with.
+    /// The group of requests with which it may share a statement.
     var group: PoolStateMachine.Group? {
       switch self {
       case .statement: nil
@@ -34,27 +34,28 @@ actor ConnectionPool {
     }
   }
 
-  /// Where the connections lead.
+  /// The servers that the connections lead to.
   nonisolated let servers = ServerWatch()
 
   private nonisolated let thread: PollingThread
   private nonisolated let timer: PollingThread.TimerID
-  private nonisolated let requestsMade = Atomic<Int>(0)
-  /// Whether who comes is turned away, known outside too, so that turning someone away takes no change of threads.
-  private nonisolated let isCrowded = Atomic<Bool>(false)
+  private nonisolated let lastRequestNumber = Atomic<Int>(0)
+  /// A Boolean value that indicates whether new requests are rejected. It is read from any thread, so that a rejection
+  /// needs no executor hop.
+  private nonisolated let isOverloaded = Atomic<Bool>(false)
   private let connector: Connector
   private var machine: PoolStateMachine
   private var connections: [ConnectionID: Connection] = [:]
   private var requests: [RequestID: Request] = [:]
-  /// Which requests a connection is busy with, in the order in which they were sent.
+  /// The requests that each connection runs, in the order in which they were sent.
   private var running: [ConnectionID: [RequestID]] = [:]
-  /// What the server is being asked to stop; the connection is free once that is done and the answer is in.
+  /// The cancel requests in progress. A connection is free once its cancel request was sent and its command has ended.
   private var cancellations: [ConnectionID: Cancellation] = [:]
   private var timerDeadline: ContinuousClock.Instant?
 
   private struct Cancellation {
-    var isSent = false
-    var isAnswered = false
+    var requestWasSent = false
+    var commandHasEnded = false
   }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -70,78 +71,81 @@ actor ConnectionPool {
   /// Runs a statement on the next free connection.
   ///
   /// - Parameters:
-  ///   - isRead: whether it only reads, so that it is run a second time where the connection breaks off.
-  ///   - isUrgent: whether it goes before all that wait.
-  /// - Throws: ``PointStoreError``; for a task that is cancelled `.timeout`, or `.outcomeUnknown` where a write was sent,
-  ///   which goes on.
+  ///   - isRead: a Boolean value that indicates whether the statement is read-only, so that it is retried after a
+  ///   connection failure.
+  ///   - isUrgent: a Boolean value that indicates whether the request goes to the front of the wait queue.
+  /// - Throws: ``PointStoreError``. For a cancelled task that is `.timeout`, or `.outcomeUnknown` if a write was sent,
+  ///   which is not stopped.
   nonisolated func run(
     _ statement: Statement,
     _ parameters: Parameters,
     isRead: Bool,
     isUrgent: Bool = false
   ) async throws(PointStoreError) -> QueryResult {
-    try await answer(to: .statement(statement, parameters), isRead: isRead, isUrgent: isUrgent).mapError(
+    try await result(of: .statement(statement, parameters), isRead: isRead, isUrgent: isUrgent).mapError(
       PointStoreError.init
     ).get()
   }
 
-  /// Reads with a statement that others may be asked with at the same time, and hands over this one's rows.
+  /// Runs a read that may share its statement with other callers, and returns this caller's rows.
   ///
-  /// - Throws: ``PointStoreError``; `.timeout` for a task that is cancelled.
+  /// - Throws: ``PointStoreError``; `.timeout` for a cancelled task.
   nonisolated func run(_ read: SharedRead) async throws(PointStoreError) -> QueryResult {
-    try await answer(to: .shared(read), isRead: true).mapError(PointStoreError.init).get()
+    try await result(of: .shared(read), isRead: true).mapError(PointStoreError.init).get()
   }
 
-  /// Runs a statement on the next free connection, and hands over the server's answer, be it a refusal.
+  /// Runs a statement on the next free connection, and returns the server's result or error.
   ///
   /// - Parameters:
-  ///   - isRead: whether it only reads, so that it is run a second time where the connection breaks off.
-  ///   - server: the only server that it may be run on; on a connection that leads to another one it is not sent, and the
-  ///     failure is ``ServerError/elsewhere``.
-  /// - Throws: ``PointStoreError`` where there is no answer; for a task that is cancelled `.timeout`, or `.outcomeUnknown`
-  ///   where a write was sent, which goes on.
-  nonisolated func answer(
-    to statement: Statement,
+  ///   - isRead: a Boolean value that indicates whether the statement is read-only, so that it is retried after a
+  ///   connection failure.
+  ///   - server: the only server that may run the statement. On a connection that leads to another one it is not sent,
+  ///   and the error is ``ServerError/wrongServer``.
+  /// - Throws: ``PointStoreError`` where the server did not respond. For a cancelled task that is `.timeout`, or
+  ///   `.outcomeUnknown` if a write was sent, which is not stopped.
+  nonisolated func result(
+    of statement: Statement,
     _ parameters: Parameters,
     isRead: Bool,
     onlyOn server: ServerIdentity? = nil
-  ) async throws(PointStoreError) -> Answer {
-    try await answer(to: .statement(statement, parameters), isRead: isRead, onlyOn: server)
+  ) async throws(PointStoreError) -> ServerResult {
+    try await result(of: .statement(statement, parameters), isRead: isRead, onlyOn: server)
   }
 
-  private nonisolated func answer(
-    to question: Question,
+  private nonisolated func result(
+    of work: Work,
     isRead: Bool,
     isUrgent: Bool = false,
     onlyOn server: ServerIdentity? = nil
-  ) async throws(PointStoreError) -> Answer {
-    let answer = try await unexplainedAnswer(to: question, isRead: isRead, isUrgent: isUrgent, onlyOn: server)
-    guard case .failure(let error) = answer, error.isDenial else { return answer }
-    return .failure(await explained(error))
+  ) async throws(PointStoreError) -> ServerResult {
+    let result = try await rawResult(of: work, isRead: isRead, isUrgent: isUrgent, onlyOn: server)
+    guard case .failure(let error) = result, error.isPermissionError else { return result }
+    return .failure(await addingMissingPrivileges(to: error))
   }
 
-  /// Returns a denial with the privileges that the role lacks, or as it is where these are not to be learned.
-  nonisolated func explained(_ error: ServerError) async -> ServerError {
+  /// Returns a permission error with the privileges that the role lacks, or the error itself where these can't be
+  /// found.
+  nonisolated func addingMissingPrivileges(to error: ServerError) async -> ServerError {
     let wanted = MissingPrivileges.serving + MissingPrivileges.analytics
-    let question = Question.statement(MissingPrivileges.statement, MissingPrivileges.parameters(for: wanted))
-    guard case .success(let result) = try? await unexplainedAnswer(to: question, isRead: true),
+    let work = Work.statement(MissingPrivileges.statement, MissingPrivileges.parameters(for: wanted))
+    guard case .success(let result) = try? await rawResult(of: work, isRead: true),
       let explanation = try? MissingPrivileges.explanation(of: error, by: result)
     else { return error }
     return explanation
   }
 
-  private nonisolated func unexplainedAnswer(
-    to question: Question,
+  private nonisolated func rawResult(
+    of work: Work,
     isRead: Bool,
     isUrgent: Bool = false,
     onlyOn server: ServerIdentity? = nil
-  ) async throws(PointStoreError) -> Answer {
-    guard isUrgent || !isCrowded.load(ordering: .relaxed) else { throw .overloaded }
-    let id = RequestID(number: requestsMade.wrappingAdd(1, ordering: .relaxed).newValue)
+  ) async throws(PointStoreError) -> ServerResult {
+    guard isUrgent || !isOverloaded.load(ordering: .relaxed) else { throw .overloaded }
+    let id = RequestID(number: lastRequestNumber.wrappingAdd(1, ordering: .relaxed).newValue)
     let isCancelled = Flag()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let request = Request(question: question, isRead: isRead, server: server, continuation: continuation)
+        let request = Request(work: work, isRead: isRead, server: server, continuation: continuation)
         thread.submit {
           self.assumeIsolated {
             $0.accept(request, as: id, isUrgent: isUrgent, isCancelled: isCancelled.isSet)
@@ -149,17 +153,17 @@ actor ConnectionPool {
         }
       }
     } onCancel: {
-      // Seen by `accept` where that has not yet been run, and followed by `cancel` where it has.
+      // The flag is for an `accept` that has not run yet, and `cancel` for one that has.
       isCancelled.set()
       thread.submit { self.assumeIsolated { $0.cancel(id) } }
     }
     return try result.get()
   }
 
-  /// What its connections do at the moment.
+  /// The current load.
   var load: PoolLoad { machine.load }
 
-  /// Closes all connections; what is under way or comes later fails.
+  /// Closes all connections and fails all current and later requests.
   func shutDown() {
     perform(machine.shutDown())
   }
@@ -171,7 +175,7 @@ actor ConnectionPool {
     requests[id] = request
     perform(
       machine.arrived(
-        id, mayBeRepeated: request.isRead, group: request.question.group, isUrgent: isUrgent, at: .now))
+        id, isRetryable: request.isRead, group: request.work.group, isUrgent: isUrgent, at: .now))
   }
 
   private func cancel(_ id: RequestID) {
@@ -210,18 +214,19 @@ actor ConnectionPool {
       switch action {
       case .connect(let id): connect(id)
       case .run(let requests, let connection): run(requests, on: connection)
-      case .fail(let request, let error): answer(request, .failure(error))
-      case .cancel(let id): stopCommand(of: id)
-      case .end(let id): end(id)
+      case .fail(let request, let error): complete(request, .failure(error))
+      case .cancel(let id): cancelCommand(of: id)
+      case .terminate(let id): terminateBackend(of: id)
       case .close(let id): close(id)
       }
     }
-    isCrowded.store(machine.isCrowded(at: .now), ordering: .relaxed)
+    isOverloaded.store(machine.isOverloaded(at: .now), ordering: .relaxed)
     setTimer()
   }
 
   private func connect(_ id: ConnectionID) {
     connector.connect(handingOverOn: thread) { [weak self] result in
+      // The connection is passed on once, on its own thread.
       nonisolated(unsafe) let result = result
       self?.assumeIsolated { $0.connected(id, result) }
     }
@@ -231,18 +236,18 @@ actor ConnectionPool {
     let ids = ids.filter { requests[$0] != nil }
     guard let connection = connections[id], let first = ids.first.flatMap({ requests[$0] }) else { return }
     if let server = first.server, server != connection.server {
-      for id in ids { answer(id, .success(.failure(.elsewhere))) }
+      for id in ids { complete(id, .success(.failure(.wrongServer))) }
       return free(id)
     }
-    // A write that is sent to a server that has just gone could not be told from one that was made.
-    if !first.isRead, let reason = connection.endReason() { return lose(id, reason, .refused) }
+    // If the server had just gone, it could not be known whether a write that is sent now was executed.
+    if !first.isRead, let reason = connection.endReason() { return connectionLost(id, reason, .rejected) }
     running[id] = ids
-    switch first.question {
+    switch first.work {
     case .statement(let statement, let parameters):
       handle(connection.send(statement, parameters, isRead: first.isRead), of: id, connection)
     case .shared(let read):
       let reads = ids.compactMap { id -> SharedRead? in
-        if case .shared(let read)? = requests[id]?.question { read } else { nil }
+        if case .shared(let read)? = requests[id]?.work { read } else { nil }
       }
       handle(connection.send(read.statement, SharedRead.parameters(of: reads)), of: id, connection)
     }
@@ -254,60 +259,60 @@ actor ConnectionPool {
       thread.setInterest(connection.wantsToWrite ? [.readable, .writable] : .readable, of: connection.socket)
     case .finished(let result):
       thread.setInterest(.readable, of: connection.socket)
-      if connection.takeMove() { moved(id, to: connection.server) }
+      if connection.takeServerChange() { serverChanged(id, to: connection.server) }
       finish(id, result)
-    case .copying: lose(id, "the server waits for rows", .unknown)
-    case .lost(let reason): lose(id, reason, .unknown)
-    case .undone(let reason): lose(id, reason, .undone)
-    case .refused(let reason): lose(id, reason, .refused)
+    case .copying: connectionLost(id, "the server expects COPY data", .unknown)
+    case .connectionLost(let reason): connectionLost(id, reason, .unknown)
+    case .rolledBack(let reason): connectionLost(id, reason, .rolledBack)
+    case .rejected(let reason): connectionLost(id, reason, .rejected)
     case .readOnly(let reason):
       running[id] = nil
       perform(machine.foundReadOnly(id, reason: reason, at: .now))
     case .unreplicated(let reason):
       thread.setInterest(.readable, of: connection.socket)
       for request in running.removeValue(forKey: id) ?? [] {
-        answer(request, .failure(.outcomeUnknown(reason: reason)))
+        complete(request, .failure(.outcomeUnknown(reason: reason)))
       }
       free(id)
     }
   }
 
-  /// Notes that a pooler leads a connection to another server, before anyone is answered by that.
-  private func moved(_ id: ConnectionID, to server: ServerIdentity) {
+  /// Records that a pooler routes a connection to another server, before any caller receives a result from it.
+  private func serverChanged(_ id: ConnectionID, to server: ServerIdentity) {
     servers.connected(id, to: server)
-    perform(machine.moved(id, to: server))
+    perform(machine.serverChanged(id, to: server))
   }
 
-  private func lose(_ id: ConnectionID, _ reason: String, _ fate: StatementFate) {
+  private func connectionLost(_ id: ConnectionID, _ reason: String, _ outcome: StatementOutcome) {
     running[id] = nil
-    perform(machine.lost(id, reason: reason, fate: fate, at: .now))
+    perform(machine.connectionLost(id, reason: reason, outcome: outcome, at: .now))
   }
 
   private func finish(_ id: ConnectionID, _ result: Result<QueryResult, ServerError>) {
-    if let ids = running.removeValue(forKey: id) { answer(ids, result) }
+    if let ids = running.removeValue(forKey: id) { complete(ids, result) }
     free(id)
   }
 
   private func free(_ id: ConnectionID) {
     if cancellations[id] != nil {
-      cancellations[id]?.isAnswered = true
+      cancellations[id]?.commandHasEnded = true
       freeIfCancelled(id)
     } else {
       perform(machine.finished(id, at: .now))
     }
   }
 
-  private func answer(_ id: RequestID, _ result: Result<Answer, PointStoreError>) {
+  private func complete(_ id: RequestID, _ result: Result<ServerResult, PointStoreError>) {
     requests.removeValue(forKey: id)?.continuation.resume(returning: result)
   }
 
-  /// Gives each its part of the answer. One that has stopped waiting is no longer among the requests.
-  private func answer(_ ids: [RequestID], _ result: Result<QueryResult, ServerError>) {
+  /// Passes each caller its rows. Requests of callers that stopped waiting have been removed.
+  private func complete(_ ids: [RequestID], _ result: Result<QueryResult, ServerError>) {
     guard ids.count > 1, case .success(let rows) = result else {
-      for id in ids { answer(id, .success(result)) }
+      for id in ids { complete(id, .success(result)) }
       return
     }
-    for (id, part) in zip(ids, rows.parts(count: ids.count)) { answer(id, .success(.success(part))) }
+    for (id, part) in zip(ids, rows.parts(count: ids.count)) { complete(id, .success(.success(part))) }
   }
 
   private func close(_ id: ConnectionID) {
@@ -318,48 +323,52 @@ actor ConnectionPool {
     thread.unwatch(connection.socket)
   }
 
-  /// Terminates the backend of a connection from another thread, for that blocks.
-  private func end(_ id: ConnectionID) {
+  /// Terminates the backend of a connection, on another thread because that blocks.
+  private func terminateBackend(of id: ConnectionID) {
     guard let backend = connections[id]?.backend else {
-      return perform(machine.mayNotEnd(id, reason: "the server behind the proxy is not known", at: .now))
+      return perform(machine.terminationFailed(id, reason: "the server behind the proxy is unknown", at: .now))
     }
     let hasStarted = DetachedThread.start { [thread, connector] in
-      let outcome = connector.end(backend)
-      thread.submit { self.assumeIsolated { $0.ended(id, outcome) } }
+      let result = connector.terminate(backend)
+      thread.submit { self.assumeIsolated { $0.terminated(id, result) } }
     }
     if !hasStarted {
-      perform(machine.mayNotEnd(id, reason: "the system has no thread to end the statement on", at: .now))
+      perform(
+        machine.terminationFailed(
+          id, reason: "the system could not create a thread to terminate the statement", at: .now))
     }
   }
 
-  private func ended(_ id: ConnectionID, _ outcome: BackendEnding) {
-    switch outcome {
-    // The connection tells the rest.
+  private func terminated(_ id: ConnectionID, _ result: TerminationResult) {
+    switch result {
+    // The connection's own end completes the request.
     case .signalled: break
     case .waitsForStandby: perform(machine.waitsForStandby(id, at: .now))
-    case .failed(let reason): perform(machine.mayNotEnd(id, reason: reason, at: .now))
+    case .failed(let reason): perform(machine.terminationFailed(id, reason: reason, at: .now))
     }
   }
 
-  /// Asks the server to stop, which blocks, from another thread.
-  private func stopCommand(of id: ConnectionID) {
+  /// Sends a cancel request, on another thread because that blocks.
+  private func cancelCommand(of id: ConnectionID) {
     running[id] = nil
     guard let canceller = connections[id]?.makeCanceller() else { return }
     cancellations[id] = Cancellation()
     let hasStarted = DetachedThread.start { [thread] in
       canceller.cancel()
-      thread.submit { self.assumeIsolated { $0.cancellationWasSent(id) } }
+      thread.submit { self.assumeIsolated { $0.cancelRequestWasSent(id) } }
     }
     if !hasStarted { cancellations[id] = nil }
   }
 
-  private func cancellationWasSent(_ id: ConnectionID) {
-    cancellations[id]?.isSent = true
+  private func cancelRequestWasSent(_ id: ConnectionID) {
+    cancellations[id]?.requestWasSent = true
     freeIfCancelled(id)
   }
 
   private func freeIfCancelled(_ id: ConnectionID) {
-    guard let cancellation = cancellations[id], cancellation.isSent, cancellation.isAnswered else { return }
+    guard let cancellation = cancellations[id], cancellation.requestWasSent, cancellation.commandHasEnded else {
+      return
+    }
     cancellations[id] = nil
     perform(machine.finished(id, at: .now))
   }
@@ -374,13 +383,13 @@ actor ConnectionPool {
   }
 }
 
-/// Something that happens once.
+/// A flag that is set once.
 private final class Flag: Sendable {
   private let state = Atomic<Bool>(false)
 
-  /// Whether it has happened.
+  /// A Boolean value that indicates whether the flag is set.
   var isSet: Bool { state.load(ordering: .acquiring) }
 
-  /// It happens.
+  /// Sets the flag.
   func set() { state.store(true, ordering: .releasing) }
 }

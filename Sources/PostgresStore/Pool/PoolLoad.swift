@@ -1,13 +1,13 @@
-/// What a pool's connections do at a moment.
+/// The load of a connection pool.
 public struct PoolLoad: Hashable, Sendable {
-  /// How many connections are being made.
+  /// The number of connections that are being established.
   public internal(set) var connecting = 0
-  /// How many have nothing to do.
+  /// The number of idle connections.
   public internal(set) var idle = 0
-  /// How many are asked something, or told to stop.
+  /// The number of connections that run or cancel a request.
   public internal(set) var busy = 0
-  /// How many there may be.
+  /// The maximum number of connections.
   public internal(set) var limit = 0
-  /// How many calls wait for one.
+  /// The number of requests in the wait queue.
   public internal(set) var waiting = 0
 }

@@ -1,11 +1,11 @@
 import Points
 
-/// The events of connections, and who is served next.
+/// The connection events and the scheduling of requests.
 extension PoolStateMachine {
   // MARK: Connections
 
-  /// A connection has been made. Where it leads to another server that takes writes than the others, which they did not
-  /// notice because they have written nothing since, those are let go of.
+  /// Handles an established connection. If it leads to another primary than the other connections, a failover has
+  /// happened that they did not notice because they have not written since, and they are retired.
   ///
   /// - Parameter server: the server that it leads to.
   mutating func connected(_ id: ConnectionID, to server: ServerIdentity? = nil, at now: Instant) -> [Action] {
@@ -15,26 +15,26 @@ extension PoolStateMachine {
     outage = nil
     connections[id]?.server = server
     var actions: [Action] = []
-    if connection.generation == generation, isElsewhere(server) {
+    if connection.generation == generation, isOtherPrimary(server) {
       actions = beginGeneration()
       connections[id]?.generation = generation
     }
     return actions + handle(.connected, of: id, at: now) + connectIfNeeded(at: now)
   }
 
-  /// A pooler has led a connection to another server than before. Where that takes writes, the connections that lead to
-  /// another one that did are let go of.
-  mutating func moved(_ id: ConnectionID, to server: ServerIdentity) -> [Action] {
+  /// Handles a pooler's routing of a connection to another server. If that is a primary, the connections that lead to a
+  /// former primary are retired.
+  mutating func serverChanged(_ id: ConnectionID, to server: ServerIdentity) -> [Action] {
     guard connections[id] != nil else { return [] }
     connections[id]?.server = server
-    guard connections[id]?.generation == generation, isElsewhere(server) else { return [] }
+    guard connections[id]?.generation == generation, isOtherPrimary(server) else { return [] }
     let actions = beginGeneration()
     connections[id]?.generation = generation
     return actions
   }
 
-  /// Returns whether a server takes writes and an established connection leads to another that did.
-  private func isElsewhere(_ server: ServerIdentity?) -> Bool {
+  /// Returns whether a server is a primary and an established connection leads to another one.
+  private func isOtherPrimary(_ server: ServerIdentity?) -> Bool {
     guard let server, server.isPrimary else { return false }
     return connections.values.contains { other in
       guard other.generation == generation, let old = other.server else { return false }
@@ -42,7 +42,7 @@ extension PoolStateMachine {
     }
   }
 
-  /// Lets go of every connection that there is, half-made or not, once it is free.
+  /// Retires every connection, including those being established: each is closed when it becomes free.
   private mutating func beginGeneration() -> [Action] {
     generation += 1
     let retired = idle
@@ -51,73 +51,77 @@ extension PoolStateMachine {
     return retired.map { .close($0) }
   }
 
-  /// A connection could not be made.
+  /// Handles a failed attempt to connect.
   ///
-  /// - Parameter jitter: a random number from 0 to 1, which shortens the pause by up to half.
+  /// - Parameter jitter: a random number from 0 to 1, which shortens the back-off by up to half.
   mutating func failedToConnect(_ id: ConnectionID, reason: String, at now: Instant, jitter: Double) -> [Action] {
     guard case .close? = connections[id]?.reaction(to: .failed) else { return [] }
     connections[id] = nil
     let failures = (outage?.failures ?? 0) + 1
-    let pause = min(limits.longestPause, limits.firstPause * (1 << min(failures - 1, 20)))
-    outage = Outage(reason: reason, failures: failures, nextAttempt: now + pause * (1 - jitter / 2))
+    let backoff = min(limits.maximumBackoff, limits.initialBackoff * (1 << min(failures - 1, 20)))
+    outage = Outage(reason: reason, failures: failures, nextAttempt: now + backoff * (1 - jitter / 2))
     return isConnected ? [] : failWaiters(.unavailable(reason: reason))
   }
 
-  /// A connection has brought its requests to an end, well or ill, and can take others.
+  /// Handles the end of a connection's requests, successful or not, after which it can run others.
   mutating func finished(_ id: ConnectionID, at now: Instant) -> [Action] {
     if case .busy(let requests, let until)? = connections[id]?.state {
-      serviceTime.observe(limits.answerTime - (until - now), requests: requests.count)
+      serviceTime.observe(limits.requestTimeout - (until - now), requests: requests.count)
     }
     return handle(.finished, of: id, at: now)
   }
 
-  /// A connection's server has refused to write and done nothing. Every connection that there is, half-made or not, may
-  /// lead to it and is closed once it is free; what was refused is repeated on a new one, a write too, but not twice.
+  /// Handles a read-only server, which has done nothing. Every connection, including those being established, may lead
+  /// to that server and is closed when it becomes free. The request is retried once on a new connection, even if it is
+  /// a write.
   mutating func foundReadOnly(_ id: ConnectionID, reason: String, at now: Instant) -> [Action] {
     guard connections[id] != nil else { return [] }
-    return beginGeneration() + handle(.lost(reason: reason, .refused), of: id, at: now)
+    return beginGeneration() + handle(.connectionLost(reason: reason, .rejected), of: id, at: now)
   }
 
-  /// A connection broke off. Its requests are put first in the queue where they may be repeated and were not.
-  mutating func lost(_ id: ConnectionID, reason: String, fate: StatementFate = .unknown, at now: Instant) -> [Action] {
-    handle(.lost(reason: reason, fate), of: id, at: now)
+  /// Handles a broken connection. Its requests go to the front of the wait queue if they may be retried and have not
+  /// been.
+  mutating func connectionLost(
+    _ id: ConnectionID, reason: String, outcome: StatementOutcome = .unknown, at now: Instant
+  ) -> [Action] {
+    handle(.connectionLost(reason: reason, outcome), of: id, at: now)
   }
 
-  /// A connection's backend could not be told to end.
-  mutating func mayNotEnd(_ id: ConnectionID, reason: String, at now: Instant) -> [Action] {
-    handle(.mayNotEnd(reason: reason), of: id, at: now)
+  /// Handles the failure to terminate a connection's backend.
+  mutating func terminationFailed(_ id: ConnectionID, reason: String, at now: Instant) -> [Action] {
+    handle(.terminationFailed(reason: reason), of: id, at: now)
   }
 
-  /// A connection's backend was left alone: it has committed, and waits for a synchronous standby.
+  /// Handles a backend that was not terminated because it has committed and waits for a synchronous standby.
   mutating func waitsForStandby(_ id: ConnectionID, at now: Instant) -> [Action] {
-    guard let connection = connections[id], case .ending(let requests, _) = connection.state else { return [] }
+    guard let connection = connections[id], case .terminating(let requests, _) = connection.state else { return [] }
     let reason = "the write waits for a synchronous standby"
     let actions = requests.map { Action.fail($0.id, .outcomeUnknown(reason: reason)) }
     let mayAwaitStandby =
-      connections.count { other, connection in other != id && connection.isAwaitingStandby } < standbyShare
-    connections[id]?.state = .ending([], until: now)
-    // Most connections are to stay free for reads. The backend of one that is closed here goes on waiting.
+      connections.count { other, connection in other != id && connection.isAwaitingStandby } < maximumStandbyWaits
+    connections[id]?.state = .terminating([], until: now)
+    // Half of the connections stay available for reads. The backend of a closed connection keeps waiting.
     let event: PooledConnection.Event =
-      mayAwaitStandby ? .waitsForCommit(until: now + limits.standbyCheckInterval) : .mayNotEnd(reason: reason)
+      mayAwaitStandby ? .waitsForCommit(until: now + limits.standbyCheckInterval) : .terminationFailed(reason: reason)
     return actions + handle(event, of: id, at: now)
   }
 
-  /// A Boolean value that indicates whether one more connection may be left to a write that waits for a standby.
+  /// A Boolean value that indicates whether one more connection may be held by a write that waits for a standby.
   var mayAwaitStandby: Bool {
-    connections.values.count { $0.isAwaitingStandby } < standbyShare
+    connections.values.count { $0.isAwaitingStandby } < maximumStandbyWaits
   }
 
-  /// The maximum number of connections that are left to writes that wait for a standby.
-  private var standbyShare: Int { max(1, limits.connections / 2) }
+  /// The maximum number of connections held by writes that wait for a standby.
+  private var maximumStandbyWaits: Int { max(1, limits.connections / 2) }
 
-  /// Lets an event happen to a connection.
+  /// Applies an event to a connection.
   mutating func handle(_ event: PooledConnection.Event, of id: ConnectionID, at now: Instant) -> [Action] {
     guard let connection = connections[id] else { return [] }
     let reaction = connection.reaction(to: event)
     switch reaction {
     case .ignore: return []
     case .enter: return enter(reaction, id)
-    case .close(let requests, let ending): return close(id, requests, ending, at: now)
+    case .close(let requests, let outcome): return close(id, requests, outcome, at: now)
     case .free where connection.generation < generation: return close(id, [], .timeout, at: now)
     case .free:
       connections[id]?.state = .idle
@@ -132,32 +136,32 @@ extension PoolStateMachine {
     connections[id]?.state = state
     switch (old, state) {
     case (.busy, .cancelling): return [.cancel(id)]
-    case (.busy, .ending), (.awaitingStandby, .ending): return [.end(id)]
+    case (.busy, .terminating), (.awaitingStandby, .terminating): return [.terminate(id)]
     default: return []
     }
   }
 
-  /// Closes a connection, repeats or fails its requests, and gives its place to others.
+  /// Closes a connection, retries or fails its requests, and lets a new connection take its place.
   private mutating func close(
-    _ id: ConnectionID, _ requests: [Request], _ ending: PooledConnection.Ending, at now: Instant
+    _ id: ConnectionID, _ requests: [Request], _ outcome: PooledConnection.RequestOutcome, at now: Instant
   ) -> [Action] {
     connections[id] = nil
     idle.removeAll { $0 == id }
-    let canRepeat = outage == nil || isConnected
+    let canRetry = outage == nil || isConnected
     var actions = [Action.close(id)]
-    var repeated: [Request] = []
+    var retried: [Request] = []
     for var request in requests {
-      if canRepeat, !request.wasRepeated, ending.mayRepeat(request) {
-        request.wasRepeated = true
-        repeated.append(request)
+      if canRetry, !request.wasRetried, outcome.mayRetry(request) {
+        request.wasRetried = true
+        retried.append(request)
       } else {
-        actions.append(.fail(request.id, ending.error(for: request)))
+        actions.append(.fail(request.id, outcome.error(for: request)))
       }
     }
-    if !repeated.isEmpty, let other = idle.popLast() {
-      actions.append(run(repeated, on: other, at: now))
+    if !retried.isEmpty, let other = idle.popLast() {
+      actions.append(run(retried, on: other, at: now))
     } else {
-      for request in repeated.reversed() {
+      for request in retried.reversed() {
         if request.isUrgent { urgentWaiters += 1 }
         waiters.prepend(request)
       }
@@ -167,7 +171,7 @@ extension PoolStateMachine {
 
   // MARK: Serving
 
-  /// A Boolean value that indicates whether some connection will take another request.
+  /// A Boolean value that indicates whether at least one established connection can take requests.
   var isConnected: Bool {
     connections.values.contains { $0.isServing && $0.generation == generation }
   }
@@ -175,23 +179,23 @@ extension PoolStateMachine {
   var isConnecting: Bool { connections.values.contains { $0.isConnecting } }
 
   mutating func run(_ requests: [Request], on connection: ConnectionID, at now: Instant) -> Action {
-    let until = now + limits.answerTime
+    let until = now + limits.requestTimeout
     connections[connection]?.state = .busy(requests, until: until)
     return .run(requests.map(\.id), connection)
   }
 
-  /// Gives connections that are free to those who wait. Whoever has given up meanwhile, or soon will, must not cost those
-  /// who have not.
+  /// Assigns idle connections to waiting requests. Requests that are cancelled or expire in the meantime must not delay
+  /// the others.
   mutating func serveIdle(at now: Instant) -> [Action] {
     var actions = failOverdue(at: now)
     while let first = waiters.first, mayRun(first.group), let connection = idle.popLast() {
-      actions.append(run(popTogether(), on: connection, at: now))
+      actions.append(run(popBatch(), on: connection, at: now))
       actions += failOverdue(at: now)
     }
     return actions
   }
 
-  /// Whether one more connection may be busy with the group.
+  /// Returns whether one more connection may run requests of the group.
   func mayRun(_ group: Group?) -> Bool {
     guard let group, group.connections < limits.connections else { return true }
     let busy = connections.values.count { connection in
@@ -210,45 +214,46 @@ extension PoolStateMachine {
 
   mutating func popFirst() -> Request? {
     let request = waiters.popFirst()
-    if let request { noteLeft(request) }
+    if let request { recordDeparture(request) }
     return request
   }
 
-  mutating func noteLeft(_ request: Request) {
+  mutating func recordDeparture(_ request: Request) {
     if request.isUrgent { urgentWaiters -= 1 }
   }
 
-  /// Takes the first in the line, and those behind it that are of its group: twice a connection's share of all who wait,
-  /// because the more are asked for together the less each costs, but not so many that other connections get none.
-  mutating func popTogether() -> [Request] {
+  /// Removes the first waiting request and those of its group directly behind it. The maximum is twice a connection's
+  /// share of the queue: larger batches cost less for each request, but other connections must get some.
+  mutating func popBatch() -> [Request] {
     let waiting = waiters.count
     guard let first = popFirst() else { return [] }
     guard let group = first.group else { return [first] }
     let connections = min(group.connections, limits.connections)
-    let share = min((2 * waiting + connections - 1) / connections, group.together)
+    let share = min((2 * waiting + connections - 1) / connections, group.batchSize)
     var requests = [first]
     while requests.count < share, waiters.first?.group == group, let next = popFirst() { requests.append(next) }
     return requests
   }
 
   mutating func connect(at now: Instant) -> Action {
-    connectionsMade += 1
-    let id = ConnectionID(number: connectionsMade)
+    lastConnectionNumber += 1
+    let id = ConnectionID(number: lastConnectionNumber)
     connections[id] = PooledConnection(
-      state: .connecting(until: now + limits.connectTime), generation: generation)
+      state: .connecting(until: now + limits.connectTimeout), generation: generation)
     return .connect(id)
   }
 
-  /// A Boolean value that indicates whether there may be one more connection.
+  /// A Boolean value that indicates whether the limit allows another connection.
   var hasRoom: Bool { connections.count < limits.connections }
 
-  /// Whether there may be one more connection, and someone to use it.
+  /// A Boolean value that indicates whether the limit allows another connection and a request waits for one.
   var needsConnection: Bool {
     guard let first = waiters.first else { return false }
     return hasRoom && mayRun(first.group)
   }
 
-  /// Makes as many connections as there are requests in wait, within the limit and outside of an outage's pauses.
+  /// Establishes as many connections as there are waiting requests, within the limit and outside the back-off of an
+  /// outage.
   mutating func connectIfNeeded(at now: Instant) -> [Action] {
     guard needsConnection else { return [] }
     if let outage, now < outage.nextAttempt || isConnecting { return [] }

@@ -1,92 +1,94 @@
 import Points
 
-/// What a pool of connections does next, as a value: events go in, actions come out, and nothing here waits, connects
-/// or looks at a clock.
+/// The decisions of a connection pool as a value: events go in, actions come out. It does no I/O and takes the time as
+/// a parameter.
 ///
-/// Connections are made when they are needed, up to a limit, and kept. Who asks while all are busy waits, first come,
-/// first served, in a queue of limited length for a limited time; those of one group that stand together are then sent
-/// together, as many as leave the other connections their share. Who would wait longer than that time, by how fast the
-/// queue moved of late, is turned away at once, so that whoever is let in is served in time, however many ask. When the
-/// server can't be reached, all who wait and all who come are told so at once, while one connection at a time is tried
-/// at growing intervals; the first that succeeds ends that. ``PooledConnection`` is the life of one connection.
+/// Connections are established on demand, up to a limit, and kept. While all are busy, requests wait in a first-in,
+/// first-out queue of limited length, for a limited time. Adjacent requests of one group are sent together, up to a
+/// share that leaves requests for the other connections. Admission control rejects a request immediately if its
+/// estimated wait exceeds the maximum, so that admitted requests are served in time under any load. The estimate is the
+/// queue length divided by the recent service rate. When the server is unreachable, waiting and new requests fail
+/// immediately, while one connection at a time is attempted with exponential back-off; the first success ends the
+/// outage. ``PooledConnection`` is the state machine of a single connection.
 struct PoolStateMachine {
   typealias Instant = ContinuousClock.Instant
 
-  /// What a connection is known by; never used twice.
+  /// The identifier of a connection; never reused.
   struct ConnectionID: Hashable, Sendable {
     let number: Int
   }
 
-  /// What a request is known by; never used twice.
+  /// The identifier of a request; never reused.
   struct RequestID: Hashable, Sendable {
     let number: Int
   }
 
-  /// What requests have in common that may be sent together.
+  /// A group of requests that may share a statement.
   struct Group: Hashable, Sendable {
-    /// What it is known by.
+    /// The name that identifies the group.
     let name: String
-    /// Connections that are busy with it at most. What costs the database less than being asked is best asked on few, so
-    /// that those who come meanwhile are asked for together.
+    /// The maximum number of connections that run requests of the group. Statements that cost the database less than
+    /// their round trip are best sent on few connections, so that batches form.
     var connections = Int.max
-    /// Requests that may be sent together.
-    var together = 16
+    /// The maximum number of requests in a batch.
+    var batchSize = 16
   }
 
-  /// What the pool may use.
+  /// The limits and timeouts of the pool.
   struct Limits: Hashable, Sendable {
-    /// Connections at most.
+    /// The maximum number of connections.
     var connections = 8
-    /// Requests that may wait for a connection.
+    /// The maximum number of requests in the wait queue.
     var waiters = 1024
-    /// Requests that may wait before all others, such as whether the server is well.
+    /// The maximum number of urgent requests in the wait queue, such as readiness checks.
     var urgentWaiters = 4
-    /// How long a request may wait for a connection.
-    var waitTime: Duration = .seconds(5)
-    /// How long a connection may take over a request before it is given up.
-    var answerTime: Duration = .seconds(6)
-    /// The time for a backend to confirm that it ended a write that is past its deadline.
-    var endTime: Duration = .seconds(2)
-    /// The time after which a backend whose commit waits for a standby is looked at again.
+    /// The maximum time that a request waits for a connection.
+    var waitTimeout: Duration = .seconds(5)
+    /// The maximum time that a connection takes for a request before it is closed.
+    var requestTimeout: Duration = .seconds(6)
+    /// The maximum time for a backend to confirm that it terminated a write that is past its deadline.
+    var terminationTimeout: Duration = .seconds(2)
+    /// The interval at which a backend whose commit waits for a standby is checked again.
     var standbyCheckInterval: Duration = .seconds(30)
-    /// How long a connection may take to be made before it is given up.
-    var connectTime: Duration = .seconds(30)
-    /// The pause after the first failure to connect; it doubles with each further one.
-    var firstPause: Duration = .milliseconds(100)
-    /// The longest pause.
-    var longestPause: Duration = .seconds(5)
+    /// The maximum time to establish a connection.
+    var connectTimeout: Duration = .seconds(30)
+    /// The back-off after the first failure to connect; it doubles with each further failure.
+    var initialBackoff: Duration = .milliseconds(100)
+    /// The maximum back-off.
+    var maximumBackoff: Duration = .seconds(5)
   }
 
-  /// What is to be done.
+  /// An action for the pool to carry out.
   enum Action: Hashable, Sendable {
-    /// Make a connection, and tell ``connected(_:at:)`` or ``failedToConnect(_:reason:at:jitter:)``.
+    /// Establish a connection, and report ``connected(_:at:)`` or ``failedToConnect(_:reason:at:jitter:)``.
     case connect(ConnectionID)
-    /// Send the requests, which are one or are of one group, and tell ``finished(_:at:)`` or ``lost(_:reason:fate:at:)``.
+    /// Send the requests, which are one or of one group, and report ``finished(_:at:)`` or
+    /// ``connectionLost(_:reason:outcome:at:)``.
     case run([RequestID], ConnectionID)
-    /// Give the request this error.
+    /// Fail the request with this error.
     case fail(RequestID, PointStoreError)
-    /// Ask the server to stop the read that the connection runs, and tell ``finished(_:at:)`` once that is done and the
-    /// answer has come.
+    /// Cancel the read that the connection runs, and report ``finished(_:at:)`` once the cancel request was sent and
+    /// the command has ended.
     case cancel(ConnectionID)
-    /// Terminate the connection's backend unless its commit waits for a standby. Tell ``waitsForStandby(_:at:)`` or
-    /// ``mayNotEnd(_:reason:at:)`` where it was not told to end, and ``lost(_:reason:fate:at:)`` or ``finished(_:at:)``
-    /// when it ends.
-    case end(ConnectionID)
-    /// Close the connection, or give up making it.
+    /// Terminate the connection's backend unless its commit waits for a standby. Report ``waitsForStandby(_:at:)`` or
+    /// ``terminationFailed(_:reason:at:)`` if it was not signalled, and ``connectionLost(_:reason:outcome:at:)`` or
+    /// ``finished(_:at:)`` when it ends.
+    case terminate(ConnectionID)
+    /// Close the connection, or abandon the attempt to establish it.
     case close(ConnectionID)
   }
 
-  /// A request that waits or is under way.
+  /// A request that is waiting or in progress.
   struct Request {
     let id: RequestID
     let deadline: Instant
-    let mayBeRepeated: Bool
+    let isRetryable: Bool
     let group: Group?
     var isUrgent = false
-    var wasRepeated = false
+    var wasRetried = false
   }
 
-  /// The server can't be reached.
+  /// The state of an outage, in which the server is unreachable.
   struct Outage {
     var reason: String
     var failures: Int
@@ -95,17 +97,17 @@ struct PoolStateMachine {
 
   let limits: Limits
   var connections: [ConnectionID: PooledConnection] = [:]
-  /// The connections without a request, all of the current generation. The one that was used last is used first, so that
-  /// the others may rest.
+  /// The idle connections, all of the current generation. The most recently used one is taken first, so that the others
+  /// stay idle.
   var idle: [ConnectionID] = []
-  var waiters = WaitingLine()
+  var waiters = WaitQueue()
   var urgentWaiters = 0
   var serviceTime = ServiceTime()
   var outage: Outage?
   var isShutDown = false
-  /// The number of times that another server was found to take the writes.
+  /// The number of failovers that were detected.
   var generation = 0
-  var connectionsMade = 0
+  var lastConnectionNumber = 0
 
   static let shutDownReason = "the store is shut down"
 
@@ -114,14 +116,14 @@ struct PoolStateMachine {
     self.limits = limits
   }
 
-  /// What its connections do.
+  /// The current load.
   var load: PoolLoad {
     var load = PoolLoad()
     for connection in connections.values {
       switch connection.state {
       case .connecting: load.connecting += 1
       case .idle: load.idle += 1
-      case .busy, .cancelling, .ending, .awaitingStandby: load.busy += 1
+      case .busy, .cancelling, .terminating, .awaitingStandby: load.busy += 1
       }
     }
     load.limit = limits.connections
@@ -131,22 +133,23 @@ struct PoolStateMachine {
 
   // MARK: Requests
 
-  /// A request has come.
+  /// Handles a new request.
   ///
   /// - Parameters:
-  ///   - group: what is common to requests that may be sent together; `nil` for one that goes alone.
-  ///   - isUrgent: whether it goes before all others, and is not turned away because they are many.
+  ///   - group: the group of requests with which it may be sent; `nil` for none.
+  ///   - isUrgent: a Boolean value that indicates whether it precedes all other requests and is exempt from admission
+  ///   control.
   mutating func arrived(
     _ id: RequestID,
-    mayBeRepeated: Bool,
+    isRetryable: Bool,
     group: Group? = nil,
     isUrgent: Bool = false,
     at now: Instant
   ) -> [Action] {
     if isShutDown { return [.fail(id, .unavailable(reason: Self.shutDownReason))] }
-    // It would wait for the standby as well; what is left is for reads.
-    if !mayBeRepeated, !mayAwaitStandby { return [.fail(id, .overloaded)] }
-    var request = Request(id: id, deadline: now + limits.waitTime, mayBeRepeated: mayBeRepeated, group: group)
+    // It would wait for the standby as well, and the remaining connections are for reads.
+    if !isRetryable, !mayAwaitStandby { return [.fail(id, .overloaded)] }
+    var request = Request(id: id, deadline: now + limits.waitTimeout, isRetryable: isRetryable, group: group)
     if mayRun(group), let connection = idle.popLast() { return [run([request], on: connection, at: now)] }
     if let outage, !isConnected { return [.fail(id, .unavailable(reason: outage.reason))] }
     if isUrgent, urgentWaiters < limits.urgentWaiters {
@@ -154,33 +157,34 @@ struct PoolStateMachine {
       urgentWaiters += 1
       waiters.prepend(request)
     } else {
-      guard !isCrowded(at: now) else { return [.fail(id, .overloaded)] }
+      guard !isOverloaded(at: now) else { return [.fail(id, .overloaded)] }
       waiters.append(request)
     }
     return connectIfNeeded(at: now)
   }
 
-  /// Whether who comes now is turned away, unless it is urgent: the queue is full, or it moves too slowly.
+  /// Returns whether admission control rejects a new request that is not urgent: the queue is full, or it moves too
+  /// slowly.
   ///
-  /// That it moves slowly is believed when someone has waited for a quarter of the time already: a single slow statement
-  /// says little about those behind it. Who would be the first is never turned away.
-  func isCrowded(at now: Instant) -> Bool {
+  /// The estimate counts only once the first request has waited for a quarter of the maximum: a single slow statement
+  /// says little about the next ones. A request that would be the first in the queue is never rejected.
+  func isOverloaded(at now: Instant) -> Bool {
     guard waiters.count < limits.waiters else { return true }
-    guard let first = waiters.first, first.deadline - now < limits.waitTime * 0.75 else { return false }
-    return serviceTime.wait(behind: waiters.count, connections: limits.connections) > limits.waitTime
+    guard let first = waiters.first, first.deadline - now < limits.waitTimeout * 0.75 else { return false }
+    return serviceTime.wait(behind: waiters.count, connections: limits.connections) > limits.waitTimeout
   }
 
-  /// Whoever made the request has stopped waiting for it.
+  /// Handles a request whose caller has stopped waiting.
   mutating func cancelled(_ id: RequestID) -> [Action] {
     if let request = waiters.remove(id) {
-      noteLeft(request)
+      recordDeparture(request)
       return [.fail(id, .timeout)]
     }
     for (connection, pooled) in connections {
       guard let request = pooled.requests.first(where: { $0.id == id }) else { continue }
-      guard request.mayBeRepeated else {
+      guard request.isRetryable else {
         _ = enter(pooled.reaction(to: .cancelled(id)), connection)
-        return [.fail(id, .outcomeUnknown(reason: "the caller did not wait for the outcome"))]
+        return [.fail(id, .outcomeUnknown(reason: "the request was cancelled before its outcome was known"))]
       }
       return [.fail(id, .timeout)] + enter(pooled.reaction(to: .cancelled(id)), connection)
     }
@@ -189,7 +193,7 @@ struct PoolStateMachine {
 
   // MARK: Time
 
-  /// The time at which ``expired(at:jitter:)`` is to be called next.
+  /// The time at which ``expired(at:jitter:)`` must be called next.
   var nextDeadline: Instant? {
     var deadline = waiters.first?.deadline
     func consider(_ other: Instant) { deadline = min(deadline ?? other, other) }
@@ -201,18 +205,18 @@ struct PoolStateMachine {
     return deadline
   }
 
-  /// Fails and closes what is past its deadline.
+  /// Fails the requests and closes the connections that are past their deadlines.
   ///
-  /// - Parameter jitter: a random number from 0 to 1, for the pause after a failure to connect.
+  /// - Parameter jitter: a random number from 0 to 1, for the back-off after a failure to connect.
   mutating func expired(at now: Instant, jitter: Double) -> [Action] {
     var actions = failOverdue(at: now)
     for (id, connection) in connections {
       guard let until = connection.deadline, until <= now else { continue }
       if connection.isConnecting {
         actions.append(.close(id))
-        actions += failedToConnect(id, reason: "connecting to the database took too long", at: now, jitter: jitter)
+        actions += failedToConnect(id, reason: "connecting to the database timed out", at: now, jitter: jitter)
       } else {
-        actions += handle(.overdue(endUntil: now + limits.endTime), of: id, at: now)
+        actions += handle(.overdue(terminationDeadline: now + limits.terminationTimeout), of: id, at: now)
       }
     }
     if let outage, outage.nextAttempt <= now, hasRoom, !isConnected, !isConnecting, !isShutDown {
@@ -221,14 +225,14 @@ struct PoolStateMachine {
     return actions + serveIdle(at: now) + connectIfNeeded(at: now)
   }
 
-  /// Closes everything, and fails the requests that wait and those that will come.
+  /// Closes all connections, and fails the waiting requests and all later ones.
   mutating func shutDown() -> [Action] {
     isShutDown = true
     outage = nil
     var actions = failWaiters(.unavailable(reason: Self.shutDownReason))
     for (id, connection) in connections {
-      guard case .close(let requests, let ending) = connection.reaction(to: .shutDown) else { continue }
-      actions += requests.map { .fail($0.id, ending.error(for: $0)) } + [.close(id)]
+      guard case .close(let requests, let outcome) = connection.reaction(to: .shutDown) else { continue }
+      actions += requests.map { .fail($0.id, outcome.error(for: $0)) } + [.close(id)]
     }
     connections = [:]
     idle = []

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Whether all connections of a pool lead to one server that takes writes, and since when.
+/// A tracker of the servers that a pool's connections lead to, which detects failovers.
 ///
-/// A URL of several hosts may lead some connections to a primary and others to a replica that is behind it. What one
-/// server says of the version of the data then means nothing for what another one answers.
+/// With a URL of several hosts some connections may lead to a primary and others to a replica that lags behind. The
+/// data version of one server then doesn't apply to the results of another.
 final class ServerWatch: Sendable {
   typealias ConnectionID = PoolStateMachine.ConnectionID
 
@@ -15,10 +15,10 @@ final class ServerWatch: Sendable {
 
   private let state = Mutex(State())
 
-  /// The primary that every connection leads to, and a number that stands for it; `nil` while there is no such server.
+  /// The primary that all connections lead to, and its epoch; `nil` while there is no such server.
   ///
-  /// Where the number is the same at two moments, everything that was asked from the first to the second went to that server: a
-  /// connection to another one has another number follow, also when it is gone again.
+  /// If the epoch is the same at two moments, all statements between them went to that server: a connection to another
+  /// server starts a new epoch, even if it has since been closed.
   var primary: (epoch: UInt64, server: ServerIdentity)? {
     state.withLock { state in
       guard let last = state.last, last.isPrimary, state.servers.values.allSatisfy({ $0 == last }) else { return nil }
@@ -26,7 +26,7 @@ final class ServerWatch: Sendable {
     }
   }
 
-  /// The server that the last connection leads to, and its number, where it takes writes.
+  /// The server of the most recent connection and its epoch, if it is a primary.
   var latest: (epoch: UInt64, server: ServerIdentity)? {
     state.withLock { state in
       guard let last = state.last, last.isPrimary else { return nil }
@@ -34,7 +34,8 @@ final class ServerWatch: Sendable {
     }
   }
 
-  /// A connection has been made or led to another server, by which no caller was answered yet.
+  /// Records that a connection was established or routed to another server, before any caller has received a result
+  /// from it.
   func connected(_ id: ConnectionID, to server: ServerIdentity) {
     state.withLock { state in
       state.servers[id] = server
@@ -43,7 +44,7 @@ final class ServerWatch: Sendable {
     }
   }
 
-  /// A connection is gone.
+  /// Records that a connection was closed.
   func closed(_ id: ConnectionID) {
     state.withLock { $0.servers[id] = nil }
   }

@@ -1,43 +1,43 @@
 import Geo
 import Points
 
-/// A question that one statement can answer for several callers at a time.
+/// A read whose statement can serve several callers at a time.
 ///
-/// A query of a few places costs PostgreSQL about as much for being received, started and ended as for being run. When
-/// more callers wait than there are connections, a connection is sent what several of them ask as one statement, which
-/// joins the numbers of each with what they find.
+/// For a query of a few places, PostgreSQL spends about as much on receiving, starting and ending the statement as on
+/// executing it. When more callers wait than there are connections, several of their queries are sent as one statement,
+/// which joins the numbers of each caller with the rows it finds.
 struct SharedRead: Sendable {
-  /// Takes an array for each of the values, with an element for each caller; its last column is which of the callers a
-  /// row is for, from 1 on.
+  /// The statement. It takes an array for each value, with an element for each caller; its last column is the caller's
+  /// number, from 1.
   let statement: Statement
 
-  /// What this caller asks about.
+  /// The values of this caller.
   let values: Values
 
   /// The maximum number of rows for a caller.
   var rowsEach = 1
 
-  /// The maximum number of rows of a statement for several callers. A caller's own may be more.
+  /// The maximum number of rows of a batch. A single caller's rows may be more.
   private static let maximumRows = 1280
 
-  /// Who may be asked for together with this caller, and how many.
+  /// The group of reads that can be sent together, and its limits.
   var group: PoolStateMachine.Group {
     switch values {
-    case .numbers: .init(name: statement.name, together: max(1, min(16, Self.maximumRows / rowsEach)))
-    // To find a row by its key costs PostgreSQL less than to take a question in and send an answer off.
-    case .id: .init(name: statement.name, connections: 2, together: 64)
+    case .numbers: .init(name: statement.name, batchSize: max(1, min(16, Self.maximumRows / rowsEach)))
+    // Finding a row by its key costs PostgreSQL less than receiving a query and sending a result.
+    case .id: .init(name: statement.name, connections: 2, batchSize: 64)
     }
   }
 
   /// The values of one caller.
   enum Values: Hashable, Sendable {
-    /// An element for each of so many `float8[]`.
+    /// One element for each `float8[]`.
     case numbers([Double])
-    /// An element for a `uuid[]`.
+    /// One element for a `uuid[]`.
     case id(PointID)
   }
 
-  /// The statement's values for several callers. All are asked with the same statement.
+  /// Returns the parameters for several callers of the same statement.
   static func parameters(of reads: [SharedRead]) -> Parameters {
     var parameters = Parameters()
     switch reads.first?.values {
@@ -57,7 +57,7 @@ struct SharedRead: Sendable {
   }
 }
 
-/// Numbers, and the SQL that stands for them in a ``SharedRead``'s statement.
+/// The numbers of a ``SharedRead``, and the SQL expressions that refer to them.
 struct SharedNumbers: SpatialBinding {
   private(set) var numbers: [Double] = []
 
@@ -79,10 +79,10 @@ struct SharedNumbers: SpatialBinding {
     "ST_MakePoint(\(bind(x)), \(bind(y)), \(bind(z)))"
   }
 
-  /// What a statement takes the numbers from: a row for each caller, with the caller's number as `caller`.
+  /// The source of the numbers in a statement: one row for each caller, with the caller's number as `caller`.
   ///
-  /// PostgreSQL would look into the arrays to guess their length, find that a plan for just these callers looks better
-  /// than one for any, and plan anew each time; it doesn't look into subqueries.
+  /// The planner would inspect array parameters to estimate their length, consider a custom plan cheaper than the
+  /// generic one, and plan each execution anew. It doesn't inspect subqueries.
   var source: String {
     let arrays = numbers.indices.map { "(SELECT $\($0 + 1)::float8[])" }.joined(separator: ", ")
     let names = numbers.indices.map { "n\($0 + 1)" }.joined(separator: ", ")

@@ -1,10 +1,11 @@
 import Points
 
-/// The rows of a page in its order, still in the statement's result, and the one behind them where there is one.
+/// The ordered rows of a page, still in the statement's result, followed by the first row of the next page if there is
+/// one.
 struct FoundRows: Sendable {
-  /// The places that were found, in order, each once.
+  /// The places that were found, ordered and without duplicates.
   let candidates: [NearestSearch.Candidate]
-  /// The number of places that the page holds.
+  /// The number of places on the page.
   private(set) var count: Int
   private let hasDistances: Bool
   private let result: QueryResult?
@@ -39,7 +40,7 @@ struct FoundRows: Sendable {
     count = min(candidates.count, limit)
   }
 
-  /// Returns what is to be done for the page.
+  /// Returns the next step towards the page.
   ///
   /// - Parameter included: the places whose long tags were included.
   func step(including included: [PointID]) -> PageStep {
@@ -52,14 +53,14 @@ struct FoundRows: Sendable {
     )
   }
 
-  /// Returns the page of the first so many places.
+  /// Returns a page of the first `count` places.
   func prefix(_ count: Int) -> FoundRows {
     var page = self
     page.count = count
     return page
   }
 
-  /// The page, from whole places' columns.
+  /// Returns the page, decoded from all columns.
   func page() throws(PointStoreError) -> PointPage {
     guard let result else { return PointPage(points: [], hasMore: false) }
     var points: [FoundPoint] = []
@@ -71,7 +72,7 @@ struct FoundRows: Sendable {
     return PointPage(points: points, hasMore: candidates.count > count)
   }
 
-  /// The page's summaries, read where they are.
+  /// The page's summaries, which are decoded from the result in place.
   var summaryPage: SummaryPage {
     SummaryPage(self, next: candidates.count > count ? candidates[count - 1].position : nil)
   }

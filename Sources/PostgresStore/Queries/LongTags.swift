@@ -1,23 +1,23 @@
 import Points
 
-/// Long tags, which a page's statements leave out of their rows at first.
+/// The handling of long tags, which the first statement of a page leaves out of its rows.
 ///
-/// libpq holds all rows of a result, and a statement returns up to a thousand places and more. Of long ones only a few
-/// fit into a page (``Points/PointPage/maximumTextBytes``), but which ones is known when all have been ranked. So a
-/// statement returns tags of more than ``maximumIncludedBytes`` bytes as a JSON number, which is their length. Where a
-/// place that fits into the page lacks its tags, the search is run again for just the places that fit, and told to include
-/// their tags. All that the page holds is then of that statement's snapshot.
+/// libpq buffers all rows of a result, and a statement returns a thousand places or more. Only a few places with long
+/// tags fit on a page (``Points/PointPage/maximumTextBytes``), but which ones is known only after ranking. So a
+/// statement returns tags of more than ``maximumIncludedBytes`` bytes as a JSON number, their length. If a place that
+/// fits on the page lacks its tags, the search runs again for just the places that fit, and includes their tags. The
+/// whole page then comes from that statement's snapshot.
 enum LongTags {
   /// The maximum number of bytes of tags that are included for every place.
   static let maximumIncludedBytes = 4096
 
-  /// The maximum number of bytes in storage of tags that are included unmeasured. To measure them costs PostgreSQL a copy.
-  /// Those that it has compressed to so few are 11 KB at most with pglz, and 31 KB with LZ4.
+  /// The maximum stored size of tags, in bytes, that are included without measuring them, which costs PostgreSQL a
+  /// copy. Tags that compress to this size are 11 KB at most with pglz, and 31 KB with LZ4.
   private static let unmeasuredBytes = 128
 
-  /// The tags, or their length where they are long, as an SQL expression of the column `tags`.
+  /// The SQL expression for the tags in the column `tags`, or their length if they are long.
   ///
-  /// It belongs behind a statement's `LIMIT`, for PostgreSQL reads long tags as a whole to measure them.
+  /// It belongs after a statement's `LIMIT`, because PostgreSQL reads long tags completely to measure them.
   private static let expression = """
     CASE WHEN pg_column_size(tags) <= \(unmeasuredBytes) THEN tags ELSE coalesce(
       to_json(nullif(greatest(octet_length(tags::text), \(maximumIncludedBytes)), \(maximumIncludedBytes))), tags
@@ -31,7 +31,7 @@ enum LongTags {
     ids.map { "CASE WHEN id = ANY (\($0)) THEN tags ELSE \(expression) END" } ?? expression
   }
 
-  /// Returns the length of the tags that a value of the expression stands for; `nil` where it is the tags.
+  /// Returns the length of the tags if the expression's value is a length; `nil` if it is the tags.
   static func length(from value: UnsafeBufferPointer<UInt8>) -> Int? {
     guard 1...10 ~= value.count else { return nil }
     var length = 0
@@ -45,29 +45,29 @@ enum LongTags {
 
 /// The next step towards a page after a statement has found its places.
 enum PageStep: Hashable {
-  /// The first so many places are the page; they have their tags.
+  /// The first `count` places are the page, with their tags.
   case page(count: Int)
-  /// The search is run again for so many places, and includes the tags of these.
+  /// The search runs again for `limit` places, and includes the tags of the given ones.
   case search(limit: Int, including: [PointID])
 
-  /// The texts of a place.
+  /// The size of the texts of a place.
   struct Texts: Hashable {
-    /// The number of bytes of its name and its tags.
+    /// The number of bytes of the name and the tags.
     let bytes: Int
-    /// A Boolean value that indicates whether there is only the length of the tags.
+    /// A Boolean value that indicates whether the row holds the length of the tags instead of the tags.
     let lacksTags: Bool
   }
 
-  /// Decides what follows.
+  /// Creates the next step.
   ///
-  /// Tags that were asked for can't be missing. What was written between two statements may have put other long places on
-  /// the page: it then ends before the first of them, or is searched again where that is its first place.
+  /// Tags that were requested can't be missing. Concurrent writes may have put other places with long tags on the page:
+  /// the page then ends before the first of them, or the search runs again if that is its first place.
   ///
   /// - Parameters:
   ///   - count: the number of places that were found for the page.
-  ///   - included: the ids of the places whose tags the statement was to include.
-  ///   - texts: the texts of a place, by its place in the order.
-  ///   - id: the id of a place, by its place in the order.
+  ///   - included: the ids of the places whose tags the statement included.
+  ///   - texts: the size of the texts of the place at an index.
+  ///   - id: the id of the place at an index.
   init(
     count: Int,
     included: [PointID],

@@ -1,51 +1,52 @@
 import Geo
 import Points
 
-/// The search for one page of nearest places, exactly in the order of the geodesic and then of the id.
+/// A search for one page of nearest places, ordered exactly by geodesic distance and then by id.
 ///
-/// PostgreSQL finds candidates by the chord, the straight line through the earth, which an index can rank; the geodesic
-/// is computed here and decides. Chord and geodesic bound each other, so that a statement's rows prove how far they are
-/// complete: what lies beyond the last chord can't be nearer than the least geodesic of such a chord.
+/// PostgreSQL finds candidates by the chord, the straight line through the earth, which an index can rank; this type
+/// computes the geodesic, which decides. Chord and geodesic bound each other, so a statement's rows prove up to which
+/// distance they are complete: places beyond the last chord can't be nearer than the least geodesic of that chord.
 ///
 /// All places of a page come from one statement, and so from one snapshot: a place that moves between two statements
-/// would be found by both of them, or by neither. Where the rows of the first statement prove too little, what is asked
-/// next is not the rest but the whole page once more, in a ring wide enough to hold it.
+/// would be found by both or by neither. If the rows of the first statement prove too little, the next statement
+/// searches for the whole page again, in a ring wide enough to hold it.
 struct NearestSearch {
   /// A place that may be on the page.
   struct Candidate: BitwiseCopyable {
     let distanceMetres: Double
     let id: PointID
     let coordinate: Coordinate
-    /// The number of its row.
+    /// The number of its row in the result.
     let row: Int32
 
     var position: PointQuery.Position { .init(distanceMetres: distanceMetres, id: id) }
   }
 
-  /// The proof that a statement's rows give.
+  /// The completeness that a statement's rows prove.
   private enum Proof {
-    /// The rows hold the page, which these candidates begin with.
+    /// The rows contain the page.
     case page(FoundRows)
-    /// The rows do not. The page was probably within this distance, metres; `nil` where nothing is known of it.
+    /// The rows do not contain the page, which is probably within this distance in metres; `nil` where that is unknown.
     case insufficient(probableReach: Double?)
   }
 
-  /// Up to so many matches of a box or categories are all fetched and sorted here when a page goes on.
+  /// The maximum number of matches of a box or of categories that are all fetched and sorted here for a later page.
   static let fewCount = 1000
 
-  /// A page that goes on within so many times its own length from the start is cut from the start.
+  /// The depth, in page lengths, up to which a page is taken from the first places.
   static let shallowPages = 8
 
-  /// How many boxes cover a ring at most: each costs a look-up, and the more there are, the less they cover beside it.
+  /// The maximum number of boxes that cover a ring. Each costs an index scan, but more boxes cover less area outside
+  /// the ring.
   static let maximumSectors = 128
 
-  /// The first ring is the distance that was reached, divided by this, wide.
+  /// The divisor of the distance reached so far that gives the width of the first ring.
   static let ringsWithinReach = 256.0
 
-  /// More than what PostGIS's geodesic differs by from the one here, metres.
+  /// An upper bound of the difference between PostGIS's geodesic and this program's, in metres.
   static let toleranceMetres = 0.001
 
-  /// Before all places.
+  /// The position before all places.
   private static let start = PointQuery.Position(distanceMetres: -1, id: PointID(high: 0, low: 0))
 
   private let store: PostgresStore
@@ -57,13 +58,13 @@ struct NearestSearch {
   private let radiusMetres: Double
   private let filter: PointFilter
 
-  /// How many places are looked for: one more than the page has, to know whether there is a next page.
+  /// The number of places to find: one more than the page length, to detect a next page.
   private var wanted: Int { query.limit + 1 }
 
   /// Creates a search.
   ///
   /// - Parameters:
-  ///   - columns: what is read of each place.
+  ///   - columns: the columns to read.
   ///   - included: the places whose long tags are included.
   init(
     store: PostgresStore,
@@ -82,7 +83,7 @@ struct NearestSearch {
     filter = PointFilter(query, center: position)
   }
 
-  /// Returns the places of the page, and one more where there is one.
+  /// Returns the places of the page, and the first one of the next page if there is one.
   ///
   /// - Throws: ``PointStoreError``.
   func found() async throws(PointStoreError) -> FoundRows {
@@ -96,11 +97,11 @@ struct NearestSearch {
 
   // MARK: Statements
 
-  /// Looks at the first places of all.
+  /// Searches among the nearest places.
   private func nearest() async throws(PointStoreError) -> Proof {
     let count = Self.fetchCount(for: wanted)
     let result =
-      // Callers that are asked for together can't each have the tags of their own places included.
+      // Callers that share a statement can't each have the tags of their own places included.
       if filter.mayBeSelective || !included.isEmpty {
         try await store.read(NearestStatements.nearest(columns, including: included, position, filter, count: count))
       } else {
@@ -108,12 +109,12 @@ struct NearestSearch {
       }
     let ranked = try rank(result, after: Self.start)
     let proof = proof(by: ranked, of: result, isComplete: result.count < count)
-    // There are too few places up to the radius, or those that are missing are just about there.
+    // There are too few places within the radius, or the missing ones are close to it.
     if case .insufficient(probableReach: nil) = proof { return .insufficient(probableReach: radiusMetres) }
     return proof
   }
 
-  /// Looks at the first places after a position, where that is not far from the start or there are few matches in all.
+  /// Searches after a position that is near the start, or where there are few matches in total.
   private func next(after end: PointQuery.Position) async throws(PointStoreError) -> Proof {
     if filter.mayBeSelective {
       let result = try await store.read(
@@ -130,13 +131,13 @@ struct NearestSearch {
         count: count)
     )
     guard let total = try result.rows.first?.integer(result.columnCount - 1) else {
-      throw .unexpected(reason: "a count gave no row")
+      throw .unexpected(reason: "a count returned no row")
     }
     let ranked = try rank(result, after: end)
     return proof(by: ranked, of: result, isComplete: total < depth && result.count < count)
   }
 
-  /// Searches the ring behind a position, each time from the position on and in a wider ring, until one statement's rows
+  /// Searches the ring behind a position, each time from the position and with a wider ring, until one statement's rows
   /// prove the page.
   private func ring(
     after end: PointQuery.Position,
@@ -148,14 +149,14 @@ struct NearestSearch {
       reach = min(reach, radiusMetres)
       let (found, isComplete) = try await places(after: end, upTo: reach)
       if isComplete || reach >= radiusMetres { return found }
-      // As wide as the density that was met asks for, within bounds.
+      // The width follows from the density so far, within bounds.
       let growth = min(64, max(2, 2 * Double(wanted) / Double(found.candidates.count)))
       reach = start + max(1, reach - start) * growth
     }
   }
 
-  /// Returns the first places after a position up to a distance, however many are on one spot, and whether they fill the
-  /// page.
+  /// Returns the first places after a position up to a distance, including many places at one spot, and whether they
+  /// complete the page.
   private func places(
     after end: PointQuery.Position,
     upTo reach: Double
@@ -185,29 +186,29 @@ struct NearestSearch {
       let isCut = result.count == count
       let ranked = try rank(result, after: end)
       let complete = isCut ? ranked.greatestDistance - 2 * Self.toleranceMetres : reach.nextUp
-      // Of a spot no more than are wanted have been fetched, so no more may be taken.
+      // At most `wanted` places were fetched for each spot, so at most that many are proven.
       let proven = Array(ranked.candidates.prefix { $0.distanceMetres < complete }.prefix(wanted))
       if proven.count == wanted || !isCut {
         return (FoundRows(proven, in: result, limit: query.limit), proven.count == wanted)
       }
-      // So many places are within a hair's breadth of each other.
+      // That many places are within the tolerance of each other.
       count *= 4
     }
   }
 
-  // MARK: What is proven
+  // MARK: Proofs
 
-  /// The rows of an answer, measured.
+  /// The rows of a result with their distances.
   private struct Ranked {
-    /// Those that are within the radius and after the position, in order.
+    /// The candidates within the radius and after the position, in order.
     var candidates: [Candidate] = []
     var greatestChord = 0.0
     var greatestDistance = 0.0
   }
 
-  /// Returns what the nearest rows by chord prove.
+  /// Returns the completeness that the nearest rows by chord prove.
   ///
-  /// - Parameter isComplete: a Boolean value that indicates whether these are all rows there are.
+  /// - Parameter isComplete: a Boolean value that indicates whether the result contains all matching rows.
   private func proof(by ranked: Ranked, of result: QueryResult, isComplete: Bool) -> Proof {
     let chord = ranked.greatestChord - SpatialBox.slackMetres
     let complete = isComplete ? .infinity : Geodesic.leastDistanceMetres(chordMetres: chord)
@@ -226,7 +227,7 @@ struct NearestSearch {
     ranked.candidates.reserveCapacity(result.count)
     var greatestSquare = 0.0
     for row in result.rows {
-      // A count of nothing comes with a row of nulls.
+      // A count without rows comes with a row of nulls.
       if row.isNull(0) { continue }
       let coordinate = try row.coordinate()
       let place = EarthCentred(coordinate)
@@ -245,13 +246,13 @@ struct NearestSearch {
     return ranked
   }
 
-  /// What no chord of a place after the position is shorter than, metres.
+  /// Returns a lower bound of the chords to all places after the position, in metres.
   private func leastChord(at end: PointQuery.Position) -> Double {
     max(0, Geodesic.leastChordMetres(distanceMetres: end.distanceMetres) - SpatialBox.slackMetres)
   }
 
-  /// How many candidates are fetched for so many places: some more, so that the last place is proven, and one of few
-  /// numbers, so that few statements are prepared.
+  /// Returns the number of candidates to fetch for a number of places: some more, so that the last place is proven, and
+  /// rounded so that few different statements are prepared.
   static func fetchCount(for count: Int) -> Int {
     let least = count + max(3, count / 16)
     var size = 8

@@ -1,10 +1,10 @@
 import Geo
 import Points
 
-/// The SQL behind a page of nearest places. What it finds is ranked again by the geodesic, which decides; so the order
-/// here need only be that of the chord, and where a cut falls among equals doesn't matter.
+/// The SQL of a page of nearest places. Its rows are ranked again by the geodesic, which decides, so SQL only needs to
+/// order by chord, and ties at a limit may be broken arbitrarily.
 enum NearestStatements {
-  /// The nearest places by chord.
+  /// Returns the statement for the nearest places by chord.
   ///
   /// - Parameter ids: the places whose long tags are included.
   static func nearest(
@@ -30,7 +30,7 @@ enum NearestStatements {
     return (Statement(name, planning: filter.planning, sql), values.parameters)
   }
 
-  /// The nearest places by chord, for several callers at a time; of a filter that is not selective.
+  /// Returns the statement for the nearest places by chord of several callers, without a selective filter.
   static func sharedNearest(
     _ columns: PointColumns,
     _ center: EarthCentred,
@@ -55,8 +55,8 @@ enum NearestStatements {
     return SharedRead(statement: statement, values: .numbers(values.numbers), rowsEach: count)
   }
 
-  /// The nearest places by chord among so many first ones that are not nearer than the chord: as many as are wanted,
-  /// each with how many first ones there are; one row of nulls but for that where none is left.
+  /// Returns the statement that takes the nearest places by chord and drops those nearer than a minimum chord. Each row
+  /// has the number of dropped places; if no other place is left, there is one row of nulls with that number.
   static func nearest(
     _ columns: PointColumns,
     including ids: [PointID] = [],
@@ -88,7 +88,7 @@ enum NearestStatements {
     return (Statement(name, planning: filter.planning, sql), values.parameters)
   }
 
-  /// All the matches, in no order, but no more than so many.
+  /// Returns the statement for all matches in no particular order, up to a limit.
   static func few(
     _ columns: PointColumns,
     including ids: [PointID] = [],
@@ -107,9 +107,9 @@ enum NearestStatements {
     return (Statement("\(columns.prefix(including: ids))few", planning: .eachTime, sql), values.parameters)
   }
 
-  /// The nearest places in a ring by PostGIS's geodesic, which is right to less than a thousandth of the tolerance: of
-  /// each spot only so many as the page needs. The spots within the tolerance of the position count twice, once for the
-  /// places up to the position's id and once for those after it.
+  /// Returns the statement for the nearest places in a ring by PostGIS's geodesic, whose error is below a thousandth of
+  /// the tolerance. It returns at most one page of places for each spot. Spots within the tolerance of the position
+  /// count twice, once for the places up to the position's id and once for those after it.
   static func ring(
     _ columns: PointColumns,
     including ids: [PointID] = [],
@@ -155,7 +155,8 @@ enum NearestStatements {
     return (Statement("\(columns.prefix(including: ids))ring_\(filter.shape)", sql), values.parameters)
   }
 
-  /// The places in the boxes and between the chords; one that is in two boxes' common face stands there twice.
+  /// Returns a subquery for the places in the boxes and between the chords. A place on the common face of two boxes
+  /// occurs twice.
   private static func inRing(
     _ columns: PointColumns,
     _ point: String,

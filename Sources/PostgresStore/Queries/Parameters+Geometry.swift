@@ -1,11 +1,11 @@
 import Geo
 
-/// Geometries travel as EWKB, which is what PostGIS reads as their binary format: the byte order, a type with flags,
-/// the reference system, the coordinates.
+/// The encoding of geometries as EWKB, PostGIS's binary format: the byte order, a type with flags, the reference
+/// system, the coordinates.
 extension Parameters {
   private static let hasZ: UInt32 = 0x8000_0000
   private static let hasReferenceSystem: UInt32 = 0x2000_0000
-  /// Earth-centred x, y, z on WGS 84, as EPSG numbers it.
+  /// The EPSG code of earth-centred x, y, z on WGS 84.
   private static let referenceSystem: UInt32 = 4978
 
   /// Adds a `geometry`: a point.
@@ -15,7 +15,7 @@ extension Parameters {
     add(bytes: bytes)
   }
 
-  /// Adds a `geometry` with the box for its bounds: the line from one corner to the opposite one.
+  /// Adds a `geometry` whose bounds are the box: the line between two opposite corners.
   mutating func add(_ box: SpatialBox) {
     var bytes = Self.header(type: 2)
     withUnsafeBytes(of: UInt32(2).littleEndian) { bytes.append(contentsOf: $0) }

@@ -1,14 +1,14 @@
 import Geo
 import Points
 
-/// The columns that a place is read from, as every query lists them.
+/// The columns that queries read for each place.
 enum PointColumns: CustomStringConvertible {
-  /// Those that a summary is made of: what answers carry unless they are asked for more.
+  /// The columns of a summary, which responses contain by default.
   case summary
-  /// Those of a whole place, those of a summary first.
+  /// The columns of a complete place, beginning with those of a summary.
   case all
 
-  /// The list, as SQL.
+  /// The column list as SQL.
   var description: String {
     switch self {
     case .summary: "id, lat, long, name, category, tags"
@@ -16,19 +16,19 @@ enum PointColumns: CustomStringConvertible {
     }
   }
 
-  /// The list, with the length of tags in their stead where they are long.
+  /// Returns the column list, with the length of long tags in place of the tags.
   func list(including ids: [PointID] = [], _ values: inout BoundValues) -> String {
     list(including: ids.isEmpty ? nil : values.bind(ids))
   }
 
-  /// The list, with the length of tags in their stead where they are long.
+  /// The column list, with the length of long tags in place of the tags.
   var boundedList: String { list(including: nil) }
 
   private func list(including ids: String?) -> String {
     description.replacing("tags", with: "\(LongTags.expression(including: ids)) AS tags")
   }
 
-  /// The beginning of the names of statements that return ``list(including:_:)``.
+  /// Returns the prefix of the names of statements that return ``list(including:_:)``.
   func prefix(including ids: [PointID] = []) -> String {
     let length = ids.isEmpty ? "bounded_" : "whole_"
     return switch self {
@@ -37,37 +37,37 @@ enum PointColumns: CustomStringConvertible {
     }
   }
 
-  /// How many ``all`` are; what a query adds stands behind them.
+  /// The number of columns of ``all``; a query's additional columns come after them.
   static let count: Int32 = 11
 
-  /// ``all``, each behind the name of the table that it is of.
+  /// Returns the columns of ``all`` qualified by a table's name.
   static func all(of table: String) -> String {
     "\(table)." + all.description.replacing(", ", with: ", \(table).")
   }
 }
 
 extension QueryResult.Row {
-  /// Column 0.
+  /// Returns the id from column 0.
   func pointID() throws(PointStoreError) -> PointID { try id(0) }
 
-  /// Columns 1 and 2.
+  /// Returns the coordinate from columns 1 and 2.
   func coordinate() throws(PointStoreError) -> Coordinate {
     let (latitude, longitude) = (try double(1), try double(2))
     guard let coordinate = try? Coordinate(latitude: latitude, longitude: longitude) else {
-      throw .unexpected(reason: "a place is at \(latitude), \(longitude)")
+      throw .unexpected(reason: "a place has the invalid coordinate \(latitude), \(longitude)")
     }
     return coordinate
   }
 
-  /// A place, from ``PointColumns/all``.
+  /// Returns a place from the columns of ``PointColumns/all``.
   func point() throws(PointStoreError) -> PointOfInterest {
-    var origin: Place.Origin?
+    var origin: SourceReference?
     if let source = optionalText(9), let sourceID = optionalText(10) {
-      origin = Place.Origin(source: source, sourceID: sourceID)
+      origin = SourceReference(source: source, sourceID: sourceID)
     }
     return PointOfInterest(
       id: try pointID(),
-      place: Place(
+      draft: PointDraft(
         storedName: try text(3),
         category: optionalText(4),
         coordinate: try coordinate(),
@@ -80,21 +80,21 @@ extension QueryResult.Row {
     )
   }
 
-  /// The lengths of columns 3 and 5: the name and the tags.
+  /// The sizes of columns 3 and 5, the name and the tags.
   var texts: PageStep.Texts {
     let tags = bytes(5)
     let length = tags.flatMap(LongTags.length)
     return PageStep.Texts(bytes: (bytes(3)?.count ?? 0) + (length ?? tags?.count ?? 0), lacksTags: length != nil)
   }
 
-  /// Hands over a summary, from ``PointColumns/summary``.
+  /// Calls the body with a summary from the columns of ``PointColumns/summary``.
   func withSummary(
     id: PointID,
     at coordinate: Coordinate,
     distanceMetres: Double?,
     _ body: (PointSummary) -> Void
   ) {
-    // Neither the name nor the tags are ever null.
+    // The name and the tags are never null.
     let none = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
     let (name, category) = (bytes(3) ?? none, bytes(4))
     Tags.withJSON(stored: bytes(5) ?? none) { tags in

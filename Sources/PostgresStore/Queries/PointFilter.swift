@@ -2,19 +2,19 @@ import Geo
 import JSONText
 import Points
 
-/// The conditions of a query other than nearness's order, as SQL and values.
+/// The filter conditions of a query as SQL and values, without the order by distance.
 struct PointFilter: Sendable {
-  /// What every match is in; `nil` for anywhere.
+  /// A box that contains every match; `nil` for the whole earth.
   private(set) var region: SpatialBox?
-  /// Whether nothing can match.
+  /// A Boolean value that indicates whether nothing can match.
   private(set) var isEmpty = false
   private let box: BoundingBox?
   private let categories: [String]
   private let source: PointQuery.Source?
-  /// The greatest chord from the centre that a match within the radius can have, metres.
+  /// The maximum chord from the centre to a match within the radius, in metres.
   let greatestChord: Double?
 
-  /// Takes a query's conditions.
+  /// Creates the filter of a query.
   init(_ query: PointQuery, center: EarthCentred?) {
     box = query.box
     categories = query.categories.sorted().map(\.text)
@@ -34,16 +34,16 @@ struct PointFilter: Sendable {
     }
   }
 
-  /// Whether not every place matches.
+  /// A Boolean value that indicates whether the filter excludes any place.
   var hasConditions: Bool { region != nil || greatestChord != nil || mayBeSelective }
 
   private var hasCategories: Bool { !categories.isEmpty }
 
-  /// PostgreSQL does well to know the values when it chooses its way: some categories are rare and some are not, some
-  /// boxes are small and some are not.
+  /// The time of planning. The planner needs the values where categories differ in frequency and boxes in size.
   var planning: Statement.Planning { mayBeSelective ? .eachTime : .once }
 
-  /// Whether all that matters is a box so small that what is in it may be looked up and sorted, whatever else there is.
+  /// A Boolean value that indicates whether the only condition is a box so small that its places can be fetched and
+  /// sorted.
   var isSmallBox: Bool {
     guard let region, box != nil, greatestChord == nil, !hasCategories, source == nil else { return false }
     return region.diagonalMetres <= Self.smallBoxDiagonalMetres
@@ -51,10 +51,10 @@ struct PointFilter: Sendable {
 
   private static let smallBoxDiagonalMetres = 20_000.0
 
-  /// Whether few places may match, wherever they are.
+  /// A Boolean value that indicates whether few places may match, independent of their distance.
   var mayBeSelective: Bool { box != nil || hasCategories || source != nil }
 
-  /// A few letters that tell the SQL of one filter from that of another.
+  /// A short identifier of the filter's SQL, for statement names.
   var shape: String {
     var shape = ""
     if region != nil { shape += "r" }
@@ -65,7 +65,7 @@ struct PointFilter: Sendable {
     return shape
   }
 
-  /// Those of the conditions that say how far a place may be: all of them, unless ``mayBeSelective``.
+  /// Returns the conditions on the location: all conditions, unless ``mayBeSelective``.
   func spatialConditions(
     _ values: inout some SpatialBinding,
     center: String?,
@@ -79,23 +79,23 @@ struct PointFilter: Sendable {
     return conditions
   }
 
-  /// The edges of the box; `nil` where there is none.
+  /// Returns the condition on the edges of the box; `nil` without a box.
   func boxCondition(_ values: inout some SpatialBinding) -> String? {
     guard let box else { return nil }
     let latitudes = "lat BETWEEN \(values.bind(box.south)) AND \(values.bind(box.north))"
     let longitudes = box.longitudeRanges.map { range in
       "long BETWEEN \(values.bind(range.lowerBound)) AND \(values.bind(range.upperBound))"
     }
-    // Nearly all places of the region are in the box, but the planner would take the three for independent, expect
-    // next to none and sort thousands; it doesn't see through a CASE.
+    // Nearly all places of the region are in the box, but the planner would treat the three conditions as independent,
+    // expect almost no rows and sort thousands. It doesn't look inside a CASE.
     return "CASE WHEN \(latitudes) THEN \(longitudes.joined(separator: " OR ")) ELSE false END"
   }
 
-  /// The conditions, each a Boolean expression, their values bound.
+  /// Returns the conditions as Boolean expressions and binds their values.
   ///
   /// - Parameters:
-  ///   - center: the placeholder of the centre, where there is one.
-  ///   - skippingRegion: whether the region is left to the caller.
+  ///   - center: the placeholder of the centre, if there is one.
+  ///   - skippingRegion: a Boolean value that indicates whether the caller adds the condition on the region.
   func conditions(
     _ values: inout BoundValues,
     center: String? = nil,
@@ -112,7 +112,7 @@ struct PointFilter: Sendable {
   }
 }
 
-/// What takes values in and gives the SQL that stands for them.
+/// A type that binds values and returns the SQL that refers to them.
 protocol SpatialBinding {
   /// Binds a `float8`.
   mutating func bind(_ value: Double) -> String
@@ -120,72 +120,31 @@ protocol SpatialBinding {
   /// Binds a `geometry`: a point.
   mutating func bind(_ value: EarthCentred) -> String
 
-  /// Binds a `geometry` that has the box for its bounds.
+  /// Binds a `geometry` whose bounds are the box.
   mutating func bind(_ value: SpatialBox) -> String
 }
 
-/// Values, and the placeholders that stand for them in SQL.
+/// The values of a statement, bound to placeholders.
 struct BoundValues: SpatialBinding, Sendable {
   private(set) var parameters = Parameters()
 
-  /// Binds an `int8`.
-  mutating func bind(_ value: Int64) -> String {
-    parameters.add(value)
-    return placeholder("int8")
-  }
+  mutating func bind(_ value: Int64) -> String { bind("int8") { $0.add(value) } }
+  mutating func bind(_ value: Double) -> String { bind("float8") { $0.add(value) } }
+  mutating func bind(_ value: PointID) -> String { bind("uuid") { $0.add(value) } }
+  mutating func bind(_ value: [PointID]) -> String { bind("uuid[]") { $0.add(value) } }
+  mutating func bind(_ value: String) -> String { bind("text") { $0.add(value) } }
+  mutating func bind(_ value: [String]) -> String { bind("text[]") { $0.add(value) } }
+  mutating func bind(_ value: [Double]) -> String { bind("float8[]") { $0.add(value) } }
+  mutating func bind(_ value: EarthCentred) -> String { bind("geometry") { $0.add(value) } }
+  mutating func bind(_ value: SpatialBox) -> String { bind("geometry") { $0.add(value) } }
 
-  /// Binds a `float8`.
-  mutating func bind(_ value: Double) -> String {
-    parameters.add(value)
-    return placeholder("float8")
+  private mutating func bind(_ type: String, _ add: (inout Parameters) -> Void) -> String {
+    add(&parameters)
+    return "$\(parameters.ranges.count)::\(type)"
   }
-
-  /// Binds a `uuid`.
-  mutating func bind(_ value: PointID) -> String {
-    parameters.add(value)
-    return placeholder("uuid")
-  }
-
-  /// Binds a `uuid[]`.
-  mutating func bind(_ value: [PointID]) -> String {
-    parameters.add(value)
-    return placeholder("uuid[]")
-  }
-
-  /// Binds a `text`.
-  mutating func bind(_ value: String) -> String {
-    parameters.add(value)
-    return placeholder("text")
-  }
-
-  /// Binds a `text[]`.
-  mutating func bind(_ value: [String]) -> String {
-    parameters.add(value)
-    return placeholder("text[]")
-  }
-
-  /// Binds a `float8[]`.
-  mutating func bind(_ value: [Double]) -> String {
-    parameters.add(value)
-    return placeholder("float8[]")
-  }
-
-  /// Binds a `geometry`: a point.
-  mutating func bind(_ value: EarthCentred) -> String {
-    parameters.add(value)
-    return placeholder("geometry")
-  }
-
-  /// Binds a `geometry` that has the box for its bounds.
-  mutating func bind(_ value: SpatialBox) -> String {
-    parameters.add(value)
-    return placeholder("geometry")
-  }
-
-  private func placeholder(_ type: String) -> String { "$\(parameters.ranges.count)::\(type)" }
 }
 
 extension Array where Element == String {
-  /// The conditions as a `WHERE` clause, or nothing.
+  /// The conditions as a `WHERE` clause; empty without conditions.
   var asWhereClause: String { isEmpty ? "" : "WHERE " + joined(separator: " AND ") }
 }

@@ -1,33 +1,34 @@
 public import Points
 
-/// The version of the places in PostgreSQL: the snapshot that a statement sees, by name.
+/// The data version of a PostgreSQL database, which names the snapshot that a statement sees.
 ///
-/// A snapshot says which transactions had ended when it was taken: all below `xmin`, and those below `xmax` that are not
-/// in its list. A transaction that has ended stays what it became, committed or not, and what is visible is what the
-/// committed ones left. So equal snapshots of one server see the same rows, all of them.
+/// A snapshot states which transactions had ended when it was taken: all below `xmin`, and those below `xmax` that are
+/// not in its list. Whether an ended transaction was committed never changes, and the committed ones determine the
+/// visible rows. So equal snapshots of one server see the same rows.
 ///
-/// As transactions end, snapshots only grow, and none comes back. If the same snapshot is seen at two moments it was the
-/// one at every moment in between: whatever was searched there found what would be found now. That is why a version that
-/// is read *before* a search may name its answer, and why no order of commits matters. Sequence numbers of the change log
-/// would not do: they are given before the commit, and of two writers the later number may be seen first.
+/// As transactions end, snapshots only advance, and none recurs. If the same snapshot is seen at two moments, it was
+/// valid at every moment in between, and any search in that interval returns what a search would return now. That is
+/// why a version that is read *before* a search may name its result, and why the order of commits doesn't matter.
+/// Sequence numbers of the change log would not do: they are assigned before the commit, and the later of two numbers
+/// may become visible first.
 ///
-/// What else could give a name a second time:
+/// The following events could make a version recur for other data:
 ///
-/// - *Another server.* A standby that is promoted gives the numbers of transactions anew that its primary had not sent
-///   yet; a backup that is restored does so too. The name holds when the postmaster started, which is another time for
-///   each server and each of its starts.
-/// - *A crash* of one of a server's processes, which the postmaster recovers from without being started again: numbers of
-///   transactions that were undone may be given again. All connections end then, and each new one learns in which life
-///   of the server it is (``ServerIdentity``).
-/// - *Another database or table* on the same server: the name holds both their numbers.
-/// - *A standby.* Its snapshots leave out what is in progress on its primary, so it has no versions; nor has a pool whose
-///   connections lead to several servers (``ServerWatch``).
+/// - *Another server.* A promoted standby reassigns transaction numbers that its former primary had not sent yet, and
+///   so does a restored backup. The version contains the postmaster's start time, which differs between servers and
+///   between starts.
+/// - *A crash* of a backend, from which the postmaster recovers without a restart: numbers of transactions that were
+///   rolled back may be reassigned. All connections are closed then, and each new one reads the server's identity
+///   (``ServerIdentity``).
+/// - *Another database or table* on the same server: the version contains both object identifiers.
+/// - *A standby.* Its snapshots omit transactions in progress on its primary, so it has no versions. Neither has a pool
+///   whose connections lead to several servers (``ServerWatch``).
 ///
-/// Every transaction that writes anything on the server changes the name, in another database too: then an answer is sent
-/// again that could have been confirmed. A row that counts the writes to `points` would avoid that, but each writer would
-/// hold it until the commit, and an import everyone for minutes.
+/// Every transaction that writes anything on the server changes the version, in another database too; a response is
+/// then sent again although it could have been revalidated. A row that counts the writes to `points` would avoid that,
+/// but each writer would lock it until its commit, and an import would block all writers for minutes.
 extension PostgresStore {
-  /// Answers each caller with the same row; callers that wait together are answered together.
+  /// The statement for the version. Callers that wait together share one execution.
   static let version = Statement(
     "shared_version",
     """
@@ -42,33 +43,33 @@ extension PostgresStore {
 
   private static let nobody = PointID(high: 0, low: 0)
 
-  /// The version of the places as they are at some moment of the call; `nil` from a standby and where connections lead
-  /// to several servers. One statement, without a look at the table.
+  /// Returns the version of the data at some moment during the call; `nil` from a standby and where connections lead to
+  /// several servers. It is one statement that reads no table.
   ///
   /// - Throws: ``PointStoreError``.
   public func dataVersion() async throws(PointStoreError) -> DataVersion? {
-    // The first statement may be what makes the first connection.
+    // The first statement may establish the first connection.
     for _ in 0..<2 {
       let before = pool.servers.primary
       let result = try await pool.run(SharedRead(statement: Self.version, values: .id(Self.nobody)))
-      guard let row = result.rows.first else { throw .unexpected(reason: "a version gave no row") }
+      guard let row = result.rows.first else { throw .unexpected(reason: "the query for the version returned no row") }
       guard try !row.boolean(0) else { return nil }
       if let before, pool.servers.primary?.epoch == before.epoch {
         let version = DataVersion(token: "\(before.server.life)-\(try row.text(1))", source: before.epoch)
-        versions.note(version, at: .now)
+        versionCache.store(version, at: .now)
         return version
       }
     }
     return nil
   }
 
-  /// The version that was read last. Where that is longer ago than ``VersionNotes/refreshInterval`` it is read again,
-  /// which the caller does not wait for: at most once in that time, however many ask.
+  /// Returns the version that was read last. If it is older than ``VersionCache/refreshInterval``, it is refreshed in
+  /// the background, at most once in that time.
   public func knownDataVersion() -> DataVersion? {
-    let (version, isDue) = versions.known(at: .now)
+    let (version, isDue) = versionCache.current(at: .now)
     if isDue {
       Task {
-        // An outage shows elsewhere.
+        // An outage is reported by other calls.
         _ = try? await dataVersion()
       }
     }

@@ -2,7 +2,7 @@ import Geo
 import Points
 
 extension PostgresStore {
-  /// Places by id.
+  /// Returns the statement for a page of places ordered by id.
   static func listing(
     _ columns: PointColumns,
     including ids: [PointID] = [],
@@ -24,15 +24,15 @@ extension PostgresStore {
       ORDER BY id
       """
     let name = "\(columns.prefix(including: ids))list\(query.after == nil ? "" : "_on")"
-    // A small box is best looked up and then sorted, a large one walked in the order of ids.
+    // The places in a small box are best fetched and then sorted, those in a large one read in order of id.
     return (Statement(name, planning: filter.planning, sql), values.parameters)
   }
 
-  /// Up to so many places in a small box are sorted; where there are more, PostgreSQL thinks about a way.
+  /// The maximum number of places in a small box that are sorted; for more the planner chooses.
   private static let fewCount = 1000
 
-  /// The first places of a small box by id, for several callers at a time, each with how many there are in the box, or
-  /// one more than are sorted.
+  /// Returns the statement for the first places by id in small boxes of several callers, each with the number of places
+  /// in its box, up to one more than are sorted.
   static func sharedListing(_ columns: PointColumns, _ filter: PointFilter, count: Int) -> SharedRead {
     var values = SharedNumbers()
     let conditions = filter.spatialConditions(&values, center: nil) + [filter.boxCondition(&values)].compactMap(\.self)
@@ -53,7 +53,7 @@ extension PostgresStore {
     return SharedRead(statement: statement, values: .numbers(values.numbers), rowsEach: count)
   }
 
-  /// The rows of one page, and at least one more where there is a next page.
+  /// Returns the rows of one page, and at least one more if there is a next page.
   private func listedRows(
     _ columns: PointColumns,
     including included: [PointID],
@@ -69,7 +69,7 @@ extension PostgresStore {
     return try await read(Self.listing(columns, including: included, query, filter))
   }
 
-  /// The places of one page of a query without proximity, and one more where there is a next page.
+  /// Returns the places of one page of a query without proximity, and one more if there is a next page.
   func listed(
     _ columns: PointColumns,
     including included: [PointID],

@@ -2,7 +2,7 @@ public import Geo
 public import Points
 
 extension PostgresStore {
-  /// Returns the places of several callers, their tags bounded by ``LongTags``.
+  /// The statement for the places of several callers by id, with tags bounded by ``LongTags``.
   static let byID = Statement(
     "shared_bounded_point",
     """
@@ -12,7 +12,7 @@ extension PostgresStore {
     """
   )
 
-  /// Returns one whole place.
+  /// The statement for one place with all its tags.
   private static let wholeByID = Statement(
     "whole_point",
     """
@@ -44,7 +44,7 @@ extension PostgresStore {
     """
   )
 
-  /// The counts of the places in a box.
+  /// Returns the statement for the number of places of each category in a box.
   static func categoryCounts(in box: BoundingBox) -> (Statement, Parameters) {
     var values = BoundValues()
     let filter = PointFilter(PointQuery(box: box), center: nil)
@@ -58,7 +58,7 @@ extension PostgresStore {
     return (Statement("categories_in", planning: .eachTime, sql), values.parameters)
   }
 
-  /// The place of that id, or `nil`.
+  /// Returns the place with an id; `nil` if there is none.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     let result = try await pool.run(SharedRead(statement: Self.byID, values: .id(id)))
     guard let row = result.rows.first else { return nil }
@@ -66,14 +66,14 @@ extension PostgresStore {
     return try await read(Self.wholeByID, Parameters { $0.add(id) }).rows.first?.point()
   }
 
-  /// The place with the least shuffle key that is not below the pivot, or else that with the least of all; the key is
-  /// PostgreSQL's hash of the id.
+  /// Returns the place with the least shuffle key at or after the pivot, or else the place with the least key of all.
+  /// The key is PostgreSQL's hash of the id.
   public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     let found = try await point(shuffleKeyNotBelow: pivot)
     return if found == nil, pivot > 0 { try await point(shuffleKeyNotBelow: 0) } else { found }
   }
 
-  /// PostgreSQL's keys are signed, and the order of all 64-bit numbers is kept when the first bit is turned over.
+  /// PostgreSQL's keys are signed; flipping the sign bit preserves the order of unsigned numbers.
   private func point(shuffleKeyNotBelow pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     let key = Int64(bitPattern: pivot ^ 1 << 63)
     let result = try await read(Self.shuffledAtOrAfter, Parameters { $0.add(key) })
@@ -81,8 +81,8 @@ extension PostgresStore {
     return try row.point()
   }
 
-  /// Returns the number of places of each category, the most frequent first; reads the index of categories once, or the places
-  /// in the box.
+  /// Returns the number of places of each category, in descending order. It scans the index of categories, or reads the
+  /// places in the box.
   public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
     var counts: [CategoryCount] = []
     for row in try await read(box.map { Self.categoryCounts(in: $0) } ?? (Self.categoryCounts, Parameters())).rows {

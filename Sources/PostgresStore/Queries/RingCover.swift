@@ -8,29 +8,30 @@ import Geo
   import Darwin
 #endif
 
-/// Boxes that together hold every place whose chord from a centre is within bounds: a ring on the earth's surface.
+/// A set of boxes that contains every place whose chord from a centre is within bounds: a ring on the earth's surface.
 ///
-/// An index over boxes can't be asked for a ring, but it can be asked for the boxes of the ring's sectors, which cover
-/// little else when they are many.
+/// A spatial index can't search a ring, but it can search the boxes of the ring's sectors, which cover little other
+/// area if there are many.
 struct RingCover {
   private let center: SIMD3<Double>
-  /// East, north and up at the centre, metres each.
+  /// The unit vectors east, north and up at the centre.
   private let east: SIMD3<Double>
   private let north: SIMD3<Double>
   private let up: SIMD3<Double>
-  /// How far from the vertical axis the ring is, metres.
+  /// The range of the ring's distances from the vertical axis, in metres.
   private let offsets: ClosedRange<Double>
-  /// How high above the centre's horizontal plane the ring is, metres; below zero.
+  /// The range of the ring's heights above the centre's horizontal plane, in metres; negative.
   private let heights: ClosedRange<Double>
 
-  /// The least and the greatest radius of curvature of the ellipsoid, metres. By Blaschke's rolling theorem the
-  /// ellipsoid holds a ball of the one that touches it at the centre, and is held by a ball of the other.
+  /// The least and the greatest radius of curvature of the ellipsoid, in metres. By Blaschke's rolling theorem the
+  /// ellipsoid contains the ball of the former radius that touches it at the centre, and is contained in that of the
+  /// latter.
   private static let leastRadius = WGS84.polarRadius * WGS84.polarRadius / WGS84.equatorialRadius
   private static let greatestRadius = WGS84.equatorialRadius * WGS84.equatorialRadius / WGS84.polarRadius
 
   /// Creates the cover of a ring.
   ///
-  /// - Parameter chords: the lengths of the ring's chords from the centre, metres.
+  /// - Parameter chords: the range of the ring's chords from the centre, in metres.
   init(around coordinate: Coordinate, chords: ClosedRange<Double>) {
     let position = EarthCentred(coordinate)
     let (latitude, longitude) = (coordinate.latitude * .pi / 180, coordinate.longitude * .pi / 180)
@@ -40,13 +41,13 @@ struct RingCover {
     up = SIMD3(cos(latitude) * cos(longitude), cos(latitude) * sin(longitude), sin(latitude))
     let inner = max(0, chords.lowerBound - SpatialBox.slackMetres)
     let outer = chords.upperBound + SpatialBox.slackMetres
-    // Where a chord c meets a ball of radius R that touches the horizontal plane, it is c² / 2R deep.
+    // Where a chord c meets a ball of radius R that touches the horizontal plane, its depth is c² / 2R.
     heights = -outer * outer / (2 * Self.leastRadius)...(-inner * inner / (2 * Self.greatestRadius))
     func offset(_ chord: Double, _ radius: Double) -> Double {
       let depth = chord * chord / (2 * radius)
       return max(0, chord * chord - depth * depth).squareRoot()
     }
-    // The offset grows with the chord up to a quarter of the way around, where it is the radius, and then shrinks.
+    // The offset grows with the chord up to a quarter of the circumference, where it is the radius, and then shrinks.
     let widest = inner < 2.0.squareRoot() * Self.greatestRadius && outer > 2.0.squareRoot() * Self.greatestRadius
     let least = min(offset(inner, Self.leastRadius), offset(outer, Self.leastRadius))
     let greatest =
@@ -55,10 +56,10 @@ struct RingCover {
     offsets = least...max(least, greatest)
   }
 
-  /// The boxes of the ring's sectors, those left out that have nothing of the region.
+  /// Returns the boxes of the ring's sectors that intersect the region.
   ///
-  /// - Parameter count: how many there may be. There are no more than make them as long as they are wide, for where a
-  ///   ring is all but a disc its sectors' boxes would lie on top of each other.
+  /// - Parameter count: the maximum number of boxes. Sectors are not made narrower than they are wide, because the
+  ///   boxes of a ring that is nearly a disc would overlap.
   func boxes(atMost count: Int, within region: SpatialBox?) -> [SpatialBox] {
     let widths = offsets.upperBound - offsets.lowerBound + SpatialBox.slackMetres
     let sectors = max(1, min(count, Int(2 * .pi * offsets.lowerBound / widths)))
@@ -70,11 +71,11 @@ struct RingCover {
     }
   }
 
-  /// The box about the part of the ring between two azimuths, in radians.
+  /// Returns the bounding box of the part of the ring between two azimuths, in radians.
   private func box(ofSector azimuths: ClosedRange<Double>) -> SpatialBox {
     var box = SpatialBox(center: center, halfEdge: 0)
     for axis in 0..<3 {
-      // Along an axis a position is offset × amplitude × cos(azimuth - phase) + height × up.
+      // Along an axis, a position is offset × amplitude × cos(azimuth - phase) + height × up.
       let amplitude = (east[axis] * east[axis] + north[axis] * north[axis]).squareRoot()
       let phase = atan2(east[axis], north[axis])
       let cosine = SpatialBox.range(ofCosineFrom: azimuths.lowerBound - phase, to: azimuths.upperBound - phase)

@@ -8,15 +8,15 @@ import Geo
   import Darwin
 #endif
 
-/// A box in earth-centred space, edges parallel to the axes, metres: what a three-dimensional index can look up.
+/// An axis-aligned box in earth-centred space, in metres, which a three-dimensional index can search.
 struct SpatialBox: Hashable, Sendable {
   var least: SIMD3<Double>
   var greatest: SIMD3<Double>
 
-  /// What rounding may differ by between here and PostgreSQL, many times over, metres.
+  /// A generous upper bound of the rounding differences between this program and PostgreSQL, in metres.
   static let slackMetres = 0.01
 
-  /// From one corner to the opposite one, metres.
+  /// The length of the diagonal, in metres.
   var diagonalMetres: Double {
     let edges = greatest - least
     return (edges * edges).sum().squareRoot()
@@ -28,19 +28,19 @@ struct SpatialBox: Hashable, Sendable {
     greatest = center + halfEdge
   }
 
-  /// The cube about every position that a chord of that length can reach.
+  /// Creates the cube that contains every position within a chord of a centre.
   init(around center: EarthCentred, chordMetres: Double) {
     self.init(center: SIMD3(center.x, center.y, center.z), halfEdge: chordMetres + Self.slackMetres)
   }
 
-  /// The box about the part of the ellipsoid's surface that is between two parallels and two meridians.
+  /// Creates the bounding box of the part of the ellipsoid's surface between two parallels and two meridians.
   init(_ box: BoundingBox) {
     let east = box.crossesAntimeridian ? box.east + 360 : box.east
     let meridians = (box.west * .pi / 180, east * .pi / 180)
     let cosine = Self.range(ofCosineFrom: meridians.0, to: meridians.1)
-    // The sine is the cosine of a right angle less.
+    // sin x = cos (x − π/2)
     let sine = Self.range(ofCosineFrom: meridians.0 - .pi / 2, to: meridians.1 - .pi / 2)
-    // Parallels are the wider, the nearer to the equator they are.
+    // A parallel is wider the nearer it is to the equator.
     let nearest = box.south > 0 ? box.south : box.north < 0 ? box.north : 0
     let farthest = max(abs(box.south), abs(box.north))
     let widths = Self.width(ofParallel: farthest)...Self.width(ofParallel: nearest)
@@ -49,7 +49,7 @@ struct SpatialBox: Hashable, Sendable {
     greatest = SIMD3(x.upperBound, y.upperBound, Self.height(ofParallel: box.north)) + Self.slackMetres
   }
 
-  /// What both boxes contain; `nil` when they don't meet.
+  /// Returns the intersection of two boxes; `nil` if they are disjoint.
   func intersection(_ other: SpatialBox) -> SpatialBox? {
     var box = self
     box.least = pointwiseMax(least, other.least)
@@ -69,7 +69,7 @@ struct SpatialBox: Hashable, Sendable {
     return normal * (1 - WGS84.eccentricitySquared) * sine
   }
 
-  /// The cosines of all angles between two, in radians.
+  /// Returns the range of the cosines of the angles between two, in radians.
   static func range(ofCosineFrom start: Double, to end: Double) -> ClosedRange<Double> {
     func crosses(_ angle: Double) -> Bool {
       let turns = ((start - angle) / (2 * .pi)).rounded(.up)
@@ -79,7 +79,7 @@ struct SpatialBox: Hashable, Sendable {
     return (crosses(.pi) ? -1 : min(first, last))...(crosses(0) ? 1 : max(first, last))
   }
 
-  /// The products of the numbers of two ranges, the first of which has none below zero.
+  /// Returns the range of the products of two ranges, the first of which is non-negative.
   private static func product(_ widths: ClosedRange<Double>, _ other: ClosedRange<Double>) -> ClosedRange<Double> {
     let least = other.lowerBound * (other.lowerBound < 0 ? widths.upperBound : widths.lowerBound)
     let greatest = other.upperBound * (other.upperBound < 0 ? widths.lowerBound : widths.upperBound)

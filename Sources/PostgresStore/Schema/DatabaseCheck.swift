@@ -1,30 +1,30 @@
 import Points
 
-/// An examination of a database: whether it can be reached, has what the service needs, and grants what it does.
+/// A check that a database can be reached, has what the service needs, and grants the necessary privileges.
 ///
-/// It changes nothing and takes two connections.
+/// It changes nothing and uses two connections.
 public struct DatabaseCheck: Sendable {
-  /// The uses that a role is examined for.
+  /// The uses for which a role is checked.
   public enum Use: Hashable, Sendable {
-    /// Reading and changing places.
+    /// Reading and writing places.
     case serving
-    /// Keeping searches, as `ANALYTICS=postgres` does.
+    /// Recording searches (`ANALYTICS=postgres`).
     case analytics
-    /// Running the migrations that are left.
+    /// Running the pending migrations.
     case migrating
   }
 
-  /// One statement about the database, for an operator.
+  /// One finding about the database, for an operator.
   public enum Finding: Sendable {
-    /// It is as it should be.
+    /// The database is as required.
     case fine(String)
-    /// It works with limits.
+    /// The service works with restrictions.
     case warning(String)
-    /// It will not work.
+    /// The service will not work.
     case problem(String)
   }
 
-  /// The error of a database that can't be reached. It holds no secrets.
+  /// The error of an unreachable database. It contains no secrets.
   public struct Unreachable: Error, CustomStringConvertible {
     /// The reason.
     public let description: String
@@ -45,8 +45,8 @@ public struct DatabaseCheck: Sendable {
       to_regclass('waymark_migrations') IS NOT NULL
     """
 
-  /// The tables of the schema that another role owns: a migration that alters them fails.
-  private static let foreignTables = """
+  /// The query for the tables that another role owns, which migrations can't alter.
+  private static let tablesOfOtherRoles = """
     SELECT relation.relname::text, pg_get_userbyid(relation.relowner)::text
     FROM pg_class AS relation
     WHERE relation.oid = ANY (ARRAY[
@@ -59,7 +59,7 @@ public struct DatabaseCheck: Sendable {
   private let configuration: PostgresConfiguration
   private let migrations: [Migration]
 
-  /// Creates an examination.
+  /// Creates a check.
   public init(configuration: PostgresConfiguration, migrations: [Migration]) {
     self.configuration = configuration
     self.migrations = migrations
@@ -69,7 +69,7 @@ public struct DatabaseCheck: Sendable {
   ///
   /// - Throws: ``Unreachable``.
   public func findings(for uses: Set<Use>) async throws(Unreachable) -> [Finding] {
-    guard let thread = PollingThread() else { throw Unreachable(description: "the system has no thread to give") }
+    guard let thread = PollingThread() else { throw Unreachable(description: "the system could not create a thread") }
     defer { thread.stop() }
     let session = try await open(on: thread)
     let result: Result<[Finding], Unreachable>
@@ -93,7 +93,7 @@ public struct DatabaseCheck: Sendable {
     }
   }
 
-  private func ask(
+  private func query(
     _ session: Session, _ sql: String, _ parameters: Parameters = Parameters()
   ) async throws(Unreachable) -> QueryResult {
     do {
@@ -106,12 +106,12 @@ public struct DatabaseCheck: Sendable {
   private func findings(
     _ uses: Set<Use>, _ session: Session, _ thread: PollingThread
   ) async throws -> [Finding] {
-    let row = try await ask(session, Self.overview).rows[0]
+    let row = try await query(session, Self.overview).rows[0]
     let (user, database, schema) = (try row.text(1), try row.text(2), try row.text(3))
     var findings = [Finding.fine("connected as \(user) to \(database), PostgreSQL \(try row.text(0))")]
 
     if try row.boolean(4) {
-      findings.append(.problem("the server is a standby and takes no writes"))
+      findings.append(.problem("the server is a standby and therefore read-only"))
     } else if try row.boolean(5) {
       findings.append(.problem("transactions of \(user) are read-only (default_transaction_read_only)"))
     }
@@ -150,7 +150,7 @@ public struct DatabaseCheck: Sendable {
       findings.append(
         .problem("\(user) has no CREATE on the schema \(schema): GRANT CREATE ON SCHEMA \(schema) TO \(user)"))
     }
-    for table in try await ask(session, Self.foreignTables).rows {
+    for table in try await query(session, Self.tablesOfOtherRoles).rows {
       findings.append(
         .problem(
           "\(user) does not own the table \(try table.text(0)), which migrations alter: \(try table.text(1)) does"))
@@ -164,7 +164,7 @@ public struct DatabaseCheck: Sendable {
     _ uses: Set<Use>, _ row: QueryResult.Row, _ user: String, _ session: Session
   ) async throws -> [Finding] {
     let wanted = MissingPrivileges.serving + (uses.contains(.analytics) ? MissingPrivileges.analytics : [])
-    let missing = try await ask(
+    let missing = try await query(
       session, MissingPrivileges.statement.sql, MissingPrivileges.parameters(for: wanted))
     var findings: [Finding] = []
     var mayReadMigrations = try row.boolean(11)
@@ -182,7 +182,7 @@ public struct DatabaseCheck: Sendable {
     }
     findings.insert(contentsOf: try await schema(row, mayReadMigrations, session), at: 0)
     if findings.allSatisfy({ if case .problem = $0 { false } else { true } }) {
-      findings.append(.fine("\(user) has all privileges that are needed"))
+      findings.append(.fine("\(user) has all necessary privileges"))
     }
     return findings
   }
@@ -192,15 +192,15 @@ public struct DatabaseCheck: Sendable {
       return [.problem("the database has no tables of this program: run `waymark migrate`")]
     }
     guard mayRead else { return [] }
-    let result = try await ask(session, SchemaState.comparison.sql, SchemaState.parameters(for: migrations))
+    let result = try await query(session, SchemaState.comparison.sql, SchemaState.parameters(for: migrations))
     let state = try SchemaState(result, of: migrations)
-    if let complaint = state.complaint { return [.problem(complaint)] }
+    if let reason = state.incompatibility { return [.problem(reason)] }
     return [.fine("the schema is current")]
   }
 
   // MARK: Poolers
 
-  /// When a pooler gives a server's connection to another client.
+  /// The pooling mode, which determines when a pooler assigns a server connection to another client.
   private enum PoolerMode {
     case none
     case session
@@ -243,25 +243,25 @@ public struct DatabaseCheck: Sendable {
     }
   }
 
-  /// Tells how a pooler shares the server's connections.
+  /// Detects the pooling mode.
   ///
-  /// Where two transactions of a session are on different connections, or those of two sessions that are open at the same
-  /// time on one, a connection is given away after a transaction. Other clients may make that happen at other times only,
-  /// so that it is tried a few times.
+  /// If two transactions of a session run on different server connections, or two sessions share one, server
+  /// connections are reassigned after each transaction. That may depend on the load of other clients, so it is tried
+  /// several times.
   private func poolerMode(_ session: Session, _ thread: PollingThread) async throws -> PoolerMode {
     let process = "SELECT pg_backend_pid()::int8"
-    let first = try await ask(session, process).rows[0].integer(0)
+    let first = try await query(session, process).rows[0].integer(0)
     for _ in 0..<5 {
       let other = try await open(on: thread)
       let second: Int64
       do {
-        second = try await ask(other, process).rows[0].integer(0)
+        second = try await query(other, process).rows[0].integer(0)
       } catch {
         await other.close()
         throw error
       }
       await other.close()
-      let again = try await ask(session, process).rows[0].integer(0)
+      let again = try await query(session, process).rows[0].integer(0)
       guard first == second || first != again else { continue }
       return await allowsTransactions(session) ? .transaction : .statement
     }
@@ -280,9 +280,9 @@ public struct DatabaseCheck: Sendable {
 
   private static func reason(_ error: DatabaseError) -> String {
     switch error {
-    case .refused(let error): error.summary
-    case .lost(let reason), .undone(let reason): reason
-    case .cancelled: "it was cancelled"
+    case .rejected(let error): error.summary
+    case .connectionLost(let reason), .rolledBack(let reason): reason
+    case .cancelled: "the check was cancelled"
     }
   }
 }

@@ -4,20 +4,20 @@
   import Foundation
 #endif
 
-/// A step from one schema to the next: a file of SQL that is run once, in a transaction of its own.
+/// A migration: a file of SQL that upgrades the schema and runs once, in a transaction of its own.
 ///
-/// Migrations are numbered, and a program is as old as the newest migration that it knows. One of the comment lines at
-/// the beginning of a file may declare the oldest program that works with the schema after it:
+/// Migrations are numbered, and the age of a program is the number of the newest migration that it knows. A comment
+/// line at the beginning of a file may declare the oldest program that is compatible with the schema after it:
 ///
 ///     -- oldest-program: 0005
 ///
-/// Programs that know 0005 but not this file then stay ready, which makes a rolling upgrade and a rollback possible. A
-/// file without the line works with no program that does not know it.
+/// Programs that know 0005 but not this file then stay ready, which makes rolling upgrades and rollbacks possible. A
+/// file without that line is incompatible with every program that does not know it.
 public struct Migration: Hashable, Sendable {
-  /// The file's name without `.sql`: four digits, an underline, and what it is about.
+  /// The file's name without `.sql`: four digits, an underscore, and its subject.
   public let name: String
 
-  /// What the file says.
+  /// The file's SQL.
   public let sql: String
 
   /// Creates a migration.
@@ -26,15 +26,15 @@ public struct Migration: Hashable, Sendable {
     self.sql = sql
   }
 
-  /// The number that its name begins with, or 0 where there is none.
+  /// The number at the beginning of the name; 0 without one.
   var number: Int { Self.number(of: name) ?? 0 }
 
-  /// The number of the newest migration that the oldest compatible program knows; its own number by default.
+  /// The number of the newest migration known to the oldest compatible program; this migration's number by default.
   var oldestProgram: Int { Self.declaredOldestProgram(in: sql).flatMap { Self.number($0) } ?? number }
 
   private static let declaration = "-- oldest-program:"
 
-  /// The text after the declaration in the comment lines at the beginning of a file.
+  /// Returns the value of the declaration in the comment lines at the beginning of a file.
   private static func declaredOldestProgram(in sql: String) -> Substring? {
     sql.split(separator: "\n").prefix { $0.hasPrefix("--") }.first { $0.hasPrefix(declaration) }.map { line in
       let value = line.dropFirst(declaration.count).drop { $0 == " " }
@@ -43,16 +43,16 @@ public struct Migration: Hashable, Sendable {
   }
 
   /// A Boolean value that indicates whether the file declares no oldest program, or one that is not newer than itself.
-  private var isWellDeclared: Bool {
+  private var hasValidDeclaration: Bool {
     guard let declared = Self.declaredOldestProgram(in: sql) else { return true }
     guard let oldest = Self.number(declared) else { return false }
     return oldest <= number
   }
 
-  /// The migrations in a folder, in the order in which they are run: the `.sql` files by their names.
+  /// Returns the migrations in a folder, the `.sql` files, in order of their names.
   ///
   /// - Throws: ``MigrationError`` when the folder or a file can't be read, a name is not of the form `0001_what.sql`,
-  ///   two begin with the same number, a file declares an oldest program that cannot be, or there is no file.
+  ///   two names begin with the same number, a declaration of the oldest program is invalid, or there is no file.
   public static func all(inDirectory path: String) throws(MigrationError) -> [Migration] {
     let files: [String]
     do {
@@ -71,7 +71,7 @@ public struct Migration: Hashable, Sendable {
         let sql = String(validating: data, as: UTF8.self)
       else { throw .unreadable(path: "\(path)/\(file)") }
       let migration = Migration(name: name, sql: sql)
-      guard migration.isWellDeclared else { throw .misdeclared(file: file) }
+      guard migration.hasValidDeclaration else { throw .misdeclared(file: file) }
       migrations.append(migration)
     }
     return migrations
@@ -89,38 +89,38 @@ public struct Migration: Hashable, Sendable {
   }
 }
 
-/// Why the schema was not brought up to date.
+/// The error of a migration.
 public enum MigrationError: Error, Hashable, Sendable {
-  /// A file or folder can't be read, or is no UTF-8.
+  /// A file or folder can't be read, or is not UTF-8.
   case unreadable(path: String)
   /// There are no migrations in the folder.
   case noMigrations(directory: String)
   /// A file's name is not of the form `0001_what.sql`, or its number is taken.
   case misnamed(file: String)
-  /// A file declares an oldest program that is not four digits, or newer than the file.
+  /// A file's declaration of the oldest program is not four digits, or is newer than the file.
   case misdeclared(file: String)
-  /// A migration was changed after it was run.
+  /// A migration was changed after it had run.
   case changed(name: String)
-  /// The database has run a migration that is not known here and allows no program as old as this one.
+  /// The database has run a migration that is unknown to this program and does not allow a program of its age.
   case unknown(name: String)
-  /// A migration that was not run comes before one that was.
+  /// A pending migration comes before one that has run.
   case outOfOrder(name: String)
-  /// PostgreSQL refused a migration, of which nothing was done.
+  /// PostgreSQL rejected a migration, which was rolled back.
   case failed(name: String, reason: String)
-  /// PostgreSQL refused what goes with any migration; none was run.
-  case refused(reason: String)
-  /// The database can't be asked.
+  /// PostgreSQL rejected a statement other than a migration; no migration has run.
+  case rejected(reason: String)
+  /// The database is unavailable.
   case unavailable(reason: String)
 }
 
 extension MigrationError: CustomStringConvertible {
-  /// What an operator is told.
+  /// The message for the operator.
   public var description: String {
     switch self {
     case .unreadable(let path): "\(path) can't be read"
     case .noMigrations(let directory): "there are no migrations in \(directory)"
     case .misnamed(let file):
-      "\(file) is not named like 0001_what.sql, or its number is taken"
+      "\(file) is not named like 0001_what.sql, or its number is already used"
     case .misdeclared(let file):
       "\(file) must declare its oldest program as '-- oldest-program: 0001', with a number not greater than its own"
     case .changed(let name):
@@ -128,9 +128,9 @@ extension MigrationError: CustomStringConvertible {
     case .unknown(let name): "this database has run \(name).sql, which needs a newer program than this one"
     case .outOfOrder(let name):
       "\(name).sql has not been run on this database, but a later one has; give it a later number"
-    case .failed(let name, let reason): "\(name).sql failed, and nothing of it was done: \(reason)"
-    case .refused(let reason): "the database refused the migrations, and none was run: \(reason)"
-    case .unavailable(let reason): "the database can't be asked: \(reason)"
+    case .failed(let name, let reason): "\(name).sql failed and was rolled back: \(reason)"
+    case .rejected(let reason): "the database rejected the migrations, and none was run: \(reason)"
+    case .unavailable(let reason): "the database is unavailable: \(reason)"
     }
   }
 }

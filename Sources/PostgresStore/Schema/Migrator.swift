@@ -1,11 +1,11 @@
 import Points
 
-/// Brings a database's schema up to date: runs the migrations that it has not run, in order, each in a transaction, and
-/// notes each with its checksum.
+/// A runner of migrations: it runs the pending ones in order, each in a transaction, and records each with its
+/// checksum.
 ///
-/// Two at once take turns, and the second finds nothing left to do.
+/// Concurrent migrators run one after the other, and the second finds nothing left to do.
 public struct Migrator: Sendable {
-  /// The advisory lock that migrators hold, a number of no meaning.
+  /// The number of the advisory lock that migrators hold; arbitrary.
   private static let lock: Int64 = 0x7761_796D_6172_6B01
 
   private static let tableExists = "SELECT to_regclass('waymark_migrations') IS NOT NULL"
@@ -18,15 +18,15 @@ public struct Migrator: Sendable {
     )
     """
 
-  /// A row that an earlier program wrote has null there: it allows no older program.
+  /// A row of an earlier program has null in this column, which allows no older program.
   private static let addOldestProgram = "ALTER TABLE waymark_migrations ADD COLUMN IF NOT EXISTS oldest_program bigint"
 
-  private static let note = """
+  private static let record = """
     INSERT INTO waymark_migrations (name, checksum, oldest_program)
     VALUES ($1::text, sha256(convert_to($2::text, 'UTF8')), $3::int8)
     """
 
-  /// Commits, and opens the next transaction at the same time.
+  /// Commits, and immediately begins the next transaction.
   private static let commit = "COMMIT AND CHAIN"
 
   private let configuration: PostgresConfiguration
@@ -38,7 +38,7 @@ public struct Migrator: Sendable {
     self.migrations = migrations
   }
 
-  /// The names of the migrations that ``migrate()`` would run; changes nothing.
+  /// Returns the names of the migrations that ``migrate()`` would run, without changing anything.
   ///
   /// - Throws: ``MigrationError``.
   public func plan() async throws(MigrationError) -> [String] {
@@ -47,36 +47,36 @@ public struct Migrator: Sendable {
     }
   }
 
-  /// Returns the names of the migrations that a newer program ran and that this one works with.
+  /// Returns the names of the migrations that a newer program ran and that are compatible with this one.
   ///
   /// - Throws: ``MigrationError``.
   public func newer() async throws(MigrationError) -> [String] {
     try await withSession { session throws(MigrationError) in try await state(session).newer }
   }
 
-  /// Runs what is left to be run.
+  /// Runs the pending migrations.
   ///
   /// - Returns: the names of the migrations that were run.
-  /// - Throws: ``MigrationError``; the migrations before the one that failed have been run then.
+  /// - Throws: ``MigrationError``; the migrations before the failed one have been run then.
   public func migrate() async throws(MigrationError) -> [String] {
     try await withSession { session throws(MigrationError) in
-      // Held until the server's session ends, or until it is given back below. A pooler leaves a session to its client for as
-      // long as a transaction is open, and ends it with a client that leaves one: one transaction follows another without a
-      // gap.
-      try await asking { () async throws(DatabaseError) in
+      // The lock is held until it is released below or the server session ends. A pooler keeps a server session for its
+      // client while a transaction is open, and closes it if the client leaves one open. So the transactions follow
+      // each other without a gap.
+      try await translatingErrors { () async throws(DatabaseError) in
         try await session.run(script: "BEGIN")
         try await session.run("SELECT pg_advisory_lock($1::int8)", Parameters { $0.add(Self.lock) })
       }
       let pending = try await state(session).pending(of: migrations)
       if !pending.isEmpty {
-        try await asking { () async throws(DatabaseError) in
+        try await translatingErrors { () async throws(DatabaseError) in
           if try await !tableExists(session) { try await session.run(script: Self.createTable) }
           try await session.run(script: Self.addOldestProgram)
           try await session.run(script: Self.commit)
         }
       }
       for migration in pending { try await run(migration, session) }
-      try await asking { () async throws(DatabaseError) in
+      try await translatingErrors { () async throws(DatabaseError) in
         try await session.run("SELECT pg_advisory_unlock($1::int8)", Parameters { $0.add(Self.lock) })
         try await session.run(script: "COMMIT")
       }
@@ -88,7 +88,7 @@ public struct Migrator: Sendable {
     do throws(DatabaseError) {
       try await session.run(script: migration.sql)
       try await session.run(
-        Self.note,
+        Self.record,
         Parameters {
           $0.add(migration.name)
           $0.add(migration.sql)
@@ -102,23 +102,23 @@ public struct Migrator: Sendable {
   }
 
   private static func advice(_ error: DatabaseError) -> String {
-    guard case .refused(let error) = error else { return "" }
+    guard case .rejected(let error) = error else { return "" }
     if error.sqlState == "42501", !error.message.contains("\"postgis\"") {
       return """
         ; the role that migrates needs CREATE on the schema and owns the tables: `waymark migrate --dry-run` says more
         """
     }
     guard error.message.contains("\"postgis\"") else { return "" }
-    return "; PostGIS must be installed on the server, and someone who may must run CREATE EXTENSION postgis"
+    return "; PostGIS must be installed on the server, and a superuser must run CREATE EXTENSION postgis"
   }
 
   private func state(_ session: Session) async throws(MigrationError) -> SchemaState {
     do {
-      guard try await tableExists(session) else { return SchemaState(nothingRunOf: migrations) }
+      guard try await tableExists(session) else { return SchemaState(emptyDatabaseWith: migrations) }
       return try SchemaState(
         try await session.run(SchemaState.comparison.sql, SchemaState.parameters(for: migrations)), of: migrations)
-    } catch DatabaseError.refused(let error) {
-      throw .refused(reason: error.summary + Self.advice(.refused(error)))
+    } catch DatabaseError.rejected(let error) {
+      throw .rejected(reason: error.summary + Self.advice(.rejected(error)))
     } catch let error as DatabaseError {
       throw .unavailable(reason: Self.reason(error))
     } catch {
@@ -134,10 +134,10 @@ public struct Migrator: Sendable {
   private func withSession<Value: Sendable>(
     _ body: (Session) async throws(MigrationError) -> Value
   ) async throws(MigrationError) -> Value {
-    guard let thread = PollingThread() else { throw .unavailable(reason: "the system has no thread to give") }
+    guard let thread = PollingThread() else { throw .unavailable(reason: "the system could not create a thread") }
     defer { thread.stop() }
     let connector = Connector(connectionInfo: configuration.connectionInfo)
-    let session = try await asking { () async throws(DatabaseError) in
+    let session = try await translatingErrors { () async throws(DatabaseError) in
       try await Session.open(on: thread, connector: connector)
     }
     let result: Result<Value, MigrationError>
@@ -151,13 +151,13 @@ public struct Migrator: Sendable {
   }
 
   @discardableResult
-  private func asking<Value>(
+  private func translatingErrors<Value>(
     _ body: () async throws(DatabaseError) -> Value
   ) async throws(MigrationError) -> Value {
     do {
       return try await body()
-    } catch .refused(let error) {
-      throw .refused(reason: error.summary + Self.advice(.refused(error)))
+    } catch .rejected(let error) {
+      throw .rejected(reason: error.summary + Self.advice(.rejected(error)))
     } catch {
       throw .unavailable(reason: Self.reason(error))
     }
@@ -165,9 +165,9 @@ public struct Migrator: Sendable {
 
   private static func reason(_ error: DatabaseError) -> String {
     switch error {
-    case .refused(let error): error.summary
-    case .lost(let reason), .undone(let reason): reason
-    case .cancelled: "it was cancelled"
+    case .rejected(let error): error.summary
+    case .connectionLost(let reason), .rolledBack(let reason): reason
+    case .cancelled: "the migration was cancelled"
     }
   }
 }

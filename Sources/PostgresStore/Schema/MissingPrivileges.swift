@@ -1,6 +1,6 @@
 import Points
 
-/// The privileges that a role needs to serve requests, and the look-up of those that it lacks.
+/// The privileges that a role needs to serve requests, and the query for those that it lacks.
 enum MissingPrivileges {
   /// The privileges on tables and sequences for serving requests.
   static let serving: [(relation: String, privileges: [String])] = [
@@ -10,11 +10,11 @@ enum MissingPrivileges {
     ("idempotency_keys", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
   ]
 
-  /// The privileges for keeping searches.
+  /// The privileges for recording searches.
   static let analytics = [(relation: "searches", privileges: ["SELECT", "INSERT", "DELETE"])]
 
-  /// Finds a row for each privilege that the current role lacks on a relation that exists: relation, whether it is a
-  /// sequence, privilege and role. Values: the relations and the privileges, in pairs.
+  /// The query for the privileges that the current role lacks: relation, a flag for sequences, privilege and role.
+  /// Relations that don't exist are omitted. Values: the relations and the privileges, in pairs.
   static let statement = Statement(
     "missing_privileges", planning: .eachTime,
     """
@@ -29,7 +29,7 @@ enum MissingPrivileges {
     """
   )
 
-  /// Returns the values of ``statement``.
+  /// Returns the parameters of ``statement``.
   static func parameters(for wanted: [(relation: String, privileges: [String])]) -> Parameters {
     let pairs = wanted.flatMap { wanted in wanted.privileges.map { (wanted.relation, $0) } }
     return Parameters {
@@ -38,7 +38,7 @@ enum MissingPrivileges {
     }
   }
 
-  /// Returns a server's denial together with the privileges that the role lacks on the object that it names.
+  /// Returns a permission error with the privileges that the role lacks on the object that the error names.
   ///
   /// - Parameter result: the result of ``statement``.
   static func explanation(of error: ServerError, by result: QueryResult) throws(PointStoreError) -> ServerError {

@@ -1,22 +1,23 @@
 import Points
 
-/// The migrations that are known beside those that a database has run.
+/// The differences between the known migrations and those that a database has run.
 struct SchemaState: Sendable {
-  /// What is not as it should be with one migration.
+  /// A difference in one migration.
   enum Difference: Hashable, Sendable {
-    /// It was not run.
+    /// The migration has not run.
     case pending(name: String)
-    /// It was run when it read otherwise.
+    /// The migration ran with different contents.
     case changed(name: String)
-    /// It was run, but is not known here, and does not allow a program as old as this one.
+    /// The migration has run, but is unknown to this program and does not allow a program of its age.
     case unknown(name: String)
-    /// It was run and is not known here, but is newer than all that are and allows a program as old as this one.
+    /// The migration has run and is newer than all known ones, but allows a program of this age.
     case newer(name: String)
   }
 
-  /// Compares the two, by name and checksum. PostgreSQL does the hashing, of these files now and of what it ran then.
+  /// The query that compares both by name and checksum. PostgreSQL computes the checksums of these files and has stored
+  /// those of the migrations that it ran.
   ///
-  /// A table that an earlier program created has no column `oldest_program`, and null is read from it then.
+  /// A table from an earlier program lacks the column `oldest_program`, which then reads as null.
   static let comparison = Statement(
     "schema",
     """
@@ -31,10 +32,10 @@ struct SchemaState: Sendable {
     """
   )
 
-  /// What differs, by name.
+  /// The differences, ordered by name.
   let differences: [Difference]
 
-  /// The values for ``comparison``.
+  /// Returns the parameters of ``comparison``.
   static func parameters(for migrations: [Migration]) -> Parameters {
     Parameters {
       $0.add(migrations.map(\.name))
@@ -42,7 +43,7 @@ struct SchemaState: Sendable {
     }
   }
 
-  /// Reads the rows of ``comparison``, which was asked with these migrations.
+  /// Creates the state from the rows of ``comparison`` with these migrations.
   init(_ result: QueryResult, of migrations: [Migration]) throws(PointStoreError) {
     let newest = migrations.last?.number ?? 0
     var differences: [Difference] = []
@@ -60,13 +61,13 @@ struct SchemaState: Sendable {
     self.differences = differences
   }
 
-  /// Creates the state of a database that has run none.
-  init(nothingRunOf migrations: [Migration]) {
+  /// Creates the state of a database that has run no migrations.
+  init(emptyDatabaseWith migrations: [Migration]) {
     differences = migrations.map { .pending(name: $0.name) }
   }
 
-  /// The reason for which a program with these migrations can't work with the schema, or `nil`.
-  var complaint: String? {
+  /// The reason for which a program with these migrations is incompatible with the schema; `nil` if it is compatible.
+  var incompatibility: String? {
     let first = differences.first { difference in
       if case .newer = difference { false } else { true }
     }
@@ -78,16 +79,17 @@ struct SchemaState: Sendable {
     }
   }
 
-  /// The names of the migrations that a newer program ran and that this one works with.
+  /// The names of the migrations that a newer program ran and that are compatible with this one.
   var newer: [String] {
     differences.compactMap { difference in
       if case .newer(let name) = difference { name } else { nil }
     }
   }
 
-  /// The migrations that are left to be run.
+  /// Returns the pending migrations.
   ///
-  /// - Throws: ``MigrationError`` when one was changed or is unknown, or one to be run comes before one that was.
+  /// - Throws: ``MigrationError`` when a migration was changed or is unknown, or a pending one comes before one that
+  ///   has run.
   func pending(of migrations: [Migration]) throws(MigrationError) -> [Migration] {
     for difference in differences {
       switch difference {

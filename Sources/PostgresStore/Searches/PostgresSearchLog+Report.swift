@@ -1,10 +1,10 @@
 public import Points
 
 extension PostgresSearchLog: SearchHistory {
-  /// What the searches of a stretch of time have in common.
+  /// Returns a summary of the searches in a period.
   ///
-  /// Each part is a statement of its own: searches that are written meanwhile may count in one and not in another. It
-  /// takes time in proportion to the searches of the stretch, whatever there are besides.
+  /// Each part is a separate statement: searches that are recorded concurrently may count in one and not in another. It
+  /// takes time in proportion to the searches of the period.
   public func searches(
     from start: Timestamp, until end: Timestamp, limit: Int
   ) async throws(PointStoreError) -> SearchReport {
@@ -39,15 +39,15 @@ extension PostgresSearchLog: SearchHistory {
 }
 
 extension QueryResult.Row {
-  /// Two columns that count searches, and those that found nothing.
+  /// Returns the counts of two columns: all searches, and those without results.
   fileprivate func count(_ column: Int32) throws(PointStoreError) -> SearchReport.Count {
     .init(searches: Int(try integer(column)), foundNothing: Int(try integer(column + 1)))
   }
 
-  /// A cell and its count.
+  /// Returns a cell with its count.
   fileprivate func cellCount() throws(PointStoreError) -> SearchReport.CellCount {
     guard let latitude = Int32(exactly: try integer(0)), let longitude = Int32(exactly: try integer(1)) else {
-      throw .unexpected(reason: "a cell of searches is nowhere")
+      throw .unexpected(reason: "a search cell has no coordinate")
     }
     return .init(
       cell: Search.Cell(latitudeHundredths: latitude, longitudeHundredths: longitude), count: try count(2))

@@ -1,29 +1,29 @@
 import JSONText
 public import Points
 
-/// What was searched for, in the table `searches` of a store's database.
+/// The log of searches, in the table `searches` of a store's database.
 ///
-/// It has one connection of its own, made when it is first needed, so that neither writing nor reporting takes one from
-/// requests; while a report is made, what is to be written waits.
+/// It has one connection of its own, established on demand, so that neither recording nor reporting takes one from
+/// requests. While a report is made, searches wait to be recorded.
 public final class PostgresSearchLog: Sendable {
-  /// How many categories are kept of one search; whoever asks for more than a table of them is not asking for places.
+  /// The maximum number of categories that are recorded for one search. A request for more doesn't express an interest.
   static let maximumCategories = 16
 
-  /// Its thread is this one's too, and ends with it.
+  /// The store, whose polling thread the log shares.
   private let store: PostgresStore
   let pool: ConnectionPool
 
-  /// Creates a log beside a store; it connects when it is asked something.
+  /// Creates a log beside a store; it connects on the first call.
   public init(_ store: PostgresStore) {
     self.store = store
     let configuration = store.configuration
     var limits = PoolStateMachine.Limits()
     limits.connections = 1
     limits.waiters = 16
-    limits.waitTime = .milliseconds(configuration.waitTimeoutMilliseconds)
-    limits.answerTime = .milliseconds(
+    limits.waitTimeout = .milliseconds(configuration.waitTimeoutMilliseconds)
+    limits.requestTimeout = .milliseconds(
       configuration.statementTimeoutMilliseconds + configuration.silenceToleranceMilliseconds)
-    // What is lost when the server crashes is the last moment of searches; nobody waits for the disk for that.
+    // A crash of the server loses only the last moment of searches, which is not worth a wait for the disk.
     let settings = StatementSettings(
       timeoutMilliseconds: configuration.statementTimeoutMilliseconds, isDurable: false)
     pool = ConnectionPool(
@@ -35,22 +35,22 @@ public final class PostgresSearchLog: Sendable {
   }
 
   deinit {
-    // Whoever calls the log holds it, so nobody waits.
+    // Callers retain the log, so no call is in progress here.
     store.thread.submit { [pool] in pool.assumeIsolated { $0.shutDown() } }
   }
 
-  /// Closes the connection; calls under way fail, and so do later ones.
+  /// Closes the connection; current and later calls fail.
   public func shutDown() async { await pool.shutDown() }
 }
 
 extension PostgresSearchLog: SearchLog {
-  /// Keeps the searches in one statement.
+  /// Records the searches in one statement.
   public func append(_ searches: [TimedSearch]) async throws(PointStoreError) {
     guard !searches.isEmpty else { return }
     _ = try await pool.run(SearchStatements.append, Self.parameters(for: searches), isRead: false)
   }
 
-  /// Forgets the searches before a time, some thousands in each transaction.
+  /// Deletes the searches before a time, some thousands in each transaction.
   public func pruneSearches(before time: Timestamp) async throws(PointStoreError) -> Int {
     var pruned = 0
     while true {
@@ -79,7 +79,7 @@ extension PostgresSearchLog: SearchLog {
     }
   }
 
-  /// A duration as the table holds it, 35 minutes at most.
+  /// Returns a duration as the table stores it, up to 35 minutes.
   private static func microseconds(of duration: Duration) -> Int64 {
     max(0, min(Int64(Int32.max), Int64(min(duration, .seconds(3600)) / .microseconds(1))))
   }

@@ -1,23 +1,24 @@
-/// The SQL of what was searched for.
+/// The SQL of the search log.
 enum SearchStatements {
-  /// Where a search has no cell.
+  /// The stored value for a search without a cell.
   static let noCell = Int64(Int16.min)
 
-  /// Keeps searches: an array for each column, and for categories the number of the search from 1 on beside each name.
+  /// The statement that records searches. Values: an array for each column; for categories, the number of the search
+  /// from 1 beside each name.
   static let append = Statement(
     "searches_append",
     """
     INSERT INTO searches (time, lat_hundredths, long_hundredths, categories, found, duration_us)
     SELECT timestamptz 'epoch' + search.time_us * interval '1 microsecond',
       nullif(search.lat, \(noCell))::smallint, nullif(search.long, \(noCell))::smallint,
-      asked.names, search.found::integer, search.duration_us::integer
+      requested.names, search.found::integer, search.duration_us::integer
     FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[])
       WITH ORDINALITY AS search (time_us, lat, long, found, duration_us, number)
     LEFT JOIN (
       SELECT number, array_agg(name ORDER BY name) AS names
       FROM unnest($6::int8[], $7::text[]) AS named (number, name)
       GROUP BY number
-    ) AS asked ON asked.number = search.number
+    ) AS requested ON requested.number = search.number
     ORDER BY search.number
     """
   )
@@ -69,7 +70,7 @@ enum SearchStatements {
     planning: .eachTime,
     """
     SELECT name, \(counts)
-    FROM searches, unnest(categories) AS asked (name)
+    FROM searches, unnest(categories) AS requested (name)
     WHERE \(span)
     GROUP BY name
     ORDER BY 2 DESC, name
@@ -89,7 +90,7 @@ enum SearchStatements {
     """
   )
 
-  /// Some of the searches before a time; so many at once take a fraction of a second.
+  /// The statement that deletes a batch of the searches before a time, in a fraction of a second.
   static let prune = Statement(
     "searches_prune",
     planning: .eachTime,

@@ -1,26 +1,28 @@
 /// The SQL of the change log.
 ///
-/// A sequence number is given when a change is written, and the change is seen when its transaction commits: 12 may be
-/// seen while 11 is still on its way. A reader that went on behind 12 would never see 11. So each writer first takes a
-/// shared advisory lock whose number tells the last sequence number given so far, which is below all of its own; the
-/// lock goes with the transaction, just after its changes can be seen. A reader first looks at the last number given
-/// and at those locks, and then, in a second statement and so with a later view of the table, reads no further than
-/// the least of them. What is left undone there has its lock held; what is done is seen.
+/// A sequence number is assigned when a change is written, but the change becomes visible when its transaction commits:
+/// 12 may be visible while 11 is still in progress. A reader that continued after 12 would miss 11. So each writer
+/// first takes a shared advisory lock whose number contains the last sequence number assigned so far, which is below
+/// all of its own. The lock is released with the transaction, just after its changes become visible. A reader first
+/// reads the last sequence number and those locks, and then, in a second statement with a later snapshot, reads only up
+/// to the minimum of them. Transactions in progress below that would still hold their locks, so everything there is
+/// visible.
 ///
-/// Nobody waits for anybody. The locks are the primary's, so the log is read there and not from a replica.
+/// No transaction waits for another. The locks exist on the primary only, so the log can't be read from a replica.
 enum ChangeStatements {
-  /// The first 16 bits of the locks' numbers, which tell them from other locks; the last number given has the other 48.
+  /// The first 16 bits of the locks' numbers, which distinguish them from other locks. The last sequence number has the
+  /// other 48.
   private static let lockTag: Int64 = 0x7764
 
   private static let lastNumberGiven = "CASE WHEN is_called THEN last_value ELSE last_value - 1 END"
 
-  /// Takes the lock and gives one row, for whoever inserts changes to join with: a number is given only to a row that
-  /// is there, and so after the lock is taken.
+  /// The query that takes the lock and returns one row, for writers to join their changes with: only then is a sequence
+  /// number assigned after the lock is taken.
   static let announcement = """
     SELECT pg_advisory_xact_lock_shared(\(lockTag << 48) | (\(lastNumberGiven))) FROM changes_sequence_seq
     """
 
-  /// The number up to which all changes are seen by a later statement.
+  /// The statement for the number up to which all changes are visible to a later statement.
   static let horizon = Statement(
     "changes_horizon",
     """
@@ -47,7 +49,7 @@ enum ChangeStatements {
     """
   )
 
-  /// Some of the changes before a time; so many at once take a fraction of a second.
+  /// The statement that deletes a batch of the changes before a time, in a fraction of a second.
   static let prune = Statement(
     "changes_prune",
     """

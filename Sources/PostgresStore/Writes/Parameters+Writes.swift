@@ -2,15 +2,15 @@ import Geo
 import Points
 
 extension Parameters {
-  /// Adds what is said of a place: latitude, longitude, name, category, tags, source and source id.
-  mutating func add(_ place: Place) {
-    add(place.coordinate.latitude)
-    add(place.coordinate.longitude)
-    add(place.name)
-    add(place.category)
-    add(place.tags.json)
-    add(place.origin?.source)
-    add(place.origin?.sourceID)
+  /// Adds a draft: latitude, longitude, name, category, tags, source and source id.
+  mutating func add(_ draft: PointDraft) {
+    add(draft.coordinate.latitude)
+    add(draft.coordinate.longitude)
+    add(draft.name)
+    add(draft.category)
+    add(draft.tags.json)
+    add(draft.origin?.source)
+    add(draft.origin?.sourceID)
   }
 
   /// Adds a `boolean`.
@@ -23,8 +23,8 @@ extension Parameters {
     add(time.microsecondsSinceEpoch &- BinaryFormat.microsecondsToPostgresEpoch)
   }
 
-  /// Adds which versions of a place may be changed, an `int8[]`: null for any, and none for a place that must be
-  /// absent.
+  /// Adds the versions of a place that may be changed, an `int8[]`: null for any, and an empty array if the place must
+  /// not exist.
   mutating func addVersions(_ condition: WriteCondition) {
     switch condition {
     case .none, .exists: add(nil as String?)
@@ -39,7 +39,8 @@ extension Parameters {
   }
 
   private mutating func addArray(_ numbers: [Int64]) {
-    // As `array_send` lays it out: dimensions, whether there are nulls, the type `int8`, length, lower bound, elements.
+    // The layout of `array_send`: number of dimensions, a flag for nulls, the element type, length, lower bound,
+    // elements.
     var bytes: [UInt8] = []
     BinaryFormat.append(Int32(numbers.isEmpty ? 0 : 1), to: &bytes)
     BinaryFormat.append(Int32(0), to: &bytes)

@@ -1,16 +1,20 @@
 public import Points
 
 extension PostgresStore: ChangeLog {
-  /// The changes behind a sequence number, in their order; see ``Points/ChangeLog/changes(after:limit:)``.
+  /// Returns the changes after a sequence number, in order; see ``Points/ChangeLog/changes(after:limit:)``.
   ///
-  /// Going on behind the last one misses none: changes that are still on their way hold back those behind them. An
-  /// import does so while it merges its rows.
+  /// Continuing after the last returned change misses none: changes in progress hold back those behind them. An import
+  /// does so while it merges its rows.
   ///
-  /// - Throws: ``PointStoreError``; `.unavailable` from a replica, where it can't be known what is on its way.
+  /// - Throws: ``PointStoreError``; `.unavailable` from a replica, which doesn't know the changes in progress.
   public func changes(after sequence: Int64, limit: Int) async throws(PointStoreError) -> [PointChange] {
     let horizon = try await read(ChangeStatements.horizon, Parameters())
-    guard let row = horizon.rows.first else { throw .unexpected(reason: "the change log has no end") }
-    if try row.boolean(1) { throw .unavailable(reason: "the change log is read from the primary, this is a replica") }
+    guard let row = horizon.rows.first else {
+      throw .unexpected(reason: "the query for the change log returned no row")
+    }
+    if try row.boolean(1) {
+      throw .unavailable(reason: "the change log can only be read from the primary, and this server is a replica")
+    }
     let end = try row.integer(0)
     guard sequence < end else { return [] }
     let result = try await read(
@@ -27,9 +31,9 @@ extension PostgresStore: ChangeLog {
     return changes
   }
 
-  /// Forgets the changes before a time, some thousands in each transaction.
+  /// Deletes the changes before a time, some thousands in each transaction.
   ///
-  /// - Throws: ``PointStoreError``; some may have been forgotten then.
+  /// - Throws: ``PointStoreError``; some changes may have been deleted then.
   public func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int {
     var pruned = 0
     while true {
@@ -41,7 +45,9 @@ extension PostgresStore: ChangeLog {
 
   private static func change(_ row: QueryResult.Row) throws(PointStoreError) -> PointChange {
     let name = try row.text(2)
-    guard let kind = PointChange.Kind(rawValue: name) else { throw .unexpected(reason: "a change is of kind \(name)") }
+    guard let kind = PointChange.Kind(rawValue: name) else {
+      throw .unexpected(reason: "a change has the unknown kind \(name)")
+    }
     return PointChange(
       sequence: try row.integer(0),
       id: try row.id(1),

@@ -5,15 +5,15 @@ extension PostgresStore: PointWriter {
   /// Creates a place under a new id; see ``Points/PointWriter/create(_:once:)``.
   ///
   /// - Throws: ``PointWriteError``.
-  public func create(_ place: Place, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
-    try await repeating { () async throws(PointWriteError) in
+  public func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+    try await retrying { () async throws(PointWriteError) in
       var generator = SystemRandomNumberGenerator()
       var parameters = Parameters()
       parameters.add(PointID(at: SystemClock().now(), using: &generator))
-      parameters.add(place)
+      parameters.add(draft)
       guard let key else {
         guard let row = try await change(WriteStatements.create, parameters)?.rows.first else { return nil }
-        return try Self.reading { () throws(PointStoreError) in try row.point() }
+        return try Self.decoding { () throws(PointStoreError) in try row.point() }
       }
       let hash = Int64(bitPattern: key.requestHash)
       parameters.add(key.text)
@@ -21,33 +21,33 @@ extension PostgresStore: PointWriter {
       guard let row = try await change(WriteStatements.createOnce, parameters)?.rows.first else { return nil }
       if row.isNull(PointColumns.count) { throw .keyInFlight }
       // The key may be an import's, which has no place.
-      let firstHash = try Self.reading { () throws(PointStoreError) in try row.integer(PointColumns.count) }
+      let firstHash = try Self.decoding { () throws(PointStoreError) in try row.integer(PointColumns.count) }
       if firstHash != hash { throw .keyReused }
-      return try Self.reading { () throws(PointStoreError) in try row.point() }
+      return try Self.decoding { () throws(PointStoreError) in try row.point() }
     }
   }
 
-  /// Replaces the place of that id, or creates it; see ``Points/PointWriter/put(_:id:if:)``.
+  /// Replaces the place with an id, or creates it; see ``Points/PointWriter/put(_:id:if:)``.
   ///
   /// - Throws: ``PointWriteError``.
   public func put(
-    _ place: Place,
+    _ draft: PointDraft,
     id: PointID,
     if condition: WriteCondition
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
     let mayCreate = condition.holds(of: nil)
     var parameters = Parameters()
     parameters.add(id)
-    parameters.add(place)
+    parameters.add(draft)
     parameters.add(mayCreate)
     parameters.addVersions(condition)
-    return try await repeating { () async throws(PointWriteError) in
+    return try await retrying { () async throws(PointWriteError) in
       guard let result = try await change(WriteStatements.put, parameters) else { return nil }
       guard let row = result.rows.first else {
         if mayCreate { return nil }
         throw .conditionFailed(currentVersion: nil)
       }
-      let (point, outcome) = try Self.reading { () throws(PointStoreError) in
+      let (point, outcome) = try Self.decoding { () throws(PointStoreError) in
         (try row.point(), try row.text(PointColumns.count))
       }
       if outcome == "kept", !condition.holds(of: point.version) {
@@ -57,17 +57,17 @@ extension PostgresStore: PointWriter {
     }
   }
 
-  /// Removes the place of that id; see ``Points/PointWriter/delete(id:if:)``.
+  /// Deletes the place with an id; see ``Points/PointWriter/delete(id:if:)``.
   ///
   /// - Throws: ``PointWriteError``.
   public func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     var parameters = Parameters()
     parameters.add(id)
     parameters.addVersions(condition)
-    try await repeating { () async throws(PointWriteError) -> Void? in
+    try await retrying { () async throws(PointWriteError) -> Void? in
       guard let result = try await change(WriteStatements.delete, parameters) else { return nil }
       guard let row = result.rows.first, !row.isNull(0) else { throw .notFound }
-      let (version, wasDeleted) = try Self.reading { () throws(PointStoreError) in
+      let (version, wasDeleted) = try Self.decoding { () throws(PointStoreError) in
         (try row.integer(0), try row.boolean(1))
       }
       if !wasDeleted { throw .conditionFailed(currentVersion: version) }
@@ -75,7 +75,7 @@ extension PostgresStore: PointWriter {
     }
   }
 
-  /// Removes a batch of a data set's places, up to 250; see ``Points/PointWriter/deleteBatch(ofSource:after:)``.
+  /// Deletes a batch of a data set's places, up to 250; see ``Points/PointWriter/deleteBatch(ofSource:after:)``.
   ///
   /// - Throws: ``PointWriteError``.
   public func deleteBatch(
@@ -84,19 +84,19 @@ extension PostgresStore: PointWriter {
     var parameters = Parameters()
     parameters.add(source)
     parameters.add(position?.text)
-    return try await repeating { () async throws(PointWriteError) in
+    return try await retrying { () async throws(PointWriteError) in
       guard let row = try await change(WriteStatements.deleteBatch, parameters)?.rows.first else { return nil }
-      return try Self.reading { () throws(PointStoreError) in
+      return try Self.decoding { () throws(PointStoreError) in
         DeletedBatch(count: Int(try row.integer(0)), next: row.isNull(1) ? nil : ExactText(try row.text(1)))
       }
     }
   }
 
-  /// How often a change is tried that another one at the same time gets in the way of.
+  /// The maximum number of attempts at a write that conflicts with concurrent ones.
   private static let attempts = 20
 
-  /// Tries until something was done or refused. Each attempt that gives `nil` is known to have done nothing.
-  private func repeating<Outcome>(
+  /// Retries an attempt until it has an outcome. An attempt that returns `nil` has done nothing.
+  private func retrying<Outcome>(
     _ attempt: () async throws(PointWriteError) -> Outcome?
   ) async throws(PointWriteError) -> Outcome {
     for _ in 0..<Self.attempts {
@@ -105,36 +105,37 @@ extension PostgresStore: PointWriter {
     throw .store(.overloaded)
   }
 
-  /// Runs a statement that changes something, once.
+  /// Runs a statement that writes, once.
   ///
-  /// - Returns: its answer, given after the commit; `nil` where the server undid it because of another transaction, so
-  ///   that it may be run again.
-  /// - Throws: ``PointWriteError``; of ``PointStoreError/outcomeUnknown(reason:)`` where the change may have been made.
+  /// - Returns: the result after the commit; `nil` where the server rolled the statement back because of a concurrent
+  ///   transaction, so that it may be retried.
+  /// - Throws: ``PointWriteError``, including ``PointStoreError/outcomeUnknown(reason:)`` where the change may have
+  ///   been committed.
   private func change(
     _ statement: Statement,
     _ parameters: Parameters
   ) async throws(PointWriteError) -> QueryResult? {
-    var answer: ConnectionPool.Answer
+    var result: ConnectionPool.ServerResult
     do {
       let server = try await followClock(again: false)
-      answer = try await pool.answer(to: statement, parameters, isRead: false, onlyOn: server)
-      if case .failure(.elsewhere) = answer {
+      result = try await pool.result(of: statement, parameters, isRead: false, onlyOn: server)
+      if case .failure(.wrongServer) = result {
         _ = try await followClock(again: true)
-        answer = try await pool.answer(to: statement, parameters, isRead: false)
+        result = try await pool.result(of: statement, parameters, isRead: false)
       }
     } catch {
       throw .store(error)
     }
-    switch answer {
+    switch result {
     case .success(let result): return result
     case .failure(let error) where error.constraint == WriteStatements.originConstraint: throw .originTaken
-    // Deadlock, serialisation failure.
+    // Deadlock, serialization failure.
     case .failure(let error) where ["40P01", "40001"].contains(error.sqlState): return nil
     case .failure(let error): throw .store(PointStoreError(error))
     }
   }
 
-  private static func reading<Value>(_ body: () throws(PointStoreError) -> Value) throws(PointWriteError) -> Value {
+  private static func decoding<Value>(_ body: () throws(PointStoreError) -> Value) throws(PointWriteError) -> Value {
     do {
       return try body()
     } catch {

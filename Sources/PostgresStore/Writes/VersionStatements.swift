@@ -1,35 +1,35 @@
 import Points
 import Synchronization
 
-/// The SQL that gives places their versions, which grow with each change of a place and never repeat for an id.
+/// The SQL that assigns versions to places. Versions grow with each change of a place and never repeat for an id.
 ///
-/// A new version is drawn from one sequence for all places, after the place is locked. Of two changes to one place the
-/// later one so draws the greater number. What needs care is a place that is created while another with its id is being
-/// deleted: the number could be drawn before the deleted place was even created, and be the lesser one. So whoever
-/// deletes a place, and whoever creates one under an id that may have been another's, first takes a lock that stands for
-/// the id, and draws after that. An import, which would need a lock for each row, looks afterwards for deletions that
-/// came in between (``ImportStatements/renewVersions(_:since:)``).
+/// A new version is drawn from one sequence for all places, after the place is locked, so the later of two changes to
+/// one place draws the greater number. The exception is a place that is created while another with its id is being
+/// deleted: its number could be drawn before the deleted place was even created. So a transaction that deletes a place,
+/// or creates one under an id that may have existed before, first takes an advisory lock on the id, and draws after
+/// that. An import, which would need a lock for each row, instead checks afterwards for concurrent deletions
+/// (``ImportStatements/renewVersions(_:since:)``).
 enum VersionStatements {
   private static let sequence = "'point_versions'::regclass"
 
-  /// A new version.
+  /// The SQL expression of a new version.
   static let next = "nextval(\(sequence))"
 
-  /// The new version of a place, from its column.
+  /// Returns the SQL expression of a place's next version, given its version column.
   ///
-  /// The sequence is above every version that it gave. A greater one comes from an older version of this program, which
-  /// counts on from the place, or from an operator; it is counted on from, unless it is beyond all that was ever given.
+  /// The sequence is above every version drawn from it. A greater version comes from an older version of this program,
+  /// which incremented the place's version, or from an operator; it is incremented, unless it exceeds the maximum.
   ///
   /// - Parameter drawn: an SQL expression of a version drawn for this change.
   static func next(after version: String, drawn: String = next) -> String {
     "greatest(\(drawn), CASE WHEN \(version) < \(PointOfInterest.maximumCountedVersion) THEN \(version) + 1 END)"
   }
 
-  /// Takes the lock of an id until the transaction ends.
+  /// Returns the SQL expression that locks an id until the transaction ends.
   static func lock(of id: String) -> String { "pg_advisory_xact_lock(\(lockClass), uuid_hash(\(id)))" }
 
-  /// Draws numbers until the sequence has passed a version that did not come from it, and gives their count. Only a few:
-  /// it is meant for what was counted on by one.
+  /// Returns a query that draws numbers until the sequence has passed a version that did not come from it, up to a
+  /// thousand, and returns their count.
   static func pass(_ version: String) -> String {
     """
     SELECT count(\(next)) FROM generate_series(
@@ -38,12 +38,12 @@ enum VersionStatements {
     """
   }
 
-  /// Moves the sequence up to the clock where it is behind: it is after a database was restored from a backup, or a
-  /// replica that lacked the last writes was promoted, and would give numbers again.
+  /// The statement that advances the sequence to the clock if it is behind. It is behind after a backup was restored or
+  /// a replica without the last writes was promoted, and would otherwise repeat numbers.
   ///
-  /// Those who do so at the same time take turns, and look after they have waited. What others draw meanwhile is less
-  /// than the ten seconds of microseconds by which the sequence must be behind. Nobody waits for a standby to confirm it:
-  /// the write that follows does.
+  /// Concurrent callers run one after the other and check after waiting. Versions that others draw meanwhile are fewer
+  /// than the ten seconds of microseconds by which the sequence must be behind. It does not wait for a standby: the
+  /// following write does.
   static let followClock = Statement(
     "follow_clock",
     """
@@ -58,16 +58,16 @@ enum VersionStatements {
     """
   )
 
-  /// The first half of the numbers of the locks that stand for ids.
+  /// The first half of the numbers of the locks on ids.
   private static let lockClass = 0x7766
 }
 
 extension PostgresStore {
-  /// Moves the sequence of versions up to the clock, once for each server that connections lead to: before the first
-  /// write, and before the next one after another server was met. Of what fails here the write itself will tell.
+  /// Advances the sequence of versions to the clock, once for each server: before the first write, and before the next
+  /// write after a failover. A failure here is left to the write to report.
   ///
-  /// - Parameter again: whether a write has met another server.
-  /// - Returns: the server whose sequence was moved; `nil` where that is not known.
+  /// - Parameter again: a Boolean value that indicates whether a write has found another server.
+  /// - Returns: the server whose sequence was advanced; `nil` where it is unknown.
   func followClock(again: Bool) async throws(PointStoreError) -> ServerIdentity? {
     let followed = followedServer.withLock { $0 }
     if let followed, !again {
@@ -77,7 +77,7 @@ extension PostgresStore {
     do {
       _ = try await pool.run(VersionStatements.followClock, Parameters(), isRead: false)
     } catch .misconfigured {
-      // The role may not set the sequence: versions still grow, from where the sequence is.
+      // The role may not set the sequence. Versions still grow from the sequence's current value.
     }
     let latest = pool.servers.latest
     followedServer.withLock { $0 = FollowedServer(epoch: latest?.epoch ?? 0, server: latest?.server) }
@@ -85,10 +85,10 @@ extension PostgresStore {
   }
 }
 
-/// The server whose sequence of versions has been moved up to the clock.
+/// The server whose sequence of versions has been advanced to the clock.
 struct FollowedServer: Sendable {
-  /// The number that stood for it; see ``ServerWatch/primary``.
+  /// The server's epoch; see ``ServerWatch/primary``.
   let epoch: UInt64
-  /// `nil` where it is not known.
+  /// The server; `nil` where it is unknown.
   let server: ServerIdentity?
 }

@@ -1,15 +1,15 @@
 import Points
 
-/// The SQL that changes one place, or removes a batch of them: each statement a transaction of its own, with its entries in
+/// The SQL that changes one place, or deletes a batch of them. Each statement is a transaction of its own and writes to
 /// the change log.
 ///
-/// There is no reading first and writing then. A statement locks the row as it is now, whatever its snapshot says, and
-/// decides on that: of two that ask for the same version the second finds the next one. Which of the parts did
-/// something is what the statement answers.
+/// No statement depends on an earlier read. It locks the current row, whatever its snapshot contains, and decides by
+/// that: of two changes that require the same version, the second finds the next one. The result shows which part had
+/// an effect.
 enum WriteStatements {
   private static let columns = "lat, long, name, category, tags, source, source_id"
 
-  /// Creates a place. Values: id, place.
+  /// The statement that creates a place. Values: id, place.
   static let create = Statement(
     "create",
     """
@@ -23,14 +23,14 @@ enum WriteStatements {
     """
   )
 
-  /// Creates a place where the key is not known. Values: id, place, key, hash of the request.
+  /// The statement that creates a place if its idempotency key is new. Values: id, place, key, hash of the request.
   ///
-  /// Answers with the key's hash, whether the key was known, and the place; or with a hash of null where another
-  /// request with the key is under way; or with nothing where that one has just become known, when it is to be asked
-  /// again.
+  /// It returns the key's hash, whether the key was known, and the place; a null hash where another request with the
+  /// key is in progress; or nothing where such a request has just succeeded, in which case the statement must be
+  /// retried.
   ///
-  /// The key is claimed first, and the place created from the claim: nothing is there without the other. A few keys
-  /// that have expired are forgotten on the way, so that nobody has to come for them.
+  /// The key is inserted first, and the place is created from it, so that neither exists without the other. Each
+  /// execution also deletes a few expired keys, so that no separate job is needed.
   static let createOnce = Statement(
     "create_once",
     """
@@ -60,7 +60,7 @@ enum WriteStatements {
       SELECT point_id, \(columns), version, created_at, created_at
       FROM claimed
       RETURNING \(PointColumns.all)
-    ), \(logged("SELECT id, 'created', version, updated_at FROM inserted")), forgotten AS (
+    ), \(logged("SELECT id, 'created', version, updated_at FROM inserted")), pruned AS (
       DELETE FROM idempotency_keys
       WHERE key IN (
         SELECT key
@@ -84,11 +84,12 @@ enum WriteStatements {
     """
   )
 
-  /// Replaces or creates a place. Values: id, place, whether it may be created, which versions may be replaced.
+  /// The statement that replaces or creates a place. Values: id, place, a flag that allows creation, the versions that
+  /// may be replaced.
   ///
-  /// Answers with the place as it is then and what was done; a place that was neither replaced nor created was just so
-  /// or is not of one of the versions. It answers with nothing where there is no place and none may be created, and
-  /// also where another was created just now: it is to be asked again then.
+  /// It returns the resulting place and the effect; `kept` means that the place was unchanged or had none of the
+  /// versions. It returns nothing where there is no place and none may be created, and also after a concurrent
+  /// creation, in which case the statement must be retried.
   static let put = Statement(
     "put",
     """
@@ -136,8 +137,8 @@ enum WriteStatements {
     """
   )
 
-  /// Removes a place. Values: id, which versions may be removed. Answers with the version that there was and whether it
-  /// was removed; the version is null where there is no place.
+  /// The statement that deletes a place. Values: id, the versions that may be deleted. It returns the current version
+  /// and whether the place was deleted; the version is null where there is no place.
   static let delete = Statement(
     "delete",
     """
@@ -164,17 +165,18 @@ enum WriteStatements {
     """
   )
 
-  /// The maximum number of places that are removed at a time. Each takes a lock for its id, and the server has room for
-  /// some thousands of locks.
-  static let deletedAtOnce = 250
+  /// The maximum number of places in a batch deletion. Each takes a lock on its id, and the server has room for some
+  /// thousands of locks.
+  static let deleteBatchLength = 250
 
-  /// Removes places of a data set. Values: the data set's name, the `source_id` behind which to begin, null to begin at the
-  /// first. Returns the number of places that were removed and the `source_id` behind which to go on, null at the end.
+  /// The statement that deletes places of a data set. Values: the data set's name, and the `source_id` after which to
+  /// begin, or null for the beginning. It returns the number of deleted places and the `source_id` after which to
+  /// continue, null at the end.
   ///
-  /// The places come in the order of the index of origins: a batch costs the same however many places there are, and were
-  /// removed before it. As ``delete`` does, it takes the lock of each id before it locks the row; all who take several of
-  /// those locks do so in one order, that of the locks' numbers. Those who take several rows have no common order, and of
-  /// two that wait for each other PostgreSQL undoes one, which is repeated.
+  /// The places are read in the order of the index of origins, so the cost of a batch doesn't depend on how many places
+  /// exist or were deleted before. Like ``delete``, it takes the lock on each id before it locks the row. All
+  /// transactions that take several of these locks do so in the order of the locks' numbers. Row locks have no common
+  /// order; PostgreSQL resolves a deadlock by rolling back one transaction, which is retried.
   static let deleteBatch = Statement(
     "delete_batch",
     planning: .eachTime,
@@ -184,7 +186,7 @@ enum WriteStatements {
       FROM points
       WHERE source = $1::text AND ($2::text IS NULL OR source_id > $2::text)
       ORDER BY source_id
-      LIMIT \(deletedAtOnce)
+      LIMIT \(deleteBatchLength)
     ), turns AS MATERIALIZED (
       SELECT id, \(VersionStatements.lock(of: "id"))
       FROM (SELECT id FROM batch ORDER BY uuid_hash(id)) AS sorted
@@ -206,31 +208,30 @@ enum WriteStatements {
     )
     SELECT
       (SELECT count(*) FROM deleted),
-      (SELECT max(source_id) FROM batch HAVING count(*) = \(deletedAtOnce)),
+      (SELECT max(source_id) FROM batch HAVING count(*) = \(deleteBatchLength)),
       (SELECT (\(VersionStatements.pass("version"))) FROM greatest_version),
       (SELECT position FROM confirmed)
     """
   )
 
-  /// The constraint that says that an origin is one place's.
+  /// The name of the constraint that makes the origin of a place unique.
   static let originConstraint = "points_origin"
 
-  /// The first half of the numbers of the locks that are held while a key's first request is under way.
+  /// The first half of the numbers of the locks that are held while the first request with a key is in progress.
   static let keyLockClass = 0x7765
 
-  /// Keys made before this have expired.
+  /// The creation time before which keys have expired.
   static let expiry = "now() - interval '24 hours'"
 
-  /// Gives one row and has the commit wait as that of a write does: for the disk, and for the standbys that the server
-  /// is set to wait for.
+  /// A query of one row whose commit waits as that of a write does: for the disk, and for synchronous standbys.
   ///
-  /// What a statement finds may be there without having been waited for: PostgreSQL keeps a commit whose wait was
-  /// cancelled or cut short by a restart. An answer that tells of it as done must be as durable as the first one, but a
-  /// transaction that has written nothing waits for nothing. This one writes a message to the write-ahead log, behind
-  /// what it found; waiting for one is waiting for both.
+  /// The rows that a statement finds may have been committed without that wait, because PostgreSQL keeps a commit whose
+  /// wait was cancelled or interrupted by a restart. A response that reports them must be as durable as the original
+  /// one, but a transaction that has written nothing does not wait. This query writes a message to the write-ahead log
+  /// after the rows that it found, so that waiting for the message includes them.
   private static let confirmation = "SELECT pg_logical_emit_message(true, 'waymark', '') AS position"
 
-  /// The parts of a statement that write to the change log what a query gives: id, kind, version and time.
+  /// Returns the parts of a statement that write a query's rows to the change log: id, kind, version and time.
   private static func logged(_ changes: String) -> String {
     """
     changed (point_id, kind, version, time) AS (

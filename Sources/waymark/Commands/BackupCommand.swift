@@ -10,11 +10,11 @@ struct BackupCommand: AsyncParsableCommand {
     commandName: "backup",
     abstract: "Copies the file of a running server's MEMORY_STORE_PATH.",
     discussion: """
-      The server makes the copy, as the file is its alone, and goes on taking writes meanwhile. The copy is the file as it \
-      is at one moment, with all versions, times, changes and idempotency keys. Its integrity is checked before it gets \
-      its name. To restore it, stop the server and put it in the place of the file.
+      The server makes the copy, as it has the file to itself, and accepts writes meanwhile. The copy is a snapshot with \
+      all versions, times, changes and idempotency keys. Its integrity is checked before it gets its name. To restore it, \
+      stop the server and replace the file by the copy.
 
-      The call needs a key of scope admin where the server has keys. A server with PostgreSQL is backed up with pg_dump.
+      Where the server has keys, one of scope admin is needed. Back up a server with PostgreSQL with pg_dump.
 
       Examples:
         waymark backup places-monday.db
@@ -22,7 +22,7 @@ struct BackupCommand: AsyncParsableCommand {
       """
   )
 
-  @OptionGroup var server: ServerOptions
+  @OptionGroup var server: ClientOptions
 
   @Argument(help: "File to write.")
   var file: String
@@ -36,16 +36,16 @@ struct BackupCommand: AsyncParsableCommand {
     }
   }
 
-  /// The address of the server on this machine, as the settings have it.
+  /// Returns the address of the server on this machine, by the settings.
   private static func localServer() throws -> String {
-    let settings = Settings(flags: [:])
+    let settings = Settings()
     let port: Int
     do {
-      port = try settings.integer("HTTP_PORT", in: 1...65_535, default: 8080)
+      port = try settings.integer("HTTP_PORT", in: 1...65_535)
     } catch {
       throw Exit.because(error, Exit.usage)
     }
-    let host = HealthCommand.reachableHost(settings["HTTP_HOST"] ?? "127.0.0.1")
+    let host = HealthCommand.reachableHost(settings.text("HTTP_HOST"))
     let scheme = settings["TLS_CERTIFICATE_FILE"] == nil ? "http" : "https"
     return "\(scheme)://\(HealthCommand.authority(host, port))"
   }

@@ -3,20 +3,20 @@ import Foundation
 import HTTPServer
 import LocationsAPI
 import NIOSSL
-import PlaceFormats
+import PointFormats
 import PostgresStore
 
 /// `waymark check`: examines settings, files and the database before `waymark serve` needs them.
 struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Says what of the settings, files and database will not work.",
+    abstract: "Checks the settings, files and database before the server needs them.",
     discussion: """
-      Takes the options and variables of `waymark serve` and examines them: the settings, the address to listen on, \
+      Takes the options and variables of `waymark serve` and checks them: the settings, the address to listen on, \
       certificates and key files, the keys of JWT_JWKS_URL, data files, the connection to the database, PostGIS, the \
-      schema, the role's privileges and the mode of a pooler in between. It changes nothing.
+      schema, the privileges of the role and the mode of a pooler in between. It changes nothing.
 
-      Exits 0 where all will work, 1 where something won't, and 69 where the database can't be reached.
+      Exits with 0 where no problem was found, 1 where one was, and 69 where the database can't be reached.
 
       Examples:
         waymark check
@@ -24,10 +24,10 @@ struct CheckCommand: AsyncParsableCommand {
       """
   )
 
-  @OptionGroup var options: ServeOptions
+  @OptionGroup var options: SettingOptions<ServerSettings>
 
   func run() async throws {
-    let settings = Settings(flags: options.flags)
+    let settings = Settings(options: options.values)
     var report = CheckReport()
     let configuration: ServeConfiguration
     do {
@@ -124,7 +124,7 @@ struct CheckCommand: AsyncParsableCommand {
   private func checkMemory(_ files: [String], _ path: String?, _ report: inout CheckReport) {
     for file in files {
       report.examine("the data file \(file)") { () throws(FileError) in
-        _ = try PlaceFiles.File(path: file)
+        _ = try PointFiles.File(path: file)
         guard FileManager.default.isReadableFile(atPath: file) else {
           throw FileError(path: file, reason: "can't be read")
         }
@@ -164,12 +164,12 @@ struct CheckCommand: AsyncParsableCommand {
   }
 }
 
-/// Writes findings as they are made, and keeps how the command ends.
+/// Prints findings as they are made, and keeps the exit code.
 struct CheckReport {
   /// The exit code; `nil` for 0.
   private(set) var exit: ExitCode?
 
-  /// Writes a finding.
+  /// Prints a finding.
   mutating func note(_ finding: DatabaseCheck.Finding) {
     switch finding {
     case .fine(let text): print("ok       \(text)")
@@ -180,13 +180,13 @@ struct CheckReport {
     }
   }
 
-  /// Writes that the database can't be reached.
+  /// Prints that the database can't be reached.
   mutating func noteUnreachable(_ text: String) {
     note(.problem(text))
     exit = Exit.unavailable
   }
 
-  /// Writes that something is fine, or the error with which it is not.
+  /// Prints that a check passed, or the error with which it failed.
   mutating func examine<Failure: Error>(_ subject: String, _ body: () throws(Failure) -> Void) {
     do {
       try body()

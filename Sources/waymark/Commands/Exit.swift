@@ -1,27 +1,27 @@
 import ArgumentParser
-import PlaceFormats
+import PointFormats
 import Points
 
-/// How the program ends when it does not end well (the codes of sysexits.h).
+/// The exit codes of failures (sysexits.h).
 enum Exit {
-  /// Something failed that has no code of its own.
+  /// A failure without a code of its own.
   static let failed = ExitCode(1)
-  /// An option or setting can't be used.
+  /// An invalid option or setting.
   static let usage = ExitCode(64)
-  /// The input is not what it is said to be.
+  /// Invalid input.
   static let badData = ExitCode(65)
-  /// The store can't be reached.
+  /// An unavailable store.
   static let unavailable = ExitCode(69)
 
-  /// Says in one line why the program ends.
+  /// Writes the reason to standard error, in one line, and returns the code.
   static func because(_ reason: some CustomStringConvertible, _ code: ExitCode) -> ExitCode {
     StandardError.write(Array("waymark: \(reason)\n".utf8))
     return code
   }
 
-  /// Says why a command on the database ends.
+  /// Writes the error of a command on the database to standard error and returns the code.
   ///
-  /// - Parameter outcome: what is left undone, where that is known.
+  /// - Parameter outcome: the effect of the failure, where it is known, such as `nothing was imported`.
   static func because(_ error: PointStoreError, didNothing outcome: String) -> ExitCode {
     switch error {
     case .unavailable(let reason): because("the database can't be reached: \(reason)", unavailable)
@@ -33,9 +33,9 @@ enum Exit {
     }
   }
 
-  /// Says that there is no such format.
+  /// Writes that a format is unknown to standard error and returns the code.
   static func unknownFormat(_ name: String) -> ExitCode {
-    let names = PlaceFormat.allCases.map(\.rawValue).joined(separator: ", ")
-    return because("--format '\(name)': must be one of \(names)", usage)
+    let names = PointFormat.allCases.map(\.rawValue).joined(separator: ", ")
+    return because("--format must be one of \(names), got '\(name)'", usage)
   }
 }

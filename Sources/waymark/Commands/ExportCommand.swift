@@ -1,21 +1,21 @@
 import ArgumentParser
 import Foundation
 import NIOHTTP1
-import PlaceFormats
+import PointFormats
 import Points
 import PostgresStore
 import Synchronization
 
-/// `waymark export`: takes all places out of PostgreSQL.
+/// `waymark export`: writes all places of PostgreSQL, or of a server, to a file.
 struct ExportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
     abstract: "Writes all places of the database, or of a server, to a file.",
     discussion: """
-      Writes NDJSON, GeoJSON, GeoJSON text sequences, CSV or JSON that import reads again as the same places. All come \
-      from one moment, whatever is written meanwhile. The file appears when it is whole.
+      Writes NDJSON, GeoJSON, GeoJSON text sequences, CSV or JSON that `waymark import` reads as the same places. All places \
+      are of one snapshot. The file appears when it is complete.
 
-      With --url they come from a server that runs, whatever it keeps its places in.
+      With --url the places come from a running server, whatever its store.
 
       Examples:
         waymark export places.csv
@@ -24,9 +24,9 @@ struct ExportCommand: AsyncParsableCommand {
       """
   )
 
-  @OptionGroup var database: DatabaseOptions
+  @OptionGroup var database: SettingOptions<DatabaseSettings>
 
-  @OptionGroup var server: ServerOptions
+  @OptionGroup var server: ClientOptions
 
   @Option(help: "geojson, geojsonseq, ndjson, csv or json. (default: what the file's name ends in, else ndjson)")
   var format: String?
@@ -37,7 +37,7 @@ struct ExportCommand: AsyncParsableCommand {
   func run() async throws {
     let format = try placeFormat()
     if let target = try server.target() {
-      guard database.databaseUrl == nil else {
+      guard !database.namesDatabase else {
         throw Exit.because("--url and --database-url can't be given both", Exit.usage)
       }
       try await download(format, from: target)
@@ -46,7 +46,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
   }
 
-  private func download(_ format: PlaceFormat, from target: ServerTarget) async throws {
+  private func download(_ format: PointFormat, from target: ServerTarget) async throws {
     let request = target.request(.GET, "/locations/export?f=\(format.rawValue)")
     let mediaType = String(format.mediaType.prefix { $0 != ";" })
     try await ExportFile.writing(file, didNothing: "nothing was exported") { output in
@@ -55,14 +55,14 @@ struct ExportCommand: AsyncParsableCommand {
     }
   }
 
-  private func exportDatabase(as format: PlaceFormat) async throws {
+  private func exportDatabase(as format: PointFormat) async throws {
     let configuration = try database.configuration()
     do {
       let store = try PostgresStore(
         configuration: try PostgresConfiguration(configuration),
         migrations: try Migration.all(inDirectory: configuration.migrationsPath))
       let output = try ExportFile(path: file)
-      let text = Mutex(PlaceWriter(format: format))
+      let text = Mutex(PointFileWriter(format: format))
       try output.write(text.withLock { $0.beginning() })
       try await store.exportPoints(matching: PointQuery()) { points in
         try output.write(text.withLock { $0.text(of: points) })
@@ -79,14 +79,14 @@ struct ExportCommand: AsyncParsableCommand {
     }
   }
 
-  private func placeFormat() throws -> PlaceFormat {
-    guard let name = format else { return PlaceFormat(fileName: file) ?? .ndjson }
-    guard let format = PlaceFormat(name: name) else { throw Exit.unknownFormat(name) }
+  private func placeFormat() throws -> PointFormat {
+    guard let name = format else { return PointFormat(fileName: file) ?? .ndjson }
+    guard let format = PointFormat(name: name) else { throw Exit.unknownFormat(name) }
     return format
   }
 }
 
-extension PlaceWriter {
+extension PointFileWriter {
   fileprivate mutating func beginning() -> [UInt8] {
     var text: [UInt8] = []
     begin(to: &text)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file that is written under another name and gets its own when it is whole; or the standard output.
+/// A file that is written under a temporary name and renamed when it is complete; or the standard output.
 final class ExportFile: Sendable {
   private let path: String?
   private let handle: FileHandle
@@ -28,9 +28,9 @@ final class ExportFile: Sendable {
     try handle.write(contentsOf: bytes)
   }
 
-  /// Gives the file its name, once it is safely written.
+  /// Renames the file once it is synchronised to disk.
   ///
-  /// - Parameter verify: is called with the path at which the file still is; it is not given its name when this throws.
+  /// - Parameter verify: is called with the temporary path; the file is not renamed when this throws.
   /// - Throws: when the file can't be written.
   func finish(verifying verify: (String) async throws -> Void = { _ in }) async throws {
     guard let path else { return }
@@ -40,7 +40,7 @@ final class ExportFile: Sendable {
     guard rename(Self.partial(path), path) == 0 else { throw ExportFileError(path: path) }
   }
 
-  /// Removes what has been written of a file that is not finished.
+  /// Removes a file that is not finished.
   func discard() {
     guard let path else { return }
     try? handle.close()
@@ -50,7 +50,7 @@ final class ExportFile: Sendable {
   private static func partial(_ path: String) -> String { path + ".partial" }
 }
 
-/// A file can't be written.
+/// The error of a file that can't be written.
 struct ExportFileError: Error, CustomStringConvertible {
   let path: String
 
@@ -58,9 +58,9 @@ struct ExportFileError: Error, CustomStringConvertible {
 }
 
 extension ExportFile {
-  /// Writes a file from a server, and removes what there is of it where that fails.
+  /// Writes a file from a server, and removes it where that fails.
   ///
-  /// - Throws: the exit code, having said why.
+  /// - Throws: the exit code, after an error message.
   static func writing(
     _ path: String, didNothing outcome: String, _ body: (ExportFile) async throws -> Void
   ) async throws {

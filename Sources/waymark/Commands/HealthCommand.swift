@@ -5,40 +5,36 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// `waymark health`: asks a server on this machine whether it is well, for a container's health check.
+/// `waymark health`: checks the server on this machine, for a container's health check.
 struct HealthCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "health",
-    abstract: "Asks the server on this machine whether it answers.",
+    abstract: "Checks that the server on this machine responds.",
     discussion: """
-      Exits 0 when it does and 1 when it doesn't, for a container's health check. An outage of the database does not \
-      make the server unhealthy, as a restart would not mend it; --ready asks for that too.
+      Exits with 0 when it responds and 1 when it doesn't, for a container's health check. An outage of the database does \
+      not make the server unhealthy, as a restart would not end it; --ready checks the database too.
 
-      Where TLS_CERTIFICATE_FILE is set, as for `waymark serve`, or with --tls, it asks over TLS. Whose certificate it \
-      gets is not looked at: it says nothing secret, and what answers on this machine's loopback is what it asks about.
+      Where TLS_CERTIFICATE_FILE is set, as for `waymark serve`, or with --tls, it connects over TLS. It does not verify \
+      the certificate: it sends no secret, and the server on this machine's loopback is the one to check.
 
-      Where HTTP_HOST is 0.0.0.0 or ::, which mean every address of the machine, it asks 127.0.0.1 or ::1.
+      Where HTTP_HOST is 0.0.0.0 or ::, which mean every address of the machine, it connects to 127.0.0.1 or ::1.
       """
   )
 
-  @Option(help: "The address it listens on. (default: HTTP_HOST, or 127.0.0.1)")
-  var httpHost: String?
+  @OptionGroup var options: SettingOptions<LocalServerSettings>
 
-  @Option(help: "The port it listens on. (default: HTTP_PORT, or 8080)")
-  var httpPort: String?
-
-  @Flag(help: "Whether it speaks TLS. (default: whether TLS_CERTIFICATE_FILE is set)")
+  @Flag(help: "Connect over TLS. (default: where TLS_CERTIFICATE_FILE is set)")
   var tls = false
 
-  @Flag(help: "Whether the store must answer too.")
+  @Flag(help: "Check that the store is ready too.")
   var ready = false
 
   func run() async throws {
-    let settings = Settings(flags: ["HTTP_HOST": httpHost, "HTTP_PORT": httpPort].compactMapValues { $0 })
-    let host = Self.reachableHost(settings["HTTP_HOST"] ?? "127.0.0.1")
+    let settings = Settings(options: options.values)
+    let host = Self.reachableHost(settings.text("HTTP_HOST"))
     let port: Int
     do {
-      port = try settings.integer("HTTP_PORT", in: 1...65_535, default: 8080)
+      port = try settings.integer("HTTP_PORT", in: 1...65_535)
     } catch {
       throw Exit.because(error, Exit.usage)
     }
@@ -46,12 +42,12 @@ struct HealthCommand: AsyncParsableCommand {
       let secure = tls || settings["TLS_CERTIFICATE_FILE"] != nil
       let status = try await Self.status(
         of: ready ? "/health/ready" : "/health/live", host: host, port: port,
-        context: secure ? try Self.trustful() : nil)
-      guard status == .ok else { throw Exit.because("the server answered \(status)", Exit.failed) }
+        context: secure ? try Self.unverifiedContext() : nil)
+      guard status == .ok else { throw Exit.because("the server responded with \(status)", Exit.failed) }
     } catch let error as ExitCode {
       throw error
     } catch {
-      throw Exit.because("no answer from \(Self.authority(host, port)): \(Self.reason(error))", Exit.failed)
+      throw Exit.because("no response from \(Self.authority(host, port)): \(Self.reason(error))", Exit.failed)
     }
   }
 
@@ -84,14 +80,14 @@ struct HealthCommand: AsyncParsableCommand {
     }
   }
 
-  /// TLS with whoever answers.
-  private static func trustful() throws -> NIOSSLContext {
+  /// Returns a TLS context that does not verify the certificate.
+  private static func unverifiedContext() throws -> NIOSSLContext {
     var configuration = TLSConfiguration.makeClientConfiguration()
     configuration.certificateVerification = .none
     return try NIOSSLContext(configuration: configuration)
   }
 
-  /// The status that a local server answers a request with, within two seconds.
+  /// Returns the status of a local server's response to a request, within two seconds.
   private static func status(
     of path: String, host: String, port: Int, context: NIOSSLContext?
   ) async throws -> HTTPResponseStatus {

@@ -1,26 +1,25 @@
 import ArgumentParser
 import Foundation
-import PlaceFormats
+import PointFormats
 import Points
 import PostgresStore
 import Synchronization
 
-/// `waymark import`: puts files of places into PostgreSQL, or sends them to a server.
+/// `waymark import`: imports files of places into PostgreSQL, or sends them to a server.
 struct ImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
-    abstract: "Puts files of places into the database, or sends them to a server.",
+    abstract: "Imports files of places into the database, or sends them to a server.",
     discussion: """
-      Reads GeoJSON, GeoJSON text sequences, NDJSON and CSV. A place that is there already, by its id or by its source \
-      and sourceId, is replaced where it differs. All goes in by one transaction: when the import is broken off, nothing \
-      has been imported. Rows that break a rule are left out and reported by file and line; the numbers of rows go on from \
-      file to file. Exits 65 where rows were rejected and none was accepted, and with --strict where any was rejected.
+      Reads GeoJSON, GeoJSON text sequences, NDJSON and CSV. A place that exists already, by its id or by its source and \
+      sourceId, is replaced where it differs. The import is one transaction: when it is interrupted, nothing has been \
+      imported. Invalid rows are rejected and reported by file and line; rows are numbered over all files. Exits with 65 \
+      where rows were rejected and none was accepted, and with --strict where any was rejected.
 
-      A row without an id, and without source and sourceId, is a new place each time. --source NAME makes the id that it \
-      has in its own data set the sourceId, so that importing the file again updates its place.
+      A row without an id, and without source and sourceId, is a new place each time. --source NAME uses its id in its \
+      own data set as the sourceId, so that importing the file again updates its place.
 
-      With --url the files go to a server that runs, whatever it keeps its places in: one request and one transaction for \
-      each file.
+      With --url the files go to a running server, whatever its store: one request and one transaction for each file.
 
       Examples:
         waymark import places.geojson airports.csv
@@ -31,20 +30,20 @@ struct ImportCommand: AsyncParsableCommand {
       """
   )
 
-  @OptionGroup var database: DatabaseOptions
+  @OptionGroup var database: SettingOptions<DatabaseSettings>
 
-  @OptionGroup var server: ServerOptions
+  @OptionGroup var server: ClientOptions
 
   @Option(help: "geojson, geojsonseq, ndjson, csv or json. (default: what each file's name ends in)")
   var format: String?
 
-  @Flag(help: "Only say what would be done.")
+  @Flag(help: "Report what would be done, and change nothing.")
   var dryRun = false
 
-  @Flag(help: "Import nothing when a row breaks a rule.")
+  @Flag(help: "Import nothing when a row is invalid.")
   var atomic = false
 
-  @Flag(help: "Exit 65 when any row was rejected; the others are imported all the same.")
+  @Flag(help: "Exit with 65 when any row was rejected; the others are imported all the same.")
   var strict = false
 
   @OptionGroup var rows: RowOptionFlags
@@ -67,8 +66,8 @@ struct ImportCommand: AsyncParsableCommand {
     if report.rejected > 0, strict { throw Exit.because("rows were rejected, which --strict forbids", Exit.badData) }
   }
 
-  private func send(_ files: [PlaceFiles.File], to server: ImportServer) async throws -> ImportReport {
-    guard database.databaseUrl == nil else {
+  private func send(_ files: [PointFiles.File], to server: ImportServer) async throws -> ImportReport {
+    guard !database.namesDatabase else {
       throw Exit.because("--url and --database-url can't be given both", Exit.usage)
     }
     guard files.count == 1 || !atomic else {
@@ -89,13 +88,13 @@ struct ImportCommand: AsyncParsableCommand {
     }
   }
 
-  private func importIntoDatabase(_ files: [PlaceFiles.File], _ options: RowOptions) async throws -> ImportReport {
+  private func importIntoDatabase(_ files: [PointFiles.File], _ options: RowOptions) async throws -> ImportReport {
     let configuration = try database.configuration()
     do {
       let store = try PostgresStore(
         configuration: try PostgresConfiguration(configuration),
         migrations: try Migration.all(inDirectory: configuration.migrationsPath))
-      // Before the files are read, which may take a while.
+      // Before the files are parsed, which may take a while.
       try await store.checkReadiness()
       let report = try await importing(files, options, into: store)
       await store.shutDown()
@@ -111,24 +110,24 @@ struct ImportCommand: AsyncParsableCommand {
     }
   }
 
-  private func namedFiles() throws -> [PlaceFiles.File] {
+  private func namedFiles() throws -> [PointFiles.File] {
     do {
-      guard let name = format else { return try files.map { path in try PlaceFiles.File(path: path) } }
-      guard let format = PlaceFormat(name: name) else { throw Exit.unknownFormat(name) }
-      return files.map { PlaceFiles.File(path: $0, format: format) }
+      guard let name = format else { return try files.map { path in try PointFiles.File(path: path) } }
+      guard let format = PointFormat(name: name) else { throw Exit.unknownFormat(name) }
+      return files.map { PointFiles.File(path: $0, format: format) }
     } catch let error as FileError {
       throw Exit.because("\(error) with --format", Exit.usage)
     }
   }
 
   private func importing(
-    _ files: [PlaceFiles.File], _ options: RowOptions, into store: PostgresStore
+    _ files: [PointFiles.File], _ options: RowOptions, into store: PostgresStore
   ) async throws -> ImportReport {
     let rejections = Mutex(ImportReport())
     let notes = ImportNotes()
     let reporter = reporter(of: files)
     defer { reporter.finish() }
-    let places = PlaceFiles(
+    let places = PointFiles(
       files, options: options, notes: notes, onRejection: { row in rejections.withLock { $0.reject(row) } },
       onProgress: { reporter.report(path: $0.path, bytesOfFile: $0.bytesRead, rows: $0.rows) })
     var report: ImportReport
@@ -151,11 +150,46 @@ struct ImportCommand: AsyncParsableCommand {
     return report
   }
 
-  private func reporter(of files: [PlaceFiles.File]) -> ProgressReporter {
+  private func reporter(of files: [PointFiles.File]) -> ProgressReporter {
     let sizes = files.map { file in
       (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? nil
     }
     let total = sizes.contains { $0 == nil } ? nil : sizes.reduce(0) { $0 + ($1 ?? 0) }
     return ProgressReporter(totalBytes: total, isTerminal: StandardError.isTerminal)
+  }
+}
+
+/// The options of `waymark import` for the parsing of rows.
+struct RowOptionFlags: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Source of the rows that do not name their own; each row's id becomes its sourceId.", valueName: "name"))
+  var source: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Member or column that is the sourceId with --source. (default: a Feature's id, id or sourceId)",
+      valueName: "name"))
+  var idField: String?
+
+  @Option(help: "tags: members and columns that are not fields of a place become tags; reject: they are errors.")
+  var unknownFields = "tags"
+
+  /// Returns the options.
+  ///
+  /// - Throws: the exit code 64 for an invalid value, after an error message.
+  func options() throws -> RowOptions {
+    guard let unknown = RowOptions.UnknownFields(rawValue: unknownFields.lowercased()) else {
+      throw Exit.because("--unknown-fields must be tags or reject, got '\(unknownFields)'", Exit.usage)
+    }
+    do {
+      return try RowOptions(unknownFields: unknown, source: source, idField: idField)
+    } catch {
+      switch error {
+      case .source(let detail): throw Exit.because("--source '\(source ?? "")': \(detail)", Exit.usage)
+      case .idField("needs a source"): throw Exit.because("--id-field needs --source", Exit.usage)
+      case .idField(let detail): throw Exit.because("--id-field '\(idField ?? "")': \(detail)", Exit.usage)
+      }
+    }
   }
 }

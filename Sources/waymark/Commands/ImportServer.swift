@@ -1,15 +1,17 @@
+import ArgumentParser
 import AsyncHTTPClient
+import Basics
 import Foundation
 import NIOCore
 import NIOHTTP1
-import PlaceFormats
+import PointFormats
 import Points
 
 /// A running server that files of places are sent to, by `POST /locations/import`.
 struct ImportServer {
   private static let path = "/locations/import"
 
-  /// A report has at most so many bytes: that of the first hundred rows that were left out.
+  /// The maximum size of a report, which has the first hundred rejected rows.
   private static let maximumReportBytes = 1 << 20
 
   private let target: ServerTarget
@@ -23,26 +25,20 @@ struct ImportServer {
     let parameters = [
       isAtomic ? "mode=atomic" : nil, isDryRun ? "dryRun=true" : nil,
       options.unknownFields == .tags ? nil : "unknownFields=\(options.unknownFields.rawValue)",
-      options.source.map { "source=\(Self.percentEncoded($0))" },
-      options.idField.map { "idField=\(Self.percentEncoded($0))" },
+      options.source.map { "source=\(PercentEncoding.encode($0))" },
+      options.idField.map { "idField=\(PercentEncoding.encode($0))" },
     ].compactMap(\.self)
     call = Self.path + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
   }
 
-  private static func percentEncoded(_ text: String) -> String {
-    // The unreserved characters of RFC 3986 alone stay as they are.
-    let unreserved = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-    return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
-  }
-
-  /// Sends the files, each by a request of its own, and adds up what the server says it did. Memory is bounded whatever a
-  /// file's size. Rows are numbered over all files.
+  /// Sends the files, each by a request of its own, and adds up the server's reports. Memory is bounded whatever the
+  /// size of a file. Rows are numbered over all files.
   ///
   /// - Parameters:
-  ///   - onProgress: is told of each chunk that is sent: the file's path and how many of its bytes have been read.
-  ///   - onWarning: is told of the server's warnings.
+  ///   - onProgress: takes, at each chunk that is sent, the path of the file and the number of its bytes read so far.
+  ///   - onWarning: takes the server's warnings.
   func importing(
-    _ files: [PlaceFiles.File],
+    _ files: [PointFiles.File],
     onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void,
     onWarning: (String) -> Void
   ) async throws(ImportServerError) -> ImportReport {
@@ -64,7 +60,7 @@ struct ImportServer {
   }
 
   private func importing(
-    _ files: [PlaceFiles.File],
+    _ files: [PointFiles.File],
     by client: HTTPClient,
     onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void,
     onWarning: (String) -> Void
@@ -82,10 +78,10 @@ struct ImportServer {
     return whole
   }
 
-  /// Sends a file, and once more where the connection broke off. Both requests have one key, so that the file is imported
-  /// once.
+  /// Sends a file, and once more where the connection broke off. Both requests have one key, so that the file is
+  /// imported once.
   private func send(
-    _ file: PlaceFiles.File,
+    _ file: PointFiles.File,
     by client: HTTPClient,
     onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void
   ) async throws(ImportServerError) -> ServerReport {
@@ -98,7 +94,7 @@ struct ImportServer {
       do {
         return try await send(file, key: key, by: client, onProgress: onProgress)
       } catch let second {
-        // That the server can't be reached now says nothing of the first request.
+        // That the server is unavailable now does not determine the outcome of the first request.
         if case .unavailable = second { throw error }
         throw second
       }
@@ -106,7 +102,7 @@ struct ImportServer {
   }
 
   private func send(
-    _ file: PlaceFiles.File,
+    _ file: PointFiles.File,
     key: String,
     by client: HTTPClient,
     onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void
@@ -130,12 +126,12 @@ struct ImportServer {
     do {
       return try JSONDecoder().decode(ServerReport.self, from: Data(body.readableBytesView))
     } catch {
-      throw .refused("\(target.base) did not answer as Waymark does")
+      throw .refused("\(target.base) did not respond as Waymark does")
     }
   }
 }
 
-/// A file as it is sent.
+/// The buffers of a file that is sent.
 private struct FileBuffers: AsyncSequence, Sendable {
   let path: String
   let onProgress: @Sendable (_ bytesRead: Int) -> Void
@@ -164,6 +160,119 @@ private struct FileBuffers: AsyncSequence, Sendable {
 }
 
 extension ImportReport {
-  /// How many rows it tells of.
+  /// The number of rows.
   fileprivate var rowCount: Int { accepted + rejected }
+}
+
+/// A server's response to an import.
+struct ServerReport: Decodable {
+  struct Row: Decodable {
+    let row: Int
+    let line: Int?
+    let detail: String
+  }
+
+  let created: Int
+  let updated: Int
+  let unchanged: Int
+  let rejected: Int
+  let errors: [Row]
+  let warnings: [String]?
+
+  /// Returns the report of a file whose rows come after a number of others.
+  func counted(after rows: Int, in file: PointFiles.File) -> ImportReport {
+    var report = ImportReport()
+    (report.created, report.updated, report.unchanged) = (created, updated, unchanged)
+    for error in errors { report.reject(error.rejection(after: rows, in: file)) }
+    report.reject(count: max(0, rejected - errors.count))
+    return report
+  }
+}
+
+extension ServerReport.Row {
+  /// Returns the rejection of a row of a file whose rows come after a number of others.
+  func rejection(after rows: Int, in file: PointFiles.File) -> RejectedRow {
+    let isFeature = file.format == .geoJSON || file.format == .geoJSONSequence
+    let location = RowLocation(file: file.path, line: line, feature: isFeature ? row : nil)
+    return RejectedRow(number: rows + row, detail: detail, location: location)
+  }
+}
+
+/// The error of a file that a server did not import.
+enum ImportServerError: Error, Hashable, CustomStringConvertible {
+  /// The file or its places can't be read.
+  case unreadable(String)
+  /// The server rejects it, from this user or at all.
+  case refused(String)
+  /// The server, or its store, can't be reached.
+  case unavailable(String)
+  /// Rows are invalid, and the import is atomic.
+  case rejected(ImportReport)
+  /// The connection broke: the file may have been imported or not.
+  case brokenOff(String)
+
+  /// Creates the error of a connection.
+  init(_ error: any Error, target: String) {
+    self =
+      ServerTarget.isBreak(error)
+      ? .brokenOff("\(target): the connection broke; the file may have been imported or not")
+      : .unavailable("\(target) can't be reached: \(ServerTarget.reason(error)); nothing was imported")
+  }
+
+  /// Creates the error of a response that is not a report.
+  init(_ status: HTTPResponseStatus, body: Data, file: PointFiles.File) {
+    struct Problem: Decodable {
+      let detail: String?
+    }
+    struct RejectedRows: Decodable {
+      let errors: [ServerReport.Row]
+    }
+    let detail = (try? JSONDecoder().decode(Problem.self, from: body))?.detail
+    if status == .unprocessableEntity, let rows = (try? JSONDecoder().decode(RejectedRows.self, from: body))?.errors,
+      !rows.isEmpty
+    {
+      var report = ImportReport()
+      for row in rows { report.reject(row.rejection(after: 0, in: file)) }
+      self = .rejected(report)
+      return
+    }
+    let reason = "the server responded with \(status.code)\(detail.map { ": \($0)" } ?? "")"
+    switch status {
+    // Errors of places read as those of an import into a database.
+    case .badRequest, .unprocessableEntity: self = .unreadable(detail ?? reason)
+    case .payloadTooLarge, .unsupportedMediaType: self = .unreadable(reason)
+    case .requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout:
+      self = .unavailable(reason)
+    default: self = .refused(reason)
+    }
+  }
+
+  /// Returns the error with the name of its file, and with the outcome of the files before it.
+  func about(_ file: PointFiles.File, importedBefore count: Int) -> ImportServerError {
+    var text = description
+    if count > 0 { text += count == 1 ? "; the file before it was" : "; the \(count) files before it were" }
+    switch self {
+    case .unreadable: return .unreadable("\(file.path): \(text)")
+    case .refused: return .refused(text)
+    case .unavailable: return .unavailable(text)
+    case .rejected: return self
+    case .brokenOff: return .brokenOff(text)
+    }
+  }
+
+  var description: String {
+    switch self {
+    case .unreadable(let text), .refused(let text), .unavailable(let text), .brokenOff(let text): text
+    case .rejected(let report): ImportSummary.rejection(of: report)
+    }
+  }
+
+  /// The exit code.
+  var exitCode: ExitCode {
+    switch self {
+    case .unreadable, .rejected: Exit.badData
+    case .refused: Exit.failed
+    case .unavailable, .brokenOff: Exit.unavailable
+    }
+  }
 }

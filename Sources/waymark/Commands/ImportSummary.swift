@@ -1,11 +1,11 @@
 import Points
 
-/// What an import did, in words.
+/// The report of an import in words.
 struct ImportSummary {
   let report: ImportReport
   let isDryRun: Bool
 
-  /// A line of counts, then one for each rejection that is known in detail.
+  /// A line of counts, then one for each rejection with details.
   var lines: [String] {
     let rows = report.created + report.updated + report.unchanged + report.rejected
     let counts = "\(report.created) created, \(report.updated) updated, \(report.unchanged) unchanged, "
@@ -16,7 +16,8 @@ struct ImportSummary {
     return lines
   }
 
-  /// Returns the explanation for an import that took nothing because rows are invalid: a line, then one for each of them.
+  /// Returns the explanation for an import that took nothing because rows are invalid: a line, then one for each of
+  /// them.
   static func rejection(of report: ImportReport) -> String {
     let isCut = report.rejected >= ImportReport.maximumRejections
     let count = "\(isCut ? "at least " : "")\(report.rejected) \(report.rejected == 1 ? "row is" : "rows are") invalid"

@@ -1,15 +1,15 @@
 import ArgumentParser
 import PostgresStore
 
-/// `waymark migrate`: makes or upgrades the tables.
+/// `waymark migrate`: creates or upgrades the tables.
 struct MigrateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate",
-    abstract: "Makes the database's tables, or brings them up to date.",
+    abstract: "Creates the tables of the database, or upgrades them.",
     discussion: """
-      Each migration runs in a transaction of its own and is noted with its checksum; those that were run before are \
-      left alone. Two migrations at the same time take turns. A schema that a newer program made is left alone where it \
-      allows this one.
+      Each migration runs in a transaction of its own and is recorded with its checksum; those that ran before are \
+      skipped. Concurrent migrations run one after the other. The schema of a newer program is not changed where it is \
+      compatible with this one.
 
       Examples:
         DATABASE_URL=postgresql://localhost/places waymark migrate --dry-run
@@ -17,9 +17,9 @@ struct MigrateCommand: AsyncParsableCommand {
       """
   )
 
-  @OptionGroup var database: DatabaseOptions
+  @OptionGroup var database: SettingOptions<DatabaseSettings>
 
-  @Flag(help: "Only say what would be run, and what the role may not do that it needs.")
+  @Flag(help: "Report the migrations that would run and the privileges that the role lacks, and change nothing.")
   var dryRun = false
 
   func run() async throws {
@@ -48,15 +48,16 @@ struct MigrateCommand: AsyncParsableCommand {
       throw Exit.because("\(error)", Exit.failed)
     }
   }
-  /// Reports what would make the migrations fail.
+
+  /// Reports the problems with which the migrations would fail.
   ///
-  /// - Throws: the exit code 1, having said why, where a privilege or PostGIS is missing.
+  /// - Throws: the exit code 1, after an error message, where a privilege or PostGIS is missing.
   private func checkPrivileges(_ configuration: DatabaseConfiguration) async throws {
     let check = DatabaseCheck(configuration: try PostgresConfiguration(configuration), migrations: [])
     let problems = try await check.findings(for: [.migrating]).compactMap { finding in
       if case .problem(let text) = finding { text } else { nil }
     }
     guard !problems.isEmpty else { return }
-    throw Exit.because("they would fail: \(problems.joined(separator: "; "))", Exit.failed)
+    throw Exit.because("the migrations would fail: \(problems.joined(separator: "; "))", Exit.failed)
   }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Writes how far an import has come to standard error: on a terminal as one line that is written over, elsewhere as a
+/// Writes the progress of an import to standard error: on a terminal as one line that is overwritten, elsewhere as a
 /// line every few seconds.
 final class ProgressReporter: Sendable {
   private struct State {
@@ -15,13 +15,12 @@ final class ProgressReporter: Sendable {
   private let start = ContinuousClock.now
   private let state = Mutex(State())
 
-  /// Creates a reporter.
   init(totalBytes: Int?, isTerminal: Bool) {
     progress = ImportProgress(totalBytes: totalBytes)
     self.isTerminal = isTerminal
   }
 
-  /// Takes note of how far the reading has come, and writes it where it is time.
+  /// Notes the progress of reading, and writes it at most once per interval.
   func report(path: String, bytesOfFile: Int, rows: Int?) {
     let now = ContinuousClock.now
     let bytes: Int? = state.withLock { state in
@@ -43,5 +42,38 @@ final class ProgressReporter: Sendable {
   /// Ends the line on a terminal.
   func finish() {
     if isTerminal { StandardError.write(Array("\r\u{1B}[K".utf8)) }
+  }
+}
+
+/// The progress of an import as a line of text. It takes the time as a parameter.
+struct ImportProgress {
+  /// The size of all files; `nil` where it is unknown.
+  let totalBytes: Int?
+
+  /// Returns the line at a moment.
+  ///
+  /// - Parameters:
+  ///   - rows: the number of rows read; `nil` where they are not counted.
+  ///   - bytes: the number of bytes read of all files.
+  ///   - elapsed: the time since the start.
+  ///   - width: the width of the bar in characters; 0 for none.
+  func line(rows: Int?, bytes: Int, elapsed: Duration, width: Int = 0) -> String {
+    let seconds = max(0.001, Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18)
+    let done = rows.map { (amount: $0, unit: "rows") } ?? (amount: bytes >> 20, unit: "MiB")
+    let pace = ["\(done.amount) \(done.unit)", "\(Int(Double(done.amount) / seconds)) \(done.unit)/s"]
+    guard let totalBytes, totalBytes > 0 else { return pace.joined(separator: ", ") }
+    let share = min(1, Double(bytes) / Double(totalBytes))
+    var parts = ["\(Int(share * 100)) %"] + pace
+    if share > 0, share < 1 { parts.append("\(Self.clock(seconds * (1 - share) / share)) left") }
+    guard width > 0 else { return parts.joined(separator: ", ") }
+    let filled = Int(share * Double(width))
+    let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
+    return "[\(bar)] " + parts.joined(separator: ", ")
+  }
+
+  private static func clock(_ seconds: Double) -> String {
+    let seconds = Int(seconds.rounded(.up))
+    guard seconds >= 60 else { return "\(seconds) s" }
+    return seconds < 3600 ? "\(seconds / 60) min \(seconds % 60) s" : "\(seconds / 3600) h \(seconds / 60 % 60) min"
   }
 }

@@ -2,14 +2,14 @@ import ArgumentParser
 import Logging
 import Points
 
-/// `waymark serve`: answers clients until it is told to stop.
+/// `waymark serve`: serves clients until shutdown.
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
     abstract: "Serves places over HTTP.",
     discussion: """
       Every option can also be set as an environment variable of the same name: --http-port is HTTP_PORT. The option \
-      wins. SIGTERM and SIGINT stop the server once the requests in flight are answered.
+      wins. SIGTERM and SIGINT stop the server after its current requests.
 
       Examples:
         waymark serve
@@ -18,11 +18,11 @@ struct ServeCommand: AsyncParsableCommand {
       """
   )
 
-  @OptionGroup var options: ServeOptions
+  @OptionGroup var options: SettingOptions<ServerSettings>
 
   func run() async throws {
-    UnusedMemory.prepare()
-    let settings = Settings(flags: options.flags)
+    MemoryTrimming.prepare()
+    let settings = Settings(options: options.values)
     let configuration: ServeConfiguration
     let logger: Logger
     do {
@@ -54,7 +54,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  /// Why the places could not be opened.
+  /// Writes the error of opening the places to standard error and returns the exit code.
   private static func exit(_ error: PointStoreError) -> ExitCode {
     switch error {
     case .unavailable(let reason), .outcomeUnknown(let reason): Exit.because(reason, Exit.unavailable)

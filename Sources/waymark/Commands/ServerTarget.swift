@@ -19,10 +19,10 @@ struct ServerTarget: Sendable {
   ///
   /// - Parameters:
   ///   - url: the address of the server, without the path of a call.
-  ///   - authorities: a file of the certificates that the server's may be signed with, in PEM, and the name of the option
-  ///     or variable that gives it; `nil` for those that the system trusts.
+  ///   - authorities: a file of the certificates that the server's may be signed with, in PEM, and the name of the
+  ///     option or variable that gives it; `nil` for those that the system trusts.
   ///   - trace: the trace that the requests are steps of.
-  /// - Throws: ``ConfigurationError`` for an address, a key or a file that can't be used; it does not tell the key.
+  /// - Throws: ``ConfigurationError`` for an address, a key or a file that can't be used, without the key.
   init(
     url: String, apiKey: String?, authorities: (variable: String, file: String)? = nil, trace: TraceParent? = nil
   ) throws(ConfigurationError) {
@@ -72,7 +72,7 @@ struct ServerTarget: Sendable {
 
   // MARK: Errors
 
-  /// Returns whether the error is that of a connection that was made and has ended.
+  /// Returns a Boolean value that indicates whether an established connection has ended.
   static func isBreak(_ error: any Error) -> Bool {
     switch error {
     case let error as HTTPClientError: error == .remoteConnectionClosed
@@ -118,12 +118,13 @@ struct ServerTarget: Sendable {
 }
 
 extension HTTPClient {
-  /// The limit of the time in which a connection is made. How long a call takes is the server's to say.
+  /// The timeout of connecting. The server limits the duration of a call.
   private static let connectTimeout = TimeAmount.seconds(10)
 
   /// Calls with a client that follows no redirects and repeats nothing, and shuts it down.
   ///
-  /// - Parameter authorities: the certificates that a server's may be signed with; `nil` for those that the system trusts.
+  /// - Parameter authorities: the certificates that a server's may be signed with; `nil` for those that the system
+  ///   trusts.
   static func withClient<Value>(
     trusting authorities: [NIOSSLCertificate]?, _ body: (HTTPClient) async -> Value
   ) async -> Value {
@@ -156,7 +157,7 @@ struct ServerCallError: Error, CustomStringConvertible {
     isUnavailable = true
     description =
       ServerTarget.isBreak(error)
-      ? "\(target.base): the connection broke off" : "\(target.base) can't be reached: \(ServerTarget.reason(error))"
+      ? "\(target.base): the connection broke" : "\(target.base) can't be reached: \(ServerTarget.reason(error))"
   }
 
   /// Creates the error of a response that is not the file.
@@ -165,7 +166,7 @@ struct ServerCallError: Error, CustomStringConvertible {
       let detail: String?
     }
     let detail = (try? JSONDecoder().decode(Problem.self, from: body))?.detail
-    description = "the server answered \(status.code)\(detail.map { ": \($0)" } ?? "")"
+    description = "the server responded with \(status.code)\(detail.map { ": \($0)" } ?? "")"
     isUnavailable = [.requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout]
       .contains(status)
   }
@@ -173,7 +174,7 @@ struct ServerCallError: Error, CustomStringConvertible {
   /// Creates the error of a response of another program.
   init(notWaymark target: ServerTarget) {
     isUnavailable = false
-    description = "\(target.base) did not answer as Waymark does"
+    description = "\(target.base) did not respond as Waymark does"
   }
 }
 

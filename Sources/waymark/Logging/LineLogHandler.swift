@@ -1,3 +1,4 @@
+import Basics
 import JSONText
 import Logging
 import Points
@@ -7,7 +8,7 @@ import Points
 /// Nothing in an event can split a line, steer a terminal or turn its text around: control characters, line separators
 /// and marks of direction are written as JSON escapes them.
 struct LineLogHandler: LogHandler {
-  /// How a line is written.
+  /// The format of a line.
   enum Format: String, CaseIterable {
     /// `2026-11-20T10:15:00.123456Z info message key=value`
     case text
@@ -50,8 +51,8 @@ struct LineLogHandler: LogHandler {
     write(Self.harmless(format == .json ? jsonLine(event, sorted) : textLine(event, sorted)))
   }
 
-  /// The line with `\uXXXX` for what JSON leaves as it is: DEL, the C1 controls, line and paragraph separators, and what
-  /// sets the direction of a text (CVE-2021-42574).
+  /// Returns the line with `\uXXXX` for characters that JSON does not escape: DEL, the C1 controls, line and paragraph
+  /// separators, and marks of text direction (CVE-2021-42574).
   private static func harmless(_ line: [UInt8]) -> [UInt8] {
     // The first bytes of their UTF-8; most lines have none of them.
     guard line.contains(where: { $0 == 0x7F || $0 == 0xC2 || $0 == 0xE2 || $0 == 0xD8 }) else { return line }
@@ -59,8 +60,7 @@ struct LineLogHandler: LogHandler {
     for scalar in String(decoding: line, as: UTF8.self).unicodeScalars {
       switch scalar.value {
       case 0x7F...0x9F, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069:
-        let digits = String(scalar.value, radix: 16)
-        harmless += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        harmless += "\\u" + Hexadecimal.text(UInt16(scalar.value))
       default: harmless.unicodeScalars.append(scalar)
       }
     }
@@ -68,47 +68,17 @@ struct LineLogHandler: LogHandler {
   }
 
   private func jsonLine(_ event: LogEvent, _ fields: [(key: String, value: Logger.MetadataValue)]) -> [UInt8] {
-    var line: [UInt8] = []
-    func append(_ key: String, _ value: Logger.MetadataValue) {
-      line.append(UInt8(ascii: line.isEmpty ? "{" : ","))
-      JSONString.append(key, to: &line)
-      line.append(UInt8(ascii: ":"))
-      Self.append(value, to: &line)
+    var json = JSONWriter()
+    json.beginObject()
+    json.write(member: "time", clock.now().description)
+    json.write(member: "level", event.level.rawValue)
+    json.write(member: "message", event.message.description)
+    for (key, value) in fields where !["time", "level", "message"].contains(key) {
+      json.write(escapedName: key)
+      json.write(value)
     }
-    append("time", .string(clock.now().description))
-    append("level", .string(event.level.rawValue))
-    append("message", .string(event.message.description))
-    for (key, value) in fields where !["time", "level", "message"].contains(key) { append(key, value) }
-    line.append(contentsOf: "}\n".utf8)
-    return line
-  }
-
-  /// Appends a value as JSON: numbers and booleans as such, so that they can be summed up and compared. A string is a
-  /// string whatever it holds, so that a field's type does not change from line to line.
-  private static func append(_ value: Logger.MetadataValue, to line: inout [UInt8]) {
-    switch value {
-    case .string(let text): JSONString.append(text, to: &line)
-    case .stringConvertible(let number as any BinaryInteger): line.append(contentsOf: number.description.utf8)
-    case .stringConvertible(let number as Double) where number.isFinite: DecimalText.append(number, to: &line)
-    case .stringConvertible(let flag as Bool): line.append(contentsOf: flag.description.utf8)
-    case .stringConvertible(let other): JSONString.append(other.description, to: &line)
-    case .array(let values):
-      line.append(UInt8(ascii: "["))
-      for (index, value) in values.enumerated() {
-        if index > 0 { line.append(UInt8(ascii: ",")) }
-        append(value, to: &line)
-      }
-      line.append(UInt8(ascii: "]"))
-    case .dictionary(let members):
-      line.append(UInt8(ascii: "{"))
-      for (index, (key, value)) in members.sorted(by: { $0.key < $1.key }).enumerated() {
-        if index > 0 { line.append(UInt8(ascii: ",")) }
-        JSONString.append(key, to: &line)
-        line.append(UInt8(ascii: ":"))
-        append(value, to: &line)
-      }
-      line.append(UInt8(ascii: "}"))
-    }
+    json.endObject()
+    return json.sink + [UInt8(ascii: "\n")]
   }
 
   private func textLine(_ event: LogEvent, _ fields: [(key: String, value: Logger.MetadataValue)]) -> [UInt8] {
@@ -125,7 +95,32 @@ struct LineLogHandler: LogHandler {
 
   private static func quoted(_ text: String) -> String {
     var bytes: [UInt8] = []
-    JSONString.append(text, to: &bytes)
+    JSONString.write(text, to: &bytes)
     return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+extension JSONWriter {
+  /// Writes a value of metadata: numbers and booleans as such, so that they can be summed up and compared. A string is a
+  /// string whatever it holds, so that a field's type does not change from line to line.
+  fileprivate mutating func write(_ value: Logger.MetadataValue) {
+    switch value {
+    case .string(let text): write(string: text)
+    case .stringConvertible(let number as any BinaryInteger): write(json: number.description)
+    case .stringConvertible(let number as Double) where number.isFinite: write(number: number)
+    case .stringConvertible(let flag as Bool): write(boolean: flag)
+    case .stringConvertible(let other): write(string: other.description)
+    case .array(let values):
+      beginArray()
+      for value in values { write(value) }
+      endArray()
+    case .dictionary(let members):
+      beginObject()
+      for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+        write(escapedName: key)
+        write(value)
+      }
+      endObject()
+    }
   }
 }

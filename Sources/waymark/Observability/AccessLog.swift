@@ -2,13 +2,13 @@ import HTTPServer
 import Logging
 import NIOHTTP1
 
-/// Logs a line for each request, where that is wanted, and for those that went wrong in the service in any case.
+/// The access log: a line for each request, where that is on, and for those that failed in the service in any case.
 ///
-/// What clients alone bring about, such as an unknown version of HTTP, is summed up: a line an interval with a count,
+/// Errors that clients alone cause, such as an unknown version of HTTP, are summed up: a line an interval with a count,
 /// however many they are.
 ///
-/// A line tells the route's template and never the target, which may say where someone is.
-struct AccessLog: RequestObserver {
+/// A line has the route's template and never the target, which may contain someone's location.
+struct AccessLog: SynchronousMiddleware {
   private let logger: Logger
   private let level: Logger.Level
   private let clientFaults: PeriodicCount
@@ -16,7 +16,7 @@ struct AccessLog: RequestObserver {
   /// Creates an access log.
   ///
   /// - Parameters:
-  ///   - isOn: whether requests are logged at level `info`; else it is `debug`.
+  ///   - isOn: a Boolean value that indicates whether requests are logged at level `info`; else it is `debug`.
   ///   - sleep: waits for the end of an interval.
   init(
     logger: Logger, isOn: Bool, sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
@@ -30,7 +30,7 @@ struct AccessLog: RequestObserver {
     level = isOn ? .info : .debug
   }
 
-  func requestEnded(_ request: EndedRequest) {
+  func requestCompleted(_ request: CompletedRequest) {
     if request.isClientFault { clientFaults.add() }
     let level = level(for: request)
     guard level >= logger.logLevel else { return }
@@ -49,8 +49,9 @@ struct AccessLog: RequestObserver {
     logger.log(level: level, request.isWhole ? "answered" : "not answered to the end", metadata: metadata)
   }
 
-  /// Of 503 there would be a line a request just when there is most to do; what is behind it the store logs once.
-  private func level(for request: EndedRequest) -> Logger.Level {
+  /// Returns the level of a request's line. For 503 there would be a line a request just when load is highest; the
+  /// store logs the cause once.
+  private func level(for request: CompletedRequest) -> Logger.Level {
     guard let status = request.status, status.code >= 500, status != .serviceUnavailable, !request.isClientFault else {
       return level
     }
@@ -60,7 +61,7 @@ struct AccessLog: RequestObserver {
   private static let interval: Duration = .seconds(10)
 }
 
-extension EndedRequest {
-  /// A Boolean value that indicates whether the status is a server's, 501 or 505, and the cause the client's alone.
+extension CompletedRequest {
+  /// A Boolean value that indicates whether the status is 501 or 505, which only the client can cause.
   fileprivate var isClientFault: Bool { status == .notImplemented || status == .httpVersionNotSupported }
 }

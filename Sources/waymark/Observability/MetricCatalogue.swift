@@ -1,6 +1,6 @@
 import PrometheusMetrics
 
-/// The metrics that there are.
+/// The names and descriptions of all metrics.
 enum MetricCatalogue {
   static let requests = "http_requests_total"
   static let requestDuration = "http_request_duration_seconds"
@@ -21,26 +21,25 @@ enum MetricCatalogue {
   static let tokenKeyFetches = "token_key_fetches_total"
   static let build = "waymark_build_info"
 
-  /// What is said of each.
   static let descriptions = [
-    MetricDescription(requests, "Requests answered, by method, route template and status."),
-    MetricDescription(requestDuration, "From a request's head to the end of its answer."),
-    MetricDescription(bodyBytes, "Bytes of answers' bodies handed to connections."),
-    MetricDescription(incompleteAnswers, "Answers that did not get to their end: the client went, or they broke off."),
-    MetricDescription(connections, "Connections open."),
-    MetricDescription(requestsInFlight, "Requests being answered."),
+    MetricDescription(requests, "Completed requests, by method, route template and status."),
+    MetricDescription(requestDuration, "Time from the head of a request to the end of its response."),
+    MetricDescription(bodyBytes, "Bytes of response bodies handed to connections."),
+    MetricDescription(incompleteAnswers, "Responses cut short: the client disconnected, or the handler failed."),
+    MetricDescription(connections, "Open connections."),
+    MetricDescription(requestsInFlight, "Current requests."),
     MetricDescription(storeDuration, "Calls of the store, by operation and outcome."),
-    MetricDescription(poolConnections, "Connections of requests to the database, by what they do."),
-    MetricDescription(poolLimit, "Connections to the database at most, those of exports and imports included."),
+    MetricDescription(poolConnections, "Connections of requests to the database, by state."),
+    MetricDescription(poolLimit, "Maximum number of connections to the database, including exports and imports."),
     MetricDescription(poolWaiting, "Calls that wait for a connection to the database."),
-    MetricDescription(bulkConnections, "Connections to the database that exports or imports have."),
-    MetricDescription(bulkLimit, "Connections to the database that exports or imports may have."),
+    MetricDescription(bulkConnections, "Connections to the database that exports or imports use."),
+    MetricDescription(bulkLimit, "Maximum number of connections to the database for exports or imports."),
     MetricDescription(bulkWaiting, "Exports or imports that wait for a connection to the database."),
     MetricDescription(places, "Places in memory."),
-    MetricDescription(droppedSearches, "Searches that analytics had no room for."),
+    MetricDescription(droppedSearches, "Searches that analytics dropped for lack of room."),
     MetricDescription(tokenKeys, "Keys of JWT_JWKS_URL that tokens are verified with."),
     MetricDescription(tokenKeyFetches, "Fetches of JWT_JWKS_URL, by outcome."),
-    MetricDescription(build, "The version that runs; always 1."),
+    MetricDescription(build, "The running version; always 1."),
     MetricDescription(ProcessMetrics.residentMemory, "Resident memory size in bytes."),
     MetricDescription(ProcessMetrics.virtualMemory, "Virtual memory size in bytes."),
     MetricDescription(ProcessMetrics.processorTime, "Total user and system CPU time spent in seconds."),

@@ -2,12 +2,11 @@ import CoreMetrics
 import LocationsAPI
 import PrometheusMetrics
 
-/// What `GET /metrics` tells.
+/// The response of `GET /metrics`: metrics that are counted in a backend, and those that collectors look up.
 struct MetricsReport: MetricsSource {
   private let metrics: PrometheusMetrics
   private let collectors: [any MetricsCollector]
 
-  /// Creates a report of what is counted in a backend and what collectors look up.
   init(_ metrics: PrometheusMetrics, version: String, collectors: [any MetricsCollector]) {
     self.metrics = metrics
     self.collectors = collectors
@@ -20,4 +19,10 @@ struct MetricsReport: MetricsSource {
     for collector in collectors { await collector.collect() }
     return metrics.text()
   }
+}
+
+/// A source of metrics that are looked up rather than counted, at each report.
+protocol MetricsCollector: Sendable {
+  /// Updates the metrics. It never fails: an unknown value stays unchanged.
+  func collect() async
 }

@@ -1,18 +1,18 @@
 import Synchronization
 
-/// Counts events and reports how many there were once an interval, where there were any.
+/// Counts events and reports their number once an interval, where there were any.
 final class PeriodicCount: Sendable {
   private let interval: Duration
   private let sleep: @Sendable (Duration) async -> Void
   private let report: @Sendable (Int) -> Void
   private let count = Mutex(0)
 
-  /// Creates a count of nothing.
+  /// Creates a count that begins at 0.
   ///
   /// - Parameters:
   ///   - interval: the time from the first event to the report.
-  ///   - sleep: waits so long.
-  ///   - report: is told of the number of events.
+  ///   - sleep: waits for the interval.
+  ///   - report: takes the number of events.
   init(
     interval: Duration, sleep: @escaping @Sendable (Duration) async -> Void, report: @escaping @Sendable (Int) -> Void
   ) {

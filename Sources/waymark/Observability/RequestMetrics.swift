@@ -2,11 +2,11 @@ import CoreMetrics
 import HTTPServer
 import NIOHTTP1
 
-/// Counts requests and times their answers.
+/// The metrics of requests: their counts, durations and bytes.
 ///
-/// Labels are bounded whatever clients send: routes are templates, methods other than the usual ones are `other`, and what
-/// there is none of is `none`.
-struct RequestMetrics: RequestObserver {
+/// Labels are bounded whatever clients send: routes are templates, methods other than the usual ones are `other`, and
+/// missing values are `none`.
+struct RequestMetrics: SynchronousMiddleware {
   private struct Key: Hashable {
     let route: String?
     let method: MethodLabel
@@ -22,12 +22,12 @@ struct RequestMetrics: RequestObserver {
   private let factory: any MetricsFactory
   private let handles = HandleCache<Key, Handles>()
 
-  /// Creates an observer that counts in a backend.
+  /// Creates metrics in a backend.
   init(factory: any MetricsFactory) {
     self.factory = factory
   }
 
-  func requestEnded(_ request: EndedRequest) {
+  func requestCompleted(_ request: CompletedRequest) {
     let key = Key(
       route: request.route, method: MethodLabel(request.method), status: request.status?.code)
     let handles = handles.handle(for: key) { make(key) }
@@ -54,12 +54,40 @@ struct RequestMetrics: RequestObserver {
 }
 
 extension Duration {
-  /// It in nanoseconds, rounded down.
+  /// The duration in nanoseconds, rounded down.
   var wholeNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
   }
 
-  /// It in milliseconds, to the microsecond.
+  /// The duration in milliseconds, to the microsecond.
   var milliseconds: Double { Double(wholeNanoseconds / 1000) / 1000 }
+}
+
+/// The label of a method in metrics and logs: one of a few names, whatever clients send.
+enum MethodLabel: UInt8 {
+  case GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS
+  /// A method without a route.
+  case other
+  /// No method: the request could not be parsed.
+  case none
+
+  /// Creates the label of a method.
+  init(_ method: HTTPMethod?) {
+    self =
+      switch method {
+      case .GET: .GET
+      case .HEAD: .HEAD
+      case .POST: .POST
+      case .PUT: .PUT
+      case .PATCH: .PATCH
+      case .DELETE: .DELETE
+      case .OPTIONS: .OPTIONS
+      case nil: .none
+      default: .other
+      }
+  }
+
+  /// The text of the label.
+  var name: String { "\(self)" }
 }

@@ -2,7 +2,7 @@ import CoreMetrics
 import HTTPServer
 import Synchronization
 
-/// How many connections and requests a server has.
+/// The numbers of a server's connections and current requests.
 final class ServerMetrics: MetricsCollector {
   private struct Watched {
     weak var server: HTTPServer?
@@ -12,13 +12,13 @@ final class ServerMetrics: MetricsCollector {
   private let connections: Meter
   private let requests: Meter
 
-  /// Creates a collector that tells of no server yet.
+  /// Creates a collector without a server.
   init(factory: any MetricsFactory) {
     connections = Meter(label: MetricCatalogue.connections, factory: factory)
     requests = Meter(label: MetricCatalogue.requestsInFlight, factory: factory)
   }
 
-  /// Tells of this server from now on.
+  /// Sets the server.
   func watch(_ server: HTTPServer) { watched.withLock { $0.server = server } }
 
   func collect() async {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct HeldOutputTests {
   @Test func aBufferCountsWholeUntilItsLastByteIsSent() {
-    var held = HeldOutput()
+    var held = PendingOutput()
     held.note(written: 400_000)
 
     let changes = [held.update(left: 300_000), held.update(left: 1), held.update(left: 0)]
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test func ofManyBuffersTheSentOnesCountNoLonger() {
-    var held = HeldOutput()
+    var held = PendingOutput()
     for _ in 0..<100 { held.note(written: 1000) }
 
     _ = held.update(left: 100_000)
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test func whatTheSocketTookAtOnceIsNeverCounted() {
-    var held = HeldOutput()
+    var held = PendingOutput()
     held.note(written: 5000)
     held.taken()
     held.note(written: 100)

@@ -1,10 +1,10 @@
 import HTTPServer
+import HTTPTestSupport
 import NIOCore
 import NIOHTTP1
-import TestSupport
 import Testing
 
-/// What clients that take nothing can make a server hold, all together.
+/// The bound of the memory that clients that read nothing can occupy together.
 @Suite(.timeLimit(.minutes(5))) struct OutputBudgetTests {
   private static let longBytes = 1024 * 1024
 
@@ -32,7 +32,7 @@ import Testing
     configuration.timeouts.share = .milliseconds(100)
   }
 
-  /// Clients that ask for something and take nothing, until one is refused.
+  /// Opens clients that send a request and read nothing, until one is rejected.
   private func silentClients(_ path: String, port: Int) async throws -> [RawHTTPConnection] {
     var clients: [RawHTTPConnection] = []
     for _ in 0..<400 {

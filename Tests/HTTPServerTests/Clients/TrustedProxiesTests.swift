@@ -21,7 +21,7 @@ import Testing
     ("203.0.113.9:4711", "203.0.113.9"),
     ("[2001:db8::9]:4711", "2001:db8::9"),
     ("2001:db8::9,fd00::1", "2001:db8::9"),
-    // Where it can't be read nobody is known beyond.
+    // Beyond an unparsable element no address is trusted.
     ("203.0.113.9, nonsense, 10.1.1.1", "10.1.1.1"),
     ("", "10.0.0.1"),
     ("10.1.1.1", "10.1.1.1"),

@@ -5,7 +5,7 @@ import Testing
 @Suite struct RateLimitTests {
   private static let second: Int64 = 1_000_000_000
 
-  /// Makes requests at these times and answers which were allowed.
+  /// Sends requests at these times and returns which were admitted.
   private func ask(_ limit: RateLimit, atMilliseconds times: [Int64]) -> [Bool] {
     var fullAt: Int64 = 0
     return times.map { time in

@@ -33,7 +33,7 @@ final class RecordingTracer: Tracer {
   ) where Inject.Carrier == Carrier {}
 }
 
-/// A span that says what was told of it.
+/// A span that reports its attributes and its end to the tracer.
 final class RecordedSpan: Span {
   private struct State {
     var operationName: String

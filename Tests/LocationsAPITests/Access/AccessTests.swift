@@ -1,4 +1,5 @@
 import Geo
+import HTTPServer
 import MemoryStore
 import NIOHTTP1
 import Points
@@ -57,7 +58,7 @@ import Testing
   func deletionOfADataSetNeedsAKeyThatAllowsWrites(authorization: String?, status: Int) async throws {
     let store = MemoryStore()
     _ = try await store.create(
-      Place(name: "x", coordinate: .init(latitude: 1, longitude: 2), source: "s", sourceID: "1"), once: nil)
+      PointDraft(name: "x", coordinate: .init(latitude: 1, longitude: 2), source: "s", sourceID: "1"), once: nil)
     let driver = ServiceDriver(writing: store, access: AccessPolicy(keys: Self.keys, isLoopback: true))
     let headers = HTTPHeaders(authorization.map { [("authorization", $0)] } ?? [])
 
@@ -92,6 +93,31 @@ import Testing
     access.replaceKeys(Self.keys)
 
     #expect(try await access.principal(of: request, for: .write) == Principal(name: "writer"))
+  }
+
+  @Test func firstKeysCloseReadsThatRequireOne() async throws {
+    let access = AccessControl(AccessPolicy(keys: nil, isLoopback: true, readRequiresKey: true))
+    let driver = ServiceDriver(writing: MemoryStore(), control: access)
+    let before = try await driver.send(.GET, "/categories")
+
+    access.replaceKeys(Self.keys)
+
+    let statuses = [
+      before.status, try await driver.send(.GET, "/categories").status,
+      try await driver.send(.GET, "/categories", headers: ["authorization": "Bearer r"]).status,
+    ]
+    #expect(statuses == [401, 401, 200])
+  }
+
+  @Test(arguments: [
+    (HTTPMethod.GET, "/nowhere", 404), (.DELETE, "/categories", 405), (.PUT, "/locations/%zz", 400),
+    (.GET, "/locations/none", 401), (.GET, "/analytics/searches", 401), (.OPTIONS, "/backup", 204),
+  ])
+  func routingErrorsTakePrecedenceOverMissingKeys(method: HTTPMethod, target: String, status: Int) async throws {
+    let policy = AccessPolicy(keys: Self.keys, isLoopback: true, readRequiresKey: true)
+    let driver = ServiceDriver(writing: MemoryStore(), access: policy)
+
+    #expect(try await driver.send(method, target).status == status)
   }
 
   @Test func twoPrincipalsMayUseTheSameIdempotencyKey() async throws {

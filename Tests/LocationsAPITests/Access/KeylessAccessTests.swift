@@ -23,7 +23,7 @@ import Testing
     return [change, analytics, read].map(\.status)
   }
 
-  // This server keeps no searches: whoever may read them is told so with 404.
+  // This server keeps no searches: a permitted request gets 404.
   private static let open = [201, 404, 200]
   private static let closed = [403, 403, 200]
 

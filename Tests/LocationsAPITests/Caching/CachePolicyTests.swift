@@ -15,7 +15,8 @@ import Testing
     let store = MemoryStore()
     _ = try await store.put(try .at(1, 1, name: "A"), id: .sample(1), if: .none)
     let api = LocationsAPI(service: PointsService(store: store), caching: policy, version: "1")
-    return await api.router(cors: cors).respond(to: ServiceDriver.request(.GET, target, headers: headers))
+    let router = api.router(middlewares: cors.map { [$0] } ?? [])
+    return await router.respond(to: ServiceDriver.request(.GET, target, headers: headers))
   }
 
   @Test(arguments: ["/locations", "/categories", "/locations/\(PointID.sample(1))", "/locations/check?lat=1&long=1"])

@@ -47,7 +47,7 @@ import Testing
       asked.add()
       await gate.pass()
     }
-    // Time that passes while the store is being asked asks it no second time.
+    // Time that passes during a call of the store causes no second call.
     let driver = ServiceDriver(store: store, uptime: { .seconds(asked.value * 10) })
 
     async let statuses = withThrowingTaskGroup(of: Int.self) { group in

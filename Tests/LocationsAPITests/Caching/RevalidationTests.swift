@@ -1,6 +1,7 @@
 import HTTPServer
 import MemoryStore
 import NIOHTTP1
+import PointFormats
 import Points
 import TestSupport
 import Testing
@@ -10,7 +11,7 @@ import Testing
 @Suite struct RevalidationTests {
   private static let start = Timestamp(microsecondsSinceEpoch: 784_111_777_000_000)
 
-  /// A store whose places are from the second before the time that answers are made.
+  /// A store whose places are from the second before the time of the responses.
   private func store() async throws -> MemoryStore {
     let store = MemoryStore(clock: FixedClock(Self.start))
     _ = try await store.create(try .at(1, 1, name: "A", category: "cafe"), once: nil)
@@ -80,12 +81,12 @@ import Testing
 
   @Test(arguments: ["/locations", "/locations?f=geojson", "/locations?f=csv"])
   func twoRepresentationsOfAVersionThatIsNotCurrentHaveTwoTags(target: String) async throws {
-    let places = try ["before", "after"].map { try Place.at(1, 1, name: $0) }
+    let places = try ["before", "after"].map { try PointDraft.at(1, 1, name: $0) }
     let shown = Switchable(0)
     var store = StubStore { _ in
       let time = Timestamp(microsecondsSinceEpoch: 0)
       let point = PointOfInterest(
-        id: PointID(high: 1, low: 1), place: places[shown.value], version: 1, createdAt: time, updatedAt: time)
+        id: PointID(high: 1, low: 1), draft: places[shown.value], version: 1, createdAt: time, updatedAt: time)
       return PointPage(points: [FoundPoint(point: point, distanceMetres: nil)], hasMore: false)
     }
     store.onKnownDataVersion = { DataVersion(token: "v1", isCurrent: false) }
@@ -127,14 +128,14 @@ import Testing
     let store = try await store()
     let driver = driver(store)
     var tags: Set<String> = []
-    for format in ResponseFormat.allCases {
-      tags.formUnion(try await driver.send(.GET, "/locations", headers: ["accept": format.contentType]).headers["etag"])
+    for format in PointFormat.responses {
+      tags.formUnion(try await driver.send(.GET, "/locations", headers: ["accept": format.mediaType]).headers["etag"])
     }
 
     let other = LocationsAPI(service: PointsService(store: store), version: "1.2.4").router()
     let response = await other.respond(to: ServiceDriver.request(.GET, "/locations"))
 
-    #expect(tags.count == ResponseFormat.allCases.count)
+    #expect(tags.count == PointFormat.responses.count)
     #expect(response.headers["etag"].count == 1)
     #expect(tags.isDisjoint(with: response.headers["etag"]))
   }
@@ -213,7 +214,7 @@ import Testing
   }
 }
 
-/// A clock that tells what a test says.
+/// A clock that a test sets.
 private struct SwitchableClock: WallClock {
   let time: Switchable<Timestamp>
 

@@ -7,7 +7,7 @@ import Points
 import Synchronization
 import Testing
 
-/// A request is answered on its connection's event loop, which serves other connections too: bulk work must not hold it up.
+/// The executors of bulk work: it must not block the connection's event loop, which serves other connections too.
 @Suite struct BulkExecutorTests {
   private let store = WatchedStore()
   private var driver: ServiceDriver { ServiceDriver(writing: store) }
@@ -93,6 +93,7 @@ private final class WatchedStore: ForwardingStore {
     matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     note()
-    try await consume([store.create(try Place(name: "a", coordinate: .init(latitude: 1, longitude: 1)), once: nil)])
+    try await consume([store.create(try PointDraft(name: "a", coordinate: .init(latitude: 1, longitude: 1)), once: nil)]
+    )
   }
 }

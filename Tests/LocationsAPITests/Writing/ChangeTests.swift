@@ -19,6 +19,8 @@ import Testing
     (#"{"tags":{"a":null,"c":"3"}}"#, #""name":"x","category":"cafe","lat":0.1,"long":2,"tags":{"b":"2","c":"3"}"#),
     (#"{"tags":null,"category":null}"#, #""name":"x","lat":0.1,"long":2,"tags":{}"#),
     (#"{"lng":-3.5}"#, #""name":"x","category":"cafe","lat":0.1,"long":-3.5,"tags":{"a":"1","b":"2"}"#),
+    (#"{"Longitude":-3.5,"y":2}"#, #""name":"x","category":"cafe","lat":2,"long":-3.5,"tags":{"a":"1","b":"2"}"#),
+    (#"{"Tags":{"a":null}}"#, #""name":"x","category":"cafe","lat":0.1,"long":2,"tags":{"b":"2"}"#),
     (#"{}"#, #""name":"x","category":"cafe","lat":0.1,"long":2,"tags":{"a":"1","b":"2"}"#),
   ])
   func onlyWhatThePatchNamesIsChanged(patch: String, fields: String) async throws {
@@ -46,6 +48,25 @@ import Testing
 
     #expect(answer.status == 422)
     #expect(try answer.pointers == [pointer])
+  }
+
+  @Test(arguments: [#"{"lat":1,"latitude":2}"#, #"{"x":1,"longitude":2}"#, #"{"lon":1,"lng":1}"#])
+  func fieldInTwoSpellingsIsRejected(patch: String) async throws {
+    let driver = try await driver()
+
+    let response = try await driver.send(.PATCH, target, json: patch)
+
+    #expect(response.status == 422)
+    #expect(response.text.contains("a second time"))
+  }
+
+  @Test(.timeLimit(.minutes(1))) func patchOfManyMembersIsRejectedInLinearTime() async throws {
+    let driver = try await driver()
+    let members = (0..<80_000).map { #""\#($0)":0"# }.joined(separator: ",")
+
+    let response = try await driver.send(.PATCH, target, json: "{\(members)}")
+
+    #expect(response.status == 422)
   }
 
   @Test func anAbsentPlaceIsNotFound() async throws {

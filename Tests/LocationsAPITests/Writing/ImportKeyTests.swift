@@ -4,12 +4,12 @@ import NIOCore
 import NIOHTTP1
 import Points
 import Synchronization
-import Testing
 import TestSupport
+import Testing
 
 @testable import LocationsAPI
 
-/// What an `Idempotency-Key` does for imports, and which responses it remembers.
+/// The effect of an `Idempotency-Key` on imports, and the responses that are remembered.
 @Suite struct ImportKeyTests {
   private static let rows = """
     {"name":"a","lat":1,"long":2}
@@ -114,7 +114,7 @@ import TestSupport
   }
 
   @Test func aRepeatThatComesWhileTheFirstIsInProgressIsAConflict() async throws {
-    let editor = PlaceEditor(store: store)
+    let editor = PointEditor(store: store)
     let (stream, upload) = AsyncStream.makeStream(of: [ImportRow].self)
     let hasBegun = Gate()
     let rows = stream.map { rows in

@@ -3,8 +3,8 @@ import MemoryStore
 import NIOCore
 import NIOHTTP1
 import Points
-import Testing
 import TestSupport
+import Testing
 
 @Suite struct ImportTests {
   private let store = MemoryStore()
@@ -30,7 +30,7 @@ import TestSupport
         {"created":2,"updated":0,"unchanged":0,"rejected":1,\
         "errors":[{"row":2,"line":2,"detail":"/lat must be a number from -90 to 90, got '91'"}]}
         """)
-    #expect(try await Set(store.allPoints().map(\.place.name)) == ["a", "c"])
+    #expect(try await Set(store.allPoints().map(\.draft.name)) == ["a", "c"])
   }
 
   @Test func rowsAreMatchedByTheirOrigin() async throws {
@@ -89,7 +89,7 @@ import TestSupport
     #expect(try second.object["unchanged"] as? Int == 1)
     #expect(try csv.object["created"] as? Int == 1)
     #expect(
-      try await Set(store.allPoints().compactMap(\.place.origin))
+      try await Set(store.allPoints().compactMap(\.draft.origin))
         == [.init(source: "osm", sourceID: "node/1"), .init(source: "s", sourceID: "7")])
   }
 
@@ -101,7 +101,7 @@ import TestSupport
 
     #expect(try rejected.object["rejected"] as? Int == 1)
     #expect(try taken.object["created"] as? Int == 1)
-    #expect(try await store.allPoints().map(\.place.tags.json) == [#"{"height":"3"}"#])
+    #expect(try await store.allPoints().map(\.draft.tags.json) == [#"{"height":"3"}"#])
   }
 
   @Test func aDryRunOnlySaysWhatItWouldDo() async throws {

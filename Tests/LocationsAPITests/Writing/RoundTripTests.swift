@@ -6,8 +6,8 @@ import Testing
 
 @testable import LocationsAPI
 
-/// What was read can be edited and put back, and nothing is lost by it.
-@Suite struct PlaceRoundTripTests {
+/// A place that was read can be edited and put back without loss.
+@Suite struct PointRoundTripTests {
   private static let fields: Set = [
     "id", "name", "category", "lat", "long", "tags", "source", "sourceId", "version", "createdAt", "updatedAt",
   ]

@@ -1,17 +1,18 @@
 import Points
+import PostgresTestSupport
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// What becomes of calls whose connection is cut in the middle of the answer.
+/// Tests of calls whose connection is cut during the response.
 @Suite struct CutConnectionTests {
   private func store(of database: TemporaryDatabase, through proxy: CuttingProxy) throws -> PostgresStore {
     let url = "postgresql://\(TemporaryServer.superuser)@127.0.0.1:\(proxy.port)/\(database.name)"
     return try PostgresStore(configuration: try PostgresConfiguration(url: url, poolSize: 1), migrations: [])
   }
 
-  @Test(.timeLimit(.minutes(5)), arguments: [1, 100, 10_000]) func aReadIsRepeated(bytes: Int) async throws {
+  @Test(.timeLimit(.minutes(5)), arguments: [1, 100, 10_000]) func readIsRetried(bytes: Int) async throws {
     let database = try await TemporaryDatabase.make()
     let rows = try (1...100).map { number in
       try ImportRow.sample("place \(number)", 1, 1, tags: ["k": String(repeating: "x", count: 1000)], number: number)
@@ -29,7 +30,7 @@ import Testing
     #expect(after == before)
   }
 
-  @Test(.timeLimit(.minutes(5))) func aWriteIsNotRepeated() async throws {
+  @Test(.timeLimit(.minutes(5))) func writeIsNotRetried() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await database.migratedStore()
     let proxy = try await CuttingProxy(to: database.server.port)
@@ -44,7 +45,7 @@ import Testing
 
     #expect(proxy.hasCut)
     if case .store(.outcomeUnknown)? = error {} else { Issue.record("got \(String(describing: error))") }
-    // It was done, which nobody could know.
+    // The write was executed, which the caller could not know.
     #expect(try await database.run("SELECT string_agg(name, ' ' ORDER BY name) FROM points") == "first second third")
   }
 }

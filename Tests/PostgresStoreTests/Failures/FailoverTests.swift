@@ -1,12 +1,13 @@
 import Points
+import PostgresTestSupport
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// What becomes of calls when another server takes over.
+/// Tests of calls during a failover.
 @Suite struct FailoverTests {
-  /// A primary with the schema, its standby, and a store that knows both and asks the one that takes writes.
+  /// A primary with the schema, its standby, and a store whose URL lists both and asks for the primary.
   private struct Cluster {
     let primary: TemporaryServer
     let standby: TemporaryServer
@@ -28,7 +29,7 @@ import Testing
     }
 
     func create(_ name: String) async throws(PointWriteError) {
-      guard let place = try? Place.sample(name) else { return }
+      guard let place = try? PointDraft.sample(name) else { return }
       _ = try await store.create(place, once: nil)
     }
 
@@ -65,7 +66,7 @@ import Testing
     #expect(try await cluster.store.dataVersion()?.source != version.source)
   }
 
-  @Test(.timeLimit(.minutes(5))) func writesGoOverToTheNewPrimaryWithoutAnErrorWhenTheOldOneTakesNoMore() async throws {
+  @Test(.timeLimit(.minutes(5))) func writesMoveToTheNewPrimaryWithoutErrors() async throws {
     let cluster = try await Cluster()
     try await withThrowingTaskGroup { group in
       for number in 0..<8 { group.addTask { try await cluster.create("before \(number)") } }
@@ -77,7 +78,7 @@ import Testing
     let setting = "ALTER SYSTEM SET default_transaction_read_only = on"
     try await cluster.primary.psql(database: "postgres", setting)
     try await cluster.primary.psql(database: "postgres", "SELECT pg_reload_conf()")
-    // Each of these succeeds, whichever server it finds.
+    // Each of these succeeds, whichever server it reaches.
     var number = 0
     repeat {
       number += 1
@@ -92,15 +93,15 @@ import Testing
     #expect((0..<8).allSatisfy { found.contains("at last \($0)") })
   }
 
-  @Test(.timeLimit(.minutes(5))) func connectionsOfCallsThatAreLeftRetireWithTheirServer() async throws {
+  @Test(.timeLimit(.minutes(5))) func connectionsOfCancelledCallsRetireWithTheirServer() async throws {
     let cluster = try await Cluster(statementTimeoutMilliseconds: 600_000)
     let (store, old) = (cluster.store, cluster.database)
-    let contested = try await store.create(try .sample("contested"), once: nil)
+    let conflicting = try await store.create(try .sample("conflicting"), once: nil)
     try await cluster.primary.waitUntilFollowed(by: cluster.standby)
     let blocker = try await old.session()
     try await blocker.run(script: "BEGIN; SELECT FROM points FOR UPDATE")
     let slow = Statement("slow", "SELECT 1::int8 FROM pg_sleep(3600)")
-    let change = Task { try await store.put(try .sample("changed"), id: contested.id, if: .none).point }
+    let change = Task { try await store.put(try .sample("changed"), id: conflicting.id, if: .none).point }
     let read = Task { try await store.read(slow, Parameters()) }
     let active = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'waymark' AND state = 'active'"
     while try await old.run("\(active) AND pid <> pg_backend_pid()") != "2" {}
@@ -129,7 +130,7 @@ import Testing
     while try await old.run("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'waymark'") != "0" {}
   }
 
-  @Test(.timeLimit(.minutes(5))) func aStandbyIsReadFromButTellsNoVersionsAndTakesNoWrites() async throws {
+  @Test(.timeLimit(.minutes(5))) func standbyServesReadsWithoutVersionsAndRejectsWrites() async throws {
     let cluster = try await Cluster()
     try await cluster.create("there")
     try await cluster.primary.waitUntilFollowed(by: cluster.standby)

@@ -1,10 +1,11 @@
 import Points
+import PostgresTestSupport
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// Writes that the server does not answer in time.
+/// Tests of writes that time out.
 @Suite(.timeLimit(.minutes(5))) struct OverdueWriteTests {
   private static let backends =
     "SELECT pid FROM pg_stat_activity WHERE application_name = 'waymark' AND datname = current_database()"
@@ -17,11 +18,11 @@ import Testing
     return try PostgresStore(configuration: configuration, migrations: [])
   }
 
-  @Test func writeWhoseProcessIsStoppedIsNotMadeOverANewerOneOnceItGoesOn() async throws {
+  @Test func writeOfASuspendedBackendDoesNotOverwriteANewerOne() async throws {
     let database = try await TemporaryServer.start().makeDatabase()
     let store = try await store(on: database)
     let id = try await store.create(try .sample("first"), once: nil).id
-    // The statement is prepared now, and the next one is sent as a whole.
+    // The statement is prepared now, and the next execution is sent at once.
     _ = try await store.put(try .sample("second"), id: id, if: .none)
     let process = try await database.run(Self.backends)
 
@@ -33,12 +34,12 @@ import Testing
     try await database.server.signal("CONT", processID: process)
     while try await database.run("SELECT count(*) FROM pg_stat_activity WHERE pid = \(process)") != "0" {}
 
-    // A stopped process can't say that it will not go on.
+    // A stopped process can't confirm that it will not continue.
     if case .store(.outcomeUnknown)? = late {} else { Issue.record("got \(String(describing: late))") }
     #expect(try await database.run("SELECT name FROM points") == "newer")
   }
 
-  @Test func writeThatIsEndedInTimeIsATimeoutAndNotMade() async throws {
+  @Test func writeThatIsTerminatedInTimeIsATimeoutAndRolledBack() async throws {
     let database = try await TemporaryServer.start().makeDatabase()
     let store = try await store(on: database, poolSize: 1)
     try await database.run("CREATE TABLE marks (n int8)")
@@ -53,7 +54,7 @@ import Testing
     _ = try await store.create(try .sample("next"), once: nil)
   }
 
-  @Test func writeToAServerThatIsStoppedAsAWholeHasAnUnknownOutcome() async throws {
+  @Test func writeToAStoppedServerHasAnUnknownOutcome() async throws {
     let server = try await TemporaryServer.start()
     let store = try await store(on: try await server.makeDatabase())
     _ = try await store.create(try .sample("first"), once: nil)

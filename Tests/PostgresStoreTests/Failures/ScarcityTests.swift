@@ -1,17 +1,18 @@
 import Geo
 import Points
+import PostgresTestSupport
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// What becomes of calls when the server runs out of something.
+/// Tests of calls to a server that runs out of a resource.
 @Suite struct ScarcityTests {
   @Test(
     .enabled(if: SmallDisk.isAllowed, "to fill a disk takes the right to mount one, as root"),
     .timeLimit(.minutes(5))
   )
-  func aFullDiskRefusesWritesAndSparesReadsUntilThereIsRoom() async throws {
+  func fullDiskFailsWritesButNotReadsUntilThereIsSpace() async throws {
     let disk = try SmallDisk(megabytes: 4)
     let server = try await TemporaryServer.start()
     let database = try await server.makeDatabase()
@@ -43,15 +44,15 @@ import Testing
     #expect(try await store.allPoints().count == acknowledged + 1)
   }
 
-  /// A place of 64 KB that can't be compressed.
-  private static func large(number: Int) -> Place {
+  /// Returns a place of 64 KB that can't be compressed.
+  private static func large(number: Int) -> PointDraft {
     var generator = SystemRandomNumberGenerator()
     let tags = (0..<32).map { tag in
       let words = (0..<125).map { _ in String(UInt64.random(in: .min ... .max, using: &generator), radix: 16) }
       return (key: "\(tag)", value: words.joined())
     }
     guard let coordinate = try? Coordinate(latitude: 1, longitude: 2), let kept = try? Tags(tags),
-      let place = try? Place(name: "large \(number)", coordinate: coordinate, tags: kept)
+      let place = try? PointDraft(name: "large \(number)", coordinate: coordinate, tags: kept)
     else {
       preconditionFailure("the tags are within their bounds")
     }
@@ -65,7 +66,7 @@ import Testing
     try await database.run("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 2; GRANT SELECT ON points TO \(role)")
     let url = "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"
     let store = try PostgresStore(configuration: try PostgresConfiguration(url: url, poolSize: 8), migrations: [])
-    // The first connection is made before the others are refused.
+    // The first connection is established before others are rejected.
     _ = try await store.names(PointQuery())
 
     let counts = try await withThrowingTaskGroup { group in

@@ -1,10 +1,11 @@
 import Points
+import PostgresTestSupport
 import TestSupport
 import Testing
 
 @testable import PostgresStore
 
-/// Writes to a primary whose commits wait for a standby.
+/// Tests of writes to a primary whose commits wait for a standby.
 @Suite(.timeLimit(.minutes(5))) struct SynchronousStandbyTests {
   /// A primary with the schema, its synchronous standby, and a store on the primary.
   private struct Cluster {
@@ -30,7 +31,7 @@ import Testing
 
     static let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
 
-    /// Waits until so many commits wait for the standby.
+    /// Waits until the given number of commits wait for the standby.
     func waitForCommits(_ count: Int) async throws {
       while try await database.run("SELECT count(*) \(Self.waiting)") != String(count) {}
     }
@@ -40,10 +41,10 @@ import Testing
     }
   }
 
-  @Test func writeThatIsLeftGoesOnWaitingForTheStandby() async throws {
+  @Test func cancelledWriteContinuesToAwaitTheStandby() async throws {
     let cluster = try await Cluster()
     let (store, key) = (cluster.store, IdempotencyKey(text: "client/1", requestHash: 1))
-    let place = try Place.sample("one")
+    let place = try PointDraft.sample("one")
     try await cluster.standby.signal("STOP")
 
     let first = Task { try await store.create(place, once: key) }
@@ -63,17 +64,17 @@ import Testing
     }
     #expect(repeated == .keyInFlight)
     #expect(seen == [])
-    #expect(created.place == place)
+    #expect(created.draft == place)
   }
 
-  @Test func whatAcknowledgesAnEarlierWriteWaitsForTheStandbyToo() async throws {
+  @Test func responseThatConfirmsAnEarlierWriteWaitsForTheStandby() async throws {
     let cluster = try await Cluster()
     let (store, key) = (cluster.store, IdempotencyKey(text: "client/1", requestHash: 1))
-    let place = try Place.sample("one")
+    let place = try PointDraft.sample("one")
     let gone = try await store.create(try .sample("gone"), once: nil).id
     try await cluster.standby.signal("STOP")
 
-    // Someone cancels the waits of both: they are kept by the primary alone.
+    // Both waits are cancelled on the server: the primary alone keeps the commits.
     let create = Task { try await store.create(place, once: key) }
     let delete = Task { try await store.delete(id: gone, if: .none) }
     try await cluster.waitForCommits(2)
@@ -110,7 +111,7 @@ import Testing
     #expect(try await cluster.names(at: cluster.standby) == "one")
   }
 
-  @Test func timeoutsDoNotCutTheWaitShortAndReadsGoOn() async throws {
+  @Test func standbyWaitOutlastsTimeoutsAndReadsContinue() async throws {
     let cluster = try await Cluster(statementTimeoutMilliseconds: 1000)
     let store = cluster.store
     try await cluster.standby.signal("STOP")
@@ -128,7 +129,7 @@ import Testing
   }
 
   @Test(arguments: ["pg_cancel_backend", "pg_terminate_backend"])
-  func importWhoseWaitForTheStandbyIsCutShortHasAnUnknownOutcome(function: String) async throws {
+  func importWhoseStandbyWaitIsCancelledHasAnUnknownOutcome(function: String) async throws {
     let cluster = try await Cluster()
     let store = cluster.store
     let row = try ImportRow.sample("one", 1, 1)
@@ -145,7 +146,7 @@ import Testing
     #expect(seen == ["one"])
   }
 
-  @Test func importWhoseCommitWaitsForTheStandbyIsAnsweredInTimeAndCommitsLater() async throws {
+  @Test func importWhoseCommitAwaitsTheStandbyTimesOutAndCommitsLater() async throws {
     let cluster = try await Cluster(commitTimeoutMilliseconds: 500)
     let store = cluster.store
     let row = try ImportRow.sample("one", 1, 1)

@@ -1,33 +1,31 @@
 import Points
 import PostgresStore
+import PostgresTestSupport
 import TestSupport
 import Testing
 
-/// What every store does, by way of PgBouncer.
+/// The contracts of all stores, through PgBouncer.
 @Suite(.timeLimit(.minutes(10))) struct PoolerContractTests {
   @Test(arguments: [TemporaryPooler.Mode.session, .transaction], PointStoreContract.all)
   func contractIsKeptThroughAPooler(_ mode: TemporaryPooler.Mode, _ behaviour: PointStoreContract) async throws {
-    let pooler = try await SharedPoolers.instance.pooler(mode)
-    try await behaviour.check { rows in
-      let store = try await pooler.server.makeDatabase().migratedStore(through: pooler)
-      try await store.importRows(rows)
-      return store
-    }
+    try await behaviour.check { rows in try await Self.store(with: rows, through: mode) }
   }
 
   @Test(arguments: [TemporaryPooler.Mode.session, .transaction], WriteContract.all)
   func contractOfWritesIsKeptThroughAPooler(_ mode: TemporaryPooler.Mode, _ behaviour: WriteContract) async throws {
+    try await behaviour.check { rows in try await Self.store(with: rows, through: mode) }
+  }
+
+  private static func store(with rows: [ImportRow], through mode: TemporaryPooler.Mode) async throws -> PostgresStore {
     let pooler = try await SharedPoolers.instance.pooler(mode)
-    try await behaviour.check { rows in
-      let store = try await pooler.server.makeDatabase().migratedStore(through: pooler)
-      try await store.importRows(rows)
-      return store
-    }
+    let store = try await pooler.server.makeDatabase().migratedStore(through: pooler)
+    try await store.importRows(rows)
+    return store
   }
 }
 
-/// A pooler of each mode, started for whoever comes first, in front of a server of their own: what a pooler keeps open
-/// would take connections from other tests.
+/// A pooler of each mode, started on demand, in front of a server of their own: a pooler's open connections would take
+/// those of other tests.
 private actor SharedPoolers {
   static let instance = SharedPoolers()
 
@@ -38,7 +36,7 @@ private actor SharedPoolers {
       starting[mode]
       ?? Task {
         let server = try await TemporaryServer.start(maximumConnections: 500)
-        // Fewer than a store has, where that is possible: so the server's connections change hands.
+        // Fewer connections than a store has, where possible, so that clients share the server connections.
         return try await TemporaryPooler.start(mode, to: server, serverConnections: mode == .session ? 16 : 3)
       }
     starting[mode] = task

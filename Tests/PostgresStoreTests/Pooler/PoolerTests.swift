@@ -1,5 +1,6 @@
 import Geo
 import Points
+import PostgresTestSupport
 import SyntheticData
 import Synchronization
 import TestSupport
@@ -7,7 +8,7 @@ import Testing
 
 @testable import PostgresStore
 
-/// Stores by way of PgBouncer, which gives a connection of the server to one client after another.
+/// Tests of stores behind PgBouncer, which assigns a server connection to one client after another.
 @Suite(.timeLimit(.minutes(10))) struct PoolerTests {
   private static func place(
     _ mode: TemporaryPooler.Mode = .transaction, serverConnections: Int = 2, idleSeconds: Double = 600
@@ -31,10 +32,10 @@ import Testing
   // MARK: Load
 
   @Test(arguments: [TemporaryPooler.Mode.transaction, .session])
-  func thousandsOfMixedRequestsFailNeverAndReadWhatTheyWrote(_ mode: TemporaryPooler.Mode) async throws {
+  func thousandsOfMixedRequestsSucceedAndReadTheirWrites(_ mode: TemporaryPooler.Mode) async throws {
     let (pooler, database) = try await Self.place(mode, serverConnections: mode == .transaction ? 2 : 20)
     let store = try await database.migratedStore(through: pooler, poolSize: 8) { $0.waitTimeoutMilliseconds = 300_000 }
-    var synthetic = try SyntheticPlaces(seed: 5)
+    var synthetic = try SyntheticPoints(seed: 5)
     try await store.importRows(try synthetic.rows(count: 500))
     let errors = Mutex<[String]>([])
     let requests = Counter()
@@ -63,9 +64,9 @@ import Testing
     }
   }
 
-  // MARK: State of the server's connections
+  // MARK: State of server connections
 
-  @Test func settingsOfOneConnectionReachNoOther() async throws {
+  @Test func settingsOfOneConnectionAffectNoOther() async throws {
     let (pooler, database) = try await Self.place(serverConnections: 1)
     let store = try await database.migratedStore(through: pooler)
     let log = PostgresSearchLog(store)
@@ -82,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func aStatementThatTakesTooLongIsStoppedByTheServer() async throws {
+  @Test func slowStatementIsStoppedByTheServer() async throws {
     let (pooler, database) = try await Self.place()
     let store = try await database.migratedStore(through: pooler, statementTimeoutMilliseconds: 10_000) {
       $0.silenceToleranceMilliseconds = 300_000
@@ -96,7 +97,7 @@ import Testing
     #expect(try await store.read(Statement("one", "SELECT 1::int8"), Parameters()).count == 1)
   }
 
-  @Test func aWriteIsOnTheDiskBeforeItsResponseAlsoWhereTheRoleIsSetOtherwise() async throws {
+  @Test func writeIsDurableBeforeItsResponseWhateverTheRolesSetting() async throws {
     let (pooler, database) = try await Self.place()
     try await database.run("ALTER DATABASE \(database.name) SET synchronous_commit = off")
     let store = try await database.migratedStore(through: pooler)
@@ -108,7 +109,7 @@ import Testing
     #expect(try await pooler.psql(database, "SHOW synchronous_commit") == "off")
   }
 
-  @Test func migrationsTakeTurnsAndLeaveNoLock() async throws {
+  @Test func concurrentMigrationsRunInTurnAndLeaveNoLock() async throws {
     let (pooler, database) = try await Self.place()
     let configuration = try PostgresConfiguration(url: pooler.url(of: database))
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
@@ -118,7 +119,7 @@ import Testing
     async let other = migrator.migrate()
     let ran = try await one + other
     let locks = try await database.run("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
-    // The server's connections are other ones now, or given out in another order.
+    // The server connections are different ones now, or assigned in another order.
     async let third = migrator.migrate()
     async let fourth = migrator.migrate()
 
@@ -127,7 +128,7 @@ import Testing
     #expect(try await third + fourth == [])
   }
 
-  @Test func ofAMigrationThatFailsNothingStaysAndThoseBeforeItDo() async throws {
+  @Test func failedMigrationIsRolledBackAndEarlierOnesStay() async throws {
     let (pooler, database) = try await Self.place()
     let migrations = [
       Migration(name: "0001_first", sql: "CREATE TABLE one (number bigint)"),
@@ -146,27 +147,13 @@ import Testing
     #expect(try await migrator.plan() == ["0002_failing"])
   }
 
-  // MARK: Calls that end early
+  // MARK: Cancelled calls
 
-  @Test func manyCancellationsAmongManyCallsHitNoOtherCall() async throws {
+  @Test func cancellationsAffectNoOtherCall() async throws {
     let (pooler, database) = try await Self.place()
     let store = try await database.migratedStore(through: pooler) { $0.waitTimeoutMilliseconds = 300_000 }
-    let brief = Statement("brief", "SELECT 1::int8 FROM pg_sleep(0.002)")
 
-    let tasks = (0..<400).map { number in
-      let task = Task { try await store.read(brief, Parameters()) }
-      if number % 3 == 0 { task.cancel() }
-      return (number, task)
-    }
-    var answered = 0
-    for (number, task) in tasks {
-      switch await task.result {
-      case .success: answered += 1
-      case .failure(let error): #expect(number % 3 == 0 && error as? PointStoreError == .timeout)
-      }
-    }
-
-    #expect(answered >= 266)
+    try await store.expectCancellationsToAffectNoOtherCall()
   }
 
   @Test func anOverdueWriteHasAnUnknownOutcomeAndItsConnectionIsDropped() async throws {
@@ -186,7 +173,7 @@ import Testing
     try await database.server.signal("CONT", processID: processID)
 
     if case .store(.outcomeUnknown)? = error {} else { Issue.record("got \(String(describing: error))") }
-    #expect(next.point.place.name == "newer")
+    #expect(next.point.draft.name == "newer")
   }
 
   @Test func anErrorOfAStatementLeavesTheConnectionUsable() async throws {
@@ -196,17 +183,17 @@ import Testing
     let insert = Statement("pair", "INSERT INTO pairs VALUES ($1::int8)")
 
     _ = try await store.write(insert, Parameters { $0.add(Int64(1)) })
-    // Violated at the commit, when the statement has had its result.
-    let answer = try await store.pool.answer(to: insert, Parameters { $0.add(Int64(1)) }, isRead: false)
+    // The constraint is violated at the commit, after the statement's result.
+    let result = try await store.pool.result(of: insert, Parameters { $0.add(Int64(1)) }, isRead: false)
     await #expect(throws: PointStoreError.self) {
       try await store.write(Statement("zero", "SELECT 1 / (SELECT 0)"), Parameters())
     }
     _ = try await store.write(insert, Parameters { $0.add(Int64(2)) })
 
-    if case .failure(let error) = answer {
+    if case .failure(let error) = result {
       #expect(error.sqlState == "23505")
     } else {
-      Issue.record("got \(answer)")
+      Issue.record("got \(result)")
     }
     #expect(try await database.run("SELECT count(*) FROM pairs") == "2")
     #expect(await store.openConnections == 1)
@@ -235,10 +222,10 @@ import Testing
   }
 
   @Test(arguments: [
-    // What sets the transaction up is prepared as well.
+    // The statement that sets up the transaction is prepared as well.
     (PostgresConfiguration.PreparedStatements.automatic, Int64(0)), (.always, 2), (.never, 0),
   ])
-  func statementsArePreparedBehindAPoolerWhereTheyAreToBe(
+  func statementsArePreparedBehindAPoolerAsConfigured(
     _ setting: PostgresConfiguration.PreparedStatements, _ count: Int64
   ) async throws {
     let (pooler, database) = try await Self.place(.session, serverConnections: 4)
@@ -248,7 +235,7 @@ import Testing
     _ = try await store.create(try .sample("created"), once: nil)
   }
 
-  @Test func statementsThatASharedSessionLosesAreExplained() async throws {
+  @Test func lostPreparedStatementsBehindAPoolerAreExplained() async throws {
     let (pooler, database) = try await Self.place(serverConnections: 1)
     let configure: (inout PostgresConfiguration) -> Void = { $0.preparedStatements = .always }
     let one = try await database.migratedStore(through: pooler, poolSize: 1, configure)
@@ -269,7 +256,7 @@ import Testing
     (TemporaryPooler.Mode.session, "pool_mode = session"), (.transaction, "pool_mode = transaction"),
     (.statement, "pool_mode = statement"),
   ])
-  func theModeOfThePoolerIsFound(_ mode: TemporaryPooler.Mode, _ text: String) async throws {
+  func modeOfThePoolerIsDetected(_ mode: TemporaryPooler.Mode, _ text: String) async throws {
     let (pooler, database) = try await Self.place(mode, serverConnections: 4)
     let direct = try PostgresConfiguration(url: database.url)
     let configuration = try PostgresConfiguration(url: pooler.url(of: database))
@@ -294,7 +281,7 @@ import Testing
   // MARK: Another server behind the pooler
 
   @Test(arguments: [true, false])
-  func aNewLifeOfTheServerIsNoticedOnConnectionsThatOutliveIt(isCrashOfOneProcess: Bool) async throws {
+  func serverRestartIsDetectedOnPoolerConnections(isCrashOfOneProcess: Bool) async throws {
     let (pooler, database) = try await Self.place()
     let server = database.server
     let store = try await database.migratedStore(through: pooler)
@@ -307,7 +294,7 @@ import Testing
       try await server.stop(.fast)
       try await server.start()
     }
-    // As after a restore from a backup: the sequence gives numbers that it gave before.
+    // As after a restore from a backup: the sequence repeats numbers.
     var isBack = false
     while !isBack { isBack = (try? await database.run("SELECT setval('point_versions', 1)")) != nil }
     var written: PointOfInterest?
@@ -322,7 +309,7 @@ import Testing
   }
 }
 
-/// Requests of every kind, of which each checks what it is answered as far as that is known.
+/// A load of mixed requests, each of which checks its result as far as it is determined.
 private struct MixedLoad {
   let store: PostgresStore
   let worker: Int
@@ -378,7 +365,7 @@ private struct MixedLoad {
   }
 
   private func check(_ id: PointID) async throws {
-    let found = try await store.point(id: id)?.place.name
+    let found = try await store.point(id: id)?.draft.name
     guard found == names[id] else {
       throw Mismatch(description: "found \(found ?? "nothing") instead of \(names[id] ?? "nothing")")
     }

@@ -1,5 +1,5 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// libFuzzer as a function: it reads the program's arguments and calls back with input after input.
+/// Runs libFuzzer with the arguments of the program, and calls a function with each input.
 int LLVMFuzzerRunDriver(int *argc, char ***argv, int (*input)(const uint8_t *data, size_t size));

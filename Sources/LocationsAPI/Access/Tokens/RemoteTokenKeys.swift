@@ -2,7 +2,7 @@ public import Logging
 
 /// A way to fetch an issuer's keys.
 public protocol TokenKeyFetcher: Sendable {
-  /// The address that log lines name; no secret.
+  /// The address for log lines; not a secret.
   var address: String { get }
 
   /// Fetches the keys, in bounded time and memory.
@@ -16,7 +16,7 @@ public struct TokenKeyDocument: Sendable {
   /// The bytes of the JSON text.
   public let json: [UInt8]
 
-  /// The time for which the issuer says that it may be kept; `nil` where it says nothing.
+  /// The time for which it may be kept; `nil` where the issuer sets none.
   public let maximumAge: Duration?
 
   /// Creates a document.
@@ -35,9 +35,9 @@ public struct TokenKeyFetchError: Error, Hashable, Sendable, CustomStringConvert
   public init(_ description: String) { self.description = description }
 }
 
-/// The keys that an issuer publishes, fetched again in the background and when a token names one that is not known.
+/// The keys that an issuer publishes, fetched again in the background and when a token names an unknown one.
 ///
-/// There is one fetch at a time, which everyone waits for who needs it. While fetches fail, the keys in force stay.
+/// There is one fetch at a time, which all who need it wait for. While fetches fail, the keys in force stay.
 public actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == ContinuousClock.Instant {
   /// The counts that metrics are made of.
   public struct Counts: Hashable, Sendable {
@@ -69,7 +69,7 @@ public actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == 
 
   /// Creates keys that have not been fetched yet.
   ///
-  /// - Parameter install: puts keys in force. It is called for keys that are not those of the last call.
+  /// - Parameter install: puts keys in force. It is called for keys that differ from those of the last call.
   public init(
     _ fetcher: any TokenKeyFetcher, time: Time = ContinuousClock(), logger: Logger,
     install: @escaping @Sendable (TokenKeySet) -> Void
@@ -162,7 +162,7 @@ public actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == 
     }
   }
 
-  /// Puts keys in force that are other than those that are.
+  /// Puts keys in force, if they differ from those in force.
   private func use(_ json: [UInt8]) async throws(TokenKeyFetchError) {
     guard json != self.json else { return }
     let keys: TokenKeySet
@@ -178,4 +178,19 @@ public actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == 
       "the token keys were fetched",
       metadata: ["url": "\(fetcher.address)", "keys": .stringConvertible(keys.count)])
   }
+}
+
+/// A source that may have newer token keys than those in force.
+public protocol TokenKeySource: Sendable {
+  /// Fetches the keys and puts them in force, unless they were fetched a moment ago.
+  func refresh() async -> TokenKeyFreshness
+}
+
+/// The relation of the keys in force to those that the issuer publishes.
+public enum TokenKeyFreshness: Hashable, Sendable {
+  /// The keys in force are those that the issuer published a moment ago.
+  case current
+
+  /// The keys can't be fetched, so that nobody knows whether there are others.
+  case unknown(retryAfterSeconds: Int)
 }

@@ -1,6 +1,7 @@
+import HTTPServer
 import JSONText
 
-/// What a token claims (RFC 7519, section 4.1), where the claims this service needs are there.
+/// The claims of a token (RFC 7519, section 4.1) that this service needs.
 struct TokenClaims {
   /// The longest subject, in bytes.
   static let maximumSubjectLength = 255
@@ -12,7 +13,7 @@ struct TokenClaims {
   private let notBefore: Double?
   private let scopes: [Substring]
 
-  /// Reads the claims.
+  /// Creates the claims from JSON.
   ///
   /// - Throws: ``TokenRejection/incompleteClaims`` where one is missing or of another type.
   init(_ claims: JSONValue) throws(TokenRejection) {
@@ -36,7 +37,8 @@ struct TokenClaims {
     }
   }
 
-  /// What the token allows, where it is of this issuer and for this audience; whether it is valid now is another matter.
+  /// Returns the access that the token grants, if it is of this issuer and for this audience. Whether it is valid now
+  /// is checked elsewhere.
   ///
   /// - Throws: ``TokenRejection``.
   func grant(
@@ -50,12 +52,12 @@ struct TokenClaims {
       validFrom: notBefore.map { $0 - leewaySeconds } ?? -.infinity, validUntil: expires + leewaySeconds)
   }
 
-  /// A scope of this service: `write`, or `waymark:write` where an issuer's scopes are for many services.
+  /// Returns a scope of this service: `write`, or `waymark:write` where an issuer's scopes are for many services.
   private static func scope(_ text: Substring) -> AccessScope? {
     AccessScope(rawValue: String(text.hasPrefix("waymark:") ? text.dropFirst(8) : text))
   }
 
-  /// One text, or an array of them.
+  /// Returns a text, or the texts of an array.
   private static func texts(_ value: JSONValue?) -> [String]? {
     switch value {
     case .string(let text)?: return [text]
@@ -70,7 +72,7 @@ struct TokenClaims {
     }
   }
 
-  /// A number of seconds since 1970, which may have a fraction.
+  /// Returns a number of seconds since 1970, which may have a fraction.
   private static func seconds(_ value: JSONValue?) -> Double? {
     guard case .number(let text)? = value, let seconds = Double(text), seconds.isFinite else { return nil }
     return seconds

@@ -1,15 +1,15 @@
 import JSONText
 import JWTKit
 
-/// A public key of a token's issuer, with the one algorithm that it is for.
+/// A public key of a token's issuer, with the one algorithm it is for.
 struct TokenKey: Sendable {
-  /// What verifies signatures made with the key.
+  /// The verification of the key's signatures.
   let algorithm: any JWTAlgorithm
 
-  /// Creates the key that a JSON Web Key is (RFC 7517); `nil` where it is for something else, or of a kind that is not
-  /// known, and so is to be passed over (section 5).
+  /// Creates a key from a JSON Web Key (RFC 7517); `nil` where it has another purpose or is of an unknown kind, and
+  /// must be ignored (section 5).
   ///
-  /// - Throws: a reason where it is a key that can't be used.
+  /// - Throws: a reason where the key is unusable.
   init?(_ key: JSONValue) async throws(Unusable) {
     guard Self.isForSignatures(key) else { return nil }
     func text(_ name: String) -> String? { if case .string(let text)? = key[name] { text } else { nil } }
@@ -24,7 +24,7 @@ struct TokenKey: Sendable {
     }
   }
 
-  /// Why a key can't be used; it goes on from what the key is called.
+  /// The reason why a key is unusable, which continues from the key's name.
   struct Unusable: Error {
     let reason: String
   }

@@ -1,4 +1,4 @@
-/// The times at which an issuer's keys are fetched. It decides and does nothing else.
+/// The times at which an issuer's keys are fetched. It has no effects.
 struct TokenKeySchedule {
   typealias Instant = ContinuousClock.Instant
 
@@ -10,7 +10,8 @@ struct TokenKeySchedule {
     /// The shortest time between two fetches, whatever the issuer says.
     var shortestInterval = Duration.seconds(300)
 
-    /// The longest time between two fetches, whatever the issuer says. A key that is withdrawn may be trusted for so long.
+    /// The longest time between two fetches, whatever the issuer says. A key that is withdrawn may be trusted for so
+    /// long.
     var longestInterval = Duration.seconds(86_400)
 
     /// The shortest time between two fetches that are made because of tokens. Anyone may send such tokens.
@@ -38,10 +39,10 @@ struct TokenKeySchedule {
     self.limits = limits
   }
 
-  /// Takes note of a fetch that succeeded.
+  /// Notes a fetch that succeeded.
   ///
   /// - Parameters:
-  ///   - maximumAge: how long the issuer says that its keys may be kept; `nil` where it says nothing.
+  ///   - maximumAge: the time for which the issuer's keys may be kept; `nil` where the issuer sets none.
   ///   - jitter: a random number from 0 to 1, which shortens the interval by up to a tenth, so that servers that were
   ///     started together don't fetch together for ever.
   mutating func succeeded(maximumAge: Duration?, at now: Instant, jitter: Double) {
@@ -50,7 +51,7 @@ struct TokenKeySchedule {
     nextFetch = now + interval * (1 - jitter / 10)
   }
 
-  /// Takes note of a fetch that failed.
+  /// Notes a fetch that failed.
   ///
   /// - Parameter jitter: a random number from 0 to 1, which shortens the pause by up to half.
   mutating func failed(at now: Instant, jitter: Double) {

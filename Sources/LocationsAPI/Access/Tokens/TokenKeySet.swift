@@ -3,23 +3,23 @@ import JWTKit
 
 /// The public keys of a token's issuer: a JSON Web Key Set (RFC 7517).
 ///
-/// Keys for something else than signatures, and symmetric ones, are passed over.
+/// Keys for other purposes than signatures, and symmetric ones, are ignored.
 public struct TokenKeySet: Sendable {
-  /// The key of a set that holds one alone; a token need not name it.
+  /// The key of a set with a single key, which a token need not name.
   let only: TokenKey?
 
   private let keys: [ExactText: TokenKey]
 
-  /// How many keys can be used.
+  /// The number of usable keys.
   public var count: Int { keys.isEmpty && only != nil ? 1 : keys.count }
 
-  /// Why a set can't be used.
+  /// An error in a set.
   public struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What an operator is told; it shows nothing of a key but its name.
+    /// The message for operators, which contains nothing of a key but its name.
     public let description: String
   }
 
-  /// The set without a key, which stands for keys that have not been fetched yet.
+  /// The set without keys, before any have been fetched.
   public static let none = TokenKeySet()
 
   private init() {
@@ -27,7 +27,7 @@ public struct TokenKeySet: Sendable {
     keys = [:]
   }
 
-  /// Reads a set.
+  /// Creates a set from JSON.
   ///
   /// - Parameter json: the bytes of the JSON text.
   /// - Throws: ``Invalid``.
@@ -65,13 +65,13 @@ public struct TokenKeySet: Sendable {
     only = nameless.first ?? (keys.count == 1 ? keys.first?.value : nil)
   }
 
-  /// The only key for an algorithm, which a token need not name; `nil` where there is none, or several.
+  /// Returns the only key for an algorithm, which a token need not name; `nil` where there is none, or several.
   func only(for algorithm: String) -> TokenKey? {
     if let only { return only }
     let fitting = keys.values.filter { $0.algorithm.name.hasSameBytes(as: algorithm) }
     return fitting.count == 1 ? fitting[0] : nil
   }
 
-  /// The key of that name.
+  /// Returns the key of that name.
   subscript(id: String) -> TokenKey? { keys[ExactText(id)] }
 }

@@ -8,15 +8,15 @@ import Points
   import FoundationEssentials
 #endif
 
-/// Says whether a JSON Web Token (RFC 7519) was signed by an issuer that is trusted, for this service and for now.
+/// A verifier of JSON Web Tokens (RFC 7519): signed by a trusted issuer, for this service, and valid now.
 ///
-/// The key says by which algorithm, never the token: so that a public key can't be passed off as a secret, nor `none` as
-/// an algorithm (RFC 8725, sections 2.1 and 3.1).
+/// The algorithm is the key's and never the token's, so that a public key can't be passed off as a secret, nor `none`
+/// as an algorithm (RFC 8725, sections 2.1 and 3.1).
 public struct TokenVerifier: Sendable {
-  /// How far the clocks of the issuer and of this server may be apart, in seconds.
+  /// The tolerated difference between the clocks of the issuer and of this server, in seconds.
   static let leewaySeconds = 30.0
 
-  /// What tokens are signed with.
+  /// The keys that tokens are verified with.
   public var keys: TokenKeySet
 
   private let issuer: String
@@ -26,8 +26,9 @@ public struct TokenVerifier: Sendable {
   ///
   /// - Parameters:
   ///   - keys: the issuer's public keys; ``TokenKeySet/none`` where they are to be fetched.
-  ///   - issuer: what `iss` must be.
-  ///   - audience: what `aud` must be or hold. The issuer signs for other services too; their tokens are not for this one.
+  ///   - issuer: the required value of `iss`.
+  ///   - audience: the value that `aud` must be or contain. The issuer signs for other services too; their tokens are
+  ///     not for this one.
   public init(keys: TokenKeySet, issuer: String, audience: String) {
     self.keys = keys
     self.issuer = issuer
@@ -46,7 +47,7 @@ public struct TokenVerifier: Sendable {
     return try grant(try Self.object(parts[1]), at: now)
   }
 
-  /// Returns a Boolean value that indicates whether the claims of a token are valid, whoever signed it.
+  /// Returns a Boolean value that indicates whether the claims of a token are valid, regardless of its signature.
   func isValidButForItsKey(_ token: Substring, at now: Timestamp) -> Bool {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let claims = try? Self.object(parts[1]) else { return false }
@@ -88,5 +89,35 @@ public struct TokenVerifier: Sendable {
 
   private static func decode(_ text: Substring) -> [UInt8]? {
     Base64URL.decode(text, count: text.utf8.count * 6 / 8)
+  }
+}
+
+/// The reason why a token is rejected.
+enum TokenRejection: Error, Hashable, CaseIterable, CustomStringConvertible {
+  case malformed
+  case unknownKey
+  case wrongAlgorithm
+  case badSignature
+  case expired
+  case notYetValid
+  case wrongIssuer
+  case wrongAudience
+  case incompleteClaims
+  case noScope
+
+  /// The reason in words: ASCII without quotes, because it is part of a header field too.
+  var description: String {
+    switch self {
+    case .malformed: "the token is not a JSON Web Token that can be read here"
+    case .unknownKey: "the token is signed with a key that is not known"
+    case .wrongAlgorithm: "the token names another algorithm than its key is for"
+    case .badSignature: "the signature of the token is not valid"
+    case .expired: "the token has expired"
+    case .notYetValid: "the token is not valid yet"
+    case .wrongIssuer: "the token is of another issuer"
+    case .wrongAudience: "the token is for another audience"
+    case .incompleteClaims: "the token needs the claims iss, aud, sub and exp, each of its right type"
+    case .noScope: "the token has none of the scopes read, write and admin"
+    }
   }
 }

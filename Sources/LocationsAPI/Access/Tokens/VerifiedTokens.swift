@@ -1,21 +1,21 @@
 import Crypto
 import Points
 
-/// Tokens whose signatures were found good, by their hashes.
+/// A cache of verified tokens, by their hashes.
 ///
-/// Only what its issuer signed gets here, so that nobody else can fill it.
+/// Only tokens with valid signatures are inserted, so that nobody but their issuer can fill it.
 struct VerifiedTokens {
   typealias ID = SHA256Digest
 
-  /// How many are kept.
+  /// The maximum number of tokens.
   static let maximumCount = 4096
 
   private var tokens: [ID: VerifiedToken] = [:]
 
-  /// How many there are.
+  /// The number of tokens.
   var count: Int { tokens.count }
 
-  /// What a token is kept under.
+  /// Returns the key of a token.
   static func id(of token: Substring) -> ID {
     var token = token
     return token.withUTF8 { bytes in
@@ -25,10 +25,10 @@ struct VerifiedTokens {
     }
   }
 
-  /// The token of that hash, expired or not.
+  /// Returns the token of a hash, expired or not.
   subscript(id: ID) -> VerifiedToken? { tokens[id] }
 
-  /// Keeps a token. Where there are too many, those that have expired go, and if none has, all.
+  /// Inserts a token. A full cache evicts those that have expired, and if none has, all.
   mutating func insert(_ token: VerifiedToken, as id: ID, at now: Timestamp) {
     if tokens.count >= Self.maximumCount {
       tokens = tokens.filter { $0.value.isValid(at: now) }
@@ -36,4 +36,31 @@ struct VerifiedTokens {
     }
     tokens[id] = token
   }
+}
+
+/// A token with a valid signature and valid claims, and its period of validity.
+struct VerifiedToken: Hashable, Sendable {
+  let grant: Grant
+
+  /// The time from which on it is valid, in seconds since 1970, the leeway included.
+  let validFrom: Double
+
+  /// The time at which it is no longer valid, in seconds since 1970, the leeway included.
+  let validUntil: Double
+
+  /// Returns a Boolean value that indicates whether it is valid at a time.
+  func isValid(at now: Timestamp) -> Bool { validFrom <= now.seconds && now.seconds < validUntil }
+
+  /// Checks that it is valid at a time.
+  ///
+  /// - Throws: ``TokenRejection``.
+  func check(at now: Timestamp) throws(TokenRejection) {
+    guard now.seconds < validUntil else { throw .expired }
+    guard validFrom <= now.seconds else { throw .notYetValid }
+  }
+}
+
+extension Timestamp {
+  /// The seconds since 1970, as in a claim of a token.
+  var seconds: Double { Double(microsecondsSinceEpoch) / 1e6 }
 }

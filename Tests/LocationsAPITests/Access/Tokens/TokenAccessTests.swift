@@ -8,7 +8,7 @@ import Testing
 
 @testable import LocationsAPI
 
-/// What tokens open, from the request to the answer.
+/// The access that tokens grant, from the request to the response.
 @Suite struct TokenAccessTests {
   private final class SettableClock: WallClock {
     let seconds = Mutex(TokenIssuer.now)
@@ -95,7 +95,7 @@ import Testing
     #expect(try await post(driver, next).status == 201)
   }
 
-  /// A source whose newer keys are put in force when they are asked for.
+  /// A source whose newer keys are put in force when they are fetched.
   private final class NewerKeys: TokenKeySource {
     let requests = Counter()
     private let freshness: TokenKeyFreshness

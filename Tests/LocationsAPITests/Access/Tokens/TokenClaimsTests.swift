@@ -1,3 +1,4 @@
+import HTTPServer
 import JSONText
 import Points
 import Testing

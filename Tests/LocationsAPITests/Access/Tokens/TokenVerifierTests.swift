@@ -1,5 +1,6 @@
 import Crypto
 import CryptoExtras
+import HTTPServer
 import Points
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
       keys: try await TokenKeySet(json: Array(keySet.utf8)), issuer: TokenIssuer.name, audience: TokenIssuer.audience)
   }
 
-  /// Why a token of an issuer that is trusted is refused.
+  /// The reason for which a token of a trusted issuer is rejected.
   private func rejection(
     of token: String, trusting keySet: String, sourceLocation: SourceLocation = #_sourceLocation
   ) async throws -> TokenRejection? {

@@ -1,0 +1,157 @@
+public import Geo
+public import Points
+
+/// A generator of places distributed like real ones: most in towns of very different sizes and in a few categories,
+/// some at shared positions; and a list of places that are hard to search.
+public struct SyntheticPoints {
+  /// The number of different categories.
+  public static let categoryCount = 60
+
+  private struct Town {
+    let center: Coordinate
+    let radiusDegrees: Double
+  }
+
+  private var generator: SeededGenerator
+  private var towns: [Town] = []
+  private var number = 0
+
+  /// Creates a generator; the same seed gives the same places.
+  ///
+  /// - Parameter townCount: the number of towns, at least 1; the first ones have most places.
+  public init(seed: UInt64, townCount: Int = 400) throws {
+    generator = SeededGenerator(seed: seed)
+    for _ in 0..<townCount {
+      let radius = 0.002 * Double.random(in: 1...15, using: &generator) * Double.random(in: 1...15, using: &generator)
+      towns.append(Town(center: try anywhere(), radiusDegrees: radius))
+    }
+  }
+
+  /// Returns a coordinate, about uniformly distributed on the ellipsoid.
+  public mutating func anywhere() throws -> Coordinate {
+    while true {
+      let x = Double.random(in: -1...1, using: &generator)
+      let y = Double.random(in: -1...1, using: &generator)
+      let z = Double.random(in: -1...1, using: &generator)
+      let length = (x * x + y * y + z * z).squareRoot()
+      guard length <= 1, length > 0.1 else { continue }
+      // The sine of the latitude is uniform on a sphere; this is its inverse to a degree, which is enough here.
+      let sine = z / length
+      let latitude = 90 * sine * (0.637 + 0.363 * sine * sine)
+      let longitude = Double.random(in: -180...180, using: &generator)
+      return try Coordinate(latitude: Self.inPrint(latitude), longitude: Self.inPrint(longitude))
+    }
+  }
+
+  /// Returns the next rows, each with a source reference and no id.
+  public mutating func rows(count: Int) throws -> [ImportRow] {
+    var rows: [ImportRow] = []
+    rows.reserveCapacity(count)
+    var last: Coordinate?
+    for _ in 0..<count {
+      number += 1
+      let coordinate: Coordinate
+      if let last, Int.random(in: 0..<20, using: &generator) == 0 {
+        coordinate = last
+      } else {
+        coordinate = try Int.random(in: 0..<20, using: &generator) == 0 ? anywhere() : inTown()
+      }
+      last = coordinate
+      rows.append(
+        ImportRow(
+          number: number,
+          id: nil,
+          draft: try PointDraft(
+            name: "Place \(number) of many",
+            category: category(),
+            coordinate: coordinate,
+            tags: try Tags(["opening_hours": "Mo-Fr 08:00-18:00", "ref": String(number)]),
+            source: "synthetic",
+            sourceID: "node/\(number)"
+          )
+        )
+      )
+    }
+    return rows
+  }
+
+  private mutating func inTown() throws -> Coordinate {
+    // The cube makes the first towns the large ones.
+    let draw = Double.random(in: 0..<1, using: &generator)
+    let town = towns[Int(draw * draw * draw * Double(towns.count))]
+    let latitude = town.center.latitude + town.radiusDegrees * generator.normal()
+    let longitude = town.center.longitude + town.radiusDegrees * generator.normal()
+    return try Coordinate(
+      latitude: min(90, max(-90, Self.inPrint(latitude))),
+      longitude: Self.inPrint(longitude > 180 ? longitude - 360 : longitude < -180 ? longitude + 360 : longitude)
+    )
+  }
+
+  /// Returns degrees rounded to seven decimals, a centimetre, as published places have them.
+  private static func inPrint(_ degrees: Double) -> Double { (degrees * 1e7).rounded() / 1e7 }
+
+  /// Returns a category, or `nil` for a tenth of the places; half of the others have one of the first few.
+  private mutating func category() -> String? {
+    guard Int.random(in: 0..<10, using: &generator) > 0 else { return nil }
+    let draw = Double.random(in: 0..<1, using: &generator)
+    return "category \(Int(draw * draw * draw * Double(Self.categoryCount)))"
+  }
+}
+
+extension SyntheticPoints {
+  /// Returns places that are hard to search: at and around the poles, on both sides of the antimeridian, on the
+  /// equator, many at one position and closer to each other than a printed digit, and at the antipodes of others.
+  public static func hardCases() throws -> [ImportRow] {
+    var coordinates: [(Double, Double)] = []
+    for longitude in [-180.0, -90, 0, 17, 90, 180] {
+      coordinates += [(90, longitude), (-90, longitude), (89.999_999_9, longitude), (-89.9, longitude)]
+    }
+    for latitude in [-60.0, -0.5, 0, 0.5, 45, 66] {
+      coordinates += [(latitude, 180), (latitude, -180), (latitude, 179.999_999), (latitude, -179.999_999)]
+      coordinates += [(latitude, 0), (latitude, 179.5), (latitude, -179.5)]
+    }
+    for step in 0..<20 {
+      coordinates.append((37.3318 + Double(step) * 1e-9, -121.8893))
+      coordinates.append((-37.3318, 58.1107 - Double(step) * 0.01))
+    }
+    coordinates += Array(repeating: (48.2082, 16.3738), count: 60)
+    coordinates += Array(repeating: (-0.0, 0.0), count: 3)
+    return try coordinates.enumerated().map { index, degrees in
+      ImportRow(
+        number: index + 1,
+        id: nil,
+        draft: try PointDraft(
+          name: "Hard case \(index + 1)",
+          category: index % 3 == 0 ? nil : "hard \(index % 4)",
+          coordinate: try Coordinate(latitude: degrees.0, longitude: degrees.1)
+        )
+      )
+    }
+  }
+}
+
+/// A generator of random numbers that are the same in every run: SplitMix64 (Steele, Lea and Flood, "Fast splittable
+/// pseudorandom number generators", OOPSLA 2014).
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  /// Creates a generator; the same seed gives the same numbers.
+  public init(seed: UInt64) {
+    state = seed
+  }
+
+  /// Returns the next number, uniformly distributed.
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+
+  /// Returns a number with mean 0 and standard deviation 1: the sum of twelve uniform ones, which is normal except in
+  /// the tails.
+  public mutating func normal() -> Double {
+    (0..<12).reduce(-6.0) { sum, _ in sum + Double.random(in: 0..<1, using: &self) }
+  }
+}

@@ -1,0 +1,82 @@
+public import JSONText
+import NIOHTTP1
+
+/// The pages of other origins that may read responses, without credentials: the CORS protocol of the Fetch standard.
+///
+/// As a middleware it adds the protocol's fields to every response, and completes the responses to preflight requests.
+public struct CORSPolicy: Sendable {
+  /// The allowed origins.
+  public enum Origins: Sendable {
+    /// Every origin.
+    case any
+    /// These origins, such as `https://example.com`.
+    case list(Set<ExactText>)
+  }
+
+  private let origins: Origins
+  /// The fields of a response where every origin is allowed; created once, and added as a whole.
+  private let headersForAny: HTTPHeaders
+  private let exposedHeaders: String
+  private let allowedHeaders: String
+  private let maximumAge: String
+
+  /// Creates a policy.
+  ///
+  /// - Parameters:
+  ///   - origins: the allowed origins.
+  ///   - exposedHeaders: the header fields of a response that a page may read beside the safelisted ones.
+  ///   - allowedHeaders: the header fields that a page may send beside the safelisted ones.
+  ///   - maximumAgeSeconds: the time for which a browser may keep the response to a preflight request.
+  public init(
+    origins: Origins = .any,
+    exposedHeaders: [String] = [
+      "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Disposition", "Content-Encoding", "Date", "ETag", "Link",
+      "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "Server-Timing", "Vary", "WWW-Authenticate",
+      "X-Request-Id",
+    ],
+    allowedHeaders: [String] = [
+      "Authorization", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match", "If-Modified-Since",
+      "If-None-Match", "Traceparent", "Tracestate", "X-Request-Id",
+    ],
+    maximumAgeSeconds: Int = 86_400
+  ) {
+    self.origins = origins
+    self.exposedHeaders = exposedHeaders.joined(separator: ", ")
+    self.headersForAny = [
+      "access-control-allow-origin": "*", "access-control-expose-headers": self.exposedHeaders,
+    ]
+    self.allowedHeaders = allowedHeaders.joined(separator: ", ")
+    self.maximumAge = String(maximumAgeSeconds)
+  }
+
+  private func apply(to headers: inout HTTPHeaders, request: HTTPRequest) {
+    switch origins {
+    case .any:
+      headers.add(contentsOf: headersForAny)
+    case .list(let allowed):
+      headers.add(name: "vary", value: "origin")
+      guard let origin = request.headers.first(name: "origin"), allowed.contains(ExactText(origin)) else { return }
+      headers.add(name: "access-control-allow-origin", value: origin)
+      headers.add(name: "access-control-expose-headers", value: exposedHeaders)
+    }
+  }
+
+  private func applyPreflight(to headers: inout HTTPHeaders, methods: String) {
+    headers.add(name: "access-control-allow-methods", value: methods)
+    headers.add(name: "access-control-allow-headers", value: allowedHeaders)
+    headers.add(name: "access-control-max-age", value: maximumAge)
+  }
+}
+
+extension CORSPolicy: SynchronousMiddleware {
+  /// Adds the fields that let a page of the request's origin read the response.
+  public func change(_ response: inout HTTPResponse, to request: HTTPRequest) {
+    if request.method == .OPTIONS, response.status == .noContent,
+      request.headers.contains(name: "access-control-request-method"),
+      let methods = response.headers.first(name: "allow")
+    {
+      applyPreflight(to: &response.headers, methods: methods)
+    }
+    apply(to: &response.headers, request: request)
+  }
+}

@@ -1,0 +1,122 @@
+/// A cross-cutting concern: code that takes part in every request, whatever its route.
+///
+/// A chain of middlewares is composed once, when the server starts. A request passes them in the order of their list,
+/// and its response in the opposite order. The router has matched the route before the first of them runs, so that each
+/// can read its declaration in ``HTTPRequest/route``. A request that the router is going to reject has no route there.
+public protocol Middleware: Sendable {
+  /// Returns a Boolean value that indicates whether a request passes ``respond(to:next:)``; `true` by default.
+  ///
+  /// A request that does not pass costs no asynchronous call, which takes memory.
+  func intercepts(_ request: HTTPRequest) -> Bool
+
+  /// Responds to a request, as a rule with the response of the next middleware, which may be changed on its way.
+  ///
+  /// See ``HTTPResponder/respond(to:)`` for where it runs and what it may do there.
+  nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse
+
+  /// Receives each request whose response has ended; see ``HTTPResponder/requestCompleted(_:)``.
+  func requestCompleted(_ request: CompletedRequest)
+}
+
+extension Middleware {
+  /// Returns `true`.
+  public func intercepts(_ request: HTTPRequest) -> Bool { true }
+
+  /// Does nothing.
+  public func requestCompleted(_ request: CompletedRequest) {}
+}
+
+/// A middleware that neither rejects requests nor waits: it changes responses, or only receives completed requests.
+public protocol SynchronousMiddleware: Middleware {
+  /// Changes a response on its way.
+  func change(_ response: inout HTTPResponse, to request: HTTPRequest)
+}
+
+extension SynchronousMiddleware {
+  /// Does nothing.
+  public func change(_ response: inout HTTPResponse, to request: HTTPRequest) {}
+
+  /// Returns `false`.
+  public func intercepts(_ request: HTTPRequest) -> Bool { false }
+
+  /// Returns the changed response of the next middleware.
+  nonisolated(nonsending) public func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
+    var response = await next.respond(to: request)
+    change(&response, to: request)
+    return response
+  }
+}
+
+/// The rest of a chain of middlewares, up to the responder at its end.
+public struct MiddlewareChain: HTTPResponder {
+  private struct Link: Sendable {
+    let middleware: any Middleware
+    let synchronous: (any SynchronousMiddleware)?
+  }
+
+  private final class Links: Sendable {
+    let all: [Link]
+    let end: any HTTPResponder
+
+    init(all: [Link], end: any HTTPResponder) {
+      self.all = all
+      self.end = end
+    }
+  }
+
+  private let links: Links
+  private var start = 0
+
+  /// Creates a chain.
+  ///
+  /// - Parameters:
+  ///   - middlewares: the middlewares in the order in which a request passes them.
+  ///   - responder: the responder at the end of the chain.
+  public init(_ middlewares: [any Middleware], endingIn responder: any HTTPResponder) {
+    let all = middlewares.map { Link(middleware: $0, synchronous: $0 as? any SynchronousMiddleware) }
+    links = Links(all: all, end: responder)
+  }
+
+  /// Passes the request on.
+  nonisolated(nonsending) public func respond(to request: HTTPRequest) async -> HTTPResponse {
+    let index = indexOfInterceptor(of: request)
+    var response: HTTPResponse
+    if index < links.all.count {
+      response = await links.all[index].middleware.respond(to: request, next: chain(after: index))
+    } else {
+      response = await links.end.respond(to: request)
+    }
+    change(&response, to: request, before: index)
+    return response
+  }
+
+  // Synchronous functions, because their code would enlarge the frame of the asynchronous one.
+
+  @inline(never)
+  private func indexOfInterceptor(of request: HTTPRequest) -> Int {
+    var index = start
+    while index < links.all.count, !links.all[index].middleware.intercepts(request) { index += 1 }
+    return index
+  }
+
+  private func chain(after index: Int) -> MiddlewareChain {
+    var chain = self
+    chain.start = index + 1
+    return chain
+  }
+
+  @inline(never)
+  private func change(_ response: inout HTTPResponse, to request: HTTPRequest, before end: Int) {
+    // By index: a loop over the links would copy each.
+    var index = end
+    while index > start {
+      index -= 1
+      links.all[index].synchronous?.change(&response, to: request)
+    }
+  }
+
+  /// Reports the request to each middleware, in the order of the list.
+  public func requestCompleted(_ request: CompletedRequest) {
+    for index in links.all.indices { links.all[index].middleware.requestCompleted(request) }
+  }
+}

@@ -1,0 +1,156 @@
+import Basics
+import NIOHTTP1
+
+/// The routes of a router, by the templates of their paths.
+struct RouteTable: Sendable {
+  /// The routes of one template.
+  private struct Entry: Sendable {
+    let template: RouteTemplate
+    var routes: [Route] = []
+    var allow = ""
+
+    func route(for method: HTTPMethod) -> Route? {
+      if let route = routes.first(where: { $0.method == method }) { return route }
+      guard method == .HEAD else { return nil }
+      return routes.first { $0.method == .GET }
+    }
+  }
+
+  /// The entries. Those without parameters come first; those with follow in the order in which they are tried.
+  private var entries: [Entry] = []
+  private var exactCount = 0
+
+  /// Inserts a route; its method and template must be new.
+  mutating func insert(_ route: Route) {
+    let template = RouteTemplate(route.template)
+    let index: Int
+    if let found = entries.firstIndex(where: { $0.template.text == template.text }) {
+      index = found
+    } else if template.isExact {
+      index = exactCount
+      exactCount += 1
+      entries.insert(Entry(template: template), at: index)
+    } else {
+      index = entries[exactCount...].firstIndex { template.precedes($0.template) } ?? entries.endIndex
+      entries.insert(Entry(template: template), at: index)
+    }
+    precondition(
+      !entries[index].routes.contains { $0.method == route.method },
+      "\(route.method.rawValue) \(template.text) has two handlers"
+    )
+    entries[index].routes.append(route)
+    entries[index].allow = Self.allow(entries[index].routes)
+  }
+
+  private static func allow(_ routes: [Route]) -> String {
+    var names = Set(routes.map(\.method.rawValue))
+    if names.contains("GET") { names.insert("HEAD") }
+    names.insert("OPTIONS")
+    return names.sorted().joined(separator: ", ")
+  }
+
+  // MARK: Matching
+
+  /// Returns the route of a request and the parameters in its path; `nil` where the request is to be rejected.
+  func match(_ request: HTTPRequest) -> (route: Route, parameters: PathParameters)? {
+    let path = request.path
+    let hasEscapes = path.utf8.contains(UInt8(ascii: "%"))
+    guard let (index, parameters) = find(path, hasEscapes: hasEscapes),
+      let route = entries[index].route(for: request.method),
+      (try? request.body.limited(by: route.bodyLimit).checkAnnouncedLength()) != nil
+    else { return nil }
+    guard hasEscapes else { return (route, parameters) }
+    return (try? parameters.decoded()).map { (route, $0) }
+  }
+
+  private func find(_ path: Substring, hasEscapes: Bool) -> (index: Int, parameters: PathParameters)? {
+    let length = path.utf8.count
+    for (index, entry) in entries[..<exactCount].enumerated()
+    where entry.template.text.utf8.count == length && path == entry.template.text {
+      return (index, .none)
+    }
+    for index in (hasEscapes ? 0 : exactCount)..<entries.count {
+      if let parameters = entries[index].template.match(path, hasEscapes: hasEscapes) { return (index, parameters) }
+    }
+    return nil
+  }
+
+  // MARK: Requests without a route
+
+  /// The response to a request that ``match(_:)`` finds no route for, and the template of its path, if there is one.
+  enum Rejection {
+    case options(allow: String, template: String?)
+    case problem(Problem, template: String?)
+  }
+
+  /// Returns the response to a request without a route.
+  func rejection(of request: HTTPRequest) -> Rejection {
+    let path = request.path
+    let hasEscapes = path.utf8.contains(UInt8(ascii: "%"))
+    guard let (index, parameters) = find(path, hasEscapes: hasEscapes) else {
+      if request.method == .OPTIONS, path == "*" {
+        return .options(allow: Self.allow(entries.flatMap(\.routes)), template: nil)
+      }
+      guard !hasEscapes || PercentEncoding.decode(path) != nil else {
+        return .problem(.invalidParameter("path", "must be percent-encoded UTF-8"), template: nil)
+      }
+      return .problem(.notFound("nothing is at this path"), template: nil)
+    }
+    let (template, allow) = (entries[index].template.text, entries[index].allow)
+    guard let route = entries[index].route(for: request.method) else {
+      return request.method == .OPTIONS
+        ? .options(allow: allow, template: template)
+        : .problem(.methodNotAllowed(request.method, allow: allow), template: template)
+    }
+    do throws(HTTPBodyError) {
+      try request.body.limited(by: route.bodyLimit).checkAnnouncedLength()
+    } catch {
+      return .problem(error.problem, template: template)
+    }
+    do throws(Problem) {
+      _ = try parameters.decoded()
+    } catch {
+      return .problem(error, template: template)
+    }
+    preconditionFailure("a request that has a route is not rejected")
+  }
+}
+
+extension HTTPRequestBody {
+  /// Returns the body with a route's limit.
+  func limited(by limit: Route.BodyLimit) -> HTTPRequestBody {
+    var body = self
+    switch limit {
+    case .serverDefault: break
+    case .bytes(let count): body.limit = count
+    case .unlimited: body.limit = nil
+    }
+    return body
+  }
+}
+
+extension Problem {
+  fileprivate static func methodNotAllowed(_ method: HTTPMethod, allow: String) -> Problem {
+    Problem(
+      .methodNotAllowed,
+      code: "method-not-allowed",
+      detail: "\(method.rawValue) is not among the methods of this path: \(allow)",
+      headers: ["allow": allow]
+    )
+  }
+}
+
+extension RouteTemplate {
+  /// Returns a Boolean value that indicates whether this template is tried before the other: where they first differ, a
+  /// literal segment takes precedence.
+  fileprivate func precedes(_ other: RouteTemplate) -> Bool {
+    for (mine, others) in zip(segments, other.segments) {
+      switch (mine, others) {
+      case (.literal, .parameter): return true
+      case (.parameter, .literal): return false
+      default: continue
+      }
+    }
+    return false
+  }
+}

@@ -1,0 +1,98 @@
+import Basics
+/// The form of a route's paths: `/locations/{id}`.
+struct RouteTemplate: Sendable {
+  enum Segment: Sendable, Equatable {
+    /// The bytes of the decoded segment.
+    case literal([UInt8])
+    /// Any segment that is not empty, by its name.
+    case parameter(String)
+  }
+
+  /// The text that the template was created from.
+  let text: String
+
+  /// The parts between the slashes.
+  let segments: [Segment]
+
+  /// Creates a template from text that begins with `/`, in which a segment is either literal or a name in braces.
+  init(_ text: String) {
+    precondition(text.utf8.first == UInt8(ascii: "/"), "a route's template must begin with a slash: \(text)")
+    self.text = text
+    self.segments = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { segment in
+      guard segment.first == "{", segment.last == "}" else { return .literal(Array(segment.utf8)) }
+      return .parameter(String(segment.dropFirst().dropLast()))
+    }
+  }
+
+  var isExact: Bool {
+    segments.allSatisfy { if case .literal = $0 { true } else { false } }
+  }
+
+  /// Returns the parameters of a path, percent-encoded as in the path; `nil` where the path does not match.
+  ///
+  /// - Parameter path: a percent-encoded path. Literal segments are compared decoded where the path holds a `%`.
+  func match(_ path: Substring, hasEscapes: Bool) -> PathParameters? {
+    var values: [(name: String, value: Substring)] = []
+    let utf8 = path.utf8
+    guard utf8.first == UInt8(ascii: "/") else { return nil }
+    var start = utf8.index(after: utf8.startIndex)
+    for (index, segment) in segments.enumerated() {
+      let end = utf8[start...].firstIndex(of: UInt8(ascii: "/")) ?? utf8.endIndex
+      switch segment {
+      case .literal(let literal):
+        guard Self.equal(path[start..<end], literal, hasEscapes: hasEscapes) else { return nil }
+      case .parameter(let name):
+        guard start < end else { return nil }
+        values.append((name, path[start..<end]))
+      }
+      let isLast = index == segments.count - 1
+      guard isLast == (end == utf8.endIndex) else { return nil }
+      start = isLast ? end : utf8.index(after: end)
+    }
+    return PathParameters(values)
+  }
+
+  private static func equal(_ segment: Substring, _ literal: [UInt8], hasEscapes: Bool) -> Bool {
+    if segment.utf8.elementsEqual(literal) { return true }
+    guard hasEscapes, let decoded = PercentEncoding.decode(segment) else { return false }
+    return decoded.utf8.elementsEqual(literal)
+  }
+}
+
+/// The values of the parameters in a path.
+public struct PathParameters: Sendable {
+  static let none = PathParameters([])
+
+  private let values: [(name: String, value: Substring)]
+
+  fileprivate init(_ values: [(name: String, value: Substring)]) {
+    self.values = values
+  }
+
+  /// Creates parameters, for handlers that are called in process.
+  public init(_ values: KeyValuePairs<String, String>) {
+    self.values = values.map { (name: $0.key, value: $0.value[...]) }
+  }
+
+  /// The value of a parameter, percent-decoded and never empty. The route's template must have the parameter.
+  public subscript(name: String) -> String {
+    guard let value = values.first(where: { $0.name == name }) else {
+      preconditionFailure("the route's template has no parameter \(name)")
+    }
+    return String(value.value)
+  }
+
+  /// Returns the percent-decoded parameters.
+  ///
+  /// - Throws: 400 `invalid-parameter` where a value is not percent-encoded UTF-8.
+  func decoded() throws(Problem) -> PathParameters {
+    var decoded: [(name: String, value: Substring)] = []
+    for (name, rawValue) in values {
+      guard let value = PercentEncoding.decode(rawValue) else {
+        throw .invalidParameter(name, "must be percent-encoded UTF-8")
+      }
+      decoded.append((name, value[...]))
+    }
+    return PathParameters(decoded)
+  }
+}

@@ -1,0 +1,132 @@
+import Logging
+public import NIOHTTP1
+
+/// A responder that matches each request with a route, passes it through the middlewares and calls the route's handler.
+///
+/// - A path without parameters takes precedence over one with; among those with, the one whose literal segment comes
+///   first.
+/// - `HEAD` is served by the route of `GET`. The response to `OPTIONS` is 204 with `Allow`.
+/// - A path of no route is 404 `not-found`. A path that only routes of other methods have is 405 `method-not-allowed`
+///   with `Allow`.
+/// - A request whose announced body is longer than the route's ``Route/BodyLimit`` is 413 `body-too-large`.
+///
+/// These rejections come from the end of the chain: middlewares see their responses, and no route in their requests.
+///
+/// Build it at the start and do not change it afterwards: matching a route takes no lock.
+public struct Router: HTTPResponder {
+  /// A function that responds to the requests of a route.
+  public typealias Handler =
+    nonisolated(nonsending) @Sendable (_ request: HTTPRequest, _ parameters: PathParameters) async throws ->
+    HTTPResponse
+
+  private var table = RouteTable()
+  private let middlewares: [any Middleware]
+  private let problemTypePrefix: String
+  private var chain: MiddlewareChain
+
+  /// Creates a router.
+  ///
+  /// - Parameters:
+  ///   - routes: the routes; no two have the same method and template.
+  ///   - middlewares: the middlewares in the order in which a request passes them.
+  ///   - problemTypePrefix: the beginning of a problem's `type`.
+  public init(
+    _ routes: [Route] = [],
+    middlewares: [any Middleware] = [],
+    problemTypePrefix: String = Problem.defaultTypePrefix
+  ) {
+    for route in routes { table.insert(route) }
+    self.middlewares = middlewares
+    self.problemTypePrefix = problemTypePrefix
+    chain = MiddlewareChain(
+      middlewares, endingIn: RoutedResponder(table: table, problemTypePrefix: problemTypePrefix))
+  }
+
+  /// Adds a route whose handler is a function.
+  public mutating func on(
+    _ method: HTTPMethod,
+    _ template: String,
+    bodyLimit: Route.BodyLimit = .serverDefault,
+    handler: @escaping Handler
+  ) {
+    table.insert(Route(method, template, bodyLimit: bodyLimit, handler: FunctionHandler(function: handler)))
+    chain = MiddlewareChain(
+      middlewares, endingIn: RoutedResponder(table: table, problemTypePrefix: problemTypePrefix))
+  }
+
+  /// Responds to the request; see ``Router``.
+  nonisolated(nonsending) public func respond(to request: HTTPRequest) async -> HTTPResponse {
+    await chain.respond(to: routed(request))
+  }
+
+  // Synchronous functions, because their code would enlarge the frames of the asynchronous ones.
+
+  @inline(never)
+  private func routed(_ request: HTTPRequest) -> HTTPRequest {
+    var request = request
+    if let (route, parameters) = table.match(request) { request.setRoute(route, parameters) }
+    return request
+  }
+
+  /// Reports the request to the middlewares.
+  public func requestCompleted(_ request: CompletedRequest) { chain.requestCompleted(request) }
+}
+
+private struct FunctionHandler: RouteHandler {
+  let function: Router.Handler
+
+  nonisolated(nonsending) func respond(to request: HTTPRequest) async throws -> HTTPResponse {
+    try await function(request, request.pathParameters)
+  }
+}
+
+/// The end of a router's chain: calls the handler of the request's route and maps errors to responses.
+private struct RoutedResponder: HTTPResponder {
+  let table: RouteTable
+  let problemTypePrefix: String
+
+  nonisolated(nonsending) func respond(to request: HTTPRequest) async -> HTTPResponse {
+    guard let route = request.route else { return rejection(of: request) }
+    do {
+      var response = try await route.handler.respond(to: request)
+      response.route = route.template
+      return response
+    } catch {
+      return response(to: error, request)
+    }
+  }
+
+  @inline(never)
+  private func response(to error: any Error, _ request: HTTPRequest) -> HTTPResponse {
+    let problem: Problem
+    switch error {
+    case let error as Problem: problem = error
+    case let error as HTTPBodyError: problem = error.problem
+    default:
+      // A task is cancelled when its client has gone, which is no fault of the service.
+      request.logger.log(
+        level: error is CancellationError ? .debug : .error,
+        "a handler failed",
+        metadata: ["error": "\(String(reflecting: error))", "route": .string(request.route?.template ?? "none")]
+      )
+      problem = .internal
+    }
+    var response = HTTPResponse(problem, typePrefix: problemTypePrefix)
+    response.route = request.route?.template
+    return response
+  }
+
+  @inline(never)
+  private func rejection(of request: HTTPRequest) -> HTTPResponse {
+    var response: HTTPResponse
+    switch table.rejection(of: request) {
+    case .options(let allow, let template):
+      response = HTTPResponse(status: .noContent, headers: ["allow": allow])
+      response.route = template
+    case .problem(let problem, let template):
+      response = HTTPResponse(problem, typePrefix: problemTypePrefix)
+      response.route = template
+    }
+    return response
+  }
+}

@@ -1,0 +1,92 @@
+import Logging
+import NIOHTTP1
+
+/// The state of a current request, of HTTP/1.1 and HTTP/2 alike: from its head to the end of its response, and to the
+/// end of its own body where that is later.
+struct Exchange {
+  let id: String
+  let isHead: Bool
+  let isHTTP10: Bool
+  let body: RequestBodyStream?
+
+  /// The report of the request; `nil` once it has been made.
+  private var report: CompletedRequest?
+
+  /// The number of bytes of a streamed body that are to come, where that is known.
+  private var streamRemaining: Int?
+
+  /// Creates the state of a request that begins.
+  init(id: String, method: HTTPMethod, isHTTP10: Bool = false, body: RequestBodyStream?) {
+    self.id = id
+    isHead = method == .HEAD
+    self.isHTTP10 = isHTTP10
+    self.body = body
+    report = CompletedRequest(id: id, method: method)
+  }
+
+  /// Creates the state of a request that is rejected before it could be parsed, and has been reported as that.
+  init(rejected id: String) {
+    self.id = id
+    (isHead, isHTTP10, body, report) = (false, false, nil, nil)
+  }
+
+  /// Notes the response, whose head is being sent.
+  mutating func begin(_ response: HTTPResponse) { report?.begin(response) }
+
+  /// Notes that a response of another status is sent in place of the one that was begun.
+  mutating func replaceStatus(with status: HTTPResponseStatus) { report?.status = status }
+
+  /// Counts bytes of the response's body.
+  mutating func add(bodyBytes: Int) { report?.bodyBytes += bodyBytes }
+
+  /// Reports the request, once.
+  mutating func end(isWhole: Bool, to responder: any HTTPResponder) {
+    guard var report = report.take() else { return }
+    report.end(isWhole: isWhole)
+    responder.requestCompleted(report)
+  }
+
+  /// Ends the request's body, of which nothing more can be read.
+  func failBody(_ error: HTTPBodyError) { body?.finish(.failure(error)) }
+
+  // MARK: Streamed bodies
+
+  /// Notes the length of a streamed body; `nil` where it is not known.
+  mutating func beginStream(length: Int?) { streamRemaining = length }
+
+  /// Counts a piece of a streamed body against its length.
+  mutating func addStreamed(bytes: Int) throws(StreamLengthMismatch) {
+    guard let remaining = streamRemaining else { return }
+    guard bytes <= remaining else { throw StreamLengthMismatch() }
+    streamRemaining = remaining - bytes
+  }
+
+  /// Checks that a streamed body has ended without an error and with all its bytes.
+  func checkStreamEnd(_ result: Result<Void, any Error>) throws {
+    try result.get()
+    if let streamRemaining, streamRemaining > 0 { throw StreamLengthMismatch() }
+  }
+
+  // MARK: Log
+
+  /// Logs that a response can't be sent.
+  func logInvalid(_ response: HTTPResponse, to logger: Logger) {
+    self.logger(logger).error(
+      "a response can't be sent: its status or a header field is not valid",
+      metadata: ["status": .stringConvertible(response.status.code), "headers": "\(response.headers)"])
+  }
+
+  /// Logs that a streamed response was broken off.
+  func logBreak(_ error: any Error, to logger: Logger) {
+    self.logger(logger).error("a response broke off", metadata: ["error": "\(String(reflecting: error))"])
+  }
+
+  private func logger(_ logger: Logger) -> Logger {
+    var logger = logger
+    logger[metadataKey: "request-id"] = .string(id)
+    return logger
+  }
+}
+
+/// A streamed body had another length than its response announced.
+struct StreamLengthMismatch: Error {}

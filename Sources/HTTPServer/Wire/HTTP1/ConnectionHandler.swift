@@ -1,0 +1,617 @@
+import Logging
+import NIOCore
+import NIOExtras
+import NIOHTTP1
+import NIOSSL
+
+/// A connection of HTTP/1.1: passes its requests to the responder one after the other and writes their responses.
+///
+/// ``ConnectionState`` decides, and this acts. It lives on the connection's event loop. A response that needs no
+/// waiting is produced and written before the read that brought its request returns; those of a burst of pipelined
+/// requests leave in one write. While a request is queued, or a body's reader is slow, the socket is not read.
+final class ConnectionHandler: ChannelDuplexHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundIn = Never
+  typealias OutboundOut = ByteBuffer
+
+  /// The maximum number of queued parts of requests: what NIO reads past a pause, when the client ends its sending, is
+  /// bounded by the system's buffer only.
+  static let maximumQueuedParts = 16_384
+
+  /// The number of gathered bytes from which on a response is handed to the socket without waiting for more.
+  private static let flushThreshold = 64 * 1024
+
+  let server: ServerContext
+  let eventLoop: any EventLoop
+  let executor: EventLoopExecutor
+  let deadline = Deadline()
+  var waitingWriters: [CheckedContinuation<Void, any Error>] = []
+
+  private let framing: RequestFraming
+  private let output: ConnectionOutput
+  private var state = ConnectionState()
+  private var context: ChannelHandlerContext?
+  private var ids = RequestIDGenerator()
+  /// Cached, because each query is a system call.
+  private lazy var remoteAddress = context?.remoteAddress
+
+  /// The parts that came after the current request.
+  private var queue = CircularBuffer<HTTPServerRequestPart>()
+  /// The problem that ends the input after the queued parts.
+  private var queuedProblem: Problem?
+  private var isServingQueue = false
+  private var isReading = false
+  private var hasPartsInBurst = false
+  private var wantsRead = false
+  /// A Boolean value that indicates whether a part of a request's head has come in.
+  private var hasBegunHead = false
+
+  /// The current request.
+  private var exchange: Exchange?
+  /// The current request until it is passed to the responder: its body, if it is short, comes first.
+  private var undispatched: HTTPRequest?
+  private var isDispatching = false
+  /// The number of requests that have begun, which distinguishes a late demand for an earlier body from a current one.
+  private var requestsBegun = 0
+  private var isBodyPaused = false
+  private var task: Task<Void, Never>?
+  /// The number of bytes of bodies that came in.
+  private var receivedBodyBytes = 0
+  /// The framing of the streamed body that is being sent.
+  private var streamFraming: ResponseEncoder.Framing?
+  /// The delivery of the last bytes, once they are written.
+  private var delivery: Delivery?
+
+  private let start: NIODeadline
+  private let isRefused: Bool
+
+  /// Creates the handler of a connection.
+  ///
+  /// - Parameters:
+  ///   - framing: the inspection of the connection's input, which its decoder uses too.
+  ///   - start: the time at which the connection was opened.
+  ///   - isRefused: a Boolean value that indicates whether the connection exceeds the limit and only receives 503.
+  init(
+    server: ServerContext, eventLoop: any EventLoop, framing: RequestFraming, start: NIODeadline = .now(),
+    isRefused: Bool = false
+  ) {
+    self.framing = framing
+    self.server = server
+    self.eventLoop = eventLoop
+    executor = EventLoopExecutor(eventLoop)
+    output = ConnectionOutput(server: server, eventLoop: eventLoop, start: start)
+    self.start = start
+    self.isRefused = isRefused
+  }
+
+  // MARK: The channel's life
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    output.open(context, holder: self)
+    watch(.header, since: start)
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    if isRefused { refuse(server.overloaded("too many connections are open")) }
+    context.fireChannelActive()
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    output.close(holder: self)
+    output.removeContext()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    state.close()
+    deadline.cancel()
+    queue.removeAll()
+    endExchange(.disconnected)
+    undispatched = nil
+    task?.cancel()
+    task = nil
+    failWriters()
+    output.close(holder: self)
+    context.fireChannelInactive()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    switch event {
+    case is ChannelShouldQuiesceEvent:
+      state.drain()
+      if state.isWaiting, !hasBegunHead { watch(nextDeadline) }
+      server.graceEnded.futureResult.hop(to: eventLoop).assumeIsolated().whenComplete { _ in self.close() }
+    case ChannelEvent.inputClosed:
+      endInput()
+    default:
+      context.fireUserInboundEventTriggered(event)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if let problem = Problem(inputError: error, limits: server.configuration.limits) { return failInput(problem) }
+    switch error {
+    case HTTPParserError.invalidEOFState where state.isReceiving:
+      close()  // A client that stops in the middle of a body does not wait for a response.
+    case is HTTPParserError:
+      failInput(.malformedRequest("this is not a request of HTTP/1.1"))
+    case is ByteToMessageDecoderError:
+      break  // More came in after a failure; it is thrown away.
+    case NIOSSLError.uncleanShutdown:
+      break  // The framing of HTTP tells whether something is missing, and the input's end is an event of its own.
+    default:
+      close()
+    }
+  }
+
+  // MARK: Reading
+
+  func read(context: ChannelHandlerContext) {
+    if (queue.isEmpty && !isBodyPaused) || state.isLingering {
+      context.read()
+    } else {
+      wantsRead = true
+    }
+  }
+
+  private func resumeReading() {
+    guard wantsRead, queue.isEmpty, !isBodyPaused else { return }
+    wantsRead = false
+    context?.read()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    isReading = true
+    hasPartsInBurst = true
+    let part = unwrapInboundIn(data)
+    framing.note(part)
+    guard queue.isEmpty, accepts(part) else {
+      guard !state.isLingering, !state.isClosed else { return }
+      queue.append(part)
+      if queue.count > Self.maximumQueuedParts { close() }
+      return
+    }
+    take(part)
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    isReading = false
+    dispatchIfReady()
+    serveQueue()
+    flush()
+    if state.isWaiting, !hasPartsInBurst, !hasBegunHead {
+      hasBegunHead = true
+      if deadline.kind != .header { watch(.header) }
+    }
+    hasPartsInBurst = false
+    context.fireChannelReadComplete()
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable {
+      if deadline.kind == .write, !state.isLingering { watch(nextDeadline) }
+      if output.heldBytes > 0 { measureHeld() }
+      if !output.isPausedForMemory { resumeWriters() }
+      serveQueue()
+      flush()
+    }
+    context.fireChannelWritabilityChanged()
+  }
+
+  private func accepts(_ part: HTTPServerRequestPart) -> Bool {
+    if case .head = part { return state.isWaiting && output.isWritable && !output.isPausedForMemory }
+    return state.isReceiving
+  }
+
+  /// Serves the queued parts, as far as they are accepted.
+  private func serveQueue() {
+    guard !isServingQueue, !isDispatching else { return }
+    isServingQueue = true
+    defer { isServingQueue = false }
+    while let part = queue.first, accepts(part) {
+      queue.removeFirst()
+      take(part)
+    }
+    if !isReading { dispatchIfReady() }
+    guard queue.isEmpty else { return }
+    if let problem = queuedProblem, state.isWaiting {
+      queuedProblem = nil
+      failInput(problem)
+    } else if state.isInputClosed, state.isWaiting {
+      closeGracefully()
+    } else {
+      resumeReading()
+    }
+  }
+
+  private func take(_ part: HTTPServerRequestPart) {
+    switch part {
+    case .head(let head):
+      begin(head)
+    case .body(let piece):
+      receivedBodyBytes += piece.readableBytes
+      switch state.receive(bytes: piece.readableBytes) {
+      case .deliver:
+        if let body = exchange?.body, !body.append(piece) { isBodyPaused = true }
+      case .discard: break
+      case .closeGracefully: closeGracefully()
+      }
+    case .end:
+      switch state.receiveEnd() {
+      case .endBody:
+        exchange?.body?.finish()
+        dispatchIfReady()
+      case .nextRequest: requestIsOver()
+      case .none: break
+      }
+    }
+  }
+
+  // MARK: Requests
+
+  private func begin(_ head: HTTPRequestHead) {
+    hasBegunHead = false
+    let target = RequestTarget(head.uri)
+    let facts: RequestHeadFacts
+    do throws(Problem) {
+      facts = try RequestHeadFacts(head, limits: server.configuration.limits)
+      guard target.isValid else { throw .malformedRequest("the target must be a path") }
+    } catch {
+      return failInput(error)
+    }
+    requestsBegun += 1
+    state.begin(bodyLength: facts.bodyLength, persists: facts.persists, awaitsContinue: facts.awaitsContinue)
+    let body = facts.bodyLength == 0 ? nil : makeBody()
+    let id = facts.requestID ?? ids.next()
+    undispatched = HTTPRequest(
+      method: head.method,
+      target: target,
+      headers: head.headers,
+      body: body.map {
+        .stream($0, announcedLength: facts.bodyLength, limit: server.configuration.limits.bodyBytes)
+      } ?? .empty,
+      id: id,
+      remoteAddress: remoteAddress,
+      logger: server.logger,
+      server: server
+    )
+    exchange = Exchange(id: id, method: head.method, isHTTP10: head.version.isHTTP10, body: body)
+    isBodyPaused = false
+  }
+
+  private func makeBody() -> RequestBodyStream {
+    let handler = NIOLoopBound(self, eventLoop: eventLoop)
+    return RequestBodyStream { [eventLoop, requestsBegun] in
+      eventLoop.execute { handler.value.bodyIsWanted(of: requestsBegun) }
+    }
+  }
+
+  private func bodyIsWanted(of request: Int) {
+    guard context != nil, exchange != nil, request == requestsBegun else { return }
+    if state.wantBody() {
+      output.append("HTTP/1.1 100 Continue\r\n\r\n")
+      flush()
+    }
+    isBodyPaused = false
+    if deadline.kind != .body, deadline.kind != .write { watch(nextDeadline) }
+    resumeReading()
+  }
+
+  private func dispatchIfReady() {
+    guard let request = undispatched else { return }
+    undispatched = nil
+    dispatch(request)
+  }
+
+  private func dispatch(_ request: HTTPRequest) {
+    guard server.admitRequest() else {
+      return finish(problem: server.overloaded("too many requests are being answered"))
+    }
+    isDispatching = true
+    let started = startResponder(on: request)
+    isDispatching = false
+    if state.owesAnswer || state.isAnswering {
+      task = started
+      if deadline.kind != .write { watch(nextDeadline) }
+    } else if state.isClosed {
+      started.cancel()
+    }
+  }
+
+  private var hasQueued: Bool { !queue.isEmpty }
+
+  /// Waits for the end of a request whose response is sent already; the rest is discarded.
+  private func awaitRequestEnd() {
+    exchange?.failBody(.cancelled)
+    isBodyPaused = false
+    watch(nextDeadline)
+    resumeReading()
+  }
+
+  /// Ends the current request, if there is one, before its response has ended.
+  private func endExchange(_ error: HTTPBodyError) {
+    exchange?.failBody(error)
+    exchange?.end(isWhole: false, to: server.responder)
+    exchange = nil
+  }
+
+  /// Ends the current request, whose response has ended too.
+  private func requestIsOver() {
+    exchange?.failBody(.cancelled)
+    exchange = nil
+    task = nil
+    isBodyPaused = false
+    watch(nextDeadline)
+    if !isReading { serveQueue() }
+  }
+}
+
+// MARK: - Responses
+
+extension ConnectionHandler: ResponseSink {
+  var isAnswering: Bool { state.isAnswering }
+
+  func finish(_ response: HTTPResponse) {
+    guard state.owesAnswer, exchange != nil else { return }
+    let response = server.withinBudget(response)
+    let (framing, sendsBody) = beginResponse(response)
+    if sendsBody, case .bytes(let bytes) = response.body, case .length = framing { append(bytes) }
+    endResponse()
+  }
+
+  /// Writes the head. Where it must not be sent as it is, a problem is sent in its place, and no body may follow.
+  private func beginResponse(_ response: HTTPResponse) -> (framing: ResponseEncoder.Framing, sendsBody: Bool) {
+    guard let id = exchange?.id, let isHead = exchange?.isHead, let framing = exchange?.framing(of: response) else {
+      return (.none, false)
+    }
+    let wantsClose = framing == .close || response.headers.asksForClose
+    let persists = state.beginResponse(hasQueued: hasQueued, wantsClose: wantsClose)
+    let persistence: ResponseEncoder.Persistence =
+      !persists ? .close : exchange?.isHTTP10 == true ? .keepAlive : .implied
+    exchange?.begin(response)
+    let isSendable =
+      response.status.code >= 200
+      && output.appendHead(
+        of: response, id: id, framing: framing, keepsLength: isHead || response.status == .notModified,
+        persistence: persistence)
+    guard !isSendable else { return (framing, !isHead && framing != .none) }
+    exchange?.logInvalid(response, to: server.logger)
+    let problem = HTTPResponse(.internal, typePrefix: server.configuration.problemTypePrefix)
+    exchange?.replaceStatus(with: problem.status)
+    _ = output.appendHead(
+      of: problem, id: id, framing: .length(problem.body.length ?? 0), keepsLength: false,
+      persistence: persistence)
+    if !isHead, case .bytes(let bytes) = problem.body { append(bytes) }
+    return (.none, false)
+  }
+
+  private func append(_ bytes: ByteBuffer, isChunk: Bool = false) {
+    exchange?.add(bodyBytes: bytes.readableBytes)
+    output.append(bytes, isChunk: isChunk)
+  }
+
+  private func endResponse() {
+    streamFraming = nil
+    exchange?.end(isWhole: true, to: server.responder)
+    switch state.endResponse(hasQueued: hasQueued) {
+    case .nextRequest: requestIsOver()
+    case .awaitRequestEnd: awaitRequestEnd()
+    case .closeGracefully: closeGracefully()
+    }
+    if !isReading || output.gatheredBytes >= Self.flushThreshold { flush() }
+  }
+
+  func beginStream(_ response: HTTPResponse, length: Int?) -> Bool {
+    guard state.owesAnswer, exchange != nil else { return false }
+    let (framing, sendsBody) = beginResponse(response)
+    guard sendsBody else {
+      endResponse()
+      return false
+    }
+    streamFraming = framing
+    exchange?.beginStream(length: length)
+    // The part of the body that is written in this turn of the event loop is sent with the head.
+    eventLoop.assumeIsolated().execute { self.flush() }
+    return true
+  }
+
+  func writeStream(_ bytes: ByteBuffer) throws -> Bool {
+    guard state.isAnswering, let streamFraming, context != nil else { throw HTTPConnectionClosed() }
+    if bytes.readableBytes > 0 {
+      try exchange?.addStreamed(bytes: bytes.readableBytes)
+      append(bytes, isChunk: streamFraming == .chunked)
+      flush()
+    }
+    return output.isWritable && !output.isPausedForMemory
+  }
+
+  func endStream(_ result: Result<Void, any Error>) {
+    guard state.isAnswering, let streamFraming, let exchange else { return }
+    do {
+      try exchange.checkStreamEnd(result)
+      if streamFraming == .chunked { output.append("0\r\n\r\n") }
+      endResponse()
+    } catch {
+      exchange.logBreak(error, to: server.logger)
+      cut()
+    }
+  }
+
+  private func flush() {
+    guard output.hasBytes else { return }
+    if output.flush() { measureHeld() }
+    if deadline.kind != .write, !state.isClosed, !output.isWritable { watch(.write) }
+  }
+}
+
+// MARK: - Failure and end
+
+extension ConnectionHandler {
+  /// Notes that the rest of the input is unusable.
+  private func failInput(_ problem: Problem) {
+    switch state.failInput() {
+    case .answer:
+      refuse(problem)
+    case .failBody:
+      failBody(problem.status == .requestTimeout ? .timedOut : .disconnected)
+    case .postpone:
+      queuedProblem = queuedProblem ?? problem
+    case .closeGracefully:
+      closeGracefully()
+    case .none: break
+    }
+  }
+
+  private func failBody(_ error: HTTPBodyError) {
+    exchange?.failBody(error)
+    if state.isAnswering { return cut() }
+    watch(nextDeadline)
+    dispatchIfReady()
+  }
+
+  /// Responds to a request that is invalid or exceeds a limit, and ends the connection.
+  private func refuse(_ problem: Problem) {
+    let response = HTTPResponse(problem, typePrefix: server.configuration.problemTypePrefix)
+    let id = ids.next()
+    _ = output.appendHead(
+      of: response, id: id, framing: .length(response.body.length ?? 0), keepsLength: false, persistence: .close)
+    if case .bytes(let bytes) = response.body { output.append(bytes) }
+    server.reportRejection(id: id, response)
+    closeGracefully()
+  }
+
+  /// Handles the end of the client's sending.
+  private func endInput() {
+    switch state.endInput(hasQueued: hasQueued || queuedProblem != nil) {
+    case .finishAnswering:
+      dispatchIfReady()
+      serveQueue()
+      flush()
+      if deadline.kind == .nothing { watch(nextDeadline) }
+    case .closeGracefully:
+      closeGracefully()
+    case .close:
+      close()
+    case .finishClosing:
+      // Until the last response is sent, that is awaited.
+      if deadline.kind == .linger { close() }
+    }
+  }
+
+  /// Sends the pending output, closes the output side, and discards further input for a while: closing at once
+  /// could take the response from it (RFC 9112, section 9.6).
+  private func closeGracefully() {
+    guard let context, !state.isClosed else { return }
+    state.linger()
+    queue.removeAll()
+    endExchange(.cancelled)
+    task = nil
+    flush()
+    watch(.write)
+    output.sent()?.assumeIsolated().whenSuccess { self.endOutput() }
+    wantsRead = false
+    context.read()
+  }
+
+  private func endOutput() {
+    guard !state.isInputClosed else { return close() }
+    // A client past the limit of connections must not be able to stay.
+    if !isRefused { delivery = Delivery(server.configuration.timeouts, output.silence) }
+    watch(.linger)
+    context?.close(mode: .output, promise: nil)
+  }
+
+  /// Ends a connection that waits for a request.
+  private func closeIdle() {
+    if output.isDelivered { close() } else { closeGracefully() }
+  }
+
+  /// Ends the connection when the client has had time to close it after the last response.
+  private func endLinger() {
+    if let context, delivery?.isUnderWay(on: context.channel) == true { watch(.linger) } else { close() }
+  }
+
+  /// Ends the connection so that the client can tell that the response is incomplete, however it is framed.
+  private func cut() {
+    context?.channel.closeWithReset()
+  }
+
+  /// Ends the connection at once.
+  private func close() {
+    flush()
+    context?.close(promise: nil)
+  }
+}
+
+// MARK: - Timeouts
+
+extension ConnectionHandler: DeadlineKeeper {
+  var isOver: Bool { state.isClosed }
+
+  /// The deadline for the present state.
+  private var nextDeadline: Deadline.Kind {
+    if state.isWaiting {
+      if hasBegunHead { return .header }
+      guard state.isDrained, !hasQueued else { return .idle }
+      return requestsBegun > 0 ? .lastCall : .firstCall
+    }
+    if state.isReceiving { return !isBodyPaused && !state.awaitsContinue ? .body : .nothing }
+    return state.isInputClosed && state.owesAnswer ? .hangUp : .nothing
+  }
+
+  func progress(of kind: Deadline.Kind) -> Int {
+    switch kind {
+    case .body: return receivedBodyBytes
+    case .write: return output.acknowledgedBytes
+    default: return 0
+    }
+  }
+
+  func remainingSilence() -> TimeAmount { output.remainingSilence() }
+
+  func expire(_ kind: Deadline.Kind) {
+    switch kind {
+    case .nothing: break
+    case .header where hasBegunHead:
+      failInput(Problem(.requestTimeout, code: "request-timeout", detail: "the request did not arrive in time"))
+    case .body:
+      failInput(Problem(.requestTimeout, code: "request-timeout", detail: "the body did not arrive in time"))
+    case .header, .idle, .firstCall, .lastCall:
+      closeIdle()
+    case .linger:
+      endLinger()
+    case .write:
+      close()
+    case .hangUp:
+      task?.cancel()
+    }
+  }
+}
+
+// MARK: - Memory
+
+extension ConnectionHandler: OutputHolder {
+  var heldBytes: Int { output.heldBytes }
+  var takenMark: Int { output.acknowledgedBytes }
+
+  func cutForMemory() {
+    server.logger.debug("cut a connection that took nothing while memory was short")
+    cut()
+  }
+
+  /// Counts the bytes that the socket did not take, until it has.
+  private func measureHeld() {
+    guard !state.isClosed else { return }
+    output.measure()?.assumeIsolated().whenComplete { _ in self.endDrain() }
+  }
+
+  private func endDrain() {
+    output.endDrain()
+    measureHeld()
+    guard output.heldBytes == 0, !state.isClosed else { return }
+    resumeWriters()
+    serveQueue()
+    flush()
+  }
+}

@@ -1,0 +1,179 @@
+import NIOCore
+import NIOHTTP1
+
+/// The output of a connection of HTTP/1.1: encodes responses, gathers short writes, and counts the bytes that the
+/// client has not taken.
+///
+/// It lives on the connection's event loop. It is a class because a flush may call back into the connection's handler,
+/// and by way of that into this.
+final class ConnectionOutput {
+  private let server: ServerContext
+  private let ledger: OutputLedger
+  private let memory = OutputMemory.current
+  private let date = DateField.current
+
+  private var context: ChannelHandlerContext?
+  /// The bytes that the channel was not given yet.
+  private var buffer = ByteBuffer()
+  /// A Boolean value that indicates whether bytes were written to the channel and not flushed.
+  private var needsFlush = false
+  /// The total number of bytes written to the channel.
+  private var writtenBytes = 0
+  /// The bytes that the channel holds because the socket did not take them.
+  private var pending = PendingOutput()
+  /// The time for which the client may acknowledge nothing.
+  private(set) var silence: SilenceAllowance
+
+  /// Creates the output of a connection.
+  ///
+  /// - Parameter start: the time at which the connection was opened.
+  init(server: ServerContext, eventLoop: any EventLoop, start: NIODeadline) {
+    self.server = server
+    ledger = server.budget.ledger(of: eventLoop)
+    silence = SilenceAllowance(server.configuration.timeouts, at: start)
+  }
+
+  /// Begins to write to a channel.
+  func open(_ context: ChannelHandlerContext, holder: any OutputHolder) {
+    self.context = context
+    ledger.insert(holder)
+  }
+
+  /// Ends the accounting of the connection's memory.
+  func close(holder: any OutputHolder) {
+    ledger.remove(holder)
+    ledger.add(pending.release())
+  }
+
+  /// Releases the channel.
+  func removeContext() { context = nil }
+
+  // MARK: Writing
+
+  /// Appends the head of a response.
+  ///
+  /// - Returns: `false` where a field must not be sent; then nothing is appended.
+  func appendHead(
+    of response: HTTPResponse, id: String, framing: ResponseEncoder.Framing, keepsLength: Bool,
+    persistence: ResponseEncoder.Persistence
+  ) -> Bool {
+    if buffer.capacity == 0 { buffer = memory.take() }
+    return server.encoder.append(
+      response, framing: framing, keepsLength: keepsLength, persistence: persistence, requestID: id, date: date.bytes,
+      to: &buffer)
+  }
+
+  /// Appends text.
+  func append(_ text: StaticString) { buffer.writeStaticString(text) }
+
+  /// Appends a piece of a body: short ones are gathered with what stands before them, long ones are not copied.
+  func append(_ bytes: ByteBuffer) {
+    guard bytes.readableBytes > 16 * 1024 else {
+      buffer.writeImmutableBuffer(bytes)
+      return
+    }
+    if buffer.readableBytes > 0 {
+      write(buffer)
+      // The channel may still hold the bytes: then this allocates a new buffer, else the old one is used again.
+      buffer.clear()
+    }
+    write(bytes)
+  }
+
+  /// Appends a piece of a streamed body.
+  func append(_ bytes: ByteBuffer, isChunk: Bool) {
+    guard isChunk else { return append(bytes) }
+    buffer.writeString(String(bytes.readableBytes, radix: 16))
+    buffer.writeStaticString("\r\n")
+    append(bytes)
+    buffer.writeStaticString("\r\n")
+  }
+
+  private func write(_ bytes: ByteBuffer) {
+    writtenBytes += bytes.readableBytes
+    pending.note(written: bytes.readableBytes)
+    context?.write(NIOAny(bytes), promise: nil)
+    needsFlush = true
+  }
+
+  /// The number of bytes that the channel was not given yet.
+  var gatheredBytes: Int { buffer.readableBytes }
+
+  /// A Boolean value that indicates whether there are bytes to send.
+  var hasBytes: Bool { context != nil && (buffer.readableBytes > 0 || needsFlush) }
+
+  /// Sends the gathered bytes.
+  ///
+  /// - Returns: a Boolean value that indicates whether the socket may not have taken all, which ``measure()`` finds
+  ///   out.
+  func flush() -> Bool {
+    guard let context else { return false }
+    // A flush may call back, when the channel becomes writable say: what is appended then must find nothing that is
+    // already on its way.
+    var sent = ByteBuffer()
+    swap(&sent, &buffer)
+    let isShort = !needsFlush && pending.isEmpty && !server.isSecure
+    if sent.readableBytes > 0 { write(sent) }
+    needsFlush = false
+    context.flush()
+    // As a rule the socket takes all, and the channel has no part in the buffer any more.
+    let isTaken = memory.giveBack(&sent)
+    guard isShort, isTaken else { return true }
+    pending.taken()
+    return false
+  }
+
+  /// Returns a future that completes when all that was written is handed to the socket.
+  func sent() -> EventLoopFuture<Void>? {
+    guard let context else { return nil }
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    context.writeAndFlush(NIOAny(ByteBuffer()), promise: promise)
+    return promise.futureResult
+  }
+
+  // MARK: Accounting
+
+  /// A Boolean value that indicates whether the channel takes more.
+  var isWritable: Bool { context?.channel.isWritable == true }
+
+  /// The number of bytes that count as held for the client.
+  var heldBytes: Int { pending.bytes }
+
+  /// A Boolean value that indicates whether nothing more is produced until the client has taken what there is.
+  var isPausedForMemory: Bool { pending.bytes > 0 && server.budget.isShort }
+
+  /// The number of bytes that wait for the client to take those before them.
+  var unsentBytes: Int { (context?.channel.bufferedBytes ?? 0) + buffer.readableBytes }
+
+  /// A Boolean value that indicates whether the client's system has acknowledged everything.
+  var isDelivered: Bool {
+    guard let context else { return true }
+    return unsentBytes == 0 && SendProgress(of: context.channel)?.isOutstanding != true
+  }
+
+  /// The number of bytes that the client's system has acknowledged; where this system does not tell, that its socket
+  /// has taken. A socket takes nothing until a third of its buffer, which may be megabytes, is free.
+  var acknowledgedBytes: Int {
+    context.flatMap { SendProgress(of: $0.channel)?.acknowledgedBytes } ?? writtenBytes - unsentBytes
+  }
+
+  /// Returns how much longer the client may acknowledge nothing.
+  func remainingSilence() -> TimeAmount {
+    silence.remaining(acknowledgedBytes: acknowledgedBytes, at: .now())
+  }
+
+  /// Counts the bytes that the socket did not take.
+  ///
+  /// - Returns: a future that completes when it has; `nil` where it has taken all, or that is awaited already.
+  func measure() -> EventLoopFuture<Void>? {
+    guard let context else { return nil }
+    let left = context.channel.bufferedBytes
+    ledger.add(pending.update(left: left))
+    guard left > 0, !pending.isAwaitingDrain else { return nil }
+    pending.isAwaitingDrain = true
+    return sent()
+  }
+
+  /// Notes that what ``measure()`` found is handed to the socket.
+  func endDrain() { pending.isAwaitingDrain = false }
+}

@@ -1,0 +1,203 @@
+import Basics
+import NIOHTTP1
+
+/// The frame of each request in the bytes of a connection, as far as the parser is lenient about it (RFC 9112, sections
+/// 2.2, 3 and 7.1): it accepts bare line feeds before a request, more than one space in the request line, protocols
+/// other than HTTP, and chunk extensions of any length.
+///
+/// It sees the bytes before the parser does. From the parser, by way of the connection's handler, it learns where a
+/// request without a body ends.
+final class RequestFraming {
+  /// The reason why the input is rejected.
+  enum Violation: Error, Hashable {
+    /// The request line is not of the form `method SP target SP HTTP-version CRLF`.
+    case requestLine
+    /// The chunk extensions of a body are longer than ``maximumExtensionBytes``, or those of a chunk than
+    /// ``maximumChunkLineBytes``.
+    case chunkExtensions
+  }
+
+  /// The greatest number of bytes of a chunk's size with its extensions.
+  static let maximumChunkLineBytes = 4 * 1024
+
+  /// The greatest number of bytes of the chunk extensions of a body.
+  static let maximumExtensionBytes = 16 * 1024
+
+  private enum Phase {
+    /// Before a request line: empty lines may come.
+    case start
+    case startLineFeed
+    case method
+    case targetStart
+    case target
+    /// A number of characters of `HTTP/` have come.
+    case version(Int)
+    /// The lines up to the empty one, which are not inspected.
+    case fields(isAtLineStart: Bool)
+    /// The head has been passed on.
+    case afterHead
+    case body(remaining: Int)
+    case chunkSize(size: Int, lineBytes: Int, isInExtension: Bool)
+    /// The chunk and the line end behind it.
+    case chunk(remaining: Int)
+    case trailers(isAtLineStart: Bool)
+    /// The rest belongs to another protocol, or the parser will reject it.
+    case unknown
+  }
+
+  private static let lineFeed = UInt8(ascii: "\n")
+  private static let carriageReturn = UInt8(ascii: "\r")
+  private static let space = UInt8(ascii: " ")
+  private static let protocolName: StaticString = "HTTP/"
+
+  private var phase = Phase.start
+  private var head: HTTPRequestHead?
+  private var extensionBytes = 0
+
+  /// Notes a part that the parser has found.
+  func note(_ part: HTTPServerRequestPart) {
+    switch part {
+    case .head(let head): self.head = head
+    case .body: break
+    case .end:
+      head = nil
+      if case .afterHead = phase { phase = .start }
+    }
+  }
+
+  /// Inspects bytes that are to be passed to the parser.
+  ///
+  /// - Returns: the number of bytes to pass on now; the rest is to be inspected after that.
+  /// - Throws: ``Violation``.
+  func inspect(_ bytes: UnsafeRawBufferPointer) throws(Violation) -> Int {
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      switch phase {
+      case .start, .startLineFeed, .method, .targetStart, .target, .version:
+        try inspectRequestLine(byte)
+        index += 1
+      case .fields(let isAtLineStart):
+        guard let end = Self.endOfLines(in: bytes, from: index, isAtLineStart: isAtLineStart, phase: &phase) else {
+          return bytes.count
+        }
+        phase = .afterHead
+        return end
+      case .afterHead:
+        beginBody()
+      case .body(let remaining):
+        let count = min(remaining, bytes.count - index)
+        phase = count == remaining ? .start : .body(remaining: remaining - count)
+        index += count
+        if count == remaining { return index }
+      case .chunkSize(let size, let lineBytes, let isInExtension):
+        try inspectChunkSize(byte, size, lineBytes, isInExtension)
+        index += 1
+      case .chunk(let remaining):
+        let count = min(remaining, bytes.count - index)
+        phase =
+          count == remaining
+          ? .chunkSize(size: 0, lineBytes: 0, isInExtension: false) : .chunk(remaining: remaining - count)
+        index += count
+      case .trailers(let isAtLineStart):
+        guard let end = Self.endOfLines(in: bytes, from: index, isAtLineStart: isAtLineStart, phase: &phase) else {
+          return bytes.count
+        }
+        phase = .start
+        return end
+      case .unknown:
+        return bytes.count
+      }
+    }
+    return index
+  }
+
+  private func inspectRequestLine(_ byte: UInt8) throws(Violation) {
+    switch phase {
+    case .start:
+      guard byte != Self.lineFeed, byte != Self.space else { throw .requestLine }
+      guard byte == Self.carriageReturn || FieldWriter.isTokenByte(byte) else { throw .requestLine }
+      phase = byte == Self.carriageReturn ? .startLineFeed : .method
+    case .startLineFeed:
+      guard byte == Self.lineFeed else { throw .requestLine }
+      phase = .start
+    case .method:
+      // An unknown method that is a token is another error than an invalid request line.
+      guard byte == Self.space || FieldWriter.isTokenByte(byte) else { throw .requestLine }
+      if byte == Self.space { phase = .targetStart }
+    case .targetStart:
+      guard byte != Self.space else { throw .requestLine }
+      phase = .target
+    case .target:
+      if byte == Self.space { phase = .version(0) }
+    case .version(let count):
+      guard byte == Self.protocolName.utf8Start[count] else { throw .requestLine }
+      phase =
+        count + 1 == Self.protocolName.utf8CodeUnitCount ? .fields(isAtLineStart: false) : .version(count + 1)
+    default: break
+    }
+    // Without a target or a version the parser rejects the line; what follows does not matter.
+    if byte == Self.lineFeed, case .start = phase { return }
+    if byte == Self.lineFeed { phase = .unknown }
+  }
+
+  /// Finds the end of the empty line that ends a section of lines; where it is yet to come, keeps whether a line
+  /// begins.
+  private static func endOfLines(
+    in bytes: UnsafeRawBufferPointer, from start: Int, isAtLineStart: Bool, phase: inout Phase
+  ) -> Int? {
+    var index = start
+    var isAtLineStart = isAtLineStart
+    while index < bytes.count {
+      let byte = bytes[index]
+      index += 1
+      if byte == lineFeed {
+        if isAtLineStart { return index }
+        isAtLineStart = true
+      } else if byte != carriageReturn || !isAtLineStart {
+        isAtLineStart = false
+      }
+    }
+    if case .trailers = phase {
+      phase = .trailers(isAtLineStart: isAtLineStart)
+    } else {
+      phase = .fields(isAtLineStart: isAtLineStart)
+    }
+    return nil
+  }
+
+  /// Begins the body, as the parser has parsed a whole head.
+  private func beginBody() {
+    extensionBytes = 0
+    guard let headers = head?.headers, !headers.contains(name: "upgrade") else { return phase = .unknown }
+    if headers.contains(name: "transfer-encoding") {
+      phase = .chunkSize(size: 0, lineBytes: 0, isInExtension: false)
+    } else if let length = headers.first(name: "content-length").flatMap({ Int($0) }), length > 0 {
+      phase = .body(remaining: length)
+    } else {
+      phase = .unknown
+    }
+  }
+
+  private func inspectChunkSize(
+    _ byte: UInt8, _ size: Int, _ lineBytes: Int, _ isInExtension: Bool
+  ) throws(Violation) {
+    if byte == Self.lineFeed {
+      // After the chunk comes an empty line's end, and then the next size.
+      phase = size == 0 ? .trailers(isAtLineStart: true) : .chunk(remaining: size + 2)
+      return
+    }
+    guard lineBytes < Self.maximumChunkLineBytes else { throw .chunkExtensions }
+    if let digit = isInExtension ? nil : Hexadecimal.value(ofDigit: byte) {
+      // The parser rejects larger sizes.
+      guard size < 1 << 56 else { return phase = .unknown }
+      phase = .chunkSize(size: size << 4 | Int(digit), lineBytes: lineBytes + 1, isInExtension: false)
+      return
+    }
+    if byte != Self.carriageReturn {
+      extensionBytes += 1
+      guard extensionBytes <= Self.maximumExtensionBytes else { throw .chunkExtensions }
+    }
+    phase = .chunkSize(size: size, lineBytes: lineBytes + 1, isInExtension: true)
+  }
+}

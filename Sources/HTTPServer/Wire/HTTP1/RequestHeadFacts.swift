@@ -1,0 +1,142 @@
+import NIOHTTP1
+
+/// The parts of a request's head that concern the server itself, found in one pass over its fields, and the rules of
+/// HTTP that the parser leaves to its user.
+struct RequestHeadFacts {
+  /// The length of the body; `nil` where it is chunked.
+  private(set) var bodyLength: Int? = 0
+
+  /// A Boolean value that indicates whether the client sends the body only after `100 Continue`.
+  private(set) var awaitsContinue = false
+
+  /// A Boolean value that indicates whether the connection may persist after the response.
+  private(set) var persists: Bool
+
+  /// The client's own request id, if it is acceptable.
+  private(set) var requestID: String?
+
+  /// Creates the facts of a head.
+  ///
+  /// - Throws: 414 `uri-too-long`, 431 `headers-too-large`, 400 `malformed-request` or 417 where an expectation is not
+  ///   known.
+  init(_ head: HTTPRequestHead, limits: HTTPServerConfiguration.Limits) throws(Problem) {
+    guard head.uri.utf8.count <= limits.uriBytes else { throw .uriTooLong(limit: limits.uriBytes) }
+    persists = head.isKeepAlive
+    var fields = Fields()
+    for (name, value) in head.headers { fields.note(name, value, in: &self) }
+    guard fields.bytes <= limits.headerBytes, head.headers.count <= limits.headerCount else {
+      throw .headersTooLarge(limits)
+    }
+    try check(head, fields)
+  }
+
+  private struct Fields {
+    var bytes = 0
+    var hosts = 0
+    var hasInvalidHost = false
+    var expectations = 0
+    var lengths = 0
+    var codings = 0
+    var isChunked = false
+    var isUpgrade = false
+    var hasUnknownExpectation = false
+
+    /// Records a field. Most are irrelevant to the connection, and their length alone excludes them.
+    mutating func note(_ name: String, _ value: String, in facts: inout RequestHeadFacts) {
+      bytes += name.utf8.count + value.utf8.count
+      switch name.utf8.count {
+      case 4 where name.equalsIgnoringCase("host"):
+        hosts += 1
+        if !HostField.isValid(value) { hasInvalidHost = true }
+      case 6 where name.equalsIgnoringCase("expect"):
+        expectations += 1
+        if value.equalsIgnoringCase("100-continue") {
+          facts.awaitsContinue = true
+        } else {
+          hasUnknownExpectation = true
+        }
+      case 7 where name.equalsIgnoringCase("upgrade"):
+        isUpgrade = true
+      case 12 where name.equalsIgnoringCase("x-request-id"):
+        if facts.requestID == nil, RequestID.isAcceptable(value) { facts.requestID = value }
+      case 14 where name.equalsIgnoringCase("content-length"):
+        lengths += 1
+        facts.bodyLength = value.utf8.allSatisfy { $0 &- UInt8(ascii: "0") < 10 } ? Int(value) : nil
+      case 17 where name.equalsIgnoringCase("transfer-encoding"):
+        codings += 1
+        isChunked = value.equalsIgnoringCase("chunked")
+      default: break
+      }
+    }
+  }
+
+  private mutating func check(_ head: HTTPRequestHead, _ fields: Fields) throws(Problem) {
+    let isOld = head.version.isHTTP10
+    guard fields.hosts == 1 || (isOld && fields.hosts == 0) else {
+      throw .malformedRequest("a request has one Host field")
+    }
+    guard !fields.hasInvalidHost else { throw .malformedRequest("the Host field must be a host, or host:port") }
+    guard fields.expectations <= 1 else { throw .malformedRequest("a request has one Expect field at most") }
+    guard fields.lengths <= 1, fields.lengths == 0 || bodyLength != nil, fields.lengths == 0 || fields.codings == 0
+    else { throw .malformedRequest("the length of the body is contradictory") }
+    if fields.codings > 0 {
+      guard fields.codings == 1, fields.isChunked, !isOld else {
+        throw .malformedRequest("chunked is the only Transfer-Encoding")
+      }
+      bodyLength = nil
+    }
+    guard !fields.hasUnknownExpectation else {
+      throw Problem(.expectationFailed, code: "malformed-request", detail: "100-continue is the only expectation")
+    }
+    if isOld { awaitsContinue = false }
+    // The parser stops after a request for another protocol; that request is served, and is the last.
+    if fields.isUpgrade { persists = false }
+  }
+}
+
+extension Problem {
+  /// 400 `malformed-request`: the input is not a request of HTTP.
+  static func malformedRequest(_ detail: String) -> Problem {
+    Problem(.badRequest, code: "malformed-request", detail: detail)
+  }
+
+  /// 501 `not-implemented`: the method is unknown.
+  static let unknownMethod = Problem(
+    .notImplemented, code: "not-implemented", detail: "the request's method is not known here")
+
+  /// 414 `uri-too-long`.
+  static func uriTooLong(limit: Int) -> Problem {
+    Problem(.uriTooLong, code: "uri-too-long", detail: "the target may have at most \(limit) bytes")
+  }
+
+  /// 431 `headers-too-large`.
+  static func headersTooLarge(_ limits: HTTPServerConfiguration.Limits) -> Problem {
+    Problem(
+      .requestHeaderFieldsTooLarge,
+      code: "headers-too-large",
+      detail: "there may be at most \(limits.headerCount) header fields with \(limits.headerBytes) bytes together"
+    )
+  }
+}
+
+extension HTTPVersion {
+  /// A Boolean value that indicates whether this is HTTP/1.0, which has neither chunks nor persistent connections by
+  /// default.
+  var isHTTP10: Bool { major == 1 && minor == 0 }
+}
+
+extension String {
+  /// Returns a Boolean value that indicates whether the texts are equal, ignoring the case of ASCII letters.
+  ///
+  /// - Parameter lowercase: the text in lower case.
+  package func equalsIgnoringCase(_ lowercase: StaticString) -> Bool {
+    guard utf8.count == lowercase.utf8CodeUnitCount else { return false }
+    let expected = UnsafeBufferPointer(start: lowercase.utf8Start, count: lowercase.utf8CodeUnitCount)
+    func isSame(_ bytes: some Collection<UInt8>) -> Bool {
+      zip(bytes, expected).allSatisfy { byte, lowered in
+        (byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte) == lowered
+      }
+    }
+    return utf8.withContiguousStorageIfAvailable { isSame($0) } ?? isSame(utf8)
+  }
+}

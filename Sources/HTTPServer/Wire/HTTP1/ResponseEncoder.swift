@@ -1,0 +1,116 @@
+import NIOCore
+import NIOHTTP1
+
+/// An encoder of the heads of responses in HTTP/1.1.
+struct ResponseEncoder {
+  /// The means by which the client finds the end of a body.
+  enum Framing: Equatable {
+    /// There is no body: 204 and 304.
+    case none
+    /// `Content-Length`.
+    case length(Int)
+    /// `Transfer-Encoding: chunked`.
+    case chunked
+    /// The end of the connection.
+    case close
+  }
+
+  /// The value of the `Connection` field; none where the client assumes it by default.
+  enum Persistence {
+    case implied
+    case keepAlive
+    case close
+  }
+
+  private let serverLine: [UInt8]
+
+  init(serverName: String?) {
+    serverLine = serverName.map { Array("server: \($0)\r\n".utf8) } ?? []
+  }
+
+  /// Appends the head of a response.
+  ///
+  /// The fields about framing and the time are the server's own: those of the response are left out, except the
+  /// `Content-Length` of a response without a body (HEAD and 304).
+  ///
+  /// - Returns: a Boolean value that indicates whether all fields may be sent; where one must not, nothing is appended.
+  func append(
+    _ response: HTTPResponse,
+    framing: Framing,
+    keepsLength: Bool,
+    persistence: Persistence,
+    requestID: String,
+    date: [UInt8],
+    to buffer: inout ByteBuffer
+  ) -> Bool {
+    let reason = response.status.reasonPhrase
+    var bound = 256 + reason.utf8.count + requestID.utf8.count + date.count + serverLine.count
+    for (name, value) in response.headers { bound += name.utf8.count + value.utf8.count + 4 }
+    let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bound) { bytes in
+      var writer = FieldWriter(bytes)
+      writer.writeStatus(response.status.code, reason)
+      var hasLength = false
+      var hasRequestID = false
+      for (name, value) in response.headers {
+        switch ResponseField(name) {
+        case .serversOwn: continue
+        case .contentLength:
+          guard keepsLength, !hasLength else { continue }
+          hasLength = true
+        case .requestID: hasRequestID = true
+        case .other: break
+        }
+        guard writer.writeField(name, value) else { return 0 }
+      }
+      if !hasLength { writer.write(framing) }
+      writer.write(date)
+      if !hasRequestID {
+        writer.write("x-request-id: ")
+        guard writer.writeFieldValue(requestID) else { return 0 }
+        writer.write("\r\n")
+      }
+      writer.write(serverLine)
+      writer.write(persistence)
+      return writer.count
+    }
+    return count > 0
+  }
+}
+
+extension Exchange {
+  /// Returns the framing of a response in HTTP/1.
+  func framing(of response: HTTPResponse) -> ResponseEncoder.Framing {
+    if response.status == .noContent || response.status == .notModified { return .none }
+    if let length = response.body.length { return .length(length) }
+    return isHTTP10 ? .close : .chunked
+  }
+}
+
+extension HTTPHeaders {
+  /// A Boolean value that indicates whether the response is to be the connection's last.
+  var asksForClose: Bool {
+    contains { $0.name.equalsIgnoringCase("connection") && $0.value.equalsIgnoringCase("close") }
+  }
+}
+
+/// The kind of a response's header field, as the server treats it.
+enum ResponseField {
+  /// A field about framing or the time, which the server writes itself.
+  case serversOwn
+  case contentLength
+  case requestID
+  case other
+
+  /// Creates the kind of a name; the length alone distinguishes most of them.
+  init(_ name: String) {
+    self =
+      switch name.utf8.count {
+      case 4 where name.equalsIgnoringCase("date"), 10 where name.equalsIgnoringCase("connection"),
+        17 where name.equalsIgnoringCase("transfer-encoding"):
+        .serversOwn
+      case 14 where name.equalsIgnoringCase("content-length"): .contentLength
+      case 12 where name.equalsIgnoringCase(RequestID.headerName): .requestID
+      default: .other
+      }
+  }
+}

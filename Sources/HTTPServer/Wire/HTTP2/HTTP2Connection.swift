@@ -1,0 +1,393 @@
+import Logging
+import NIOCore
+import NIOExtras
+import NIOHPACK
+import NIOHTTP2
+import NIOSSL
+
+/// A connection of HTTP/2: counts its streams, admits their requests, and ends it.
+///
+/// Its streams are concurrent, each with a ``HTTP2StreamHandler`` of its own. What a client can do with frames alone is
+/// bounded: streams, resets, pings and settings by NIO's own counts, current work and responses that the client does
+/// not take here.
+final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder {
+  typealias InboundIn = HTTP2Frame
+  typealias OutboundIn = HTTP2Frame
+  typealias OutboundOut = HTTP2Frame
+
+  /// The time in which the client may acknowledge that no more requests are accepted.
+  private static let farewellPatience = TimeAmount.seconds(1)
+
+  private static let farewell = HTTP2PingData(withInteger: 0x6661_7265_7765_6C6C)
+
+  let server: ServerContext
+  let eventLoop: any EventLoop
+  let executor: EventLoopExecutor
+  let remoteAddress: SocketAddress?
+  let date = DateField.current
+  let deadline = Deadline()
+  var ids = RequestIDGenerator()
+
+  private let channel: any Channel
+  private let start: NIODeadline
+  private var context: ChannelHandlerContext?
+  private var isInputClosed = false
+  /// A Boolean value that indicates whether the client has sent its last byte so long ago that it has probably gone.
+  private(set) var hasHungUp = false
+  private var streams: [ObjectIdentifier: HTTP2StreamHandler] = [:]
+  private var isDraining = false
+  /// A Boolean value that indicates whether the client knows which request was the last.
+  private var hasSaidFarewell = false
+  private var hasFailed = false
+  /// The time for which the client may acknowledge nothing.
+  private var silence: SilenceAllowance
+  /// The delivery of the last bytes, once they are written.
+  private var delivery: Delivery?
+  private(set) var isOver = false
+
+  private var openStreams = 0
+  private var lastStream = HTTP2StreamID.rootStream
+  /// The number of responders at work: those of streams that were reset count until they return.
+  private var running = 0
+  private var unsentBytes = 0
+  private var takenBytes = 0
+  private let ledger: OutputLedger
+  /// The number of bytes that the peer's system had acknowledged at the last look.
+  private var lastAcknowledgedBytes = 0
+  /// The bytes that were acknowledged while the socket took no more: progress of every stream that has more to send.
+  private(set) var creditedBytes = 0
+  private var waiting: [HTTP2StreamHandler] = []
+  private var isServingWaiting = false
+
+  /// Creates the handler of a connection.
+  ///
+  /// - Parameter start: the time at which the connection was opened.
+  init(server: ServerContext, channel: any Channel, start: NIODeadline) {
+    self.server = server
+    self.channel = channel
+    self.start = start
+    silence = SilenceAllowance(server.configuration.timeouts, at: start)
+    eventLoop = channel.eventLoop
+    executor = EventLoopExecutor(channel.eventLoop)
+    ledger = server.budget.ledger(of: channel.eventLoop)
+    remoteAddress = channel.remoteAddress
+  }
+
+  /// Returns the counter of the frames that NIO does not count; its place is before the multiplexer.
+  func makeFrameCounter() -> FrameCounter {
+    FrameCounter(maximumCount: server.configuration.limits.controlFrames, window: .seconds(10)) { [weak self] _ in
+      self?.endForFlood()
+    }
+  }
+
+  /// Ends a connection whose client sends too much, and reads nothing more.
+  private func endForFlood() {
+    guard !hasFailed, !isOver else { return }
+    hasFailed = true
+    server.logger.debug("a connection of HTTP/2 was ended", metadata: ["error": "excessive frames"])
+    write(.goAway(lastStreamID: lastStream, errorCode: .enhanceYourCalm, opaqueData: nil))
+    context?.flush()
+    endOutput()
+  }
+
+  /// Returns the handler that decodes frames and streams; its place is before this handler.
+  func makeMultiplexer() -> NIOHTTP2Handler {
+    let limits = server.configuration.limits
+    var connection = NIOHTTP2Handler.ConnectionConfiguration()
+    // More than is allowed is still read, so that the response can be 431; far more ends the connection.
+    let listBytes = limits.uriBytes + 2 * limits.headerBytes + 64 * limits.headerCount
+    connection.initialSettings = [
+      HTTP2Setting(parameter: .maxConcurrentStreams, value: limits.concurrentStreams),
+      HTTP2Setting(parameter: .maxHeaderListSize, value: listBytes),
+    ]
+    connection.controlFrameRateLimit.maximumCount = limits.controlFrames
+    connection.controlFrameRateLimit.windowLength = .seconds(10)
+    // Acknowledgements that the client does not take; it may wait for no more than these at once anyway.
+    connection.maximumBufferedControlFrames = 1000
+    // Counted by the window and not by the connection's life, which a proxy's may be long.
+    connection.maximumConnectionGlitches = .max
+    var stream = NIOHTTP2Handler.StreamConfiguration()
+    stream.outboundBufferSizeHighWatermark = 64 * 1024
+    stream.outboundBufferSizeLowWatermark = 32 * 1024
+    stream.streamResetFrameRateLimit.maximumCount = limits.streamResets
+    stream.streamResetFrameRateLimit.windowLength = .seconds(10)
+    stream.streamErrorRateLimit.maximumCount = limits.streamResets
+    stream.streamErrorRateLimit.windowLength = .seconds(10)
+    let bound = NIOLoopBound(self, eventLoop: eventLoop)
+    return NIOHTTP2Handler(
+      mode: .server,
+      eventLoop: eventLoop,
+      connectionConfiguration: connection,
+      streamConfiguration: stream,
+      streamDelegate: StreamCounter(connection: bound)
+    ) { stream in
+      stream.eventLoop.makeCompletedFuture {
+        try stream.pipeline.syncOperations.addHandler(HTTP2StreamHandler(connection: bound.value))
+      }
+    }
+  }
+
+  // MARK: The channel's life
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    ledger.insert(self)
+    watch(.header, since: start)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    ledger.remove(self)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    isOver = true
+    deadline.cancel()
+    ledger.remove(self)
+    waiting.removeAll()
+    context.fireChannelInactive()
+  }
+
+  func read(context: ChannelHandlerContext) {
+    if !hasFailed { context.read() }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data).payload {
+    case .settings(.settings) where deadline.kind == .header:
+      watch(openStreams == 0 ? .idle : .nothing)
+    case .ping(Self.farewell, ack: true):
+      sayFarewell()
+    default: break
+    }
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    switch event {
+    case is ChannelShouldQuiesceEvent:
+      drain()
+      server.graceEnded.futureResult.hop(to: eventLoop).assumeIsolated().whenComplete { _ in self.close() }
+    case ChannelEvent.inputClosed:
+      isInputClosed = true
+      if openStreams == 0 || hasFailed || deadline.kind == .linger { return close() }
+      eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(server.configuration.timeouts.hangUp)) { self.hangUp() }
+    default:
+      context.fireUserInboundEventTriggered(event)
+    }
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    switch error {
+    case NIOSSLError.uncleanShutdown: break  // The frames tell whether something is missing.
+    case _ where error.isConfinedToAStream: break
+    default:
+      guard !hasFailed, !isOver else { return }
+      // The client has been sent GOAWAY. Nothing is read any more; it may still read what is sent.
+      hasFailed = true
+      server.logger.debug("a connection of HTTP/2 was ended", metadata: ["error": "\(error)"])
+      endOutput()
+    }
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable {
+      if deadline.kind == .write { watch(openStreams == 0 ? .idle : .nothing) }
+    } else if deadline.kind != .linger {
+      watch(.write)
+    }
+    context.fireChannelWritabilityChanged()
+  }
+
+  func progress(of kind: Deadline.Kind) -> Int { takenBytes + creditedBytes }
+
+  /// Credits what was acknowledged to the streams, where it is the socket that they wait for and not a window of
+  /// theirs: a socket takes nothing until a third of its buffer, which may be megabytes, is free.
+  func refreshProgress() {
+    guard let progress = SendProgress(of: channel) else { return }
+    if channel.bufferedBytes > 0 { creditedBytes += progress.acknowledgedBytes - lastAcknowledgedBytes }
+    lastAcknowledgedBytes = progress.acknowledgedBytes
+  }
+
+  func remainingSilence() -> TimeAmount {
+    let remaining = silence.remaining(acknowledgedBytes: lastAcknowledgedBytes, at: .now())
+    // A window that is shut opens when the client's program wants it to.
+    return channel.bufferedBytes > 0 ? remaining : .zero
+  }
+
+  // MARK: Memory
+
+  var heldBytes: Int { unsentBytes }
+
+  var takenMark: Int {
+    refreshProgress()
+    return takenBytes + creditedBytes
+  }
+
+  func cutForMemory() {
+    server.logger.debug("cut a connection that took nothing while memory was short")
+    channel.closeWithReset()
+  }
+
+  func expire(_ kind: Deadline.Kind) {
+    switch kind {
+    case .nothing, .body: break
+    case .header, .idle, .firstCall, .lastCall:
+      sayFarewell()
+      endOutput()
+    case .linger where delivery?.isUnderWay(on: channel) == true:
+      watch(.linger)
+    case .linger, .write, .hangUp:
+      close()
+    }
+  }
+
+  // MARK: Streams
+
+  fileprivate func streamOpened(_ id: HTTP2StreamID) {
+    openStreams += 1
+    lastStream = max(lastStream, id)
+    if deadline.kind == .idle || deadline.kind == .header { watch(.nothing) }
+  }
+
+  fileprivate func streamClosed() {
+    openStreams -= 1
+    guard openStreams == 0, !isOver else { return }
+    if hasSaidFarewell || isInputClosed {
+      // What the last stream wrote is sent at the end of this turn of the event loop.
+      eventLoop.assumeIsolated().execute { self.endOutput() }
+    } else if deadline.kind == .nothing {
+      watch(.idle)
+    }
+  }
+
+  /// Adds a stream.
+  func add(_ stream: HTTP2StreamHandler) { streams[ObjectIdentifier(stream)] = stream }
+
+  /// Removes a stream that has ended.
+  func remove(_ stream: HTTP2StreamHandler) { streams[ObjectIdentifier(stream)] = nil }
+
+  /// Cancels the responders of a client that has probably gone, where the response has not begun.
+  private func hangUp() {
+    hasHungUp = true
+    for stream in streams.values { stream.hangUp() }
+  }
+
+  /// Admits a request where the connection's share is not used up; else it starts later.
+  func admit(_ stream: HTTP2StreamHandler) -> Bool {
+    let limits = server.configuration.limits
+    guard running < limits.concurrentStreams, unsentBytes < limits.unsentBytes else {
+      waiting.append(stream)
+      return false
+    }
+    running += 1
+    return true
+  }
+
+  /// Ends an admitted request, whose response is complete.
+  func responderEnded() {
+    running -= 1
+    serveWaiting()
+  }
+
+  /// Removes a stream that may be waiting for its turn.
+  func forget(_ stream: HTTP2StreamHandler) {
+    waiting.removeAll { $0 === stream }
+  }
+
+  /// Counts bytes of responses that are to be sent.
+  func note(unsent bytes: Int) {
+    unsentBytes += bytes
+    ledger.add(bytes)
+  }
+
+  /// Counts bytes of responses that are no longer kept.
+  ///
+  /// - Parameter areTaken: a Boolean value that indicates whether the client has taken them.
+  func note(gone bytes: Int, areTaken: Bool) {
+    unsentBytes -= bytes
+    ledger.add(-bytes)
+    if areTaken { takenBytes += bytes }
+    serveWaiting()
+  }
+
+  private func serveWaiting() {
+    guard !isServingWaiting, !waiting.isEmpty, !isOver else { return }
+    isServingWaiting = true
+    defer { isServingWaiting = false }
+    let limits = server.configuration.limits
+    while !waiting.isEmpty, running < limits.concurrentStreams, unsentBytes < limits.unsentBytes {
+      running += 1
+      waiting.removeFirst().start()
+    }
+  }
+
+  // MARK: Shutdown
+
+  /// Begins a graceful shutdown (RFC 9113, section 6.8): sends GOAWAY with the greatest stream identifier, and the
+  /// final GOAWAY when the client has acknowledged a PING, so that requests in transit are still served.
+  private func drain() {
+    guard !isDraining, !isOver else { return }
+    isDraining = true
+    write(.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil))
+    write(.ping(Self.farewell, ack: false))
+    context?.flush()
+    eventLoop.assumeIsolated().scheduleTask(in: Self.farewellPatience) { self.sayFarewell() }
+  }
+
+  private func sayFarewell() {
+    guard !hasSaidFarewell, !isOver else { return }
+    hasSaidFarewell = true
+    write(.goAway(lastStreamID: lastStream, errorCode: .noError, opaqueData: nil))
+    context?.flush()
+    if openStreams == 0 { endOutput() }
+  }
+
+  private func write(_ payload: HTTP2Frame.FramePayload) {
+    context?.write(wrapOutboundOut(HTTP2Frame(streamID: .rootStream, payload: payload)), promise: nil)
+  }
+
+  /// Closes the output, and lets the client read it before the connection ends.
+  private func endOutput() {
+    guard let context, !isOver, deadline.kind != .linger else { return }
+    guard !isInputClosed else { return close() }
+    // A client that breaks the rules must not be able to stay.
+    if !hasFailed { delivery = Delivery(server.configuration.timeouts, silence) }
+    watch(.linger)
+    context.close(mode: .output, promise: nil)
+  }
+
+  private func close() { context?.close(promise: nil) }
+}
+
+/// A delegate that reports the creation and the end of streams to a connection.
+private struct StreamCounter: NIOHTTP2StreamDelegate {
+  let connection: NIOLoopBound<HTTP2Connection>
+
+  func streamCreated(_ id: HTTP2StreamID, channel: any Channel) { connection.value.streamOpened(id) }
+
+  func streamClosed(_ id: HTTP2StreamID, channel: any Channel) { connection.value.streamClosed() }
+}
+
+extension Error {
+  /// A Boolean value that indicates whether this is an error of one stream, which is reset, and leaves the others
+  /// alone. Any other error ends the connection, and so does an unknown one.
+  var isConfinedToAStream: Bool {
+    switch self {
+    case is NIOHTTP2Errors.StreamClosed, is NIOHTTP2Errors.StreamError, is NIOHTTP2Errors.NoSuchStream,
+      is NIOHTTP2Errors.BadStreamStateTransition, is NIOHTTP2Errors.TrailersWithoutEndStream,
+      is NIOHTTP2Errors.FlowControlViolation, is NIOHTTP2Errors.InvalidFlowControlWindowSize:
+      true
+    case is NIOHTTP2Errors.InvalidPseudoHeaders, is NIOHTTP2Errors.UnknownPseudoHeader,
+      is NIOHTTP2Errors.UnsupportedPseudoHeader, is NIOHTTP2Errors.DuplicatePseudoHeader,
+      is NIOHTTP2Errors.PseudoHeaderAfterRegularHeader, is NIOHTTP2Errors.EmptyPathHeader,
+      is NIOHTTP2Errors.InvalidPseudoHeaderValue, is NIOHTTP2Errors.MissingPseudoHeader,
+      is NIOHTTP2Errors.ForbiddenHeaderField, is NIOHTTP2Errors.InvalidHTTP2HeaderFieldName,
+      is NIOHTTP2Errors.InvalidHTTP2HeaderFieldValue:
+      true
+    case is NIOHTTP2Errors.ContentLengthViolated, is NIOHTTP2Errors.ContentLengthHeadersMismatch,
+      is NIOHTTP2Errors.ContentLengthHeaderNegative, is NIOHTTP2Errors.ContentLengthHeaderMalformedValue:
+      true
+    default: false
+    }
+  }
+}

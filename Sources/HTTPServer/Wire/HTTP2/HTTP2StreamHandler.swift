@@ -1,0 +1,418 @@
+import Logging
+import NIOCore
+import NIOHPACK
+import NIOHTTP1
+import NIOHTTP2
+
+/// A stream of HTTP/2: passes its request to the responder and writes the response.
+///
+/// ``StreamState`` decides, and this acts. While a body's reader is slow the client's window for it stays shut.
+final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink, DeadlineKeeper {
+  typealias InboundIn = HTTP2Frame.FramePayload
+  typealias OutboundIn = Never
+  typealias OutboundOut = HTTP2Frame.FramePayload
+
+  /// The number of bytes of a response in a frame, which is how finely its progress is seen.
+  private static let pieceBytes = 8 * 1024
+
+  let connection: HTTP2Connection
+  var server: ServerContext { connection.server }
+  var eventLoop: any EventLoop { connection.eventLoop }
+  var executor: EventLoopExecutor { connection.executor }
+
+  private var state = StreamState()
+  let deadline = Deadline()
+  private var context: ChannelHandlerContext?
+  private var wantsRead = false
+  private var isBodyPaused = false
+  private var receivedBodyBytes = 0
+
+  /// The stream's request.
+  private var exchange: Exchange?
+  private var undispatched: HTTPRequest?
+  private var task: Task<Void, Never>?
+
+  /// The part of a whole response that the connection has not taken yet.
+  private var pending = ByteBuffer()
+  private var isWriting = false
+  /// The number of bytes of the response that are kept, here or further on.
+  private var unsentBytes = 0
+  private var takenBytes = 0
+  var waitingWriters: [CheckedContinuation<Void, any Error>] = []
+
+  init(connection: HTTP2Connection) {
+    self.connection = connection
+  }
+
+  // MARK: The channel's life
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    self.context = context
+    connection.add(self)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    connection.remove(self)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    state.close()
+    deadline.cancel()
+    if undispatched != nil { connection.forget(self) }
+    undispatched = nil
+    exchange?.failBody(.disconnected)
+    exchange?.end(isWhole: false, to: server.responder)
+    exchange = nil
+    task?.cancel()
+    task = nil
+    pending = ByteBuffer()
+    connection.note(gone: unsentBytes, areTaken: false)
+    unsentBytes = 0
+    failWriters()
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // The stream's end follows, where it is one.
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable {
+      writePending()
+      resumeWriters()
+    }
+    context.fireChannelWritabilityChanged()
+  }
+
+  // MARK: Reading
+
+  func read(context: ChannelHandlerContext) {
+    if isBodyPaused { wantsRead = true } else { context.read() }
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .headers(let block):
+      if !state.hasBegun { begin(block.headers, isWhole: block.endStream) } else if block.endStream { endBody() }
+    case .data(let data):
+      if case .byteBuffer(let piece) = data.data, piece.readableBytes > 0 { take(piece) }
+      if data.endStream { endBody() }
+    default: break
+    }
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    dispatchIfReady()
+    context.fireChannelReadComplete()
+  }
+
+  private func begin(_ block: HPACKHeaders, isWhole: Bool) {
+    let head: HTTP2RequestHead
+    do throws(Problem) {
+      head = try HTTP2RequestHead(block, isWhole: isWhole, limits: server.configuration.limits)
+    } catch {
+      state.begin(hasBody: !isWhole, awaitsContinue: false)
+      let id = connection.ids.next()
+      exchange = Exchange(rejected: id)
+      let response = HTTPResponse(error, typePrefix: server.configuration.problemTypePrefix)
+      server.reportRejection(id: id, response)
+      return send(response)
+    }
+    state.begin(hasBody: !isWhole, awaitsContinue: head.awaitsContinue)
+    let body = isWhole ? nil : makeBody()
+    let id = head.requestID ?? connection.ids.next()
+    undispatched = HTTPRequest(
+      method: head.method,
+      target: head.target,
+      headers: head.headers,
+      body: body.map {
+        .stream($0, announcedLength: head.bodyLength, limit: server.configuration.limits.bodyBytes)
+      } ?? .empty,
+      id: id,
+      remoteAddress: connection.remoteAddress,
+      logger: server.logger,
+      server: server
+    )
+    exchange = Exchange(id: id, method: head.method, body: body)
+  }
+
+  private func take(_ piece: ByteBuffer) {
+    receivedBodyBytes += piece.readableBytes
+    switch state.receive(bytes: piece.readableBytes) {
+    case .deliver:
+      if let body = exchange?.body, !body.append(piece) { isBodyPaused = true }
+    case .discard: break
+    case .stop: reset(.noError)
+    }
+  }
+
+  private func endBody() {
+    guard state.receiveEnd() else { return }
+    exchange?.body?.finish()
+    watchNext()
+    dispatchIfReady()
+  }
+
+  private func makeBody() -> RequestBodyStream {
+    let handler = NIOLoopBound(self, eventLoop: eventLoop)
+    return RequestBodyStream { [eventLoop] in
+      eventLoop.execute { handler.value.bodyIsWanted() }
+    }
+  }
+
+  private func bodyIsWanted() {
+    guard !state.isClosed, let context else { return }
+    if state.wantBody() {
+      context.writeAndFlush(wrapOutboundOut(.headers(.init(headers: [":status": "100"]))), promise: nil)
+    }
+    resumeReading()
+    if deadline.kind == .nothing { watchNext() }
+  }
+
+  /// Resumes reading where it was paused.
+  private func resumeReading() {
+    isBodyPaused = false
+    guard wantsRead else { return }
+    wantsRead = false
+    context?.read()
+  }
+
+  // MARK: The request
+
+  private func dispatchIfReady() {
+    guard undispatched != nil, !isAwaitingTurn else { return }
+    if connection.admit(self) { start() } else { isAwaitingTurn = true }
+  }
+
+  private var isAwaitingTurn = false
+
+  /// Passes the request to the responder; the connection has admitted it.
+  func start() {
+    guard let request = undispatched else { return connection.responderEnded() }
+    undispatched = nil
+    guard server.admitRequest() else {
+      return finish(problem: server.overloaded("too many requests are being answered"))
+    }
+    let started = startResponder(on: request)
+    if state.owesAnswer || state.isAnswering {
+      task = started
+      watchNext()
+      if connection.hasHungUp { hangUp() }
+    } else if state.isClosed {
+      started.cancel()
+    }
+  }
+
+  /// Cancels the responder of a client that has probably gone, unless the response has begun.
+  func hangUp() {
+    if state.owesAnswer { task?.cancel() }
+  }
+
+  // MARK: Timeouts
+
+  var isOver: Bool { state.isClosed }
+
+  /// Sets the deadline for the present state.
+  private func watchNext() {
+    if unsentBytes > 0 {
+      if deadline.kind != .write { watch(.write) }
+    } else {
+      let awaitsBody = state.isReceiving && !isBodyPaused && !state.awaitsContinue && !state.hasFailed
+      watch(awaitsBody ? .body : .nothing)
+    }
+  }
+
+  func progress(of kind: Deadline.Kind) -> Int {
+    kind == .body ? receivedBodyBytes : takenBytes + connection.creditedBytes
+  }
+
+  func refreshProgress() { connection.refreshProgress() }
+
+  func remainingSilence() -> TimeAmount { connection.remainingSilence() }
+
+  func expire(_ kind: Deadline.Kind) {
+    guard kind == .body else { return reset(.cancel) }
+    switch state.failInput() {
+    case .failBody:
+      exchange?.failBody(.timedOut)
+      watchNext()
+    case .cut: reset(.cancel)
+    case .stop: reset(.noError)
+    case .none: watchNext()
+    }
+  }
+
+  /// Ends the stream at once.
+  private func reset(_ code: HTTP2ErrorCode) {
+    context?.writeAndFlush(wrapOutboundOut(.rstStream(code)), promise: nil)
+  }
+}
+
+// MARK: - Responses
+
+extension HTTP2StreamHandler {
+  var isAnswering: Bool { state.isAnswering }
+
+  // MARK: Whole responses
+
+  func finish(_ response: HTTPResponse) {
+    send(response)
+    connection.responderEnded()
+  }
+
+  /// Sends a response that is not streamed.
+  private func send(_ response: HTTPResponse) {
+    guard state.owesAnswer else { return }
+    let response = server.withinBudget(response)
+    guard beginResponse(response), case .bytes(let bytes) = response.body else { return }
+    pending = bytes
+    note(unsent: bytes.readableBytes)
+    responseIsComplete()
+    writePending()
+    watchNext()
+  }
+
+  /// Writes the head. Where it must not be sent as it is, a problem is sent in its place.
+  ///
+  /// - Returns: a Boolean value that indicates whether a body is to follow; if not, the response has ended.
+  private func beginResponse(_ response: HTTPResponse) -> Bool {
+    guard let exchange, let context else { return false }
+    guard response.status.code >= 200, let head = head(of: response, to: exchange) else {
+      exchange.logInvalid(response, to: server.logger)
+      send(HTTPResponse(.internal, typePrefix: server.configuration.problemTypePrefix))
+      return false
+    }
+    let hasBody = !exchange.isHead && Self.mayHaveBody(response.status) && response.body.length != 0
+    state.beginResponse()
+    self.exchange?.begin(response)
+    guard hasBody else {
+      responseIsComplete()
+      context.writeAndFlush(
+        wrapOutboundOut(.headers(.init(headers: head, endStream: true))), promise: promiseOfLast())
+      return false
+    }
+    context.write(wrapOutboundOut(.headers(.init(headers: head))), promise: nil)
+    return true
+  }
+
+  private func head(of response: HTTPResponse, to exchange: Exchange) -> HPACKHeaders? {
+    HTTP2ResponseEncoder(serverName: server.configuration.serverName).head(
+      of: response,
+      length: Self.mayHaveBody(response.status) ? response.body.length : nil,
+      keepsLength: exchange.isHead || response.status == .notModified,
+      requestID: exchange.id,
+      date: connection.date.value
+    )
+  }
+
+  private static func mayHaveBody(_ status: HTTPResponseStatus) -> Bool {
+    status != .noContent && status != .notModified
+  }
+
+  // MARK: Streamed responses
+
+  func beginStream(_ response: HTTPResponse, length: Int?) -> Bool {
+    guard state.owesAnswer, beginResponse(response) else {
+      connection.responderEnded()
+      return false
+    }
+    exchange?.beginStream(length: length)
+    // The part of the body that is written in this turn of the event loop is sent with the head.
+    eventLoop.assumeIsolated().execute { self.context?.flush() }
+    return true
+  }
+
+  func writeStream(_ bytes: ByteBuffer) throws -> Bool {
+    guard state.isAnswering, let context else { throw HTTPConnectionClosed() }
+    guard bytes.readableBytes > 0 else { return context.channel.isWritable && !isPausedForMemory }
+    try exchange?.addStreamed(bytes: bytes.readableBytes)
+    note(unsent: bytes.readableBytes)
+    var rest = bytes
+    while let piece = rest.readSlice(length: min(rest.readableBytes, Self.pieceBytes)), piece.readableBytes > 0 {
+      write(piece, isLast: false)
+    }
+    context.flush()
+    watchNext()
+    return state.isAnswering && context.channel.isWritable && !isPausedForMemory
+  }
+
+  func endStream(_ result: Result<Void, any Error>) {
+    defer { connection.responderEnded() }
+    guard state.isAnswering, let context, let exchange else { return }
+    do {
+      try exchange.checkStreamEnd(result)
+      responseIsComplete()
+      write(ByteBuffer(), isLast: true)
+      context.flush()
+    } catch {
+      exchange.logBreak(error, to: server.logger)
+      reset(.internalError)
+    }
+  }
+
+  // MARK: Writing
+
+  /// Writes as much of a whole response as the connection takes.
+  private func writePending() {
+    guard pending.readableBytes > 0, !isWriting, !state.isClosed, let context else { return }
+    isWriting = true
+    defer { isWriting = false }
+    while pending.readableBytes > 0, context.channel.isWritable {
+      while let piece = pending.readSlice(length: min(pending.readableBytes, Self.pieceBytes)),
+        piece.readableBytes > 0
+      {
+        write(piece, isLast: pending.readableBytes == 0)
+        guard context.channel.isWritable else { break }
+      }
+      context.flush()
+    }
+  }
+
+  private func write(_ piece: ByteBuffer, isLast: Bool) {
+    let promise = isLast ? promiseOfLast() : eventLoop.makePromise(of: Void.self)
+    let count = piece.readableBytes
+    if count > 0 { promise.futureResult.assumeIsolated().whenSuccess { self.isTaken(bytes: count) } }
+    context?.write(
+      wrapOutboundOut(.data(.init(data: .byteBuffer(piece), endStream: isLast))), promise: promise)
+  }
+
+  /// A Boolean value that indicates whether nothing more is produced until the client has taken what there is.
+  private var isPausedForMemory: Bool { unsentBytes > 0 && server.budget.isShort }
+
+  /// Returns a promise that completes when the whole response is handed to the socket.
+  private func promiseOfLast() -> EventLoopPromise<Void> {
+    let promise = eventLoop.makePromise(of: Void.self)
+    promise.futureResult.assumeIsolated().whenSuccess { self.isSent() }
+    return promise
+  }
+
+  private func note(unsent bytes: Int) {
+    unsentBytes += bytes
+    exchange?.add(bodyBytes: bytes)
+    connection.note(unsent: bytes)
+  }
+
+  private func isTaken(bytes: Int) {
+    guard !state.isClosed else { return }
+    unsentBytes -= bytes
+    takenBytes += bytes
+    connection.note(gone: bytes, areTaken: true)
+    guard unsentBytes == 0 else { return }
+    watchNext()
+    if !waitingWriters.isEmpty { resumeWriters() }
+  }
+
+  /// Ends the response; the rest of the request is discarded.
+  private func responseIsComplete() {
+    state.endResponse()
+    exchange?.end(isWhole: true, to: server.responder)
+    exchange?.failBody(.cancelled)
+    resumeReading()
+  }
+
+  private func isSent() {
+    guard !state.isClosed else { return }
+    if state.responseIsSent() { reset(.noError) } else { watchNext() }
+  }
+}

@@ -1,0 +1,59 @@
+import Basics
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The time in the form of the `Date` field (IMF-fixdate, RFC 9110, section 5.6.7).
+public enum HTTPDate {
+  /// Returns `Sun, 06 Nov 1994 08:49:37 GMT`, for 784111777.
+  public static func text(secondsSinceEpoch seconds: Int) -> String {
+    let days = (Double(seconds) / 86_400).rounded(.down)
+    let date = CivilDate(daysSinceEpoch: Int(days))
+    let second = seconds - Int(days) * 86_400
+    let weekday = (Int(days) % 7 + 11) % 7
+    return "\(weekdays[weekday]), \(twoDigits(date.day)) \(months[date.month - 1]) \(date.year) "
+      + "\(twoDigits(second / 3600)):\(twoDigits(second / 60 % 60)):\(twoDigits(second % 60)) GMT"
+  }
+
+  private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+  private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+  private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}
+
+/// A thread's `Date` field, formatted at most once a second.
+final class DateField {
+  private var second = -1
+  private var text = ""
+  private var line: [UInt8] = []
+
+  /// The whole field with its line end.
+  var bytes: [UInt8] {
+    refresh()
+    return line
+  }
+
+  /// The field's value.
+  var value: String {
+    refresh()
+    return text
+  }
+
+  private func refresh() {
+    let now = Int(time(nil))
+    guard now != second else { return }
+    second = now
+    text = HTTPDate.text(secondsSinceEpoch: now)
+    line = Array("date: \(text)\r\n".utf8)
+  }
+
+  private static let perThread = PerThread { DateField() }
+
+  /// The calling thread's field; it must not leave the thread.
+  static var current: DateField { perThread.current }
+}

@@ -1,0 +1,93 @@
+import NIOCore
+import Synchronization
+
+/// The queue of requests that wait for memory before their responses are produced, first come first served.
+final class ShareQueue: Sendable {
+  /// The reason why a request got no share.
+  enum Refusal: Error, Hashable {
+    /// The queue is full.
+    case full
+    /// The request has waited for its maximum time.
+    case timedOut
+  }
+
+  private struct State {
+    var waiting = CircularBuffer<(id: Int, continuation: CheckedContinuation<Void, any Error>)>()
+    var granted = 0
+    var nextID = 0
+  }
+
+  private let patience: TimeAmount
+  private let maximumCount: Int
+  private let eventLoop: any EventLoop
+  private let state = Mutex(State())
+  private let waitingCount = Atomic(0)
+
+  /// The number of requests that wait.
+  var count: Int { waitingCount.load(ordering: .relaxed) }
+
+  /// Creates an empty queue.
+  init(patience: TimeAmount, maximumCount: Int, eventLoop: any EventLoop) {
+    self.patience = patience
+    self.maximumCount = maximumCount
+    self.eventLoop = eventLoop
+  }
+
+  /// Waits for a share.
+  ///
+  /// - Parameter shares: returns the number of shares at the moment, including those in use.
+  /// - Throws: ``Refusal``, or `CancellationError`.
+  nonisolated(nonsending) func wait(for shares: @Sendable () -> Int) async throws {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    let timeout = eventLoop.scheduleTask(in: patience) { self.fail(id, Refusal.timedOut) }
+    defer { timeout.cancel() }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let isFull = state.withLock { state in
+          guard state.waiting.count < maximumCount, !Task.isCancelled else { return true }
+          state.waiting.append((id, continuation))
+          waitingCount.store(state.waiting.count, ordering: .relaxed)
+          return false
+        }
+        if isFull { continuation.resume(throwing: Refusal.full) }
+        // Something may have been released before this one waited.
+        grant(shares)
+      }
+    } onCancel: {
+      fail(id, CancellationError())
+    }
+  }
+
+  /// Resumes as many requests as there are shares for.
+  func grant(_ shares: () -> Int) {
+    let available = shares()
+    let granted = state.withLock { state in
+      var granted: [CheckedContinuation<Void, any Error>] = []
+      while state.granted < available, let first = state.waiting.popFirst() {
+        state.granted += 1
+        granted.append(first.continuation)
+      }
+      waitingCount.store(state.waiting.count, ordering: .relaxed)
+      return granted
+    }
+    for continuation in granted { continuation.resume() }
+  }
+
+  /// Gives a share back.
+  func endShare(_ shares: () -> Int) {
+    state.withLock { $0.granted -= 1 }
+    grant(shares)
+  }
+
+  private func fail(_ id: Int, _ error: any Error) {
+    let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+      guard let index = state.waiting.firstIndex(where: { $0.id == id }) else { return nil }
+      defer { waitingCount.store(state.waiting.count, ordering: .relaxed) }
+      return state.waiting.remove(at: index).continuation
+    }
+    continuation?.resume(throwing: error)
+  }
+}

@@ -1,0 +1,55 @@
+import NIOHTTP1
+
+/// The identifiers of requests.
+enum RequestID {
+  static let headerName: StaticString = "x-request-id"
+
+  /// Returns the client's own id, if it may be repeated in headers and logs.
+  static func accepted(from headers: HTTPHeaders) -> String? {
+    guard let id = headers.first(name: "\(headerName)"), isAcceptable(id) else { return nil }
+    return id
+  }
+
+  /// Returns a Boolean value that indicates whether an id is 1–128 characters out of `A–Z a–z 0–9 . _ -`.
+  static func isAcceptable(_ id: String) -> Bool {
+    let utf8 = id.utf8
+    guard (1...128).contains(utf8.count) else { return false }
+    return utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+        true
+      default: false
+      }
+    }
+  }
+
+  /// Returns a new id from the system's generator.
+  static func random() -> String { text(of: UInt64.random(in: .min ... .max)) }
+
+  /// Returns thirteen characters of base 32: short enough that a `String` allocates nothing.
+  static func text(of number: UInt64) -> String {
+    let digits: StaticString = "0123456789abcdefghjkmnpqrstvwxyz"
+    return String(unsafeUninitializedCapacity: 13) { buffer in
+      for index in 0..<13 {
+        buffer[index] = digits.utf8Start[Int(truncatingIfNeeded: number >> UInt64(60 - 5 * index)) & 31]
+      }
+      return 13
+    }
+  }
+}
+
+/// A connection's generator of ids: a random start and then a bijection of a counter, so that an id costs no system
+/// call.
+struct RequestIDGenerator {
+  private var state = UInt64.random(in: .min ... .max)
+
+  /// Returns the next id. SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+  mutating func next() -> String {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return RequestID.text(of: mixed ^ mixed >> 31)
+  }
+}

@@ -1,0 +1,127 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import Synchronization
+
+/// The state that all connections of a server share.
+final class ServerContext: Sendable {
+  let configuration: HTTPServerConfiguration
+  let responder: any HTTPResponder
+  let logger: Logger
+  let encoder: ResponseEncoder
+  /// A Boolean value that indicates whether connections use TLS.
+  let isSecure: Bool
+
+  /// The budget of the bytes that all connections hold for their clients.
+  let budget: OutputBudget
+
+  let connections = Atomic(0)
+  let requestsInFlight = Atomic(0)
+  private let isEnding = Atomic(false)
+  private let lastRequestEnded: EventLoopPromise<Void>
+
+  /// A promise that completes when everything that is left is to be cut.
+  let graceEnded: EventLoopPromise<Void>
+
+  /// Creates the context of a server.
+  ///
+  /// - Parameter eventLoop: an event loop that outlives the server's last request.
+  init(
+    configuration: HTTPServerConfiguration,
+    responder: any HTTPResponder,
+    logger: Logger,
+    eventLoop: any EventLoop
+  ) {
+    self.graceEnded = eventLoop.makePromise()
+    self.lastRequestEnded = eventLoop.makePromise()
+    self.configuration = configuration
+    self.isSecure = configuration.tls != nil
+    self.budget = OutputBudget(configuration.limits, configuration.timeouts, eventLoop: eventLoop)
+    self.responder = responder
+    self.logger = logger
+    self.encoder = ResponseEncoder(serverName: configuration.serverName)
+  }
+
+  // MARK: Completed requests
+
+  /// Reports a request that was rejected before it could be parsed.
+  func reportRejection(id: String, _ response: HTTPResponse) {
+    responder.requestCompleted(
+      CompletedRequest(id: id, refusedWith: response.status, bodyBytes: response.body.length ?? 0))
+  }
+
+  // MARK: Caps
+
+  /// The decision about a connection that has just been accepted.
+  enum Admission {
+    case serve
+    /// It receives 503.
+    case refuse
+    /// It is closed without a response.
+    case drop
+  }
+
+  /// The number of connections past the limit that receive 503 rather than being closed.
+  static let refusalsAtOnce = 128
+
+  /// Counts a connection; ``connectionEnded()`` ends that, whatever the decision.
+  func admitConnection() -> Admission {
+    let count = connections.wrappingAdd(1, ordering: .relaxed).newValue
+    if count <= configuration.limits.connections { return .serve }
+    return count <= configuration.limits.connections + Self.refusalsAtOnce ? .refuse : .drop
+  }
+
+  func connectionEnded() { connections.wrappingSubtract(1, ordering: .relaxed) }
+
+  /// Counts a request where there is room; ``requestEnded()`` ends that.
+  func admitRequest() -> Bool {
+    if requestsInFlight.wrappingAdd(1, ordering: .sequentiallyConsistent).newValue
+      <= configuration.limits.requestsInFlight
+    {
+      return true
+    }
+    requestEnded()
+    return false
+  }
+
+  func requestEnded() {
+    let left = requestsInFlight.wrappingSubtract(1, ordering: .sequentiallyConsistent).newValue
+    if left == 0, isEnding.load(ordering: .sequentiallyConsistent) { lastRequestEnded.succeed() }
+  }
+
+  /// Cuts what is left. The future completes when no responder is at work any more, and so nothing can use an event
+  /// loop.
+  func endGrace() -> EventLoopFuture<Void> {
+    graceEnded.succeed()
+    isEnding.store(true, ordering: .sequentiallyConsistent)
+    if requestsInFlight.load(ordering: .sequentiallyConsistent) == 0 { lastRequestEnded.succeed() }
+    return lastRequestEnded.futureResult
+  }
+
+  /// The maximum length in bytes of a body that is sent however much is held: problems, mostly.
+  private static let alwaysSentBytes = 1024
+
+  /// Returns the response, or a problem where its body is longer than there is room for.
+  func withinBudget(_ response: HTTPResponse) -> HTTPResponse {
+    guard case .bytes(let bytes) = response.body, bytes.readableBytes > Self.alwaysSentBytes,
+      !budget.hasRoom(for: bytes.readableBytes)
+    else { return response }
+    var problem = HTTPResponse(outOfMemory, typePrefix: configuration.problemTypePrefix)
+    problem.route = response.route
+    problem.context = response.context
+    return problem
+  }
+
+  /// The problem of a response that would take more memory than there is.
+  var outOfMemory: Problem { overloaded("too many responses wait for their clients to take them") }
+
+  /// Returns the problem of a request or connection past a limit.
+  func overloaded(_ detail: String) -> Problem {
+    Problem(
+      .serviceUnavailable,
+      code: "overloaded",
+      detail: detail,
+      headers: ["retry-after": String(configuration.limits.retryAfterSeconds)]
+    )
+  }
+}

@@ -1,0 +1,86 @@
+import HTTPServer
+public import JSONText
+public import NIOCore
+import NIOHTTP1
+import PointFormats
+import Points
+
+extension HTTPResponse {
+  /// Creates a response of a page of places. The caller adds the `Vary` header.
+  ///
+  /// - Parameter next: the target of the next page, for formats that carry it.
+  init(_ points: [FoundPoint], fields: FieldSet, format: PointFormat, next: String?) {
+    var buffer = ByteBuffer()
+    switch format {
+    case .json: PointJSON.appendArray(of: points, fields: fields, to: &buffer)
+    case .geoJSON: PointGeoJSON.appendCollection(of: points, fields: fields, next: next, to: &buffer)
+    case .geoJSONSequence: for point in points { PointGeoJSON.appendRecord(point, fields: fields, to: &buffer) }
+    case .ndjson:
+      for point in points {
+        PointJSON.append(point, fields: fields, to: &buffer)
+        buffer.write("\n")
+      }
+    case .csv:
+      var text: [UInt8] = []
+      PointCSV.append(points, fields: fields, to: &text)
+      buffer.writeBytes(text)
+    }
+    self.init(contentType: format.mediaType, bytes: buffer)
+  }
+
+  /// Creates a response of summaries, as JSON. The caller adds the `Vary` header.
+  init(_ summaries: any PointSummaries, fields: FieldSet) {
+    var buffer = ByteBuffer()
+    PointJSON.appendArray(of: summaries, fields: fields, to: &buffer)
+    self.init(contentType: PointFormat.json.mediaType, bytes: buffer)
+  }
+
+  /// Creates a response of one place. The caller adds the `Vary` header.
+  init(_ point: FoundPoint, fields: FieldSet, format: PointFormat) {
+    var buffer = ByteBuffer()
+    switch format {
+    case .json: PointJSON.append(point, fields: fields, to: &buffer)
+    case .geoJSON: PointGeoJSON.append(point, fields: fields, to: &buffer)
+    case .geoJSONSequence, .ndjson, .csv:
+      self.init([point], fields: fields, format: format, next: nil)
+      return
+    }
+    self.init(contentType: format.mediaType, bytes: buffer)
+  }
+
+  /// Creates a response of a JSON text.
+  init(_ json: JSONWriter<[UInt8]>) {
+    self.init(contentType: PointFormat.json.mediaType, bytes: json.sink)
+  }
+}
+
+extension ByteBuffer: ByteSink {
+  /// Reserves room for so many more bytes.
+  @inlinable
+  public mutating func reserve(_ byteCount: Int) {
+    reserveCapacity(minimumWritableBytes: byteCount)
+  }
+
+  /// Appends one byte.
+  @inlinable
+  public mutating func write(_ byte: UInt8) {
+    writeInteger(byte)
+  }
+
+  /// Appends bytes.
+  @inlinable
+  public mutating func write(_ bytes: UnsafeBufferPointer<UInt8>) {
+    writeBytes(bytes)
+  }
+
+  /// Appends the bytes that a closure writes.
+  @inlinable
+  public mutating func write(atMost maximumCount: Int, _ body: (UnsafeMutablePointer<UInt8>) -> Int) {
+    writeWithUnsafeMutableBytes(minimumWritableBytes: maximumCount) { bytes in
+      guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return 0 }
+      let written = body(start)
+      precondition(written <= maximumCount, "more bytes written than reserved")
+      return written
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import HTTPServer
+import JSONText
+import NIOCore
+import NIOHTTP1
+import PointFormats
+import Points
+
+/// The place in a request's body.
+enum PointBody {
+  /// The media types of a place, for `Accept-Post`.
+  static let mediaTypes = "application/json, application/geo+json"
+
+  /// The media types of a patch, for `Accept-Patch`.
+  static let patchMediaTypes = "application/merge-patch+json, application/json"
+
+  /// Reads a place, and returns it with the bytes of the body.
+  ///
+  /// - Throws: `Problem` 415, 400 `malformed-body`, 422 `invalid-place`, or that of a body that did not arrive.
+  static func read(_ request: HTTPRequest) async throws(Problem) -> (document: PointDocument, bytes: ByteBuffer) {
+    let form: PointDocument.Form
+    switch request.mediaType {
+    case "application/json": form = .object
+    case "application/geo+json": form = .feature
+    default: throw .unsupportedMediaType(request, accepted: mediaTypes, header: "accept-post")
+    }
+    let bytes = try await collect(request)
+    return (try document(bytes.readableBytesView, form: form), bytes)
+  }
+
+  /// Reads a merge patch.
+  ///
+  /// - Throws: `Problem` 415, 400 `malformed-body`, or that of a body that did not arrive.
+  static func readPatch(_ request: HTTPRequest) async throws(Problem) -> JSONValue {
+    switch request.mediaType {
+    case "application/merge-patch+json", "application/json": break
+    default: throw .unsupportedMediaType(request, accepted: patchMediaTypes, header: "accept-patch")
+    }
+    let bytes = try await collect(request)
+    do {
+      return try JSONReader.value(of: bytes.readableBytesView)
+    } catch {
+      throw .malformedBody(error)
+    }
+  }
+
+  private static func document(
+    _ bytes: some Collection<UInt8>, form: PointDocument.Form
+  ) throws(Problem) -> PointDocument {
+    do {
+      return try PointDocument(bytes, form: form)
+    } catch {
+      throw Problem(error)
+    }
+  }
+
+  private static func collect(_ request: HTTPRequest) async throws(Problem) -> ByteBuffer {
+    if let coding = request.headers.first(name: "content-encoding"), coding.lowercased() != "identity" {
+      throw Problem(
+        .unsupportedMediaType, code: "unsupported-media-type",
+        detail: "a single place must be sent without Content-Encoding", headers: ["accept-encoding": "identity"])
+    }
+    do {
+      return try await request.body.collect()
+    } catch {
+      throw error.problem
+    }
+  }
+}
+
+extension HTTPRequest {
+  /// The media type of the body in lower case, without parameters; `nil` where the request names none.
+  var mediaType: String? {
+    guard let value = headers.first(name: "content-type") else { return nil }
+    let essence = value.prefix { $0 != ";" }.lowercased()
+    return essence.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init)
+  }
+}
+
+extension Problem {
+  /// 400 `malformed-body` or 422 `invalid-place` for a body that describes no place.
+  init(_ failure: PointDocument.Failure) {
+    switch failure {
+    case .malformed(let error): self = .malformedBody(error)
+    case .invalid(let invalid): self.init(invalid)
+    }
+  }
+
+  /// 415 with the accepted media types.
+  static func unsupportedMediaType(_ request: HTTPRequest, accepted: String, header: String) -> Problem {
+    let got = request.headers.first(name: "content-type").map { "'\($0.prefix(100))'" } ?? "none"
+    return Problem(
+      .unsupportedMediaType, code: "unsupported-media-type",
+      detail: "Content-Type must be one of \(accepted); got \(got)", headers: [header: accepted])
+  }
+
+  /// 400 for a body that is not JSON.
+  static func malformedBody(_ error: JSONError) -> Problem {
+    Problem(.badRequest, code: "malformed-body", detail: "the body is \(error)")
+  }
+}

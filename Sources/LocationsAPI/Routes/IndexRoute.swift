@@ -1,0 +1,42 @@
+import HTTPServer
+import JSONText
+import NIOHTTP1
+
+/// `GET /`: the service's name and version, and links to its calls.
+struct IndexRoute: RouteHandler {
+  let version: String
+  let address: PublicAddress
+  let hasMetrics: Bool
+
+  func respond(to request: HTTPRequest) -> HTTPResponse {
+    var json = JSONWriter()
+    json.beginObject()
+    json.write(member: "name", "waymark")
+    json.write(member: "version", version)
+    json.write(name: "links")
+    json.beginObject()
+    for (name, target) in links {
+      json.write(escapedName: name)
+      json.write(string: address.target(path: target, relative: String(target.dropFirst()), for: request))
+    }
+    json.endObject()
+    json.endObject()
+    return HTTPResponse(json)
+  }
+
+  private var links: [(name: String, target: String)] {
+    [
+      ("locations", "/locations{?lat,long,radius,bbox,category,source,sourceId,limit,cursor,fields,f}"),
+      ("location", "/locations/{id}"),
+      ("check", "/locations/check{?lat,long,radius,fields}"),
+      ("featured", "/locations/featured"),
+      ("import", "/locations/import{?mode,dryRun,source,idField,unknownFields}"),
+      ("export", "/locations/export{?lat,long,radius,bbox,category,source,sourceId,f}"),
+      ("categories", "/categories{?bbox}"),
+      ("backup", "/backup"),
+      ("searches", "/analytics/searches{?since,until,limit}"),
+      ("live", "/health/live"),
+      ("ready", "/health/ready"),
+    ] + (hasMetrics ? [("metrics", "/metrics")] : [])
+  }
+}

@@ -1,0 +1,127 @@
+import PointIndex
+import Points
+
+/// A writer that commits writes in groups: those that arrive during a commit form the next group.
+///
+/// A group is decided write by write, committed to the journal as one batch, and only then visible to readers and
+/// acknowledged. A waiting caller blocks no thread.
+actor GroupCommitWriter {
+  /// Acknowledges a write, or reports that its commit failed.
+  private typealias Completion = @Sendable (Result<Void, PointStoreError>) -> Void
+
+  private struct PendingWrite {
+    let isAlone: Bool
+    /// Applies the write to the transaction, and returns what to call after the commit.
+    let apply: @Sendable (inout WriteTransaction) -> Completion
+  }
+
+  /// The maximum number of writes of a group.
+  private static let maximumGroup = 512
+
+  private let index: PointIndex
+  private let journal: any PointJournal
+  private let clock: MonotoneClock
+
+  private var lastSequence: Int64
+  private var versions: VersionCounter
+  private var dataVersions: DataVersionSequence
+  private var keys: IdempotencyKeyCache
+  private var evictedKeys: [String] = []
+  private var pending: [PendingWrite] = []
+  private var isWriting = false
+
+  init(
+    index: PointIndex,
+    journal: any PointJournal,
+    keys: IdempotencyKeyCache,
+    lastSequence: Int64,
+    versions: VersionCounter,
+    dataVersions: DataVersionSequence,
+    clock: MonotoneClock
+  ) {
+    self.index = index
+    self.journal = journal
+    self.keys = keys
+    self.lastSequence = lastSequence
+    self.versions = versions
+    self.dataVersions = dataVersions
+    self.clock = clock
+  }
+
+  /// Returns the record of an earlier request with that key, or `nil`.
+  func record(of key: String) -> IdempotencyRecord? { keys.record(of: key, at: clock.now()) }
+
+  /// The number of writes that wait for the next group.
+  var pendingCount: Int { pending.count }
+
+  /// Commits a write, in one group with others that arrive at the same time.
+  ///
+  /// - Parameters:
+  ///   - isAlone: a Boolean value that indicates whether the write forms a group of its own, because it is large.
+  ///   - write: applies the write to the transaction, and returns its outcome.
+  /// - Throws: ``PointStoreError`` where the commit failed; the write had no effect then.
+  func commit<Outcome: Sendable>(
+    alone isAlone: Bool = false,
+    _ write: @escaping @Sendable (inout WriteTransaction) -> Outcome
+  ) async throws(PointStoreError) -> Outcome {
+    let result: Result<Outcome, PointStoreError> = await withCheckedContinuation { continuation in
+      pending.append(
+        PendingWrite(isAlone: isAlone) { transaction in
+          let outcome = write(&transaction)
+          return { committed in continuation.resume(returning: committed.map { outcome }) }
+        }
+      )
+      guard !isWriting else { return }
+      isWriting = true
+      // The caller's task may be cancelled; its write is not.
+      Task { await commitAll() }
+    }
+    return try result.get()
+  }
+
+  private func commitAll() async {
+    while !pending.isEmpty {
+      let (completions, result) = await commit(nextGroup())
+      // Only now that nothing here holds references to the group's values.
+      for completion in completions { completion(result) }
+    }
+    isWriting = false
+  }
+
+  private func nextGroup() -> [PendingWrite] {
+    let count = pending[0].isAlone ? 1 : pending.prefix(Self.maximumGroup).prefix { !$0.isAlone }.count
+    defer { pending.removeFirst(count) }
+    return Array(pending[..<count])
+  }
+
+  private func commit(_ group: [PendingWrite]) async -> ([Completion], Result<Void, PointStoreError>) {
+    let (batch, next, completions) = apply(group)
+    // Even if the commit fails: the journal may have kept the batch all the same.
+    versions.pass(batch.highestVersion)
+    do throws(PointStoreError) {
+      if !batch.isEmpty {
+        try await journal.commit(batch)
+        lastSequence = batch.changes.last?.sequence ?? lastSequence
+        // Keys evicted for new ones leave the journal with the next batch.
+        evictedKeys = batch.records.flatMap { keys.insert($0) }
+        index.replace(with: next, version: dataVersions.next(at: clock.now()))
+      }
+      return (completions, .success(()))
+    } catch {
+      return (completions, .failure(error))
+    }
+  }
+
+  /// Applies the writes of a group. The next snapshot is built before the commit, so that nothing can fail after it.
+  private func apply(
+    _ group: [PendingWrite]
+  ) -> (batch: JournalBatch, next: PointSnapshot, completions: [Completion]) {
+    let snapshot = index.snapshot
+    var transaction = WriteTransaction(
+      on: snapshot, keys: keys, lastSequence: lastSequence, versions: versions, now: clock.now())
+    let completions = group.map { $0.apply(&transaction) }
+    var batch = transaction.batch
+    if !batch.isEmpty { batch.evictedKeys = evictedKeys }
+    return (batch, snapshot.applying(PointChanges(puts: batch.puts, removals: batch.removals)), completions)
+  }
+}

@@ -1,0 +1,105 @@
+public import Points
+
+/// A log that keeps the writes of a ``MemoryStore``, whose places are an index in memory.
+///
+/// The store makes one call at a time: it loads once, before anything else, and commits one batch after another.
+public protocol PointJournal: Sendable {
+  /// Returns the contents.
+  ///
+  /// - Throws: ``PointStoreError`` with the reason that they can't be read.
+  func load() async throws(PointStoreError) -> JournalContents
+
+  /// Commits the effects of some writes: all of them or none. On return the batch is as durable as the journal is.
+  ///
+  /// - Throws: ``PointStoreError``; nothing of the batch is kept then.
+  func commit(_ batch: JournalBatch) async throws(PointStoreError)
+
+  /// Returns the changes after a sequence number, in their order; see ``Points/ChangeLog``.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func changes(after sequence: Int64, limit: Int) async throws(PointStoreError) -> [PointChange]
+
+  /// Deletes the changes before a time, and returns their number.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int
+}
+
+/// The contents of a journal.
+public struct JournalContents: Sendable {
+  /// The places, in any order.
+  public var points: ContiguousArray<PointOfInterest>
+
+  /// The outcomes of requests with idempotency keys, the oldest first.
+  public var records: [IdempotencyRecord]
+
+  /// The sequence number of the last change that was ever committed, even if it was pruned; 0 before the first.
+  public var lastSequence: Int64
+
+  /// The greatest version that was ever committed, including those of removed places; 0 before the first.
+  public var highestVersion: Int64
+
+  /// Creates contents.
+  public init(
+    points: ContiguousArray<PointOfInterest> = [],
+    records: [IdempotencyRecord] = [],
+    lastSequence: Int64 = 0,
+    highestVersion: Int64 = 0
+  ) {
+    self.points = points
+    self.records = records
+    self.lastSequence = lastSequence
+    self.highestVersion = highestVersion
+  }
+}
+
+/// The effects of some writes, which a journal commits together.
+public struct JournalBatch: Sendable {
+  /// The places that were created or changed, each once, as they are now.
+  public internal(set) var puts: ContiguousArray<PointOfInterest> = []
+
+  /// The ids of the places that were removed, each once.
+  public internal(set) var removals: [PointID] = []
+
+  /// The entries for the change log, in the order of their sequence numbers.
+  public internal(set) var changes: ContiguousArray<PointChange> = []
+
+  /// The outcomes of requests with idempotency keys, the oldest first.
+  public internal(set) var records: [IdempotencyRecord] = []
+
+  /// The idempotency keys whose records are to be deleted.
+  public internal(set) var evictedKeys: [String] = []
+
+  /// The greatest version given so far, by these writes or before them.
+  public internal(set) var highestVersion: Int64 = 0
+
+  /// A Boolean value that indicates whether there is nothing to commit.
+  public var isEmpty: Bool { changes.isEmpty && records.isEmpty && evictedKeys.isEmpty }
+}
+
+/// The outcome of a request with an idempotency key, which a repeat of the request returns again.
+public struct IdempotencyRecord: Hashable, Sendable {
+  /// The key, with the hash of the request.
+  public let key: IdempotencyKey
+
+  /// The time of the request.
+  public let time: Timestamp
+
+  /// The outcome of the request.
+  public let outcome: Outcome
+
+  /// The outcome of a request.
+  public enum Outcome: Hashable, Sendable {
+    /// A place was created; this is its first version.
+    case created(PointOfInterest)
+    /// Places were imported.
+    case imported(ImportReport)
+  }
+
+  /// Creates a record.
+  public init(key: IdempotencyKey, time: Timestamp, outcome: Outcome) {
+    self.key = key
+    self.time = time
+    self.outcome = outcome
+  }
+}

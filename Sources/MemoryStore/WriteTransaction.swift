@@ -1,0 +1,121 @@
+import JSONText
+import PointIndex
+import Points
+
+/// A group of writes that are committed together: each sees the effects of those before it.
+struct WriteTransaction: Sendable {
+  /// The places before the first of the writes.
+  let snapshot: PointSnapshot
+
+  /// The time of all the writes.
+  let now: Timestamp
+
+  private let keys: IdempotencyKeyCache
+  private var lastSequence: Int64
+  private var versions: VersionCounter
+
+  // The differences from the snapshot: places by their ids, and the owners of source references; `nil` stands for none.
+  private var points: [PointID: PointOfInterest?] = [:]
+  private var owners: [SourceReference: PointID?] = [:]
+
+  // The places that an import puts. An import is the only write of its transaction.
+  private var imported: ContiguousArray<PointOfInterest> = []
+
+  private var changes: ContiguousArray<PointChange> = []
+  private var records: [IdempotencyRecord] = []
+
+  /// Creates a transaction without writes.
+  init(
+    on snapshot: PointSnapshot, keys: IdempotencyKeyCache, lastSequence: Int64, versions: VersionCounter, now: Timestamp
+  ) {
+    self.snapshot = snapshot
+    self.keys = keys
+    self.lastSequence = lastSequence
+    self.versions = versions
+    self.now = now
+  }
+
+  // MARK: Reads
+
+  /// Returns the place with that id, or `nil`.
+  func point(id: PointID) -> PointOfInterest? {
+    points[id] ?? snapshot.point(id: id)
+  }
+
+  /// Returns the id of the place with that source reference, or `nil`.
+  func owner(of source: SourceReference) -> PointID? {
+    owners[source] ?? snapshot.location(of: source).map { snapshot.id(at: $0) }
+  }
+
+  /// Returns the record of an earlier request with that key, or `nil`.
+  func record(of key: IdempotencyKey) -> IdempotencyRecord? {
+    records.last { $0.key.text.hasSameBytes(as: key.text) } ?? keys.record(of: key.text, at: now)
+  }
+
+  // MARK: Writes
+
+  /// Creates or replaces the place with an id, and returns it with its version and times.
+  mutating func put(_ draft: PointDraft, id: PointID) -> PointOfInterest {
+    let former = point(id: id)
+    let point = PointOfInterest(
+      id: id,
+      draft: draft,
+      version: versions.next(at: now),
+      createdAt: former?.createdAt ?? now,
+      // The clock may have been set back since another process wrote the place.
+      updatedAt: former.map { max($0.updatedAt, now) } ?? now
+    )
+    if let source = former?.draft.origin { owners[source] = .some(nil) }
+    if let source = draft.origin { owners[source] = id }
+    points[id] = point
+    log(id, former == nil ? .created : .updated, version: point.version)
+    return point
+  }
+
+  /// Removes an existing place.
+  mutating func remove(_ point: PointOfInterest) {
+    if let source = point.draft.origin { owners[source] = .some(nil) }
+    points[point.id] = .some(nil)
+    // A removal takes a version that no place gets: the highest version is the time of the last write.
+    _ = versions.next(at: now)
+    log(point.id, .deleted, version: point.version)
+  }
+
+  /// Returns the version of all the places that an import creates or changes.
+  mutating func nextVersion() -> Int64 { versions.next(at: now) }
+
+  /// Applies the plan of an import, which must be the only write.
+  mutating func apply(_ plan: ImportPlan) {
+    imported = plan.puts
+    for (point, kind) in zip(plan.puts, plan.kinds) { log(point.id, kind, version: point.version) }
+  }
+
+  /// Records the outcome of the request with a key.
+  mutating func record(_ outcome: IdempotencyRecord.Outcome, of key: IdempotencyKey) {
+    records.append(IdempotencyRecord(key: key, time: now, outcome: outcome))
+  }
+
+  private mutating func log(_ id: PointID, _ kind: PointChange.Kind, version: Int64) {
+    lastSequence += 1
+    changes.append(PointChange(sequence: lastSequence, id: id, kind: kind, version: version, time: now))
+  }
+
+  // MARK: Effects
+
+  /// The effects on the snapshot.
+  var pointChanges: PointChanges {
+    var effects = PointChanges(puts: imported)
+    for (id, point) in points {
+      if let point { effects.puts.append(point) } else { effects.removals.append(id) }
+    }
+    return effects
+  }
+
+  /// The batch for the journal.
+  var batch: JournalBatch {
+    let effects = pointChanges
+    return JournalBatch(
+      puts: effects.puts, removals: effects.removals, changes: changes, records: records,
+      highestVersion: versions.last)
+  }
+}

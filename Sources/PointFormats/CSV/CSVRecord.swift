@@ -1,0 +1,114 @@
+/// An incremental scanner of one record of a CSV file (RFC 4180) and its fields.
+///
+/// Lines end with LF, CR or both. A quotation mark within a field that does not begin with one is a character like any
+/// other.
+struct CSVRecord {
+  /// The position of a field, counted from the record's start, without the quotation marks around it.
+  struct Field {
+    let range: Range<Int>
+
+    /// A Boolean value that indicates whether there are doubled quotation marks in it.
+    let hasDoubledQuotes: Bool
+
+    let isQuoted: Bool
+  }
+
+  /// The outcome of a scan.
+  enum Outcome {
+    /// The bytes ended before the record.
+    case more
+    /// The record ended before the position, its line's end included.
+    case end
+    /// A quotation mark neither ends a field nor is doubled.
+    case strayQuote
+  }
+
+  private enum State {
+    case fieldStart, plain, quoted, quoteInQuoted
+  }
+
+  /// The fields that have ended.
+  private(set) var fields: [Field] = []
+
+  private var state = State.fieldStart
+  private var fieldStart = 0
+  private var hasDoubledQuotes = false
+
+  /// A Boolean value that indicates whether the bytes so far end within quotation marks.
+  var isWithinQuotes: Bool { state == .quoted }
+
+  /// Begins another record.
+  mutating func reset() {
+    fields.removeAll(keepingCapacity: true)
+    state = .fieldStart
+    fieldStart = 0
+    hasDoubledQuotes = false
+  }
+
+  /// Scans from the position to behind the record's line, or to the end of the bytes.
+  ///
+  /// - Parameters:
+  ///   - bytes: the bytes of the record and maybe more.
+  ///   - start: the start of the record.
+  ///   - position: the position at which scanning goes on.
+  mutating func scan(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int, position: inout Int) -> Outcome {
+    while position < bytes.count {
+      let byte = bytes[position]
+      switch state {
+      case .quoted:
+        if byte == UInt8(ascii: "\"") { state = .quoteInQuoted }
+      case .fieldStart where byte == UInt8(ascii: "\""):
+        state = .quoted
+        fieldStart = position + 1 - start
+      case .quoteInQuoted where byte == UInt8(ascii: "\""):
+        state = .quoted
+        hasDoubledQuotes = true
+      default:
+        if byte == UInt8(ascii: ",") {
+          endField(at: position - start)
+          fieldStart = position + 1 - start
+        } else if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") {
+          endField(at: position - start)
+          position += 1
+          return .end
+        } else if state == .quoteInQuoted {
+          return .strayQuote
+        } else {
+          state = .plain
+        }
+      }
+      position += 1
+    }
+    return .more
+  }
+
+  /// Ends the record where the text ends.
+  mutating func finish(at end: Int) {
+    endField(at: end)
+  }
+
+  private mutating func endField(at end: Int) {
+    let isQuoted = state == .quoteInQuoted
+    fields.append(
+      Field(range: fieldStart..<(isQuoted ? end - 1 : end), hasDoubledQuotes: hasDoubledQuotes, isQuoted: isQuoted)
+    )
+    state = .fieldStart
+    hasDoubledQuotes = false
+  }
+}
+
+extension CSVRecord.Field {
+  /// Calls a closure with the field's bytes, each doubled quotation mark replaced by one.
+  func withBytes<R>(in record: UnsafeBufferPointer<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+    let bytes = UnsafeBufferPointer(rebasing: record[range])
+    guard hasDoubledQuotes else { return body(bytes) }
+    var single: [UInt8] = []
+    single.reserveCapacity(bytes.count)
+    var isSecond = false
+    for byte in bytes {
+      isSecond = byte == UInt8(ascii: "\"") && !isSecond
+      if !isSecond { single.append(byte) }
+    }
+    return single.withUnsafeBufferPointer(body)
+  }
+}

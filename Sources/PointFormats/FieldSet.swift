@@ -1,0 +1,50 @@
+/// The fields of a place that an encoded place has.
+public struct FieldSet: OptionSet, Hashable, Sendable {
+  /// The bits of the fields.
+  public let rawValue: UInt16
+
+  static let id = FieldSet(rawValue: 1 << 0)
+  static let name = FieldSet(rawValue: 1 << 1)
+  static let category = FieldSet(rawValue: 1 << 2)
+  static let latitude = FieldSet(rawValue: 1 << 3)
+  static let longitude = FieldSet(rawValue: 1 << 4)
+  static let distance = FieldSet(rawValue: 1 << 5)
+  static let tags = FieldSet(rawValue: 1 << 6)
+  static let source = FieldSet(rawValue: 1 << 7)
+  static let sourceID = FieldSet(rawValue: 1 << 8)
+  static let version = FieldSet(rawValue: 1 << 9)
+  static let createdAt = FieldSet(rawValue: 1 << 10)
+  static let updatedAt = FieldSet(rawValue: 1 << 11)
+
+  /// The fields that a `PointSummary` lacks.
+  public static let administrative: FieldSet = [.source, .sourceID, .version, .createdAt, .updatedAt]
+
+  /// The fields of the places in a list, where the request names none.
+  public static let standard: FieldSet = [.id, .name, .category, .latitude, .longitude, .distance, .tags]
+
+  /// All fields, `fields=*`.
+  public static let all = FieldSet(rawValue: 1 << 12 - 1)
+
+  /// The fields and their names, in the order in which they are written.
+  public static let named: [(name: String, field: FieldSet)] = [
+    ("id", .id), ("name", .name), ("category", .category), ("lat", .latitude), ("long", .longitude),
+    ("distance", .distance), ("tags", .tags), ("source", .source), ("sourceId", .sourceID), ("version", .version),
+    ("createdAt", .createdAt), ("updatedAt", .updatedAt),
+  ]
+
+  /// Creates the set of the field of a name, or of all for `*`; `nil` where there is no such field.
+  public init?(name: some StringProtocol) {
+    if name == "*" {
+      self = .all
+    } else if let (_, field) = Self.named.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+      self = field
+    } else {
+      return nil
+    }
+  }
+
+  /// Creates a set from its bits.
+  public init(rawValue: UInt16) {
+    self.rawValue = rawValue
+  }
+}

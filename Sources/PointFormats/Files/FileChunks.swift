@@ -1,0 +1,176 @@
+import Dispatch
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A file's bytes in chunks, read on a thread of its own queue and never on the pool that tasks share.
+///
+/// One chunk is read at a time, on demand. Cancelling the task does not interrupt a read that waits, such as one from a
+/// pipe.
+public struct FileChunks: AsyncSequence, Sendable {
+  /// A part of the file, never empty.
+  public typealias Element = [UInt8]
+
+  /// The path that means the standard input.
+  public static let standardInputPath = "-"
+
+  private let path: String
+  private let chunkSize: Int
+
+  /// Creates the chunks of a file, which is opened for the first of them.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the file; `-` for the standard input.
+  ///   - chunkSize: the maximum number of bytes of a chunk.
+  public init(path: String, chunkSize: Int = 1 << 18) {
+    self.path = path
+    self.chunkSize = chunkSize
+  }
+
+  /// Returns an iterator from the beginning of the file.
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(reader: FileReader(path: path, chunkSize: chunkSize))
+  }
+
+  /// An iterator over the chunks of a file.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    private let reader: FileReader
+
+    fileprivate init(reader: FileReader) {
+      self.reader = reader
+    }
+
+    /// Returns the next chunk; `nil` at the file's end.
+    ///
+    /// - Throws: ``FileError`` when the file can't be opened or read.
+    public mutating func next() async throws(FileError) -> [UInt8]? {
+      try await reader.next()
+    }
+
+    /// The size of the file in bytes, once a chunk was read; `nil` where it has none, such as a pipe.
+    public var byteCount: Int? {
+      get async { await reader.byteCount }
+    }
+  }
+}
+
+/// The reason why a file was not read.
+public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The file's path as it was given.
+  public let path: String
+
+  /// The reason, for a user.
+  public let reason: String
+
+  /// Creates the error.
+  public init(path: String, reason: String) {
+    self.path = path
+    self.reason = reason
+  }
+
+  /// The message for a user.
+  public var description: String {
+    "\(path == FileChunks.standardInputPath ? "standard input" : path): \(reason)"
+  }
+}
+
+/// An open file.
+///
+/// Unchecked: the mutable properties are accessed on the serial queue alone, and in `deinit`, after the last of its work.
+private final class FileReader: @unchecked Sendable {
+  private let path: String
+  private let chunkSize: Int
+  private let queue = DispatchQueue(label: "waymark.file-reading")
+  private var descriptor: CInt?
+  private var size: Int?
+
+  init(path: String, chunkSize: Int) {
+    self.path = path
+    self.chunkSize = chunkSize
+  }
+
+  deinit {
+    if let descriptor, descriptor != STDIN_FILENO { close(descriptor) }
+  }
+
+  func next() async throws(FileError) -> [UInt8]? {
+    let result = await withCheckedContinuation {
+      (continuation: CheckedContinuation<Result<[UInt8], FileError>, Never>) in
+      queue.async {
+        continuation.resume(returning: Result { () throws(FileError) in try self.read() })
+      }
+    }
+    let chunk = try result.get()
+    return chunk.isEmpty ? nil : chunk
+  }
+
+  var byteCount: Int? {
+    get async {
+      await withCheckedContinuation { continuation in
+        queue.async { continuation.resume(returning: self.size) }
+      }
+    }
+  }
+
+  private func read() throws(FileError) -> [UInt8] {
+    let descriptor = try open()
+    var failure: CInt = 0
+    let chunk = [UInt8](unsafeUninitializedCapacity: chunkSize) { buffer, count in
+      while true {
+        #if canImport(Darwin)
+          let result = Darwin.read(descriptor, buffer.baseAddress, buffer.count)
+        #elseif canImport(Musl)
+          let result = Musl.read(descriptor, buffer.baseAddress, buffer.count)
+        #else
+          let result = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        #endif
+        if result >= 0 {
+          count = result
+          return
+        }
+        switch errno {
+        case EINTR: continue
+        case EAGAIN:
+          // Another process that shares the standard input may have made it non-blocking.
+          var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+          _ = poll(&event, 1, -1)
+        default:
+          failure = errno
+          return
+        }
+      }
+    }
+    guard failure == 0 else { throw error(failure) }
+    return chunk
+  }
+
+  private func open() throws(FileError) -> CInt {
+    if let descriptor { return descriptor }
+    let descriptor: CInt
+    if path == FileChunks.standardInputPath {
+      descriptor = STDIN_FILENO
+    } else {
+      #if canImport(Darwin)
+        descriptor = Darwin.open(path, O_RDONLY | O_CLOEXEC)
+      #elseif canImport(Musl)
+        descriptor = Musl.open(path, O_RDONLY | O_CLOEXEC)
+      #else
+        descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+      #endif
+      guard descriptor >= 0 else { throw error(errno) }
+    }
+    self.descriptor = descriptor
+    var status = stat()
+    if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG { size = Int(status.st_size) }
+    return descriptor
+  }
+
+  private func error(_ number: CInt) -> FileError {
+    FileError(path: path, reason: String(cString: strerror(number)))
+  }
+}

@@ -1,0 +1,180 @@
+import Geo
+public import JSONText
+public import Points
+
+/// The JSON object of a place: the same bytes for the same fields in every response, export and file.
+///
+/// Each place is written in place and without bounds checks, into room that is reserved for the most that it can take.
+public enum PointJSON {
+  /// Appends a place.
+  ///
+  /// - Parameter isFollowing: a Boolean value that indicates whether a comma precedes it.
+  @inlinable
+  public static func append(
+    _ found: FoundPoint, fields: FieldSet, isFollowing: Bool = false, to sink: inout some ByteSink
+  ) {
+    sink.write(atMost: maximumLength(of: found.point)) { start in
+      write(found, fields: fields, isFollowing: isFollowing, to: start)
+    }
+  }
+
+  /// Appends an array of places.
+  @inlinable
+  public static func appendArray(of points: [FoundPoint], fields: FieldSet, to sink: inout some ByteSink) {
+    sink.reserve(points.reduce(2) { $0 + maximumLength(of: $1.point) })
+    sink.write(UInt8(ascii: "["))
+    for index in points.indices { append(points[index], fields: fields, isFollowing: index > 0, to: &sink) }
+    sink.write(UInt8(ascii: "]"))
+  }
+
+  /// Appends an array of places.
+  ///
+  /// - Parameter fields: none of the administrative ones.
+  @inlinable
+  public static func appendArray(of summaries: any PointSummaries, fields: FieldSet, to sink: inout some ByteSink) {
+    sink.reserve(fixedLength * (summaries.count + 1))
+    sink.write(UInt8(ascii: "["))
+    var isFollowing = false
+    summaries.forEach { summary in
+      append(summary, fields: fields, isFollowing: isFollowing, to: &sink)
+      isFollowing = true
+    }
+    sink.write(UInt8(ascii: "]"))
+  }
+
+  @inlinable
+  static func append(_ summary: PointSummary, fields: FieldSet, isFollowing: Bool, to sink: inout some ByteSink) {
+    sink.write(atMost: maximumLength(of: summary)) { start in
+      write(summary, fields: fields, isFollowing: isFollowing, to: start)
+    }
+  }
+
+  // MARK: Lengths
+
+  /// The maximum length of the texts around the strings and the coordinates: names, punctuation, the id, the distance (at
+  /// most 20,004 km), the version and two times.
+  @usableFromInline static let fixedLength = 384
+
+  /// Returns the maximum number of bytes that a place takes as an object, with a comma.
+  @usableFromInline
+  static func maximumLength(of point: PointOfInterest) -> Int {
+    var length = 0
+    FoundPoint(point: point, distanceMetres: nil).withSummary { length = maximumLength(of: $0) }
+    if let origin = point.draft.origin {
+      length += JSONString.maximumLength(utf8Count: origin.source.utf8.count)
+      length += JSONString.maximumLength(utf8Count: origin.sourceID.utf8.count)
+    }
+    return length
+  }
+
+  @usableFromInline
+  static func maximumLength(of point: PointSummary) -> Int {
+    var length = fixedLength + JSONString.maximumLength(utf8Count: point.name.count) + point.tags.count
+    length += maximumLength(ofDegrees: point.coordinate.latitude)
+    length += maximumLength(ofDegrees: point.coordinate.longitude)
+    if let category = point.category { length += JSONString.maximumLength(utf8Count: category.count) }
+    return length
+  }
+
+  /// A coordinate takes a sign, three digits, a point and at most 17 more; one that is nearly 0 takes zeros too.
+  private static func maximumLength(ofDegrees degrees: Double) -> Int {
+    degrees.magnitude > 1e-3 || degrees == 0 ? 24 : DecimalText.maximumLength
+  }
+
+  // MARK: Members
+
+  /// Writes a place and returns the number of bytes.
+  @usableFromInline
+  static func write(
+    _ found: FoundPoint, fields: FieldSet, isFollowing: Bool, to start: UnsafeMutablePointer<UInt8>
+  ) -> Int {
+    var json = JSONWriter(UncheckedBytes(at: start), continuesList: isFollowing)
+    json.beginObject()
+    found.withSummary { writeSummary($0, fields: fields, to: &json) }
+    writeAdministrative(found.point, fields: fields, to: &json)
+    json.endObject()
+    return json.sink.end - start
+  }
+
+  /// Writes a place and returns the number of bytes.
+  @usableFromInline
+  static func write(
+    _ summary: PointSummary, fields: FieldSet, isFollowing: Bool, to start: UnsafeMutablePointer<UInt8>
+  ) -> Int {
+    var json = JSONWriter(UncheckedBytes(at: start), continuesList: isFollowing)
+    json.beginObject()
+    writeSummary(summary, fields: fields, to: &json)
+    json.endObject()
+    return json.sink.end - start
+  }
+
+  private static func writeSummary(
+    _ point: PointSummary, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
+  ) {
+    if fields.contains(.id) { writeID(point.id, to: &json) }
+    writeNames(of: point, fields: fields, to: &json)
+    if fields.contains(.latitude) {
+      json.write(name: "lat")
+      json.write(number: point.coordinate.latitude)
+    }
+    if fields.contains(.longitude) {
+      json.write(name: "long")
+      json.write(number: point.coordinate.longitude)
+    }
+    writeDistanceAndTags(of: point, fields: fields, to: &json)
+  }
+
+  static func writeID(_ id: PointID, to json: inout JSONWriter<UncheckedBytes>) {
+    json.write(name: "id")
+    json.writeString(atMost: PointID.textLength) { text in
+      id.write(to: text)
+      return PointID.textLength
+    }
+  }
+
+  /// Writes the members before the coordinates.
+  static func writeNames(of point: PointSummary, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>) {
+    if fields.contains(.name) {
+      json.write(name: "name")
+      json.write(string: point.name)
+    }
+    if fields.contains(.category), let category = point.category {
+      json.write(name: "category")
+      json.write(string: category)
+    }
+  }
+
+  /// Writes the members of a summary behind the coordinates.
+  static func writeDistanceAndTags(
+    of point: PointSummary, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
+  ) {
+    if fields.contains(.distance), let distance = point.distanceMetres {
+      json.write(name: "distance")
+      json.write(tenths: distance)
+    }
+    if fields.contains(.tags) {
+      json.write(name: "tags")
+      json.write(json: point.tags)
+    }
+  }
+
+  static func writeAdministrative(
+    _ point: PointOfInterest, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
+  ) {
+    guard !fields.isDisjoint(with: .administrative) else { return }
+    if fields.contains(.source), let origin = point.draft.origin { json.write(member: "source", origin.source) }
+    if fields.contains(.sourceID), let origin = point.draft.origin { json.write(member: "sourceId", origin.sourceID) }
+    if fields.contains(.version) {
+      json.write(name: "version")
+      json.write(integer: point.version)
+    }
+    if fields.contains(.createdAt) {
+      json.write(name: "createdAt")
+      json.writeString(atMost: Timestamp.maximumTextLength) { point.createdAt.write(to: $0) }
+    }
+    if fields.contains(.updatedAt) {
+      json.write(name: "updatedAt")
+      json.writeString(atMost: Timestamp.maximumTextLength) { point.updatedAt.write(to: $0) }
+    }
+  }
+}

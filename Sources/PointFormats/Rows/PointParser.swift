@@ -1,0 +1,185 @@
+public import Points
+
+/// An incremental parser of places: a state machine without input or output of its own.
+///
+/// A row that is malformed or breaks a rule is rejected and the rest goes on. A row is a line that is not blank, an
+/// element of the array of features, or a record of a CSV file that is neither the header nor blank; a record of CSV
+/// may span lines. Rows are numbered from ``nextRow`` on, the rejected ones too.
+///
+/// Memory is bounded by ``maximumRecordBytes`` and the piece given, whatever the length of the whole.
+///
+/// A field is recognised by the same spellings in every format, in any case: `name`; `lat`, `latitude` or `y`; `long`,
+/// `lon`, `lng`, `longitude` or `x`; `category`, `tags`, `id`, `source`, and `sourceId` or `source_id`. `version`,
+/// `createdAt`, `updatedAt` and `distance`, which the service sets, are ignored, so that an export can be imported. Any
+/// other member or column is a tag, or an error where ``RowOptions/unknownFields`` says so.
+///
+/// A tag's value that is a number or a boolean becomes its text; null, and an empty cell of CSV, is no tag. An array or an
+/// object becomes its JSON text as a member of its own, and is an error in `tags`. `tags` takes precedence over a
+/// member or column of the same name.
+///
+/// - JSON: an object of these members, or a GeoJSON Feature. Coordinates are numbers.
+/// - GeoJSON: a Feature of a Point; an altitude is left out, and so are coordinates among the properties. An `id` of the
+///   properties, or else of the Feature, is the place's when it is a UUID; in the properties any other is a tag, as is a
+///   `source` without a `sourceId`. Other members of the Feature are left out. A `crs` must be WGS 84.
+/// - CSV: a header row with the columns in any order; `tags` is a JSON object. An apostrophe before `=`, `+`, `-` or `@`
+///   that keeps spreadsheets from calculating a text is removed (see ``PointFileWriter``).
+///
+/// Where ``RowOptions/source`` is given, a row without a source and `sourceId` of its own takes it, with the row's id as
+/// the `sourceId`.
+public struct PointParser: Sendable {
+  /// The default maximum length of a row in bytes: 1 MiB.
+  public static let defaultMaximumRecordBytes = 1 << 20
+
+  /// A row, or its rejection.
+  public typealias Row = Result<ImportRow, RejectedRow>
+
+  /// The maximum length of a row in bytes; a longer one is skipped and rejected.
+  public let maximumRecordBytes: Int
+
+  /// The format of the text.
+  let format: PointFormat
+
+  /// The number of the first row.
+  let firstRow: Int
+
+  private var parser: any RecordParser
+  private var window: [UInt8] = []
+  private var progress: ParseProgress
+  private var hasBegun = false
+
+  /// Creates a parser that has read nothing.
+  ///
+  /// - Parameters:
+  ///   - format: the format of the text.
+  ///   - firstRow: the number of the first row.
+  ///   - maximumRecordBytes: the maximum length of a row in bytes.
+  ///   - options: the options for the rows.
+  public init(
+    format: PointFormat,
+    firstRow: Int = 1,
+    maximumRecordBytes: Int = PointParser.defaultMaximumRecordBytes,
+    options: RowOptions = .standard
+  ) {
+    self.format = format
+    self.firstRow = firstRow
+    self.maximumRecordBytes = maximumRecordBytes
+    progress = ParseProgress(nextRow: firstRow, maximumRecordBytes: maximumRecordBytes)
+    parser =
+      switch format {
+      case .json: CollectionParser(decoder: .init(accepts: .placesAndFeatures, options: options))
+      case .geoJSON: CollectionParser(decoder: .init(accepts: .features, options: options))
+      case .geoJSONSequence: LineParser(decoder: .init(accepts: .features, options: options))
+      case .ndjson: LineParser(decoder: .init(accepts: .placesAndFeatures, options: options))
+      case .csv: CSVParser(options: options)
+      }
+  }
+
+  /// The number of the next row.
+  public var nextRow: Int { progress.nextRow }
+
+  /// The lines on which the rows so far start.
+  var lines: RowLines { progress.lines }
+
+  /// A Boolean value that indicates whether a Feature had an `id` that is no UUID.
+  var hasForeignIDs: Bool { parser.hasForeignIDs }
+
+  /// Reads the next piece of the text and appends the rows that it ends.
+  ///
+  /// - Throws: ``FormatError`` when no more rows can be read; the rows before it have been appended.
+  public mutating func consume(_ bytes: UnsafeRawBufferPointer, into rows: inout [Row]) throws(FormatError) {
+    // A piece at a time is joined to the rest of the one before; copying costs little compared with parsing.
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(1 << 16)
+      rest = rest[piece.endIndex...]
+      window.append(contentsOf: UnsafeRawBufferPointer(rebasing: piece))
+      try parse(isLast: false, into: &rows)
+    }
+  }
+
+  /// Reads the next piece of the text and appends the rows that it ends.
+  ///
+  /// - Throws: ``FormatError`` when no more rows can be read; the rows before it have been appended.
+  public mutating func consume(_ bytes: some Sequence<UInt8>, into rows: inout [Row]) throws(FormatError) {
+    let result = bytes.withContiguousStorageIfAvailable { buffer in
+      Result { () throws(FormatError) in try consume(UnsafeRawBufferPointer(buffer), into: &rows) }
+    }
+    if let result { return try result.get() }
+    try Array(bytes).withUnsafeBytes { buffer in
+      Result { () throws(FormatError) in try consume(buffer, into: &rows) }
+    }.get()
+  }
+
+  /// Ends the text and appends the rows that were still open. Nothing may be consumed afterwards.
+  ///
+  /// - Throws: ``FormatError`` when the text ends too early.
+  public mutating func finish(into rows: inout [Row]) throws(FormatError) {
+    try parse(isLast: true, into: &rows)
+  }
+
+  private mutating func parse(isLast: Bool, into rows: inout [Row]) throws(FormatError) {
+    if !hasBegun {
+      guard window.count >= FileSignature.maximumLength || isLast else { return }
+      progress.start = try FileSignature.lengthOfByteOrderMark(in: window)
+      progress.position = progress.start
+      hasBegun = true
+    }
+    // Moved out, so that the parser may change while it reads.
+    var window: [UInt8] = []
+    swap(&window, &self.window)
+    let result = window.withUnsafeBufferPointer { bytes in
+      Result { () throws(FormatError) in
+        try parser.parse(bytes, isLast: isLast, progress: &progress, into: &rows)
+      }
+    }
+    let end = progress.start
+    window.withUnsafeBufferPointer { progress.dropStart(of: $0) }
+    swap(&window, &self.window)
+    try result.get()
+    self.window.removeFirst(end)
+  }
+}
+
+/// The reason why a text is not of its format, so that no more rows can be read from it.
+public struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The row at which reading stopped, where the error is about one.
+  public let row: Int?
+
+  /// The reason, for a user.
+  public let reason: String
+
+  /// Creates the error.
+  public init(row: Int? = nil, reason: String) {
+    self.row = row
+    self.reason = reason
+  }
+
+  /// The message for a user.
+  public var description: String {
+    if let row { "row \(row): \(reason)" } else { reason }
+  }
+}
+
+/// The first bytes of a text, which identify its encoding.
+private enum FileSignature {
+  /// The number of bytes that are examined.
+  static let maximumLength = 4
+
+  /// Returns the length of the byte-order mark of UTF-8 at the start, 0 without one.
+  ///
+  /// - Throws: ``FormatError`` when the bytes are of another encoding, or compressed: otherwise every row of them would be
+  ///   rejected without a useful reason.
+  static func lengthOfByteOrderMark(in bytes: [UInt8]) throws(FormatError) -> Int {
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return 3 }
+    if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
+      throw FormatError(reason: "the text is in UTF-16; it must be in UTF-8")
+    }
+    if bytes.starts(with: [0x1F, 0x8B]) {
+      throw FormatError(reason: "the file is compressed with gzip; unpack it first")
+    }
+    if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
+      throw FormatError(reason: "the file is a ZIP archive or a spreadsheet; save it as CSV or GeoJSON first")
+    }
+    return 0
+  }
+}

@@ -1,0 +1,174 @@
+import Geo
+import JSONText
+import Points
+
+/// The fields of a row, valid or not, from which the row's place or its rejection is made.
+struct RowDraft {
+  var id: PointID?
+  var name: String?
+  var category: String?
+  var latitude: Double?
+  var longitude: Double?
+  var tags = Tags.none
+  var source: String?
+  var sourceID: String?
+
+  /// The value of the member that the options name for the `sourceId`.
+  var key: String?
+
+  /// The id of the row, a UUID or not.
+  var ownID: String?
+
+  /// The violations so far.
+  private(set) var violations: [PointViolation] = []
+
+  /// The fields that have a violation, or need none.
+  private var violatedFields: Set<PointField> = []
+
+  /// The pointer to the object of the fields.
+  private let prefix: String
+
+  init(pointerPrefix prefix: String = "") {
+    self.prefix = prefix
+  }
+
+  mutating func reject(_ field: PointField?, _ pointer: String, _ detail: String) {
+    violations.append(.init(pointer: pointer, detail: detail))
+    if let field { violatedFields.insert(field) }
+  }
+
+  /// Rejects the value of a field that is named as it is written, within the properties of a Feature or not.
+  mutating func reject(_ field: PointField, _ detail: String) {
+    reject(field, "\(prefix)/\(field.name ?? "")", detail)
+  }
+
+  /// Accepts that these fields are missing, because of another violation.
+  mutating func skipMissing(_ fields: Set<PointField> = [.name, .latitude, .longitude]) {
+    violatedFields.formUnion(fields)
+  }
+
+  mutating func reject(_ field: PointField, _ invalid: InvalidPoint) {
+    for violation in invalid.violations { reject(field, prefix + violation.pointer, violation.detail) }
+  }
+
+  /// Sets a field that is a text.
+  mutating func setText(_ text: String?, of field: PointField) {
+    switch field {
+    case .name: name = text
+    case .category: category = text
+    case .source: source = text
+    case .sourceID: sourceID = text
+    case .id, .latitude, .longitude, .tags, .serviceMade: preconditionFailure("the field is no text")
+    }
+  }
+
+  /// Sets the latitude from its text, or rejects it.
+  mutating func setLatitude(_ text: UnsafeBufferPointer<UInt8>, pointer: String) {
+    latitude = DecimalText.value(of: text)
+    if latitude.map(Coordinate.latitudes.contains) != true {
+      reject(.latitude, pointer, "must be a number from -90 to 90, got \(Self.quote(text))")
+    }
+  }
+
+  /// Sets the longitude from its text, or rejects it.
+  mutating func setLongitude(_ text: UnsafeBufferPointer<UInt8>, pointer: String) {
+    longitude = DecimalText.value(of: text)
+    if longitude.map(Coordinate.longitudes.contains) != true {
+      reject(.longitude, pointer, "must be a number from -180 to 180, got \(Self.quote(text))")
+    }
+  }
+
+  /// Determines the origin of the place, once all fields but the tags have been read: the row's own source and `sourceId` where
+  /// it has both, otherwise the source of the options, if any, with the row's key.
+  ///
+  /// - Parameter loneSourceIsTag: a Boolean value that indicates whether a source without a `sourceId` is a tag rather than an error. It is one in any
+  ///   case where the options give a source.
+  mutating func settleOrigin(
+    _ options: RowOptions, pointerPrefix: String, loneSourceIsTag: Bool, tags: inout TagsBuilder
+  ) {
+    if source?.isEmpty == true { source = nil }
+    if sourceID?.isEmpty == true { sourceID = nil }
+    if source != nil, sourceID != nil || violatedFields.contains(.sourceID) { return }
+    if let source, options.source != nil || loneSourceIsTag {
+      tags.append(key: "source", value: source)
+      self.source = nil
+    }
+    guard let source = options.source else { return }
+    guard !violatedFields.contains(.sourceID) else { return skipMissing([.source]) }
+    guard let key = options.idField == nil ? sourceID ?? ownID : key, !key.isEmpty else {
+      let field = options.idField ?? "id"
+      reject(.sourceID, "\(pointerPrefix)/\(JSONPointer.escape(field))", "is missing, which is to be the sourceId")
+      skipMissing([.source])
+      return
+    }
+    self.source = source
+    sourceID = key
+  }
+
+  /// Returns the row, or its rejection with every rule that it breaks.
+  func row(_ number: Int) -> PointParser.Row {
+    do {
+      return .success(ImportRow(number: number, id: id, draft: try place()))
+    } catch {
+      return .failure(RejectedRow(number: number, detail: Self.detail(of: error.violations)))
+    }
+  }
+
+  /// Returns the place.
+  ///
+  /// - Throws: ``InvalidPoint`` with every rule that it breaks.
+  func place() throws(InvalidPoint) -> PointDraft {
+    if violations.isEmpty, let name, let latitude, let longitude,
+      let coordinate = try? Coordinate(latitude: latitude, longitude: longitude)
+    {
+      do {
+        return try PointDraft(
+          name: name, category: category, coordinate: coordinate, tags: tags, source: source, sourceID: sourceID)
+      } catch {
+        // The violations are collected below, with the others.
+      }
+    }
+    throw InvalidPoint(allViolations)
+  }
+
+  // MARK: Violations
+
+  /// The maximum number of violations in a rejection.
+  private static let maximumViolations = 10
+
+  private static func detail(of violations: [PointViolation]) -> String {
+    let detail = InvalidPoint(Array(violations.prefix(maximumViolations))).description
+    return violations.count > maximumViolations
+      ? detail + "; and \(violations.count - maximumViolations) more" : detail
+  }
+
+  private var allViolations: [PointViolation] {
+    var all = violations
+    func isMissing(_ value: (some Any)?, _ field: PointField) -> Bool {
+      value == nil && !violatedFields.contains(field)
+    }
+    if isMissing(name, .name) { all.append(.init(pointer: prefix + "/name", detail: "is missing")) }
+    if isMissing(latitude, .latitude) { all.append(.init(pointer: "/lat", detail: "is missing")) }
+    if isMissing(longitude, .longitude) { all.append(.init(pointer: "/long", detail: "is missing")) }
+    do {
+      _ = try PointDraft(
+        name: name ?? "-",
+        category: category,
+        coordinate: try Coordinate(latitude: 0, longitude: 0),
+        source: violatedFields.contains(.source) ? source ?? "-" : source,
+        sourceID: violatedFields.contains(.sourceID) ? sourceID ?? "-" : sourceID
+      )
+    } catch let invalid as InvalidPoint {
+      all += invalid.violations.map { .init(pointer: prefix + $0.pointer, detail: $0.detail) }
+    } catch {
+      // The coordinate is a valid one.
+    }
+    return all
+  }
+
+  /// Returns bytes as quoted text for a user, cut where they are long.
+  static func quote(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+    let shown = String(decoding: bytes.prefix(40), as: UTF8.self)
+    return bytes.count > 40 ? "'\(shown)…'" : "'\(shown)'"
+  }
+}

@@ -1,0 +1,124 @@
+import Geo
+import Points
+
+/// The places of each category of a ``Segment``: a tree over them, and their order by id.
+struct CategoryIndex: Sendable {
+  /// The names of the categories by their numbers.
+  let names: [String]
+
+  private let numbers: TextNumbers
+  private let nameStarts: FixedBuffer<Int>
+  private let nameBytes: FixedBuffer<UInt8>
+  private let placeStarts: ContiguousArray<Int>
+  private let nodeStarts: ContiguousArray<Int>
+  private let slots: FixedBuffer<UInt32>
+  private let idOrder: FixedBuffer<UInt32>
+  private let space: FixedBuffer<SpaceBounds>
+  private let geographic: FixedBuffer<GeographicBounds>
+
+  /// Creates the index. O(n log n).
+  init(
+    numbers: TextNumbers,
+    records: PointRecords,
+    idOrder order: FixedBuffer<UInt32>,
+    columns: SegmentColumns
+  ) {
+    names = numbers.texts
+    self.numbers = numbers
+    nameBytes = FixedBuffer(numbers.texts.flatMap(\.utf8))
+    nameStarts = FixedBuffer(
+      numbers.texts.reduce(into: [0]) { starts, name in starts.append(starts[starts.count - 1] + name.utf8.count) })
+    var starts = ContiguousArray(repeating: 0, count: numbers.texts.count + 1)
+    for slot in 0..<records.count {
+      let category = records.category(at: slot)
+      if category != PointRecord.none { starts[Int(category) + 1] += 1 }
+    }
+    var nodeStarts: ContiguousArray = [0]
+    for category in numbers.texts.indices {
+      nodeStarts.append(nodeStarts[category] + PackedTree.nodeCount(places: starts[category + 1]))
+      starts[category + 1] += starts[category]
+    }
+    placeStarts = starts
+    self.nodeStarts = nodeStarts
+    slots = Self.inSpatialOrder(
+      Self.grouped(0..<UInt32(records.count), by: records, starts: starts),
+      starts: starts,
+      columns: columns
+    )
+    idOrder = Self.grouped(UnsafeBufferPointer(start: order.pointer, count: order.count), by: records, starts: starts)
+    var nodes = NodeBounds()
+    for category in numbers.texts.indices {
+      let places = UnsafeBufferPointer(
+        start: slots.pointer + starts[category],
+        count: starts[category + 1] - starts[category]
+      )
+      nodes.append(treeOf: places, columns: columns)
+    }
+    space = FixedBuffer(nodes.space)
+    geographic = FixedBuffer(nodes.geographic)
+  }
+
+  /// Returns the number of a category, or `nil` where no place has it.
+  func number(of category: String) -> Int? {
+    numbers.existingNumber(of: category).map { Int($0) }
+  }
+
+  /// The start of each category's name, and the names in UTF-8, one after another; valid for the life of the segment.
+  var namePointers: (starts: UnsafePointer<Int>, names: UnsafePointer<UInt8>) {
+    (nameStarts.pointer, nameBytes.pointer)
+  }
+
+  /// Returns the number of places of a category.
+  func count(of category: Int) -> Int { placeStarts[category + 1] - placeStarts[category] }
+
+  /// Returns the tree over the places of a category, valid for the life of the segment.
+  func tree(of category: Int) -> PackedTree {
+    PackedTree(
+      count: count(of: category),
+      slots: slots.pointer + placeStarts[category],
+      space: space.pointer + nodeStarts[category],
+      geographic: geographic.pointer + nodeStarts[category]
+    )
+  }
+
+  /// Returns the slots of the places of a category in the order of their ids, valid for the life of the segment.
+  func slotsByID(of category: Int) -> UnsafeBufferPointer<UInt32> {
+    .init(start: idOrder.pointer + placeStarts[category], count: count(of: category))
+  }
+
+  /// Returns the slots with those of each category in the order of its tree.
+  private static func inSpatialOrder(
+    _ slots: FixedBuffer<UInt32>,
+    starts: ContiguousArray<Int>,
+    columns: SegmentColumns
+  ) -> FixedBuffer<UInt32> {
+    var items: ContiguousArray<SpatialOrder.Item> = []
+    items.reserveCapacity(slots.count)
+    for position in 0..<slots.count {
+      let index = slots.pointer[position]
+      let slot = Int(index)
+      items.append(.init(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot], index: index))
+    }
+    items.withUnsafeMutableBufferPointer { items in
+      for (start, end) in zip(starts, starts.dropFirst()) { SpatialOrder.sort(.init(rebasing: items[start..<end])) }
+    }
+    return FixedBuffer(items.lazy.map(\.index))
+  }
+
+  /// Returns the slots in their order, but those of each category together.
+  private static func grouped(
+    _ order: some Sequence<UInt32>,
+    by records: PointRecords,
+    starts: ContiguousArray<Int>
+  ) -> FixedBuffer<UInt32> {
+    var next = starts
+    return FixedBuffer(count: starts[starts.count - 1]) { memory in
+      for slot in order {
+        let category = records.category(at: Int(slot))
+        guard category != PointRecord.none else { continue }
+        (memory + next[Int(category)]).initialize(to: slot)
+        next[Int(category)] += 1
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import Geo
+import JSONText
+import Points
+
+/// The conditions of a query, without its order and position, for one place at a time.
+struct PointFilter {
+  private let box: BoxFilter?
+  private let proximity: ProximityFilter?
+  private let categories: Set<ExactText>
+  private let source: PointQuery.Source?
+
+  init(_ query: PointQuery) {
+    box = query.box.map { BoxFilter($0) }
+    proximity = query.proximity.flatMap { $0.radiusMetres == nil ? nil : ProximityFilter($0, after: nil) }
+    categories = query.categories
+    source = query.source
+  }
+
+  /// Returns a Boolean value that indicates whether the place in a slot matches.
+  func matches(_ slot: Int, of segment: Segment) -> Bool {
+    let columns = segment.columns
+    if let box, !box.contains(columns.coordinates[slot]) { return false }
+    if !categories.isEmpty {
+      let category = segment.records.category(at: slot)
+      guard category != PointRecord.none,
+        categories.contains(ExactText(segment.categories.names[Int(category)]))
+      else { return false }
+    }
+    if let source, !segment.records.isPoint(at: slot, of: source) { return false }
+    guard let proximity else { return true }
+    let position = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+    let chordSquared = proximity.position.chordSquared(to: position)
+    if chordSquared > proximity.outerChordSquared { return false }
+    if proximity.surelyMatches(chordSquared: chordSquared) { return true }
+    let distance = Geodesic.distanceMetres(
+      from: proximity.center,
+      at: proximity.position,
+      to: columns.coordinates[slot],
+      at: position
+    )
+    return distance <= proximity.radius
+  }
+}

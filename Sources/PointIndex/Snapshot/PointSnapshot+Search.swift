@@ -1,0 +1,217 @@
+import Geo
+import JSONText
+public import Points
+
+extension PointSnapshot {
+  /// Returns one page of the matching places.
+  ///
+  /// O(log n) and the length of the page, wherever in the result it is. The exceptions are conditions that no index
+  /// narrows down: many places at one distance from the centre, or a box with few of many places at its edge.
+  public func page(matching query: PointQuery) -> PointPage {
+    let found = candidates(for: query)
+    let hasDistance = query.proximity != nil
+    let count = fittingCount(of: found, limit: query.limit)
+    return PointPage(
+      points: found.prefix(count).map { candidate in
+        FoundPoint(
+          point: parts[Int(candidate.part)].segment.point(at: Int(candidate.slot)),
+          distanceMetres: hasDistance ? candidate.distance : nil
+        )
+      },
+      hasMore: found.count > count
+    )
+  }
+
+  /// Returns the same page as summaries, whose texts are not copied.
+  public func summaries(matching query: PointQuery) -> SummaryPage {
+    let found = candidates(for: query)
+    let count = fittingCount(of: found, limit: query.limit)
+    let summaries = SnapshotSummaries(
+      snapshot: self,
+      candidates: found,
+      count: count,
+      hasDistance: query.proximity != nil
+    )
+    var next: PointQuery.Position?
+    if found.count > count { next = .init(distanceMetres: found[count - 1].distance, id: found[count - 1].id) }
+    return SummaryPage(summaries, next: next)
+  }
+
+  /// Returns the number of candidates that fit into a page.
+  private func fittingCount(of candidates: [Candidate], limit: Int) -> Int {
+    summaryColumns.withUnsafeBufferPointer { columns in
+      PointPage.fittingCount(of: min(candidates.count, limit)) { index in
+        columns[Int(candidates[index].part)].textBytes(at: Int(candidates[index].slot))
+      }
+    }
+  }
+
+  /// Returns the ids of the first matching places, up to the limit of the query, and whether there are more.
+  public func ids(matching query: PointQuery) -> (ids: [PointID], hasMore: Bool) {
+    let found = candidates(for: query)
+    let ids = found.prefix(query.limit).map { parts[Int($0.part)].segment.columns.ids[Int($0.slot)] }
+    return (ids, found.count > query.limit)
+  }
+
+  /// Returns the first matching places, in order, and one more than the limit where there is one.
+  private func candidates(for query: PointQuery) -> [Candidate] {
+    if let source = query.source, let sourceID = source.sourceID {
+      return candidate(of: SourceReference(source: source.name.text, sourceID: sourceID.text), query)
+    }
+    let maximumCount = query.limit + 1
+    let box = query.box.map { BoxFilter($0) }
+    if let proximity = query.proximity {
+      let filter = ProximityFilter(proximity, after: query.after)
+      return nearest(maximumCount, filter, box: box, query)
+    }
+    var search = IDSearch(box: box, after: query.after?.id, capacity: maximumCount)
+    forEachTree(for: query) { tree, slotsByID in search.search(tree, byID: slotsByID) }
+    let found = search.removeAllSorted()
+    prefetch(found)
+    return found
+  }
+
+  /// Returns the place with a source reference, where it matches the whole query.
+  private func candidate(of source: SourceReference, _ query: PointQuery) -> [Candidate] {
+    guard let location = location(of: source) else { return [] }
+    let (segment, slot) = (parts[Int(location.part)].segment, Int(location.slot))
+    guard PointFilter(query).matches(slot, of: segment) else { return [] }
+    let id = segment.columns.ids[slot]
+    let distance = query.proximity.map {
+      Geodesic.distanceMetres(from: $0.center, to: segment.columns.coordinates[slot])
+    }
+    if let after = query.after, (distance ?? 0, id) <= (distance == nil ? 0 : after.distanceMetres, after.id) {
+      return []
+    }
+    return [Candidate(distance: distance ?? 0, id: id, part: location.part, slot: location.slot)]
+  }
+
+  /// Prefetches the columns that a response is made of.
+  private func prefetch(_ candidates: [Candidate]) {
+    summaryColumns.withUnsafeBufferPointer { columns in
+      for candidate in candidates { columns[Int(candidate.part)].prefetchPlace(at: Int(candidate.slot)) }
+    }
+  }
+
+  // MARK: By distance
+
+  /// The number of places found by their chords beyond those needed, so that their geodesics can prove that no other
+  /// place is among the first.
+  private static let margin = 8
+
+  /// The distance in metres beyond which a page is not searched by chords: the chords of places at one distance differ
+  /// there by more than the places usually do.
+  private static let farStart = 500_000.0
+
+  /// Returns the first matches by distance, then id.
+  private func nearest(
+    _ maximumCount: Int,
+    _ proximity: ProximityFilter,
+    box: BoxFilter?,
+    _ query: PointQuery
+  ) -> [Candidate] {
+    var bound = Double.infinity
+    if (proximity.after?.distanceMetres ?? 0) < Self.farStart {
+      var search = ChordSearch(proximity: proximity, box: box, capacity: maximumCount + Self.margin)
+      forEachTree(for: query) { tree, _ in tree.walk(&search) }
+      // Without others the chord is infinite, and this is more than any distance.
+      let leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: search.chordSquaredOfOthers.squareRoot())
+      var found = search.removeAll()
+      measure(&found, from: proximity)
+      found.sort { $0 < $1 }
+      if found.count <= maximumCount { return found }
+      bound = found[maximumCount - 1].distance
+      if bound < leastOfOthers {
+        found.removeLast(found.count - maximumCount)
+        return found
+      }
+    }
+    var search = GeodesicSearch(proximity: proximity, box: box, capacity: maximumCount, bound: bound)
+    forEachTree(for: query) { tree, _ in tree.walk(&search) }
+    return search.removeAllSorted()
+  }
+
+  /// Replaces the distances of candidates by their geodesic distances.
+  private func measure(_ candidates: inout [Candidate], from proximity: ProximityFilter) {
+    prefetch(candidates)
+    for index in candidates.indices {
+      let columns = parts[Int(candidates[index].part)].segment.columns
+      let slot = Int(candidates[index].slot)
+      candidates[index].distance = Geodesic.distanceMetres(
+        from: proximity.center,
+        at: proximity.position,
+        to: columns.coordinates[slot],
+        at: EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+      )
+    }
+  }
+
+  // MARK: Trees
+
+  /// Calls the closure with each tree that has to be searched, and with the slots of the same places in the order of
+  /// their ids.
+  ///
+  /// Each part has a tree over the places of each category of the query, or over all its places where the query has no
+  /// categories. Places of other sources than the query's are left out or count as dead.
+  @inline(__always)
+  private func forEachTree(
+    for query: PointQuery,
+    _ search: (SearchTree, UnsafeBufferPointer<UInt32>) -> Void
+  ) {
+    let categories = query.categories
+    for (index, part) in parts.enumerated() {
+      let segment = part.segment
+      let ofSource = query.source.flatMap { segment.index(ofSource: $0.name.text) }
+      if ofSource == nil, query.source != nil { continue }
+      let isMasked = ofSource?.tree == nil || !categories.isEmpty
+      let tombstones = isMasked ? part.tombstones(besides: ofSource?.others) : part.tombstones
+      // The trees point into all of these.
+      withExtendedLifetime((segment, tombstones, ofSource)) {
+        func tree(_ nodes: PackedTree) -> SearchTree {
+          SearchTree(
+            part: UInt32(index),
+            columns: segment.columns,
+            tombstones: tombstones?.pointer,
+            nodes: nodes
+          )
+        }
+        if categories.isEmpty {
+          search(tree(ofSource?.tree ?? segment.tree), ofSource?.slotsByID ?? segment.slotsByID)
+        }
+        for category in categories {
+          guard let number = segment.categories.number(of: category.text) else { continue }
+          search(tree(segment.categories.tree(of: number)), segment.categories.slotsByID(of: number))
+        }
+      }
+    }
+  }
+}
+
+/// The summaries of places found in a snapshot, which they keep alive.
+private struct SnapshotSummaries: PointSummaries {
+  let snapshot: PointSnapshot
+  let candidates: [Candidate]
+  let count: Int
+  let hasDistance: Bool
+
+  /// The number of places whose texts are prefetched ahead of the one being written.
+  private static let prefetched = 32
+
+  func forEach(_ body: (PointSummary) -> Void) {
+    snapshot.summaryColumns.withUnsafeBufferPointer { columns in
+      for candidate in candidates.prefix(min(count, Self.prefetched)) {
+        columns[Int(candidate.part)].prefetchTexts(at: Int(candidate.slot))
+      }
+      for index in 0..<count {
+        if index + Self.prefetched < count {
+          let ahead = candidates[index + Self.prefetched]
+          columns[Int(ahead.part)].prefetchTexts(at: Int(ahead.slot))
+        }
+        let candidate = candidates[index]
+        body(
+          columns[Int(candidate.part)].summary(
+            at: Int(candidate.slot), distanceMetres: hasDistance ? candidate.distance : nil))
+      }
+    }
+  }
+}

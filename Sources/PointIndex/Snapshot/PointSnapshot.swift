@@ -1,0 +1,116 @@
+public import Points
+import Synchronization
+
+/// An immutable set of places with every index over it.
+///
+/// The places are in parts, each an immutable ``Segment`` and the tombstones of those of its places that were removed
+/// since. A part is more than twice as large as the next, so that there are few; a change builds a new part of the
+/// added places and of the parts too small to stay beside it (J. L. Bentley and J. B. Saxe, "Decomposable searching
+/// problems I", Journal of Algorithms 1, 1980). A place is thus indexed again O(log n) times in all.
+public final class PointSnapshot: Sendable {
+  /// Some of the places, and which of them were removed.
+  struct Part: Sendable {
+    let segment: Segment
+    var tombstones: Tombstones?
+
+    /// The number of places that were not removed.
+    var count: Int { segment.count - (tombstones?.count ?? 0) }
+
+    func isDead(_ slot: Int) -> Bool { tombstones?.contains(slot) ?? false }
+
+    /// Returns the union of the tombstones with others.
+    func tombstones(besides others: Tombstones?) -> Tombstones? {
+      guard let tombstones, let others else { return tombstones ?? others }
+      return Tombstones(tombstones, or: others)
+    }
+  }
+
+  /// The position of a place in the snapshot that returned it; it means nothing to other snapshots.
+  public struct Location: Hashable, Sendable {
+    let part: UInt32
+    let slot: UInt32
+
+    init(part: Int, slot: Int) {
+      self.part = UInt32(truncatingIfNeeded: part)
+      self.slot = UInt32(truncatingIfNeeded: slot)
+    }
+  }
+
+  /// The parts, the largest first; none is empty.
+  let parts: [Part]
+
+  /// The columns that summaries are made of, by part.
+  let summaryColumns: [SummaryColumns]
+
+  /// The number of places.
+  public let count: Int
+
+  /// The counts of all categories, computed when they are first needed.
+  let categoryCountsCache = Mutex<[CategoryCount]?>(nil)
+
+  init(parts: [Part]) {
+    self.parts = parts.sorted { $0.count > $1.count }
+    summaryColumns = self.parts.map(\.segment.summaryColumns)
+    count = parts.reduce(0) { $0 + $1.count }
+  }
+
+  /// Creates a snapshot of the given places. O(n log n).
+  ///
+  /// - Parameter points: places of which no two have the same id or the same source reference.
+  public convenience init(_ points: ContiguousArray<PointOfInterest> = []) {
+    self.init(parts: points.isEmpty ? [] : [Part(segment: Segment(points))])
+  }
+
+  // MARK: Look-ups
+
+  /// Returns the place with that id, or `nil`. O(log² n).
+  public func point(id: PointID) -> PointOfInterest? {
+    location(of: id).map { point(at: $0) }
+  }
+
+  /// Returns the location of the place with that id, or `nil`. O(log² n).
+  public func location(of id: PointID) -> Location? {
+    location { $0.slot(of: id) }
+  }
+
+  /// Returns the location of the place with that source reference, or `nil`. O(log n).
+  public func location(of source: SourceReference) -> Location? {
+    location { $0.slot(of: source) }
+  }
+
+  private func location(in slot: (Segment) -> Int?) -> Location? {
+    for (index, part) in parts.enumerated() {
+      if let slot = slot(part.segment), !part.isDead(slot) { return Location(part: index, slot: slot) }
+    }
+    return nil
+  }
+
+  /// Returns the place at a location of this snapshot.
+  public func point(at location: Location) -> PointOfInterest {
+    parts[Int(location.part)].segment.point(at: Int(location.slot))
+  }
+
+  /// Returns the id of the place at a location of this snapshot.
+  public func id(at location: Location) -> PointID {
+    parts[Int(location.part)].segment.columns.ids[Int(location.slot)]
+  }
+
+  /// Returns the place with the least ``Points/PointID/shuffleKey`` that is not below the pivot, or else with the least
+  /// of all; `nil` when there are no places. O(log² n).
+  public func point(shuffledAtOrAfter pivot: UInt64) -> PointOfInterest? {
+    (firstLocation(shuffledAtOrAfter: pivot) ?? firstLocation(shuffledAtOrAfter: 0)).map { point(at: $0) }
+  }
+
+  private func firstLocation(shuffledAtOrAfter pivot: UInt64) -> Location? {
+    var best: (key: UInt64, id: PointID, location: Location)?
+    for (index, part) in parts.enumerated() {
+      let (slots, ids) = (part.segment.slotsByShuffleKey, part.segment.columns.ids)
+      let start = slots.firstPosition { ids[Int($0)].shuffleKey >= pivot }
+      guard let slot = slots[start...].first(where: { !part.isDead(Int($0)) }) else { continue }
+      let id = ids[Int(slot)]
+      if let best, (best.key, best.id) < (id.shuffleKey, id) { continue }
+      best = (id.shuffleKey, id, Location(part: index, slot: Int(slot)))
+    }
+    return best?.location
+  }
+}

@@ -1,0 +1,59 @@
+public import Points
+
+/// A walk through the matching places of a snapshot in the order of their ids: a merge of its few parts.
+///
+/// O(n) in all; it holds no more than the batch that it returns.
+public struct PointWalk: Sendable {
+  private let snapshot: PointSnapshot
+  private let filter: PointFilter
+  private var positions: [Int]
+
+  /// Creates a walk that begins before the first place. The limit, the order and the position of the query are ignored.
+  public init(_ snapshot: PointSnapshot, matching query: PointQuery) {
+    self.snapshot = snapshot
+    filter = PointFilter(query)
+    positions = Array(repeating: 0, count: snapshot.parts.count)
+  }
+
+  /// A Boolean value that indicates whether all places have been passed.
+  public var isAtEnd: Bool {
+    zip(snapshot.parts, positions).allSatisfy { part, position in position == part.segment.count }
+  }
+
+  /// The maximum number of bytes of names and tags of a batch of several places. Each of many concurrent exports holds
+  /// a batch.
+  private static let maximumTextBytes = 16 * 1024
+
+  /// Returns the next matching places; an empty batch is not the end.
+  ///
+  /// - Parameters:
+  ///   - maximumCount: the maximum number of places; there are fewer where their texts are long.
+  ///   - maximumSteps: the maximum number of places that are examined.
+  public mutating func nextBatch(maximumCount: Int, maximumSteps: Int) -> [PointOfInterest] {
+    var found: [PointOfInterest] = []
+    var textBytes = 0
+    for _ in 0..<maximumSteps {
+      guard found.count < maximumCount, let (index, slot) = next() else { break }
+      let part = snapshot.parts[index]
+      if !part.isDead(slot), filter.matches(slot, of: part.segment) {
+        textBytes += part.segment.summaryColumns.textBytes(at: slot)
+        guard found.isEmpty || textBytes <= Self.maximumTextBytes else { break }
+        found.append(part.segment.point(at: slot))
+      }
+      positions[index] += 1
+    }
+    return found
+  }
+
+  /// Returns the part and the slot of the place with the least id of those that are left.
+  private func next() -> (part: Int, slot: Int)? {
+    var next: (id: PointID, part: Int, slot: Int)?
+    for (index, part) in snapshot.parts.enumerated() where positions[index] < part.segment.count {
+      let slot = Int(part.segment.slotsByID[positions[index]])
+      let id = part.segment.columns.ids[slot]
+      if let next, next.id < id { continue }
+      next = (id, index, slot)
+    }
+    return next.map { ($0.part, $0.slot) }
+  }
+}

@@ -1,0 +1,191 @@
+import Geo
+import JSONText
+import Points
+import Synchronization
+
+/// The columns of a segment that searches read, by slot; valid for the life of the segment.
+struct SegmentColumns: BitwiseCopyable {
+  let ids: UnsafePointer<PointID>
+  let x: UnsafePointer<Double>
+  let y: UnsafePointer<Double>
+  let z: UnsafePointer<Double>
+  let coordinates: UnsafePointer<Coordinate>
+}
+
+/// Some places of a snapshot with every index over them, immutable.
+///
+/// A place is identified by its slot. Slots are in the spatial order of the tree over all places, so that the places of
+/// a leaf are neighbours in every column.
+final class Segment: Sendable {
+  /// The number of places, at least 1.
+  let count: Int
+
+  /// The fields of the places that searches do not read, by slot.
+  let records: PointRecords
+
+  let categories: CategoryIndex
+
+  /// The indexes of the sources that were searched, the latest built last.
+  private let sourceIndexes = Mutex<[SourceIndex]>([])
+
+  private let ids: FixedBuffer<PointID>
+  private let x: FixedBuffer<Double>
+  private let y: FixedBuffer<Double>
+  private let z: FixedBuffer<Double>
+  private let coordinates: FixedBuffer<Coordinate>
+  private let spaceBounds: FixedBuffer<SpaceBounds>
+  private let geographicBounds: FixedBuffer<GeographicBounds>
+  private let idOrder: FixedBuffer<UInt32>
+  private let shuffleOrder: FixedBuffer<UInt32>
+  private let sourceReferences: HashIndex
+
+  /// Creates a segment of at least one place. O(n log n).
+  ///
+  /// - Parameter points: places of which no two have the same id or the same source reference.
+  init(_ points: ContiguousArray<PointOfInterest>) {
+    precondition(points.count < UInt32.max)
+    let count = points.count
+    self.count = count
+    let items = Self.inSpatialOrder(points)
+    x = FixedBuffer(items.lazy.map(\.x))
+    y = FixedBuffer(items.lazy.map(\.y))
+    z = FixedBuffer(items.lazy.map(\.z))
+    (ids, coordinates) = points.withUnsafeBufferPointer { points in
+      (
+        FixedBuffer(items.lazy.map { points[Int($0.index)].id }),
+        FixedBuffer(items.lazy.map { points[Int($0.index)].draft.coordinate })
+      )
+    }
+    let columns = SegmentColumns(
+      ids: ids.pointer,
+      x: x.pointer,
+      y: y.pointer,
+      z: z.pointer,
+      coordinates: coordinates.pointer
+    )
+    // The places' texts on one processor, the orders and hashes on another.
+    let (texts, orders) = Parallel.both(where: count > 20_000) {
+      points.withUnsafeBufferPointer { points in
+        var categories = TextNumbers()
+        return (PointRecords(points, order: items, categories: &categories), categories)
+      }
+    } and: { [ids] in
+      points.withUnsafeBufferPointer { points in
+        (
+          Self.order(of: ids), Self.shuffleOrder(of: ids),
+          Self.index(items.lazy.map { points[Int($0.index)].draft.origin })
+        )
+      }
+    }
+    let categoryNumbers: TextNumbers
+    (records, categoryNumbers) = texts
+    (idOrder, shuffleOrder, sourceReferences) = orders
+    var nodes = NodeBounds()
+    nodes.append(treeOf: 0..<UInt32(count), columns: columns)
+    spaceBounds = FixedBuffer(nodes.space)
+    geographicBounds = FixedBuffer(nodes.geographic)
+    categories = CategoryIndex(
+      numbers: categoryNumbers,
+      records: records,
+      idOrder: idOrder,
+      columns: columns
+    )
+  }
+
+  /// The columns that searches read; valid for the life of the segment.
+  var columns: SegmentColumns {
+    SegmentColumns(ids: ids.pointer, x: x.pointer, y: y.pointer, z: z.pointer, coordinates: coordinates.pointer)
+  }
+
+  /// The columns that summaries are made of; valid for the life of the segment.
+  var summaryColumns: SummaryColumns {
+    SummaryColumns(
+      ids: ids.pointer,
+      coordinates: coordinates.pointer,
+      records: records.pointers.records,
+      texts: records.pointers.texts,
+      categoryStarts: categories.namePointers.starts,
+      categoryNames: categories.namePointers.names
+    )
+  }
+
+  /// The tree over all places; valid for the life of the segment.
+  var tree: PackedTree {
+    PackedTree(count: count, slots: nil, space: spaceBounds.pointer, geographic: geographicBounds.pointer)
+  }
+
+  /// The slots in the order of their places' ids; valid for the life of the segment.
+  var slotsByID: UnsafeBufferPointer<UInt32> { .init(start: idOrder.pointer, count: count) }
+
+  /// The slots in the order of their places' shuffle keys, then ids; valid for the life of the segment.
+  var slotsByShuffleKey: UnsafeBufferPointer<UInt32> { .init(start: shuffleOrder.pointer, count: count) }
+
+  /// Returns the place in a slot.
+  func point(at slot: Int) -> PointOfInterest {
+    records.point(
+      at: slot,
+      id: ids.pointer[slot],
+      coordinate: coordinates.pointer[slot],
+      categories: categories.names
+    )
+  }
+
+  /// The maximum number of source indexes that are kept.
+  private static let maximumSourceIndexes = 4
+
+  /// Returns the index of the places of a source; `nil` where it has no place. Built in O(n) when the source is first
+  /// searched, and kept for a few sources.
+  func index(ofSource source: String) -> SourceIndex? {
+    guard let number = records.number(ofSource: source) else { return nil }
+    if let known = sourceIndexes.withLock({ $0.first { $0.number == number } }) { return known }
+    // Not under the lock: other searches would wait.
+    let index = SourceIndex(number: number, records: records, slotsByID: slotsByID, columns: columns)
+    sourceIndexes.withLock { indexes in
+      indexes.removeAll { $0.number == number }
+      if indexes.count == Self.maximumSourceIndexes { indexes.removeFirst() }
+      indexes.append(index)
+    }
+    return index
+  }
+
+  /// Returns the slot of the place with that id, or `nil`. O(log n).
+  func slot(of id: PointID) -> Int? {
+    let position = slotsByID.firstPosition { !(ids.pointer[Int($0)] < id) }
+    guard position < count else { return nil }
+    let slot = Int(slotsByID[position])
+    return ids.pointer[slot] == id ? slot : nil
+  }
+
+  /// Returns the slot of the place with that source reference, or `nil`. O(1) on average.
+  func slot(of source: SourceReference) -> Int? {
+    sourceReferences.first(hash: source.hashValue) { records.isPoint(at: Int($0), from: source) }.map { Int($0) }
+  }
+}
+
+extension UnsafeBufferPointer {
+  /// Returns the first position whose element satisfies a predicate that all later elements satisfy too; the count
+  /// where none does. O(log n).
+  package func firstPosition(where predicate: (Element) -> Bool) -> Int {
+    firstPosition(in: 0..<count, where: predicate)
+  }
+
+  /// Returns the first such position from a position on. O(log d), where it is d ahead.
+  func firstPosition(from start: Int, where predicate: (Element) -> Bool) -> Int {
+    var (low, step) = (start, 1)
+    while low + step < count, !predicate(self[low + step]) {
+      low += step
+      step *= 2
+    }
+    return firstPosition(in: low..<Swift.min(low + step, count), where: predicate)
+  }
+
+  @inline(__always)
+  private func firstPosition(in range: Range<Int>, where predicate: (Element) -> Bool) -> Int {
+    var (low, high) = (range.lowerBound, range.upperBound)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if predicate(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+}

@@ -1,0 +1,91 @@
+import Geo
+
+/// The order of the places of a ``PackedTree``: near ones together, so that each of its nodes is compact.
+enum SpatialOrder {
+  /// A place while it is being sorted.
+  struct Item: BitwiseCopyable {
+    var x: Double
+    var y: Double
+    var z: Double
+    /// The index of the place before sorting.
+    var index: UInt32
+  }
+
+  /// Sorts the items: the children of each node of the tree are made by halving across the longest side, with places
+  /// counted out so that all nodes but the last are full. O(n log n).
+  static func sort(_ items: UnsafeMutableBufferPointer<Item>) {
+    var unit = PackedTree.leafCapacity
+    while unit < items.count { unit *= PackedTree.fanOut }
+    split(items, unit: unit)
+  }
+
+  /// Sorts items that are all beneath one node of `unit` places when full.
+  private static func split(_ items: UnsafeMutableBufferPointer<Item>, unit: Int) {
+    var unit = unit
+    while items.count <= unit {
+      if unit == PackedTree.leafCapacity { return }
+      unit /= PackedTree.fanOut
+    }
+    halve(items, unit: unit)
+  }
+
+  /// Sorts the items of several nodes, each of `unit` places when full.
+  private static func halve(_ items: UnsafeMutableBufferPointer<Item>, unit: Int) {
+    let nodes = (items.count + unit - 1) / unit
+    guard nodes > 1 else { return split(items, unit: unit) }
+    let middle = nodes / 2 * unit
+    partition(items, at: middle)
+    halve(.init(rebasing: items[..<middle]), unit: unit)
+    halve(.init(rebasing: items[middle...]), unit: unit)
+  }
+
+  private static func partition(_ items: UnsafeMutableBufferPointer<Item>, at middle: Int) {
+    var bounds = SpaceBounds()
+    for item in items { bounds.include(x: item.x, y: item.y, z: item.z) }
+    let (width, depth, height) = (bounds.maxX - bounds.minX, bounds.maxY - bounds.minY, bounds.maxZ - bounds.minZ)
+    if width >= depth && width >= height {
+      select(items, at: middle) { $0.x }
+    } else if depth >= height {
+      select(items, at: middle) { $0.y }
+    } else {
+      select(items, at: middle) { $0.z }
+    }
+  }
+
+  /// Moves the item that belongs at a position there, with no greater ones before and no lesser ones after it (C. A. R.
+  /// Hoare, "Algorithm 65: Find", Communications of the ACM 4, 1961).
+  @inline(__always)
+  private static func select(
+    _ items: UnsafeMutableBufferPointer<Item>,
+    at position: Int,
+    by key: (Item) -> Double
+  ) {
+    var low = 0
+    var high = items.count - 1
+    while low < high {
+      let pivot = median(key(items[low]), key(items[low + (high - low) / 2]), key(items[high]))
+      var left = low
+      var right = high
+      while left <= right {
+        while key(items[left]) < pivot { left += 1 }
+        while key(items[right]) > pivot { right -= 1 }
+        if left <= right {
+          items.swapAt(left, right)
+          left += 1
+          right -= 1
+        }
+      }
+      if position <= right {
+        high = right
+      } else if position >= left {
+        low = left
+      } else {
+        return
+      }
+    }
+  }
+
+  private static func median(_ a: Double, _ b: Double, _ c: Double) -> Double {
+    max(min(a, b), min(max(a, b), c))
+  }
+}

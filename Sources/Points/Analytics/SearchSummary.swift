@@ -1,0 +1,59 @@
+/// The statistics of the searches of a short period, in bounded memory.
+public struct SearchSummary: Hashable, Sendable {
+  /// The maximum number of cells that are counted; searches in further ones count in the totals alone.
+  static let maximumCells = 10_000
+
+  /// The number of searches.
+  public private(set) var searches = 0
+
+  /// The number of searches without a result.
+  public private(set) var empty = 0
+
+  /// The number of further searches that were dropped.
+  public private(set) var dropped = 0
+
+  private var searchesByCell: [Search.Cell: Int] = [:]
+  private var searchesByDurationBit = [Int](repeating: 0, count: 64)
+
+  /// Creates a summary of no searches.
+  public init() {}
+
+  /// Counts searches, and those that were dropped before they could be counted.
+  public mutating func add(_ more: some Sequence<Search>, dropped: Int = 0) {
+    self.dropped += dropped
+    for search in more {
+      searches += 1
+      if search.found == 0 { empty += 1 }
+      searchesByDurationBit[Self.bit(of: search.duration)] += 1
+      if let cell = search.cell, searchesByCell[cell] != nil || searchesByCell.count < Self.maximumCells {
+        searchesByCell[cell, default: 0] += 1
+      }
+    }
+  }
+
+  /// The cell with the most searches, ties by the cell; `nil` when no query had a centre.
+  public var busiestCell: (cell: Search.Cell, searches: Int)? {
+    let busiest = searchesByCell.max { ($0.value, $1.key) < ($1.value, $0.key) }
+    return busiest.map { ($0.key, $0.value) }
+  }
+
+  /// Returns an upper bound, a power of two of microseconds, of the durations of a share of the searches.
+  ///
+  /// - Parameter share: from 0 to 1.
+  public func duration(ofShare share: Double) -> Duration {
+    let wanted = Int((Double(searches) * share).rounded(.up))
+    var counted = 0
+    for (bit, count) in searchesByDurationBit.enumerated() {
+      counted += count
+      if counted >= wanted { return .microseconds(Int64(1) << Int64(bit)) }
+    }
+    return .zero
+  }
+
+  /// Returns the number of bits of a duration in whole microseconds, at most 62.
+  private static func bit(of duration: Duration) -> Int {
+    let (seconds, attoseconds) = duration.components
+    let microseconds = max(0, min(seconds, 1 << 40)) * 1_000_000 + attoseconds / 1_000_000_000_000
+    return min(62, Int64.bitWidth - max(0, microseconds).leadingZeroBitCount)
+  }
+}

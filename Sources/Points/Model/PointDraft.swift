@@ -1,0 +1,161 @@
+public import Geo
+public import JSONText
+
+/// The part of a point of interest that clients set; the service adds the id, the version and the times.
+///
+/// A value of this type satisfies all rules of the HTTP contract; nothing past its construction checks them again.
+public struct PointDraft: Hashable, Sendable {
+  /// 1 to 500 Unicode scalars, without control characters, trimmed of white space.
+  @ComparedByBytes public private(set) var name: String
+
+  /// At most 100 Unicode scalars, without control characters, trimmed of white space; never empty.
+  @ComparedByBytes public private(set) var category: String?
+
+  /// The position, in WGS 84.
+  public let coordinate: Coordinate
+
+  /// Further properties, as names and texts.
+  public let tags: Tags
+
+  /// The data set that the draft was imported from, and its id there.
+  public let origin: SourceReference?
+
+  /// The maximum length of a name, in Unicode scalars.
+  public static let maximumNameLength = 500
+
+  /// The maximum length of a category, in Unicode scalars.
+  public static let maximumCategoryLength = 100
+
+  /// The maximum length of a source and of an id in it, in Unicode scalars each.
+  public static let maximumOriginLength = 200
+
+  /// Creates a draft, trimming the texts; an empty category, source or source id counts as none.
+  ///
+  /// - Throws: ``InvalidPoint`` with all violations.
+  public init(
+    name: String,
+    category: String? = nil,
+    coordinate: Coordinate,
+    tags: Tags = .none,
+    source: String? = nil,
+    sourceID: String? = nil
+  ) throws(InvalidPoint) {
+    var violations: [PointViolation] = []
+    func checked(_ text: String, _ pointer: String, _ maximumLength: Int) -> String {
+      let trimmed = text.trimmingWhiteSpace()
+      if let detail = trimmed.complaint(maximumLength: maximumLength) {
+        violations.append(.init(pointer: pointer, detail: detail))
+      }
+      return trimmed
+    }
+    func optional(_ text: String?, _ pointer: String, _ maximumLength: Int) -> String? {
+      let checked = checked(text ?? "", pointer, maximumLength)
+      return checked.isEmpty ? nil : checked
+    }
+    let name = checked(name, "/name", Self.maximumNameLength)
+    if name.isEmpty { violations.append(.init(pointer: "/name", detail: "must not be empty")) }
+    let category = optional(category, "/category", Self.maximumCategoryLength)
+    let source = optional(source, "/source", Self.maximumOriginLength)
+    let sourceID = optional(sourceID, "/sourceId", Self.maximumOriginLength)
+    if source == nil, sourceID != nil {
+      violations.append(.init(pointer: "/source", detail: "must be given where sourceId is"))
+    } else if source != nil, sourceID == nil {
+      violations.append(.init(pointer: "/sourceId", detail: "must be given where source is"))
+    }
+    guard violations.isEmpty else { throw InvalidPoint(violations) }
+    self.name = name
+    self.category = category
+    self.coordinate = coordinate
+    self.tags = tags
+    if let source, let sourceID {
+      origin = SourceReference(source: source, sourceID: sourceID)
+    } else {
+      origin = nil
+    }
+  }
+
+  /// Creates a draft from stored values that may have been damaged since.
+  ///
+  /// - Throws: ``InvalidPoint`` with all violations; a text that is not trimmed is one too.
+  public init(
+    verifyingName name: String,
+    category: String?,
+    coordinate: Coordinate,
+    tags: Tags,
+    source: String?,
+    sourceID: String?
+  ) throws(InvalidPoint) {
+    self = try PointDraft(
+      name: name, category: category, coordinate: coordinate, tags: tags, source: source, sourceID: sourceID)
+    let kept = [name, category, source, sourceID].lazy.map { $0?.utf8.count }
+    let taken = [self.name, self.category, origin?.source, origin?.sourceID].lazy.map { $0?.utf8.count }
+    // A trimmed text is shorter, and an empty one is none.
+    guard kept.elementsEqual(taken) else {
+      throw InvalidPoint([.init(pointer: "", detail: "must have its texts trimmed and not empty")])
+    }
+  }
+
+  /// Creates a draft from stored values, without validation.
+  public init(
+    storedName name: String,
+    category: String?,
+    coordinate: Coordinate,
+    tags: Tags,
+    origin: SourceReference?
+  ) {
+    self.name = name
+    self.category = category
+    self.coordinate = coordinate
+    self.tags = tags
+    self.origin = origin
+  }
+}
+
+/// The data set that a point of interest was imported from, and its id there; unique among the points of a store.
+public struct SourceReference: Hashable, Sendable {
+  /// The name of the data set, for example `osm`.
+  @ComparedByBytes public private(set) var source: String
+
+  /// The id of the point of interest in that data set.
+  @ComparedByBytes public private(set) var sourceID: String
+
+  /// Creates a reference from stored values, without validation;
+  /// ``PointDraft/init(name:category:coordinate:tags:source:sourceID:)`` validates.
+  public init(source: String, sourceID: String) {
+    self.source = source
+    self.sourceID = sourceID
+  }
+}
+
+extension String {
+  fileprivate func trimmingWhiteSpace() -> String {
+    // Most texts begin and end with printable ASCII, which needs no look-up in Unicode's tables.
+    if let first = utf8.first, let last = utf8.last, 0x21..<0x7F ~= first, 0x21..<0x7F ~= last { return self }
+    let scalars = unicodeScalars
+    guard let first = scalars.first, let last = scalars.last else { return self }
+    if !first.properties.isWhitespace, !last.properties.isWhitespace { return self }
+    guard let start = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
+      let end = scalars.lastIndex(where: { !$0.properties.isWhitespace })
+    else { return "" }
+    return String(scalars[start...end])
+  }
+
+  fileprivate func complaint(maximumLength: Int) -> String? {
+    if utf8.count > maximumLength {
+      let length = unicodeScalars.count
+      if length > maximumLength { return "must have at most \(maximumLength) characters, got \(length)" }
+    }
+    return hasControlCharacters ? "must not contain control characters" : nil
+  }
+
+  /// A Boolean value that indicates whether a scalar is of the general category Cc: U+0000 to U+001F and U+007F to
+  /// U+009F, which is stable (Unicode, table 4-4).
+  private var hasControlCharacters: Bool {
+    var previous: UInt8 = 0
+    for byte in utf8 {
+      if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return true }
+      previous = byte
+    }
+    return false
+  }
+}

@@ -1,0 +1,79 @@
+public import Geo
+
+/// The searches of the service. It adds to a store what does not depend on where the places are: analytics, and the
+/// calls that are made of others. All other reads go to ``store`` directly.
+public struct PointsService: Sendable {
+  /// The store of the places.
+  public let store: any PointStore
+
+  private let analytics: any Analytics
+  private let clock: any WallClock
+  private let uptime: @Sendable () -> Duration
+
+  /// Creates a service over a store.
+  ///
+  /// - Parameters:
+  ///   - analytics: the recorder of each search.
+  ///   - clock: the time of day, which decides the featured place.
+  ///   - uptime: a monotonic time, which searches are timed by.
+  public init(
+    store: any PointStore,
+    analytics: any Analytics = NoAnalytics(),
+    clock: any WallClock = SystemClock(),
+    uptime: @escaping @Sendable () -> Duration = monotonicTime
+  ) {
+    self.store = store
+    self.analytics = analytics
+    self.clock = clock
+    self.uptime = uptime
+  }
+
+  /// Returns a page of the places that match, in the query's order.
+  ///
+  /// - Throws: ``PointStoreError``.
+  public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
+    let start = uptime()
+    let page = try await store.page(matching: query)
+    analytics.record(Search(query, found: page.points.count, took: uptime() - start))
+    return page
+  }
+
+  /// Returns the same page as ``page(matching:)``, with only the fields of list responses.
+  ///
+  /// - Throws: ``PointStoreError``.
+  public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
+    let start = uptime()
+    let page = try await store.summaries(matching: query)
+    analytics.record(Search(query, found: page.summaries.count, took: uptime() - start))
+    return page
+  }
+
+  /// Returns the nearest place within a distance of a coordinate, or `nil`.
+  ///
+  /// - Throws: ``PointStoreError``.
+  public func nearestPoint(
+    to coordinate: Coordinate, withinMetres radius: Double
+  ) async throws(PointStoreError) -> FoundPoint? {
+    let proximity = PointQuery.Proximity(center: coordinate, radiusMetres: radius)
+    return try await page(matching: PointQuery(proximity: proximity, limit: 1)).points.first
+  }
+
+  /// Returns the featured place of the moment and the number of seconds that it stays, 1 to 10; `nil` when there are no
+  /// places.
+  ///
+  /// - Throws: ``PointStoreError``.
+  public func featuredPoint() async throws(PointStoreError) -> (point: PointOfInterest, remainingSeconds: Int64)? {
+    let now = clock.now()
+    let slot = FeaturedPlace.Slot(at: now)
+    guard let point = try await store.point(shuffledAtOrAfter: FeaturedPlace.choice(at: slot)) else { return nil }
+    return (point, slot.remainingSeconds(at: now))
+  }
+}
+
+/// Returns a monotonic time: the duration since an arbitrary moment in the past.
+@Sendable
+public func monotonicTime() -> Duration {
+  monotonicOrigin.duration(to: .now)
+}
+
+private let monotonicOrigin = ContinuousClock.now

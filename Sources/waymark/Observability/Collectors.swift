@@ -1,0 +1,113 @@
+import CoreMetrics
+import LocationsAPI
+import MemoryStore
+import Points
+import PostgresStore
+
+/// Collects the number of places in memory.
+struct PointsCollector: MetricsCollector {
+  private let store: MemoryStore
+  private let places: Meter
+
+  init(_ store: MemoryStore, factory: any MetricsFactory) {
+    self.store = store
+    places = Meter(label: MetricCatalogue.places, factory: factory)
+  }
+
+  func collect() async { places.set(store.count) }
+}
+
+/// Collects the state of the connections to the database.
+struct PoolCollector: MetricsCollector {
+  private let store: PostgresStore
+  private let total: Int
+  private let connecting, idle, busy, limit, waiting: Meter
+  private let exports, imports: BulkMeters
+
+  /// The meters of one kind of bulk work.
+  private struct BulkMeters {
+    private let connections, limit, waiting: Meter
+
+    init(_ kind: String, _ factory: any MetricsFactory) {
+      func meter(_ label: String) -> Meter { Meter(label: label, dimensions: [("kind", kind)], factory: factory) }
+      connections = meter(MetricCatalogue.bulkConnections)
+      limit = meter(MetricCatalogue.bulkLimit)
+      waiting = meter(MetricCatalogue.bulkWaiting)
+    }
+
+    func set(_ use: BulkLoad.Use) {
+      connections.set(use.connections)
+      limit.set(use.limit)
+      waiting.set(use.waiting)
+    }
+  }
+
+  /// Creates a collector.
+  ///
+  /// - Parameter limit: the maximum number of connections, whatever their use.
+  init(_ store: PostgresStore, limit total: Int, factory: any MetricsFactory) {
+    func connections(_ state: String) -> Meter {
+      Meter(label: MetricCatalogue.poolConnections, dimensions: [("state", state)], factory: factory)
+    }
+    self.store = store
+    self.total = total
+    connecting = connections("connecting")
+    idle = connections("idle")
+    busy = connections("busy")
+    limit = Meter(label: MetricCatalogue.poolLimit, factory: factory)
+    waiting = Meter(label: MetricCatalogue.poolWaiting, factory: factory)
+    exports = BulkMeters("export", factory)
+    imports = BulkMeters("import", factory)
+  }
+
+  func collect() async {
+    let load = await store.poolLoad()
+    connecting.set(load.connecting)
+    idle.set(load.idle)
+    busy.set(load.busy)
+    limit.set(total)
+    waiting.set(load.waiting)
+    let bulk = store.bulkLoad
+    exports.set(bulk.exports)
+    imports.set(bulk.imports)
+  }
+}
+
+/// Collects the number of searches that analytics dropped.
+struct AnalyticsCollector: MetricsCollector {
+  private let analytics: any BackgroundAnalytics
+  private let dropped: TotalFollower
+
+  init(_ analytics: any BackgroundAnalytics, factory: any MetricsFactory) {
+    self.analytics = analytics
+    dropped = TotalFollower(FloatingPointCounter(label: MetricCatalogue.droppedSearches, factory: factory))
+  }
+
+  func collect() async { dropped.follow(Double(analytics.dropped)) }
+}
+
+/// Collects the number of token keys and of their fetches from an address.
+struct TokenKeyCollector: MetricsCollector {
+  private let source: RemoteTokenKeys<ContinuousClock>
+  private let keys: Meter
+  private let successes, failures: TotalFollower
+
+  init(_ source: RemoteTokenKeys<ContinuousClock>, factory: any MetricsFactory) {
+    func fetches(_ outcome: String) -> TotalFollower {
+      TotalFollower(
+        FloatingPointCounter(
+          label: MetricCatalogue.tokenKeyFetches, dimensions: [("outcome", outcome)], factory: factory))
+    }
+    self.source = source
+    keys = Meter(label: MetricCatalogue.tokenKeys, factory: factory)
+    successes = fetches("ok")
+    failures = fetches("failed")
+  }
+
+  func collect() async {
+    let counts = await source.counts
+    keys.set(counts.keys)
+    successes.follow(Double(counts.successes))
+    failures.follow(Double(counts.failures))
+  }
+}

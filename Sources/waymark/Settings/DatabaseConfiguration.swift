@@ -1,0 +1,134 @@
+import Foundation
+import PostgresStore
+
+/// The connection to PostgreSQL and its limits.
+struct DatabaseConfiguration: Hashable {
+  /// A libpq URI or conninfo. It may hold a password: it is never logged.
+  let conninfo: String
+
+  /// The same of a replica that searches go to; `nil` where there is none.
+  let replicaConninfo: String?
+
+  /// The maximum number of connections at once, to each of the two, whatever their use.
+  let poolSize: Int
+
+  let shares: ConnectionShares
+  let statementTimeout: Duration
+  let preparedStatements: PostgresConfiguration.PreparedStatements
+
+  /// The longest wait of a request for a connection.
+  let waitTime: Duration
+
+  /// The folder of the migrations.
+  let migrationsPath: String
+
+  /// Creates the configuration of the settings, of which `DATABASE_URL` is required.
+  init(_ settings: Settings) throws(ConfigurationError) {
+    guard let conninfo = settings["DATABASE_URL"] else {
+      throw .conflict(
+        "DATABASE_URL", "must be set to a libpq URI such as postgresql://user@host/database, or a conninfo string")
+    }
+    self.conninfo = conninfo
+    replicaConninfo = settings["DATABASE_REPLICA_URL"]
+    let analytics = settings["ANALYTICS"]?.lowercased()
+    shares = try ConnectionShares(
+      settings, keepsSearches: analytics == ServeConfiguration.AnalyticsKind.postgres.rawValue)
+    poolSize = shares.total
+    statementTimeout = try settings.milliseconds("DATABASE_STATEMENT_TIMEOUT_MS")
+    preparedStatements = try settings.choice("DATABASE_PREPARED_STATEMENTS")
+    waitTime = try settings.milliseconds("REQUEST_DEADLINE_MS")
+    migrationsPath = settings["MIGRATIONS_PATH"] ?? Self.migrationsBesidePackage()
+  }
+
+  /// Returns the default folder of the migrations: `Migrations` in the package that the executable was built in, else
+  /// `share/waymark/Migrations` beside the `bin` that the executable is in, else `/usr/share/waymark/Migrations`.
+  static func migrationsBesidePackage(
+    executable: String = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "",
+    fileExists: (String) -> Bool = FileManager.default.fileExists(atPath:)
+  ) -> String {
+    let installed = "share/waymark/Migrations"
+    var folder = URL(filePath: executable).deletingLastPathComponent()
+    while folder.path.count > 1 {
+      let migrations = folder.appending(path: "Migrations").path
+      if fileExists(folder.appending(path: "Package.swift").path), fileExists(migrations) { return migrations }
+      folder.deleteLastPathComponent()
+    }
+    let prefix = URL(filePath: executable).deletingLastPathComponent().deletingLastPathComponent()
+    let beside = prefix.appending(path: installed).path
+    return fileExists(beside) ? beside : "/usr/\(installed)"
+  }
+}
+
+/// The shares of the connections to one database: those of requests, of exports and imports, and of the log of
+/// searches. Together they are never more than `DATABASE_POOL_SIZE`.
+struct ConnectionShares: Hashable {
+  /// The maximum number of connections.
+  let total: Int
+
+  /// The connections of requests.
+  let requests: Int
+
+  /// The maximum number of connections of exports.
+  let exports: Int
+
+  /// The maximum number of connections of imports.
+  let imports: Int
+
+  /// The maximum number of connections of exports and imports together.
+  let bulk: Int
+
+  /// Creates the shares of the settings. By default exports and imports have two connections each, of less than eight
+  /// one each, and of two one together.
+  ///
+  /// - Parameter keepsSearches: whether the log of searches has a connection.
+  /// - Throws: ``ConfigurationError``, also where no connection would be left for requests.
+  init(_ settings: Settings, keepsSearches: Bool) throws(ConfigurationError) {
+    let (exportsName, importsName) = ("DATABASE_EXPORT_CONNECTIONS", "DATABASE_IMPORT_CONNECTIONS")
+    let log = keepsSearches ? 1 : 0
+    total = try settings.integer("DATABASE_POOL_SIZE", in: log + 2...1000)
+    // At least one is left for requests.
+    let room = total - log - 1
+    let usual = min(2, max(1, (room + 1) / 4))
+    exports = try settings.integer(exportsName, in: 1...room, default: usual)
+    imports = try settings.integer(importsName, in: 1...room, default: min(usual, max(1, room - exports)))
+    let areGiven = settings[exportsName] != nil && settings[importsName] != nil
+    guard !areGiven || exports + imports <= room else {
+      throw settings.error(
+        importsName,
+        "must be at most \(room) together with \(exportsName)=\(exports), as DATABASE_POOL_SIZE is \(total)")
+    }
+    bulk = min(exports + imports, room)
+    requests = room + 1 - bulk
+  }
+}
+
+extension PostgresConfiguration {
+  /// Creates the configuration of the primary.
+  init(_ database: DatabaseConfiguration) throws(ConfigurationError) {
+    try self.init(database, url: database.conninfo, variable: "DATABASE_URL")
+    poolSize = database.shares.requests
+    exportConnections = database.shares.exports
+    importConnections = database.shares.imports
+    bulkConnections = database.shares.bulk
+  }
+
+  /// Creates the configuration of a replica, which takes neither imports nor searches.
+  init(_ database: DatabaseConfiguration, replica url: String) throws(ConfigurationError) {
+    try self.init(database, url: url, variable: "DATABASE_REPLICA_URL")
+    poolSize = database.poolSize - database.shares.exports
+    exportConnections = database.shares.exports
+    importConnections = 0
+    bulkConnections = database.shares.exports
+  }
+
+  private init(_ database: DatabaseConfiguration, url: String, variable: String) throws(ConfigurationError) {
+    do {
+      let milliseconds = database.statementTimeout / .milliseconds(1)
+      try self.init(url: url, statementTimeoutMilliseconds: Int(milliseconds))
+      preparedStatements = database.preparedStatements
+      waitTimeoutMilliseconds = Int(database.waitTime / .milliseconds(1))
+    } catch {
+      throw .conflict(variable, "is \(error)")
+    }
+  }
+}

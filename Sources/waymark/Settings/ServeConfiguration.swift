@@ -1,0 +1,142 @@
+import HTTPServer
+import LocationsAPI
+
+/// The configuration of `waymark serve`, parsed and validated once. Nothing below the composition root knows where a
+/// value came from, or that there is an environment.
+struct ServeConfiguration {
+  /// The store of the places.
+  enum Store: Hashable {
+    /// In memory, and durably in a file where one is named. An empty store is filled from data files, or from the
+    /// bundled sample where there are none.
+    case memory(dataFiles: [String], keptIn: String?)
+    case postgres(DatabaseConfiguration)
+  }
+
+  /// The values of `ANALYTICS`.
+  enum AnalyticsKind: String, CaseIterable {
+    case off
+    case log
+    case postgres
+  }
+
+  /// The values of `POINT_STORE`.
+  enum StoreKind: String, CaseIterable {
+    case memory
+    case postgres
+  }
+
+  let http: HTTPServerConfiguration
+
+  /// The files of the server's TLS identity; `nil` where there is no TLS.
+  let tls: TLSFiles?
+
+  let cors: CORSPolicy
+  let store: Store
+
+  /// A Boolean value that indicates whether the store starts without damaged rows of its file.
+  let skipsDamaged: Bool
+
+  let analytics: AnalyticsKind
+
+  /// The time for which searches are kept in PostgreSQL.
+  let analyticsRetention: Duration
+
+  let access: AccessConfiguration
+
+  /// The address under which clients reach the service.
+  let address: PublicAddress
+
+  let rateLimit: RateLimitConfiguration
+
+  /// A Boolean value that indicates whether a change without a condition is rejected.
+  let requiresIfMatch: Bool
+
+  /// The directives of `Cache-Control`.
+  let cacheControl: String
+
+  /// A Boolean value that indicates whether each request is logged at level `info`.
+  let logsRequests: Bool
+
+  /// A Boolean value that indicates whether responses carry `Server-Timing`.
+  let tellsTiming: Bool
+
+  /// The time at shutdown in which the server still accepts connections but is not ready.
+  let drainDelay: Duration
+
+  /// The grace period of current requests at shutdown.
+  let drainTimeout: Duration
+
+  /// A Boolean value that indicates whether nothing is built that reaches outside the process: no listening socket, no
+  /// database, no file that is written to, no analytics.
+  let isUnitTesting: Bool
+
+  /// Creates the configuration of the settings.
+  ///
+  /// - Throws: ``ConfigurationError`` for the first invalid value.
+  init(_ settings: Settings) throws(ConfigurationError) {
+    isUnitTesting = try settings.boolean("IS_UNIT_TESTING")
+    http = try HTTPServerConfiguration(settings)
+    tls = try TLSFiles(settings)
+    cors = try CORSPolicy(settings)
+    access = try AccessConfiguration(settings)
+    rateLimit = try RateLimitConfiguration(settings)
+    let publicURL = settings["PUBLIC_URL"]
+    if let publicURL, !PublicAddress.isAcceptable(url: publicURL) {
+      throw settings.error(
+        "PUBLIC_URL", "must be an address such as https://example.com/poi, without query and fragment")
+    }
+    address = PublicAddress(url: publicURL, proxies: rateLimit.proxies)
+    requiresIfMatch = try settings.boolean("REQUIRE_IF_MATCH")
+    cacheControl = settings.text("CACHE_CONTROL")
+    guard CachePolicy.areDirectives(cacheControl) else {
+      throw settings.error(
+        "CACHE_CONTROL",
+        "must be directives such as no-cache or max-age=5, with commas between; times are whole seconds")
+    }
+    logsRequests = try settings.boolean("ACCESS_LOG")
+    tellsTiming = try settings.boolean("SERVER_TIMING")
+    drainDelay = try settings.milliseconds("DRAIN_DELAY_MS")
+    drainTimeout = try settings.milliseconds("DRAIN_TIMEOUT_MS")
+    skipsDamaged = try settings.boolean("SKIP_DAMAGED")
+    let analytics = try settings.choice("ANALYTICS", as: AnalyticsKind.self)
+    analyticsRetention = .seconds(86_400 * (try settings.integer("ANALYTICS_RETENTION_DAYS")))
+    self.analytics = isUnitTesting ? .off : analytics
+    let kind = try settings.choice(
+      "POINT_STORE", default: settings["DATABASE_URL"] == nil ? StoreKind.memory : .postgres)
+    guard analytics != .postgres || kind == .postgres else {
+      throw settings.error("ANALYTICS", "must be off or log without POINT_STORE=postgres")
+    }
+    try Self.rejectIgnored(settings, kind, analytics)
+    switch kind {
+    case .memory:
+      let path = settings["MEMORY_STORE_PATH"]
+      store = .memory(dataFiles: settings.list("DATA_FILE"), keptIn: isUnitTesting ? nil : path)
+    case .postgres:
+      let database = try DatabaseConfiguration(settings)
+      store = isUnitTesting ? .memory(dataFiles: [], keptIn: nil) : .postgres(database)
+    }
+  }
+
+  /// Rejects settings that would be ignored: the operator expects an effect of them.
+  private static func rejectIgnored(
+    _ settings: Settings, _ kind: StoreKind, _ analytics: AnalyticsKind
+  ) throws(ConfigurationError) {
+    func reject(_ name: String, _ reason: String) throws(ConfigurationError) {
+      if settings[name] != nil { throw .conflict(name, reason) }
+    }
+    switch kind {
+    case .memory:
+      let reason =
+        settings["DATABASE_URL"] == nil
+        ? "is for POINT_STORE=postgres, which needs DATABASE_URL" : "is for POINT_STORE=postgres, but it is memory"
+      for setting in SettingGroup.postgres.settings { try reject(setting.name, reason) }
+    case .postgres:
+      try reject("DATA_FILE", "is for the memory store; 'waymark import' puts files into the database")
+      try reject("MEMORY_STORE_PATH", "is for the memory store, but POINT_STORE is postgres")
+    }
+    if kind == .postgres || settings["MEMORY_STORE_PATH"] == nil {
+      try reject("SKIP_DAMAGED", "is for the memory store with MEMORY_STORE_PATH")
+    }
+    if analytics != .postgres { try reject("ANALYTICS_RETENTION_DAYS", "needs ANALYTICS=postgres") }
+  }
+}

@@ -1,0 +1,251 @@
+import Logging
+import PostgresStore
+
+/// The declarations of all settings, in the groups and the order of the documentation. A new setting is one entry here.
+struct SettingGroup: Sendable {
+  let title: String
+  let settings: [Setting]
+
+  /// The groups of the settings of the server.
+  static let ofServer = [
+    listening, places, postgres, access, rateLimits, responses, observability, shutdown, limits, testing,
+  ]
+
+  static let listening = SettingGroup(
+    title: "Listening and TLS",
+    settings: [
+      Setting("HTTP_HOST", .text("address"), default: "127.0.0.1", "Address that the server listens on."),
+      Setting(
+        "HTTP_PORT", .integer(0...65_535), default: "8080",
+        "Port that the server listens on; 0 selects a free one, which the log names."),
+      Setting(
+        "TLS_CERTIFICATE_FILE", .file, default: .described("none: no TLS"),
+        "File of the server's certificate and its chain up to a root, in PEM; read again at SIGHUP.",
+        details: "Needs `TLS_PRIVATE_KEY_FILE`."),
+      Setting(
+        "TLS_PRIVATE_KEY_FILE", .file, default: .described("none: no TLS"),
+        "File of the certificate's private key, in PEM without a passphrase; read again at SIGHUP.",
+        details: "Needs `TLS_CERTIFICATE_FILE`."),
+      Setting(
+        "PUBLIC_URL", .text("address"), default: .described("none: links are relative"),
+        "Address under which clients reach the service, such as https://example.com/poi.",
+        details: "`Link`, `Location` and links in bodies begin with it."),
+      Setting(
+        "TRUSTED_PROXIES", .list("networks"),
+        "Addresses and networks, with commas between, of proxies whose headers name the client.",
+        details:
+          "They are believed about the client's address and, by `X-Forwarded-Prefix`, about the path prefix that "
+          + "they removed."),
+    ])
+
+  static let places = SettingGroup(
+    title: "Places",
+    settings: [
+      Setting(
+        "POINT_STORE", .choice(of: ServeConfiguration.StoreKind.self),
+        default: .described("`postgres` where `DATABASE_URL` is set, else `memory`"), "Store of the places."),
+      Setting(
+        "DATA_FILE", .list("files"), default: .described("the bundled sample"),
+        "Files, with commas between, that are loaded into an empty memory store at the start.",
+        details: "With `MEMORY_STORE_PATH` that is the first start alone."),
+      Setting(
+        "MEMORY_STORE_PATH", .file, default: .described("none: places are lost at the end"),
+        "File in which the memory store keeps its places durably."),
+      Setting(
+        "SKIP_DAMAGED", .flag, default: "false", "Start without damaged rows of that file, instead of not starting.",
+        details: "See [Durability](operations.md#durability)."),
+      Setting(
+        "MIGRATIONS_PATH", .folder, default: .described("the folder that came with the program"),
+        "Folder of the migrations.",
+        details: "The default is `Migrations` of the package that the program was built in, else "
+          + "`share/waymark/Migrations` beside its `bin`, such as `/usr/share/waymark/Migrations`."),
+    ])
+
+  static let postgres = SettingGroup(
+    title: "PostgreSQL",
+    settings: [
+      Setting(
+        "DATABASE_URL", .text("conninfo"),
+        "libpq URI or connection string; several hosts and `target_session_attrs` work as in libpq.", isSecret: true),
+      Setting(
+        "DATABASE_REPLICA_URL", .text("conninfo"),
+        "The same for a replica; searches go to it while it is available.",
+        details: "See [Failures](operations.md#failures).", isSecret: true),
+      Setting(
+        "DATABASE_POOL_SIZE", .integer(2...1000), default: "12",
+        "Maximum number of connections to the database, whatever their use.",
+        details: "Those of exports, imports and `ANALYTICS=postgres` (one) are taken from them; the rest, eight by "
+          + "default, is for requests. About as many of these as the database has processors is fastest, since waiting "
+          + "requests share a statement. At least 3 with `ANALYTICS=postgres`; a replica may have as many again. See "
+          + "[Connections to PostgreSQL](operations.md#connections-to-postgresql)."),
+      Setting(
+        "DATABASE_EXPORT_CONNECTIONS", .integer(1...999), default: .described("2, or 1 where the pool is below 8"),
+        "Maximum number of connections of exports.",
+        details: "At least one connection stays for requests. A pool of 2 has one connection for exports and imports "
+          + "together. 32 more exports wait for `REQUEST_DEADLINE_MS`; then, or beyond them, 503 `overloaded`."),
+      Setting(
+        "DATABASE_IMPORT_CONNECTIONS", .integer(1...999), default: .described("2, or 1 where the pool is below 8"),
+        "Maximum number of connections of imports.", details: "As for exports."),
+      Setting(
+        "DATABASE_PREPARED_STATEMENTS", .choice(of: PostgresConfiguration.PreparedStatements.self), default: "auto",
+        "Use of prepared statements; auto prepares them unless a pooler such as PgBouncer stands between.",
+        details: "`on` is for a pooler that keeps prepared statements. `off` is for a transaction pooler that `auto` "
+          + "does not recognise; nothing then lasts from one transaction to the next. See "
+          + "[Connection poolers](operations.md#connection-poolers)."),
+      Setting(
+        "DATABASE_STATEMENT_TIMEOUT_MS", .timeout, default: "5000", "Timeout of a statement; then 504."),
+      Setting(
+        "REQUEST_DEADLINE_MS", .timeout, default: "2000",
+        "Longest wait of a request for a connection to the database; then 503.",
+        details: "A request whose estimated wait is longer is rejected at once."),
+    ])
+
+  static let access = SettingGroup(
+    title: "Access",
+    settings: [
+      Setting(
+        "API_KEYS_FILE", .file, "File of the API keys, one `name:scope:sha256` per line; read again at SIGHUP."),
+      Setting(
+        "JWT_JWKS_FILE", .file,
+        "File of the public keys that tokens are verified with, a JSON Web Key Set; read again at SIGHUP."),
+      Setting(
+        "JWT_JWKS_URL", .text("address"),
+        "Address of that key set instead, fetched at the start, from time to time, and at SIGHUP.",
+        details: "It is `https`, except for loopback addresses, and is fetched when a token names a new key too. See "
+          + "[Authentication](security.md#keys-of-an-address)."),
+      Setting(
+        "JWT_JWKS_CA_FILE", .file, default: .described("`SSL_CERT_FILE`, or the authorities that the system trusts"),
+        "File of the authorities that may have signed the certificate of JWT_JWKS_URL, in PEM."),
+      Setting(
+        "JWT_ISSUER", .text("issuer"), "Issuer of the tokens: the value that their claim `iss` must have.",
+        details: "Needed with `JWT_JWKS_FILE` or `JWT_JWKS_URL`."),
+      Setting(
+        "JWT_AUDIENCE", .text("audience"), "Audience of the tokens: the value that their claim `aud` must be or hold.",
+        details: "Needed with `JWT_JWKS_FILE` or `JWT_JWKS_URL`."),
+      Setting("READ_REQUIRES_KEY", .boolean, default: "false", "Require an API key or a token for reading too."),
+      Setting(
+        "REQUIRE_IF_MATCH", .boolean, default: "false",
+        "Require a condition such as If-Match for PUT, PATCH and DELETE; else 428."),
+    ])
+
+  static let rateLimits = SettingGroup(
+    title: "Rate limit",
+    settings: [
+      Setting(
+        "RATE_LIMIT_RPS", .numberOrZero(0.001...1_000_000), default: "0",
+        "Requests per second that a client may make in the long run; 0 is no limit."),
+      Setting(
+        "RATE_LIMIT_BURST", .integer(1...1_000_000), default: .described("twice `RATE_LIMIT_RPS`, at least 10"),
+        "Requests that a client may make at once."),
+    ])
+
+  static let responses = SettingGroup(
+    title: "Responses",
+    settings: [
+      Setting(
+        "CORS_ALLOWED_ORIGINS", .list("origins"), default: "*",
+        "Origins that browsers may call from, with commas between, such as https://example.com; * is all.",
+        details: "An origin has no path."),
+      Setting(
+        "CACHE_CONTROL", .text("directives"), default: "no-cache",
+        "Cache-Control of lists, categories, checks and single places; no-store turns entity tags of lists off too.",
+        details: "For example `max-age=5, stale-if-error=60`. The featured place keeps the `max-age` of its interval."),
+      Setting(
+        "SERVER_TIMING", .boolean, default: "false",
+        "Add Server-Timing to responses: the milliseconds that the store and the whole request took."),
+    ])
+
+  static let observability = SettingGroup(
+    title: "Logs and analytics",
+    settings: [
+      Setting("LOG_LEVEL", .choice(of: Logger.Level.self), default: "info", "Lowest level that is logged."),
+      Setting(
+        "LOG_FORMAT", .choice(of: LineLogHandler.Format.self), default: .described("`text` on a terminal, else `json`"),
+        "Format of log lines."),
+      Setting(
+        "ACCESS_LOG", .boolean, default: "false", "Log each request at level info.",
+        details: "See [Monitoring](operations.md#monitoring)."),
+      Setting(
+        "ANALYTICS", .choice(of: ServeConfiguration.AnalyticsKind.self), default: "log",
+        "Analytics of searches: log summarises them once a minute, postgres keeps them in a table.",
+        details: "`log` rounds coordinates to a hundredth of a degree. `postgres` needs `POINT_STORE=postgres`."),
+      Setting(
+        "ANALYTICS_RETENTION_DAYS", .integer(1...36_500), default: "90",
+        "Days for which ANALYTICS=postgres keeps a search."),
+    ])
+
+  static let shutdown = SettingGroup(
+    title: "Shutdown",
+    settings: [
+      Setting(
+        "DRAIN_TIMEOUT_MS", .timeout, default: "8000",
+        "Grace period of current requests at shutdown, and of clients that are still receiving responses."),
+      Setting(
+        "DRAIN_DELAY_MS", .milliseconds(0...3_600_000), default: "0",
+        "Time at shutdown in which the server still accepts connections while /health/ready is 503.",
+        details: "As long as load balancers take to notice. Not needed where a `preStop` pause does the same, as in "
+          + "`deploy/kubernetes`; `terminationGracePeriodSeconds` must exceed both and `DRAIN_TIMEOUT_MS` together."),
+    ])
+
+  static let limits = SettingGroup(
+    title: "HTTP limits",
+    settings: [
+      Setting(
+        "HTTP_THREADS", .integer(0...1024), default: "0", "Threads that serve connections; 0 is one per core."),
+      Setting(
+        "HTTP_MAX_URI_BYTES", .integer(64...65_536), default: "8192", "Maximum size of a request target; then 414."),
+      Setting(
+        "HTTP_MAX_HEADER_BYTES", .integer(256...65_536), default: "16384",
+        "Maximum size of a header section; then 431."),
+      Setting(
+        "HTTP_MAX_BODY_BYTES", .integer(0...1 << 40), default: "1048576", "Maximum size of a request body; then 413."),
+      Setting(
+        "HTTP_MAX_CONNECTIONS", .integer(1...1_000_000), default: "10000",
+        "Maximum number of open connections; then 503."),
+      Setting(
+        "HTTP_MAX_REQUESTS_IN_FLIGHT", .integer(1...1_000_000), default: "10000",
+        "Maximum number of current requests; then 503."),
+      Setting(
+        "HTTP_MAX_BUFFERED_BYTES", .integer(16 << 20...1 << 40), default: .described("a quarter of the memory"),
+        "Maximum number of bytes of responses that are buffered for slow clients, on all connections together.",
+        details: "The memory is the container's limit (cgroup v2 `memory.max`, v1 `memory.limit_in_bytes`), else the "
+          + "machine's; the default is at least 16 MiB. See [Memory](operations.md#memory)."),
+      Setting(
+        "HTTP_HEADER_TIMEOUT_MS", .timeout, default: "10000",
+        "Longest time that a header section may take to arrive; then 408."),
+      Setting(
+        "HTTP_BODY_TIMEOUT_MS", .timeout, default: "20000", "Longest pause in a request body; then 408."),
+      Setting(
+        "HTTP_IDLE_TIMEOUT_MS", .timeout, default: "60000",
+        "Longest time that a connection may be open without a request."),
+      Setting(
+        "HTTP_WRITE_TIMEOUT_MS", .timeout, default: "20000",
+        "Period in which a client must acknowledge 1 KiB of its response; else its connection is closed.",
+        details: "Each 10 KiB that it has acknowledged allow it another second of silence, up to five periods: systems "
+          + "with large receive buffers acknowledge in steps, an 8 MiB buffer in steps of 0.8 MB. So any client that "
+          + "reads 1 KiB in each period from a small buffer is served to the end, and so is one that reads 10 KiB/s from "
+          + "a buffer of up to 8 MiB; larger buffers need a rate of a tenth of the buffer in five periods."),
+    ])
+
+  static let testing = SettingGroup(
+    title: "Testing",
+    settings: [
+      Setting(
+        "IS_UNIT_TESTING", .boolean, default: "false", "Open neither a socket nor a database nor analytics.",
+        details: "`waymark serve` builds the rest, logs what it skipped and exits.")
+    ])
+
+  /// The settings of the commands that call a running server.
+  static let client = SettingGroup(
+    title: "Commands",
+    settings: [
+      Setting(
+        "WAYMARK_API_KEY", .text("key"), "API key that is sent to the server.", isSecret: true,
+        option: .named("api-key")),
+      Setting(
+        "SSL_CERT_FILE", .file, default: .described("the authorities that the system trusts"),
+        "File of the authorities that may have signed the server's certificate, in PEM.", option: .named("ca-file")),
+      Setting(
+        "TRACEPARENT", .text("context"), "Trace that the requests belong to, as in W3C Trace Context.", option: .none),
+    ])
+}

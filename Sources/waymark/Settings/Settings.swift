@@ -1,0 +1,128 @@
+import Foundation
+
+/// The values of settings: those of command-line options first, then those of the environment.
+///
+/// Every accessor throws ``ConfigurationError`` with the setting, its value and the accepted values. An empty value
+/// counts as not set.
+struct Settings {
+  private let options: [String: String]
+  private let environment: [String: String]
+
+  /// Creates the settings of this process. Nothing else reads the environment.
+  init(options: [String: String] = [:]) {
+    self.init(options: options, environment: ProcessInfo.processInfo.environment)
+  }
+
+  init(options: [String: String] = [:], environment: [String: String]) {
+    self.options = options
+    self.environment = environment
+  }
+
+  /// The text of a setting; `nil` where it is not set or empty.
+  subscript(name: String) -> String? {
+    let name = Setting.named(name).name
+    let value = options[name] ?? environment[name] ?? ""
+    return value.isEmpty ? nil : value
+  }
+
+  /// Returns the text of a setting, or its default value.
+  func text(_ name: String) -> String {
+    if let text = self[name] { return text }
+    guard case .value(let value) = Setting.named(name).fallback else {
+      preconditionFailure("\(name) is declared without a default value")
+    }
+    return value
+  }
+
+  /// Returns an integer.
+  ///
+  /// - Parameters:
+  ///   - range: the accepted range where it is narrower than the declared one.
+  ///   - fallback: the default where it is declared in words.
+  func integer(
+    _ name: String, in range: ClosedRange<Int>? = nil, default fallback: @autoclosure () -> Int? = nil
+  ) throws(ConfigurationError) -> Int {
+    if self[name] == nil, let fallback = fallback() { return fallback }
+    let range =
+      switch Setting.named(name).kind {
+      case .integer(let declared), .milliseconds(let declared): range ?? declared
+      default: preconditionFailure("\(name) is not declared as an integer")
+      }
+    let text = text(name)
+    guard let number = Int(text), range.contains(number) else {
+      throw error(name, "must be an integer from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  /// Returns a duration in whole milliseconds.
+  func milliseconds(_ name: String) throws(ConfigurationError) -> Duration { .milliseconds(try integer(name)) }
+
+  /// Returns a number that is in the declared range or 0.
+  func number(_ name: String) throws(ConfigurationError) -> Double {
+    guard case .numberOrZero(let range) = Setting.named(name).kind else {
+      preconditionFailure("\(name) is not declared as a number")
+    }
+    guard let number = Double(text(name)), number == 0 || range.contains(number) else {
+      throw error(name, "must be a number from \(range.lowerBound) to \(Int(range.upperBound)), or 0 for no limit")
+    }
+    return number
+  }
+
+  /// Returns a Boolean value: `1`, `true` or `yes`, and `0`, `false` or `no`, in either case.
+  func boolean(_ name: String) throws(ConfigurationError) -> Bool {
+    switch text(name).lowercased() {
+    case "1", "true", "yes": return true
+    case "0", "false", "no": return false
+    default: throw error(name, "must be 1, true, yes, 0, false or no")
+    }
+  }
+
+  /// Returns a case of an enumeration by its raw value, in either case.
+  ///
+  /// - Parameter fallback: the default where it is declared in words.
+  func choice<Choice: CaseIterable & RawRepresentable<String>>(
+    _ name: String, as: Choice.Type = Choice.self, default fallback: Choice? = nil
+  ) throws(ConfigurationError) -> Choice {
+    if self[name] == nil, let fallback { return fallback }
+    guard let choice = Choice(rawValue: text(name).lowercased()) else {
+      let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      throw error(name, "must be one of \(names)")
+    }
+    return choice
+  }
+
+  /// Returns the parts of a list with commas between, without spaces around them and without empty ones.
+  func list(_ name: String) -> [String] {
+    (self[name] ?? "").split(separator: ",").map { $0.trimmingCharacters(in: [" "]) }.filter { !$0.isEmpty }
+  }
+
+  /// Returns the error for the value of a setting, which it shows unless it is a secret.
+  func error(_ name: String, _ expectation: String) -> ConfigurationError {
+    let setting = Setting.named(name)
+    return ConfigurationError(
+      variable: name, value: setting.isSecret ? nil : self[name], expectation: expectation)
+  }
+}
+
+/// The error of a setting that is invalid, or that is set without another one that it needs. It stops the start with
+/// one line.
+struct ConfigurationError: Error, Hashable, CustomStringConvertible {
+  /// The environment variable.
+  let variable: String
+
+  /// The invalid value; `nil` when it is a secret, or when not the value but its presence is the error.
+  let value: String?
+
+  /// The rest of a sentence whose subject is the variable, such as `must be an integer from 0 to 65535`.
+  let expectation: String
+
+  /// Returns the error of a setting that contradicts others, such as one without the setting that it needs.
+  static func conflict(_ variable: String, _ reason: String) -> ConfigurationError {
+    ConfigurationError(variable: variable, value: nil, expectation: reason)
+  }
+
+  var description: String {
+    "\(variable) \(expectation)\(value.map { ", got '\($0)'" } ?? "")"
+  }
+}

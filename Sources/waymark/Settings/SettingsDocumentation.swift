@@ -1,0 +1,87 @@
+/// The texts that describe the settings, generated from their declarations.
+enum SettingsDocumentation {
+  /// The text of `docs/configuration.md`.
+  static var page: String {
+    let tables = SettingGroup.ofServer.map { "## \($0.title)\n\n\(table($0))" }
+    return """
+      # Configuration
+
+      <!-- Generated from Sources/waymark/Settings: swift run waymark settings --markdown > docs/configuration.md -->
+
+      Settings are environment variables, or options of the same name in kebab case (`--http-port`); the option wins. An \
+      empty value counts as not set. A boolean is `1`, `true` or `yes`, or `0`, `false` or `no`; times are whole \
+      milliseconds. An invalid value stops the start with one line that names the setting, and so does a setting that \
+      would be ignored: one of the database with the memory store, one of the memory store with the database, \
+      `RATE_LIMIT_BURST` without a rate. [`deploy/waymark.example.env`](../deploy/waymark.example.env) lists all settings \
+      of the server for an environment file.
+
+      \(tables.joined(separator: "\n\n"))
+
+      ## \(SettingGroup.client.title)
+
+      Settings of the commands that call a running server (`import --url`, `export --url`, `backup`).
+
+      \(table(SettingGroup.client))
+
+      `health` and `backup` read `HTTP_HOST`, `HTTP_PORT` and `TLS_CERTIFICATE_FILE` to find the server on this machine. \
+      `migrate`, `import` and `export` read `DATABASE_URL` and `MIGRATIONS_PATH`.
+
+      Exit codes: 0 done, 1 failed, 64 bad usage, 65 bad data, 69 store unavailable.
+
+      """
+  }
+
+  /// The text of `deploy/waymark.example.env`: every setting of the server with its default, commented out.
+  static var environmentFile: String {
+    let groups = SettingGroup.ofServer.map { group in
+      let entries = group.settings.map { setting in
+        var value = ""
+        if case .value(let text) = setting.fallback { value = text }
+        return "# \(setting.help.withoutBackticks) (\(setting.values); default: "
+          + "\(setting.fallback.markdown.withoutBackticks))\n#\(setting.name)=\(value)\n"
+      }
+      return "## \(group.title)\n\n\(entries.joined(separator: "\n"))"
+    }
+    return """
+      # Settings of the service Waymark, one NAME=value per line. Generated: waymark settings > deploy/waymark.example.env
+
+      \(groups.joined(separator: "\n"))
+      """
+  }
+
+  private static func table(_ group: SettingGroup) -> String {
+    let rows = group.settings.map { setting in
+      var meaning = setting.help
+      if !setting.details.isEmpty { meaning += " " + setting.details }
+      switch setting.option {
+      case .sameName: break
+      case .named(let option): meaning += " The option is `--\(option)`."
+      case .none: meaning += " There is no option."
+      }
+      return "| `\(setting.name)` | \(setting.values) | \(setting.fallback.markdown) | \(meaning) |"
+    }
+    return (["| setting | values | default | meaning |", "| --- | --- | --- | --- |"] + rows).joined(separator: "\n")
+  }
+}
+
+extension Setting {
+  /// The accepted values in words.
+  fileprivate var values: String {
+    switch kind {
+    case .text(let placeholder): placeholder
+    case .list(let placeholder): placeholder
+    case .file: "file"
+    case .folder: "folder"
+    case .integer(let range): "\(range.lowerBound) to \(range.upperBound)"
+    case .numberOrZero(let range): "\(range.lowerBound) to \(Int(range.upperBound)), or 0"
+    case .milliseconds(let range): "\(range.lowerBound) to \(range.upperBound) ms"
+    case .boolean, .flag: "boolean"
+    case .choice(let choices): choices.joined(separator: ", ")
+    }
+  }
+}
+
+extension String {
+  /// The text without the backticks of Markdown.
+  var withoutBackticks: String { filter { $0 != "`" } }
+}

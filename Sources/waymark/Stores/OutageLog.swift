@@ -1,0 +1,110 @@
+import Logging
+import Points
+import Synchronization
+
+/// Logs when a store becomes unavailable and when it is available again: one line each, however many calls fail. It
+/// does the same for each operation that the database's operator has not granted.
+final class OutageLog: Sendable {
+  /// The calls whose outcomes indicate the store's state.
+  enum Watch {
+    case all
+    /// Only writes: the places in memory can always be read, so that only a write reveals the state of the file.
+    case writes
+  }
+
+  private let name: String
+  private let watch: Watch
+  private let logger: Logger
+  private let state = Atomic(State.available)
+  /// The privileges that were denied when they were last needed, a bit each.
+  private let denied = Atomic<UInt8>(0)
+
+  private enum State: UInt8, AtomicRepresentable {
+    case available
+    case unavailable
+    /// The readiness check has found a schema that is not this program's. Calls that need nothing that is missing may
+    /// succeed meanwhile, which does not end it.
+    case mismatched
+  }
+
+  /// Creates a log.
+  ///
+  /// - Parameter name: the store's name in log lines.
+  init(of name: String = "the store", watching watch: Watch = .all, logger: Logger) {
+    self.name = name
+    self.watch = watch
+    self.logger = logger
+  }
+
+  func noteSuccess(of operation: StoreOperation, isWrite: Bool) {
+    guard watch == .all || isWrite else { return }
+    let privilege = Privilege(operation)
+    if denied.load(ordering: .relaxed) & privilege.bit != 0,
+      denied.bitwiseAnd(~privilege.bit, ordering: .relaxed).oldValue & privilege.bit != 0
+    {
+      logger.notice("\(name) allows the operation again", metadata: ["operation": "\(privilege.name)"])
+    }
+    let old = state.load(ordering: .relaxed)
+    guard old == .unavailable || old == .mismatched && operation == .readiness else { return }
+    if state.compareExchange(expected: old, desired: .available, ordering: .relaxed).exchanged {
+      logger.notice("\(name) is available again")
+    }
+  }
+
+  func note(_ error: PointStoreError, of operation: StoreOperation, isWrite: Bool) {
+    guard watch == .all || isWrite else { return }
+    switch error {
+    case .misconfigured(let reason):
+      let privilege = Privilege(operation)
+      guard denied.bitwiseOr(privilege.bit, ordering: .relaxed).oldValue & privilege.bit == 0 else { return }
+      logger.error(
+        "\(name) denies an operation", metadata: ["operation": "\(privilege.name)", "reason": "\(reason)"])
+    case .schemaMismatch(let reason) where operation == .readiness:
+      if state.exchange(.mismatched, ordering: .relaxed) == .available { logBeginning(reason) }
+    case .unavailable(let reason), .schemaMismatch(let reason):
+      if state.compareExchange(expected: .available, desired: .unavailable, ordering: .relaxed).exchanged {
+        logBeginning(reason)
+      }
+    case .overloaded, .timeout, .outcomeUnknown, .unexpected: break
+    }
+  }
+
+  private func logBeginning(_ reason: String) {
+    logger.error("\(name) is unavailable", metadata: ["reason": "\(reason)"])
+  }
+}
+
+/// The operations that need the same privileges of a database's role.
+private enum Privilege: UInt8 {
+  case search, lookUp, readiness, export, create, put, delete, `import`
+
+  init(_ operation: StoreOperation) {
+    self =
+      switch operation {
+      case .page, .summaries, .categories: .search
+      case .point, .shuffled, .version: .lookUp
+      case .readiness: .readiness
+      case .export: .export
+      case .create: .create
+      case .put: .put
+      case .delete, .deletions: .delete
+      case .import: .import
+      }
+  }
+
+  var bit: UInt8 { 1 << rawValue }
+
+  /// The name in log lines.
+  var name: String {
+    switch self {
+    case .search: "search"
+    case .lookUp: "look-up"
+    case .readiness: "readiness check"
+    case .export: "export"
+    case .create: "create"
+    case .put: "replace"
+    case .delete: "delete"
+    case .import: "import"
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import CoreMetrics
+import Foundation
+import LocationsAPI
+import Logging
+import MemoryStore
+import Points
+import PostgresStore
+import SQLiteJournal
+import ServiceLifecycle
+
+/// The configured store, filled or connected, and closed at shutdown.
+struct RunningStore: Service {
+  let store: any WritablePointStore
+
+  /// The pruning of the change log; `nil` where the store has none.
+  private(set) var changePruning: Pruning?
+
+  /// The collectors of the store's own metrics.
+  private(set) var collectors: [any MetricsCollector] = []
+
+  /// The log of searches; `nil` where searches are not kept.
+  private(set) var searchLog: PostgresSearchLog?
+
+  /// Copies the file in which the places are kept; `nil` where there is none.
+  private(set) var backUp: BackUp?
+
+  private var close: @Sendable () async -> Void = {}
+
+  private init(_ store: any WritablePointStore) {
+    self.store = store
+  }
+
+  /// Waits until shutdown and closes the store.
+  func run() async throws {
+    try? await gracefulShutdown()
+    await close()
+  }
+
+  /// Returns the configured store.
+  ///
+  /// - Parameters:
+  ///   - clock: the source of the times of places in memory.
+  ///   - metrics: the backend that calls are timed in.
+  /// - Throws: ``ConfigurationError`` for a database address that can't be used, `FileError` or `FormatError` for
+  ///   places that can't be parsed, `PointStoreError` for a file of kept places that can't be opened.
+  static func build(
+    _ configuration: ServeConfiguration, clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
+  ) async throws -> RunningStore {
+    switch configuration.store {
+    case .memory(let files, keptIn: nil):
+      return try await buildVolatile(files, clock: clock, metrics: metrics, logger: logger)
+    case .memory(let files, keptIn: let path?):
+      return try await buildJournaled(
+        path, files, skipsDamaged: configuration.skipsDamaged, clock: clock, metrics: metrics, logger: logger)
+    case .postgres(let database):
+      return try buildPostgres(
+        database, keepsSearches: configuration.analytics == .postgres, metrics: metrics, logger: logger)
+    }
+  }
+
+  // MARK: Memory
+
+  private static func buildVolatile(
+    _ files: [String], clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
+  ) async throws -> RunningStore {
+    let memory = MemoryStore(clock: clock)
+    try await memory.load(files: files, logger: logger)
+    logger.info("places are in memory alone")
+    var running = RunningStore(ObservedStore(memory, factory: metrics))
+    running.collectors = [PointsCollector(memory, factory: metrics)]
+    return running
+  }
+
+  private static func buildJournaled(
+    _ path: String, _ files: [String], skipsDamaged: Bool, clock: MonotoneClock, metrics: any MetricsFactory,
+    logger: Logger
+  ) async throws -> RunningStore {
+    let (memory, journal) = try await MemoryStore.open(
+      path: path, skipsDamaged: skipsDamaged, clock: clock, logger: logger)
+    if memory.wasNew {
+      try await memory.load(files: files, logger: logger)
+    } else if !files.isEmpty {
+      logger.notice("data files are not loaded, as the store has places", metadata: ["path": "\(path)"])
+    }
+    logger.info(
+      "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
+    let outages = OutageLog(watching: .writes, logger: logger)
+    var running = RunningStore(ObservedStore(memory, factory: metrics, outages: outages))
+    running.changePruning = .changes(of: memory, logger: logger)
+    running.collectors = [PointsCollector(memory, factory: metrics)]
+    running.backUp = backUp(of: journal, path: path)
+    running.close = { await journal.close() }
+    return running
+  }
+
+  /// Returns the function that copies the journal into a file beside it, one copy at a time.
+  private static func backUp(of journal: SQLiteJournal, path: String) -> BackUp {
+    { () throws(PointStoreError) in
+      let copy = path + ".backup"
+      try await journal.backUp(to: copy)
+      guard let size = try? FileManager.default.attributesOfItem(atPath: copy)[.size] as? Int else {
+        throw .unavailable(reason: "the backup \(copy) is gone")
+      }
+      return BackupFile(path: copy, byteCount: size) { try? FileManager.default.removeItem(atPath: copy) }
+    }
+  }
+
+  // MARK: PostgreSQL
+
+  private static func buildPostgres(
+    _ database: DatabaseConfiguration, keepsSearches: Bool, metrics: any MetricsFactory, logger: Logger
+  ) throws -> RunningStore {
+    let migrations = try database.migrations()
+    let primary = try PostgresStore(configuration: try PostgresConfiguration(database), migrations: migrations)
+    let replica = try database.replicaConninfo.map { url in
+      try PostgresStore(configuration: try PostgresConfiguration(database, replica: url), migrations: migrations)
+    }
+    logger.info(
+      "places are in PostgreSQL",
+      metadata: [
+        "pool_size": .stringConvertible(database.poolSize), "replica": .stringConvertible(replica != nil),
+      ])
+    let observed = ObservedStore(primary, factory: metrics, outages: OutageLog(logger: logger))
+    let observedReplica = replica.map { replica in
+      ObservedStore(replica, factory: metrics, outages: OutageLog(of: "the replica", logger: logger))
+    }
+    var running = RunningStore(
+      observedReplica.map { ReplicatedStore(primary: observed, replica: $0) } ?? observed)
+    let searchLog = keepsSearches ? PostgresSearchLog(primary) : nil
+    running.changePruning = .changes(of: primary, logger: logger)
+    running.collectors = [PoolCollector(primary, limit: database.poolSize, factory: metrics)]
+    running.searchLog = searchLog
+    running.close = {
+      await searchLog?.shutDown()
+      await primary.shutDown()
+      await replica?.shutDown()
+    }
+    return running
+  }
+}
+
+extension DatabaseConfiguration {
+  /// Returns the migrations of the configured folder.
+  fileprivate func migrations() throws(ConfigurationError) -> [Migration] {
+    do {
+      return try Migration.all(inDirectory: migrationsPath)
+    } catch {
+      throw .conflict("MIGRATIONS_PATH", "must be a folder of migrations, but '\(migrationsPath)' is not: \(error)")
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import Geo
+import JSONText
+import PointFormats
+import Points
+import Testing
+
+@Suite struct CSVTests {
+  @Test func columnsAreFoundByNameInAnyCaseAndOrder() throws {
+    let text = #"""
+      Source_ID,LONGITUDE,Latitude,NAME,Category,source,website,tags,version,id
+      7,-2,1.5,"A, ""B""",cafe,osm,https://x.org,"{""k"":""v""}",3,0199A1B2-0000-7000-8000-000000000001
+
+      """#
+
+    let row = try #require(Parsed(text, .csv).rows.first)
+
+    #expect(row.number == 1)
+    #expect(row.id == PointID("0199a1b2-0000-7000-8000-000000000001"))
+    #expect(row.draft.name == "A, \"B\"")
+    #expect(row.draft.category == "cafe")
+    #expect(row.draft.coordinate.latitude == 1.5)
+    #expect(row.draft.coordinate.longitude == -2)
+    #expect(row.draft.tags.dictionary == ["website": "https://x.org", "k": "v"])
+    #expect(row.draft.origin == SourceReference(source: "osm", sourceID: "7"))
+  }
+
+  @Test(arguments: ["\n", "\r\n", "\r"], [1, 2, 7, .max])
+  func linesEndWithLFOrCRLFOrCRAndBlankOnesAreNoRows(end: String, pieceSize: Int) {
+    let text = ["\u{FEFF}name,lat,long,note", "A,1,2,", "", "\"B\nC\",1,2,\"x,\r\ny\"", "  ", "D, 1 ,\t2,z"]
+      .joined(separator: end)
+
+    let parsed = Parsed(text, .csv, pieceSize: pieceSize)
+
+    #expect(parsed.names == [1: "A", 3: "D"])
+    #expect(parsed.details == [2: "/name must not contain control characters"])
+    #expect(parsed.rows.map(\.draft.tags.json) == ["{}", #"{"note":"z"}"#])
+  }
+
+  @Test func columnsOfTwoNormalFormsAreTwo() throws {
+    let row = try #require(Parsed("name,lat,long,\u{E9},e\u{301}\nA,1,2,composed,decomposed\n", .csv).rows.first)
+
+    #expect(row.draft.tags.dictionary == ["\u{E9}": "composed", "e\u{301}": "decomposed"])
+  }
+
+  @Test(arguments: [
+    ("", "the text is empty; it must begin with a header row"),
+    ("lat,long\n", "the header has no column 'name'; it has 'lat', 'long'"),
+    ("name;lat;long\n", "the header has no column 'name'; it has 'name;lat;long'; commas must part columns"),
+    ("name,lat,lon,lng\n", "the header has the column 'lng' twice, as 'lon' too"),
+    ("name,lat,long,z,z\n", "the header has the column 'z' twice"),
+    ("name,lat,long,x\n", "the header has the column 'x' twice, as 'long' too"),
+    ("name,lat,long,\n", "column 4 of the header has no name"),
+    (
+      "name,\"lat,long\n",
+      "the header has a quotation mark that neither ends its field nor is doubled, or a quoted field that does not end"
+    ),
+  ])
+  func aHeaderThatIsNoneIsAnErrorOfTheWhole(text: String, reason: String) {
+    #expect(Parsed(text, .csv).error == FormatError(reason: reason))
+  }
+
+  @Test(arguments: [
+    ("X,1", "has 2 columns, but the header has 3"),
+    ("X,1,2,3", "has 4 columns, but the header has 3"),
+    (",1,2", "/name must not be empty"),
+    ("X,,2", "/lat is missing"),
+    ("X,91,2", "/lat must be a number from -90 to 90, got '91'"),
+    ("X,1,nan", "/long must be a number from -180 to 180, got 'nan'"),
+    ("X,0x10,2", "/lat must be a number from -90 to 90, got '0x10'"),
+    ("X,1,inf", "/long must be a number from -180 to 180, got 'inf'"),
+    ("X,\"1,5\",2", "/lat must be a number from -90 to 90, got '1,5'"),
+    ("X\0,1,2", "/name must not contain control characters"),
+  ])
+  func aRowThatCannotBeTakenIsRejectedAndTheRestGoesOn(row: String, detail: String) {
+    let parsed = Parsed("name,lat,long\nA,1,2\n\(row)\nB,1,2\n", .csv)
+
+    #expect(parsed.names == [1: "A", 3: "B"])
+    #expect(parsed.details == [2: detail])
+  }
+
+  @Test func bytesThatAreNotUTF8AreRejected() {
+    let text =
+      Array("name,lat,long,note\nA".utf8) + [0xE9] + Array(",1,2,\nB,1,2,".utf8) + [0xE9] + Array("\nC,1,2,x".utf8)
+
+    let parsed = Parsed(text, .csv)
+
+    #expect(parsed.names == [3: "C"])
+    #expect(parsed.details == [1: "/name must be UTF-8", 2: "/tags/note must be UTF-8"])
+  }
+
+  @Test(arguments: ["A,\"1,2", "\"A,1,2", "\"A\"x,1,2", "A,1,\"2"], [1, 5, .max])
+  func aQuoteLeftOpenCostsOnlyItsOwnLine(row: String, pieceSize: Int) {
+    let text = "name,lat,long\n\(row)\nB,1,2\n\"C, D\",1,2\nE,1,2\n"
+
+    let parsed = Parsed(text, .csv, pieceSize: pieceSize)
+
+    #expect(parsed.names == [2: "B", 3: "C, D", 4: "E"])
+    #expect(parsed.rejections.map(\.number) == [1])
+  }
+
+  @Test(arguments: [3, 1000, .max])
+  func aQuoteLeftOpenSwallowsNoMoreThanARowMayHold(pieceSize: Int) {
+    let text = "name,lat,long\nA,\"1,2\n" + String(repeating: "B,1,2\n", count: 1000)
+
+    let parsed = Parsed(text, .csv, pieceSize: pieceSize, maximumRecordBytes: 500)
+
+    #expect(parsed.rejections.map(\.number) == [1])
+    #expect(parsed.rows.count == 1000)
+  }
+
+  /// Each line closes the quote of the one before and opens another, so that each would be read again with all that
+  /// follow it, which would take hours.
+  @Test(.timeLimit(.minutes(5))) func manyQuotesLeftOpenTakeNoMoreThanLinearTime() {
+    let text = "name,lat,long\n\"a\n" + String(repeating: "x\",\"y\n", count: 170_000) + "x\"y\nB,1,2\n"
+
+    let parsed = Parsed(text, .csv)
+
+    #expect(parsed.names.values.sorted() == ["B"])
+    #expect(!parsed.rejections.isEmpty)
+  }
+
+  @Test(arguments: [3, .max])
+  func aRowThatIsTooLongIsSkippedAndTheRestGoesOn(pieceSize: Int) {
+    let text = "name,lat,long\n" + String(repeating: "A", count: 3000) + ",1,2\nB,1,2\n"
+
+    let parsed = Parsed(text, .csv, pieceSize: pieceSize, maximumRecordBytes: 1000)
+
+    #expect(parsed.names == [2: "B"])
+    #expect(parsed.details == [1: "is longer than 1000 bytes"])
+  }
+
+  @Test func aQuoteWithinAPlainFieldIsACharacter() {
+    #expect(Parsed("name,lat,long\n6\" pipe,1,2\n", .csv).names == [1: "6\" pipe"])
+  }
+
+  @Test func aTagsCellThatIsNoObjectIsRejected() {
+    let parsed = Parsed("name,lat,long,tags\nA,1,2,x\nB,1,2,[]\n", .csv)
+
+    #expect(
+      parsed.details == [
+        1: "/tags is not valid JSON at byte 0: a value cannot start here",
+        2: "/tags must be an object of strings, got an array",
+      ]
+    )
+  }
+}

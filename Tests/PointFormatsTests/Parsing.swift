@@ -1,0 +1,53 @@
+import PointFormats
+import Points
+
+/// The rows, rejections and error of a parsed text.
+struct Parsed: Equatable {
+  var rows: [ImportRow] = []
+  var rejections: [RejectedRow] = []
+  var error: FormatError?
+
+  /// The details of the rejections by row.
+  var details: [Int: String] { Dictionary(uniqueKeysWithValues: rejections.map { ($0.number, $0.detail) }) }
+
+  /// The lines of the rejections by row.
+  var lines: [Int: Int?] { Dictionary(uniqueKeysWithValues: rejections.map { ($0.number, $0.location.line) }) }
+
+  /// The names of the places by row.
+  var names: [Int: String] { Dictionary(uniqueKeysWithValues: rows.map { ($0.number, $0.draft.name) }) }
+
+  init() {}
+
+  /// Reads the bytes in pieces of that size.
+  init(
+    _ bytes: [UInt8], _ format: PointFormat, pieceSize: Int = .max, maximumRecordBytes: Int = 1 << 20,
+    options: RowOptions = .standard
+  ) {
+    var parser = PointParser(format: format, maximumRecordBytes: maximumRecordBytes, options: options)
+    var read: [PointParser.Row] = []
+    do {
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        try parser.consume(rest.prefix(pieceSize), into: &read)
+        rest = rest.dropFirst(pieceSize)
+      }
+      try parser.finish(into: &read)
+    } catch {
+      self.error = error
+    }
+    for row in read {
+      switch row {
+      case .success(let row): rows.append(row)
+      case .failure(let rejection): rejections.append(rejection)
+      }
+    }
+  }
+
+  init(
+    _ text: String, _ format: PointFormat, pieceSize: Int = .max, maximumRecordBytes: Int = 1 << 20,
+    options: RowOptions = .standard
+  ) {
+    self.init(
+      Array(text.utf8), format, pieceSize: pieceSize, maximumRecordBytes: maximumRecordBytes, options: options)
+  }
+}

@@ -1,0 +1,168 @@
+import Points
+import SyntheticData
+import TestSupport
+import Testing
+
+@testable import PointIndex
+
+@Suite struct PointSnapshotTests {
+  private static func points(_ ids: some Sequence<UInt64>, category: String? = nil) throws -> ContiguousArray<
+    PointOfInterest
+  > {
+    try ContiguousArray(
+      ids.map { number in
+        let row = try ImportRow.sample("\(number)", Double(number % 90), Double(number % 180), category: category)
+        let time = Timestamp(microsecondsSinceEpoch: 0)
+        return PointOfInterest(id: .sample(number), draft: row.draft, version: 1, createdAt: time, updatedAt: time)
+      }
+    )
+  }
+
+  @Test func singleAdditionsMakeFewParts() throws {
+    var snapshot = PointSnapshot()
+
+    for number in 0..<3_000 as Range<UInt64> {
+      snapshot = snapshot.applying(.init(puts: try Self.points([number])))
+    }
+
+    #expect(snapshot.count == 3_000)
+    #expect(snapshot.parts.count <= 5)
+    #expect(zip(snapshot.parts, snapshot.parts.dropFirst()).allSatisfy { $0.count > $1.count })
+  }
+
+  @Test func additionLeavesLargePartsAsTheyAre() throws {
+    let former = PointSnapshot().applying(.init(puts: try Self.points(0..<5_000)))
+
+    let next = former.applying(.init(puts: try Self.points([9_000])))
+
+    #expect(next.parts.count == 2)
+    #expect(next.parts[0].segment === former.parts[0].segment)
+  }
+
+  @Test func formerSnapshotIsUnchanged() throws {
+    let former = PointSnapshot().applying(.init(puts: try Self.points(0..<300)))
+
+    let next = former.applying(.init(puts: try Self.points([1_000]), removals: [.sample(5)]))
+
+    #expect(former.count == 300)
+    #expect(former.location(of: PointID.sample(5)) != nil)
+    #expect(former.location(of: PointID.sample(1_000)) == nil)
+    #expect(next.count == 300)
+    #expect(next.location(of: PointID.sample(5)) == nil)
+    #expect(next.location(of: PointID.sample(1_000)) != nil)
+  }
+
+  @Test func partWithoutPlacesIsDropped() throws {
+    let former = PointSnapshot().applying(.init(puts: try Self.points([1])))
+
+    let next = former.applying(.init(removals: [.sample(1)]))
+
+    #expect(next.parts.isEmpty)
+    #expect(next.count == 0)
+  }
+
+  @Test func partIsCompactedWhenMostOfItsPlacesWereRemoved() throws {
+    var snapshot = PointSnapshot().applying(.init(puts: try Self.points(0..<1_000)))
+
+    for number in 0..<800 as Range<UInt64> {
+      snapshot = snapshot.applying(.init(removals: [.sample(number)]))
+    }
+
+    #expect(snapshot.count == 200)
+    #expect(snapshot.parts.allSatisfy { $0.segment.count <= 2 * $0.count + 1 })
+    #expect(snapshot.location(of: PointID.sample(900)) != nil)
+  }
+
+  @Test func categoryCountsExcludeRemovedPlaces() throws {
+    var snapshot = PointSnapshot().applying(.init(puts: try Self.points(0..<600, category: "cafe")))
+    snapshot = snapshot.applying(.init(puts: try Self.points([1_000], category: "bar")))
+
+    let next = snapshot.applying(.init(puts: try Self.points([1_001], category: "bar"), removals: [.sample(3)]))
+
+    #expect(next.categoryCounts(in: nil) == [.init(category: "cafe", count: 599), .init(category: "bar", count: 2)])
+  }
+
+  @Test func shuffledPlaceHasTheLeastKeyNotBelowThePivot() throws {
+    var snapshot = PointSnapshot().applying(.init(puts: try Self.points(0..<600)))
+    snapshot = snapshot.applying(.init(puts: try Self.points([700, 701])))
+    snapshot = snapshot.applying(.init(removals: [.sample(44)]))
+    let ids = (Array(0..<600) + [700, 701]).filter { $0 != 44 }.map { PointID.sample(UInt64($0)) }
+    let sorted = ids.sorted { $0.shuffleKey < $1.shuffleKey }
+
+    for (id, next) in zip(sorted, sorted.dropFirst() + sorted.prefix(1)) {
+      #expect(snapshot.point(shuffledAtOrAfter: id.shuffleKey)?.id == id)
+      #expect(snapshot.point(shuffledAtOrAfter: id.shuffleKey &+ 1)?.id == next)
+    }
+  }
+
+  @Test func putReplacesThePlaceWithTheSameID() throws {
+    let former = PointSnapshot(try Self.points(0..<5_000, category: "cafe"))
+
+    let next = former.applying(.init(puts: try Self.points([7, 4_999, 6_000], category: "bar")))
+
+    #expect(next.count == 5_001)
+    #expect(next.point(id: .sample(7))?.draft.category == "bar")
+    #expect(next.categoryCounts(in: nil) == [.init(category: "cafe", count: 4_998), .init(category: "bar", count: 3)])
+    #expect(former.point(id: .sample(7))?.draft.category == "cafe")
+  }
+
+  @Test func removalsOfUnknownIDsAndRepeatedRemovalsAreIgnored() throws {
+    let former = PointSnapshot(try Self.points(0..<100))
+
+    let next = former.applying(.init(removals: [.sample(5), .sample(200), .sample(5), .sample(99)]))
+    let again = next.applying(.init(removals: [.sample(5)]))
+
+    #expect(next.count == 98)
+    #expect(again.count == 98)
+  }
+
+  @Test func idThatIsPutAndRemovedIsPut() throws {
+    let former = PointSnapshot(try Self.points(0..<3))
+
+    let next = former.applying(
+      .init(puts: try Self.points([1, 9], category: "bar"), removals: [.sample(1), .sample(9)]))
+
+    #expect(next.count == 4)
+    #expect(next.categoryCounts(in: nil) == [.init(category: "bar", count: 2)])
+  }
+
+  @Test(arguments: 0..<10)
+  func changesInBatchesOfAnySizeAddUpToTheSamePlaces(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var snapshot = PointSnapshot()
+    var expected: [PointID: String] = [:]
+
+    for round in 0..<60 {
+      let size = [1, 3, 40, 700][Int.random(in: 0..<4, using: &random)]
+      let ids = (0..<size).map { _ in UInt64.random(in: 0..<2_000, using: &random) }
+      let putIDs = Set(ids.prefix(size / 2 + 1))
+      let removals = ids.dropFirst(size / 2 + 1).map { PointID.sample($0) }
+      snapshot = snapshot.applying(.init(puts: try Self.points(putIDs, category: "\(round)"), removals: removals))
+      for id in removals { expected[id] = nil }
+      for id in putIDs { expected[.sample(id)] = "\(round)" }
+    }
+
+    var walk = PointWalk(snapshot, matching: PointQuery())
+    var walked: [PointOfInterest] = []
+    while !walk.isAtEnd { walked += walk.nextBatch(maximumCount: 7, maximumSteps: 50) }
+    #expect(snapshot.count == expected.count)
+    #expect(walked.map(\.id) == expected.keys.sorted())
+    #expect(walked.allSatisfy { $0.draft.category == expected[$0.id] })
+    #expect(expected.keys.allSatisfy { snapshot.point(id: $0)?.draft.category == expected[$0] })
+  }
+}
+
+@Suite struct PointIndexTests {
+  @Test func readersGetTheSnapshotOfTheLastReplacementWithItsVersion() throws {
+    let index = PointIndex(PointSnapshot(), version: DataVersion(token: "a"))
+    let before = index.current
+
+    let time = Timestamp(microsecondsSinceEpoch: 0)
+    let point = PointOfInterest(id: .sample(1), draft: try .sample("a"), version: 1, createdAt: time, updatedAt: time)
+    index.replace(with: before.snapshot.applying(.init(puts: [point])), version: DataVersion(token: "b"))
+
+    #expect((before.snapshot.count, before.version.token) == (0, "a"))
+    #expect((index.snapshot.count, index.version.token) == (1, "b"))
+    #expect(index.current.snapshot === index.snapshot)
+  }
+}

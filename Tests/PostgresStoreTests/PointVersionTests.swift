@@ -1,0 +1,162 @@
+import Points
+import PostgresTestSupport
+import TestSupport
+import Testing
+
+@testable import PostgresStore
+
+@Suite struct PointVersionTests {
+  private func place(_ name: String) throws -> PointDraft { try .sample(name) }
+
+  @Test func aCreationThatWaitedForADeletionGetsTheGreaterVersion() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let other = try await database.session()
+    // Another session holds the lock on the id, and creates and deletes the place before it releases the lock.
+    try await other.run(script: "BEGIN")
+    try await other.run("SELECT \(VersionStatements.lock(of: "'\(PointID.sample(1))'::uuid"))")
+    async let created = store.put(place("created"), id: .sample(1), if: .none)
+    let waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    while try await database.run("SELECT count(*) \(waiting)") == "0" {}
+    let drawn = try await other.run("SELECT \(VersionStatements.next)")
+    try await other.run(script: "COMMIT")
+
+    let point = try await created.point
+
+    #expect(point.version > (try #require(drawn.rows.first).integer(0)))
+    await other.close()
+  }
+
+  @Test(.timeLimit(.minutes(5))) func deletionWaitsForTheLockOnItsID() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    _ = try await store.put(place("there"), id: .sample(1), if: .none)
+    let other = try await database.session()
+    try await other.run(script: "BEGIN")
+    try await other.run("SELECT \(VersionStatements.lock(of: "'\(PointID.sample(1))'::uuid"))")
+    async let deletion: Void = store.delete(id: .sample(1), if: .none)
+    let waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    while try await database.run("SELECT count(*) \(waiting)") == "0" {}
+
+    let meanwhile = try await store.point(id: .sample(1))
+    try await other.run(script: "COMMIT")
+    try await deletion
+
+    #expect(meanwhile != nil)
+    #expect(try await store.point(id: .sample(1)) == nil)
+    await other.close()
+  }
+
+  @Test(.timeLimit(.minutes(5))) func importedPlaceWhoseIDWasDeletedConcurrentlyGetsTheGreaterVersion() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    // The import stops after it has drawn its version, just before it creates the place.
+    try await database.run(
+      """
+      CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN IF NEW.name = ''imported'' THEN PERFORM pg_advisory_xact_lock(42); END IF; RETURN NEW; END';
+      CREATE TRIGGER wait BEFORE INSERT ON points FOR EACH ROW EXECUTE FUNCTION wait()
+      """
+    )
+    let other = try await database.session()
+    try await other.run(script: "BEGIN")
+    try await other.run("SELECT pg_advisory_xact_lock(42)")
+    let rows = [
+      try ImportRow.sample("imported", 1, 1, id: .sample(1), number: 1),
+      try .sample("imported", 1, 1, id: .sample(2), number: 2), try .sample("imported", 1, 1, number: 3),
+    ]
+    async let importing = store.importRows(rows)
+    let waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    while try await database.run("SELECT count(*) \(waiting)") == "0" {}
+    let (former, _) = try await store.put(place("former"), id: .sample(1), if: .absent)
+    try await store.delete(id: .sample(1), if: .none)
+    try await other.run(script: "COMMIT")
+
+    #expect(try await importing.created == 3)
+
+    let point = try #require(try await store.point(id: .sample(1)))
+    #expect(point.version > former.version)
+    #expect(try #require(try await store.point(id: .sample(2))).version < former.version)
+    let last = try await store.allChanges().last { $0.id == point.id }
+    #expect((last?.kind, last?.version) == (.created, point.version))
+    await other.close()
+  }
+
+  @Test func foreignVersionStopsNeitherWritesNorTheSequence() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    for number in 1...3 as ClosedRange<UInt64> {
+      _ = try await store.put(place("there"), id: .sample(number), if: .none)
+    }
+    try await database.run("UPDATE points SET version = \(Int64.max)")
+
+    let (put, _) = try await store.put(place("mended"), id: .sample(1), if: .versions([.max]))
+    try await store.importRows([.sample("mended", 1, 1, id: .sample(2))])
+    try await store.delete(id: .sample(3), if: .versions([.max]))
+    let (anew, _) = try await store.put(place("anew"), id: .sample(3), if: .absent)
+
+    let imported = try #require(try await store.point(id: .sample(2)))
+    #expect(put.version < 1 << 53)
+    #expect(imported.version > put.version)
+    #expect(anew.version > imported.version)
+    #expect(anew.version < 1 << 53)
+  }
+
+  @Test func sequencePassesVersionsOfOtherPrograms() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    _ = try await store.put(place("there"), id: .sample(1), if: .none)
+    try await database.run("UPDATE points SET name = 'by another', version = version + 5")
+    let counted = try #require(try await store.point(id: .sample(1)))
+
+    let (changed, _) = try await store.put(place("changed"), id: .sample(1), if: .none)
+    try await database.run("UPDATE points SET version = version + 5")
+    let recounted = try #require(try await store.point(id: .sample(1)))
+    try await store.delete(id: .sample(1), if: .none)
+    let (anew, _) = try await store.put(place("anew"), id: .sample(1), if: .none)
+    try await database.run(
+      "INSERT INTO points (id, lat, long, name) VALUES ('\(PointID.sample(2))', 1, 1, 'without a version')")
+
+    #expect(changed.version > counted.version)
+    #expect(anew.version > recounted.version)
+    #expect(try #require(try await store.point(id: .sample(2))).version > anew.version)
+  }
+
+  @Test func recreatedOrRestoredDatabaseRepeatsNoVersion() async throws {
+    let database = try await TemporaryDatabase.make()
+    let former = try await database.migratedStore().put(place("former"), id: .sample(1), if: .none).point
+    // The state of a backup from before the place was written.
+    try await database.run("DELETE FROM points; SELECT setval('point_versions', \(former.version - 1_000_000_000))")
+
+    let restored = try await database.migratedStore().put(place("other"), id: .sample(1), if: .none).point
+    let anew = try await TemporaryDatabase.make().migratedStore().put(place("anew"), id: .sample(1), if: .none).point
+
+    #expect(restored.version > former.version)
+    #expect(anew.version > former.version)
+  }
+
+  @Test func placesFromBeforeTheSequenceKeepTheirVersionsAndGoOnAboveThem() async throws {
+    let database = try await TemporaryDatabase.make()
+    let configuration = try PostgresConfiguration(url: database.url)
+    let former = try Migration.all(inDirectory: migrationsDirectory).filter { $0.name < "0004" }
+    _ = try await Migrator(configuration: configuration, migrations: former).migrate()
+    try await database.run(
+      """
+      INSERT INTO points (id, lat, long, name, version) VALUES
+        ('\(PointID.sample(1))', 1, 1, 'a', 3), ('\(PointID.sample(2))', 1, 1, 'b', 4000000000000000);
+      INSERT INTO idempotency_keys (key, request_hash, point_id, lat, long, name, tags, created_at)
+      VALUES ('k', 7, '\(PointID.sample(1))', 1, 1, 'a', '{}', now())
+      """
+    )
+
+    let store = try await database.migratedStore()
+    let repeated = try await store.create(place("a"), once: IdempotencyKey(text: "k", requestHash: 7))
+    let before = try #require(try await store.point(id: .sample(1)))
+    let (changed, _) = try await store.put(place("c"), id: .sample(1), if: .versions([3]))
+
+    #expect(repeated.version == 1)
+    #expect(before.version == 3)
+    #expect(changed.version > 4_000_000_000_000_000)
+    #expect(changed.version < 1 << 53)
+  }
+}

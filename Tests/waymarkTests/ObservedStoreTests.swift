@@ -1,0 +1,62 @@
+import HTTPServer
+import LocationsAPI
+import NIOHTTP1
+import Points
+import PrometheusMetrics
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import waymark
+
+@Suite struct ObservedStoreTests {
+  private let store = SwitchedStore()
+  private let metrics = PrometheusMetrics()
+
+  private func count(_ operation: String, _ outcome: String) -> String? {
+    let name = "store_call_duration_seconds_count{operation=\"\(operation)\",outcome=\"\(outcome)\"} "
+    return metrics.text().split(separator: "\n").first { $0.hasPrefix(name) }.map { String($0.dropFirst(name.count)) }
+  }
+
+  @Test func callsAreCountedByOperationAndOutcome() async throws {
+    let measured = ObservedStore(store, factory: metrics)
+
+    for call in ["page", "page", "delete", "export", "import"] { await store.call(call, through: measured) }
+    store.fail(with: .overloaded)
+    for call in ["page", "delete", "export"] { await store.call(call, through: measured) }
+    store.refuse(with: .notFound)
+    await store.call("delete", through: measured)
+
+    #expect(count("page", "ok") == "2")
+    #expect(count("page", "overloaded") == "1")
+    #expect(count("delete", "ok") == "1")
+    #expect(count("delete", "overloaded") == "1")
+    #expect(count("delete", "refused") == "1")
+    #expect(count("export", "overloaded") == "1")
+    #expect(count("import", "ok") == "1")
+  }
+
+  @Test func serverTimingHasStoreAndTotal() async throws {
+    let measured = ObservedStore(store, factory: metrics)
+    let router = LocationsAPI(service: PointsService(store: measured), version: "1")
+      .router(middlewares: [ServerTimingMiddleware()])
+
+    let response = await router.respond(to: HTTPRequest(target: "/locations"))
+
+    let value = try #require(response.headers.first(name: "server-timing"))
+    let match = try #require(value.wholeMatch(of: /store;dur=([0-9.]+), total;dur=([0-9.]+)/))
+    let (store, total) = (try #require(Double(match.1)), try #require(Double(match.2)))
+    #expect(store <= total)
+    #expect(response.status == .ok)
+  }
+
+  @Test func withoutServerTimingNoRequestIsTimedByItself() async throws {
+    let measured = ObservedStore(store, factory: metrics)
+    let router = LocationsAPI(service: PointsService(store: measured), version: "1").router()
+
+    let response = await router.respond(to: HTTPRequest(target: "/locations"))
+
+    #expect(!response.headers.contains(name: "server-timing"))
+    #expect(StoreTime.current == nil)
+  }
+}
