@@ -19,10 +19,9 @@ actor GroupCommitWriter {
   private static let maximumGroup = 512
 
   private let index: PointIndex
-  private let journal: any PointJournal
+  private let journal: (any PointJournal)?
   private let clock: MonotoneClock
 
-  private var lastSequence: Int64
   private var versions: VersionCounter
   private var dataVersions: DataVersionSequence
   private var keys: IdempotencyKeyCache
@@ -30,11 +29,13 @@ actor GroupCommitWriter {
   private var pending: [PendingWrite] = []
   private var isWriting = false
 
+  /// Creates a writer.
+  ///
+  /// - Parameter journal: the journal that batches are committed to; `nil` where nothing is kept.
   init(
     index: PointIndex,
-    journal: any PointJournal,
+    journal: (any PointJournal)?,
     keys: IdempotencyKeyCache,
-    lastSequence: Int64,
     versions: VersionCounter,
     dataVersions: DataVersionSequence,
     clock: MonotoneClock
@@ -42,7 +43,6 @@ actor GroupCommitWriter {
     self.index = index
     self.journal = journal
     self.keys = keys
-    self.lastSequence = lastSequence
     self.versions = versions
     self.dataVersions = dataVersions
     self.clock = clock
@@ -100,8 +100,7 @@ actor GroupCommitWriter {
     versions.pass(batch.highestVersion)
     do throws(PointStoreError) {
       if !batch.isEmpty {
-        try await journal.commit(batch)
-        lastSequence = batch.changes.last?.sequence ?? lastSequence
+        try await journal?.commit(batch)
         // Keys evicted for new ones leave the journal with the next batch.
         evictedKeys = batch.records.flatMap { keys.insert($0) }
         index.replace(with: next, version: dataVersions.next(at: clock.now()))
@@ -117,8 +116,7 @@ actor GroupCommitWriter {
     _ group: [PendingWrite]
   ) -> (batch: JournalBatch, next: PointSnapshot, completions: [Completion]) {
     let snapshot = index.snapshot
-    var transaction = WriteTransaction(
-      on: snapshot, keys: keys, lastSequence: lastSequence, versions: versions, now: clock.now())
+    var transaction = WriteTransaction(on: snapshot, keys: keys, versions: versions, now: clock.now())
     let completions = group.map { $0.apply(&transaction) }
     var batch = transaction.batch
     if !batch.isEmpty { batch.evictedKeys = evictedKeys }

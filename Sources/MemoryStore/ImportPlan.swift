@@ -11,9 +11,6 @@ struct ImportPlan {
   /// The places to create and to replace.
   private(set) var puts: ContiguousArray<PointOfInterest> = []
 
-  /// The kind of change of each of the places to put.
-  private(set) var kinds: ContiguousArray<PointChange.Kind> = []
-
   private let precedence: RowPrecedence
   private let snapshot: PointSnapshot
   private let ids: any ImportIDSource
@@ -60,7 +57,7 @@ struct ImportPlan {
     )
     if mode == .atomic, report.rejected > 0 {
       report.takeNothing()
-      (puts, kinds) = ([], [])
+      puts = []
     }
   }
 
@@ -90,7 +87,6 @@ struct ImportPlan {
         updatedAt: max(former.updatedAt, now)
       )
     )
-    kinds.append(.updated)
   }
 
   private mutating func create(_ row: ImportRow) {
@@ -98,7 +94,6 @@ struct ImportPlan {
     report.created += 1
     createdPlaces.insert(UInt32(puts.count), hash: id.hashValue)
     puts.append(PointOfInterest(id: id, draft: row.draft, version: version, createdAt: now, updatedAt: now))
-    kinds.append(.created)
   }
 
   /// Returns the first id of the source that no place has and no row names.

@@ -87,15 +87,3 @@ extension MemoryStore: PointWriter {
     return try result.get()
   }
 }
-
-extension MemoryStore: ChangeLog {
-  /// Returns the changes after a sequence number that the journal still has, in their order.
-  public func changes(after sequence: Int64, limit: Int) async throws(PointStoreError) -> [PointChange] {
-    try await journal.changes(after: sequence, limit: limit)
-  }
-
-  /// Deletes the changes before a time, and returns their number.
-  public func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int {
-    try await journal.pruneChanges(before: time)
-  }
-}

@@ -7,19 +7,18 @@ public import Points
 /// Reads search the current snapshot, and never wait for a write. A write builds the next snapshot, commits its effects
 /// to the journal, and replaces the current snapshot.
 public final class MemoryStore: Sendable {
-  let journal: any PointJournal
   let writer: GroupCommitWriter
   let clock: MonotoneClock
   private let index: PointIndex
 
-  /// A Boolean value that indicates whether nothing had ever been written to the store when it was created.
+  /// A Boolean value that indicates whether no place had ever been written to the store when it was created.
   public let wasNew: Bool
 
   /// Creates an empty store that keeps nothing beyond the process.
   ///
   /// - Parameter clock: the source of the times of places and of the age of idempotency keys.
   public convenience init(clock: any WallClock = SystemClock()) {
-    self.init(JournalContents(), journal: VolatileJournal(), keyLimits: .init(), clock: clock)
+    self.init(JournalContents(), journal: nil, keyLimits: .init(), clock: clock)
   }
 
   /// Creates a store of the contents of a journal, to which every write is committed before it is visible or
@@ -40,13 +39,12 @@ public final class MemoryStore: Sendable {
 
   init(
     _ contents: JournalContents,
-    journal: any PointJournal,
+    journal: (any PointJournal)?,
     keyLimits: IdempotencyKeyCache.Limits,
     clock: any WallClock
   ) {
-    self.journal = journal
     self.clock = MonotoneClock(clock)
-    wasNew = contents.lastSequence == 0
+    wasNew = contents.isNew
     let now = self.clock.now()
     var versions = VersionCounter(after: contents.highestVersion)
     let dataVersions: DataVersionSequence
@@ -67,7 +65,6 @@ public final class MemoryStore: Sendable {
       index: index,
       journal: journal,
       keys: keys,
-      lastSequence: contents.lastSequence,
       versions: versions,
       dataVersions: dataVersions,
       clock: self.clock
@@ -77,7 +74,6 @@ public final class MemoryStore: Sendable {
   /// The number of places.
   public var count: Int { snapshot.count }
 
-  /// The current snapshot.
   var snapshot: PointSnapshot { index.snapshot }
 }
 

@@ -13,16 +13,6 @@ public protocol PointJournal: Sendable {
   ///
   /// - Throws: ``PointStoreError``; nothing of the batch is kept then.
   func commit(_ batch: JournalBatch) async throws(PointStoreError)
-
-  /// Returns the changes after a sequence number, in their order; see ``Points/ChangeLog``.
-  ///
-  /// - Throws: ``PointStoreError``.
-  func changes(after sequence: Int64, limit: Int) async throws(PointStoreError) -> [PointChange]
-
-  /// Deletes the changes before a time, and returns their number.
-  ///
-  /// - Throws: ``PointStoreError``.
-  func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int
 }
 
 /// The contents of a journal.
@@ -33,8 +23,8 @@ public struct JournalContents: Sendable {
   /// The outcomes of requests with idempotency keys, the oldest first.
   public var records: [IdempotencyRecord]
 
-  /// The sequence number of the last change that was ever committed, even if it was pruned; 0 before the first.
-  public var lastSequence: Int64
+  /// A Boolean value that indicates whether no place was ever committed, not even one that was removed since.
+  public var isNew: Bool
 
   /// The greatest version that was ever committed, including those of removed places; 0 before the first.
   public var highestVersion: Int64
@@ -43,12 +33,12 @@ public struct JournalContents: Sendable {
   public init(
     points: ContiguousArray<PointOfInterest> = [],
     records: [IdempotencyRecord] = [],
-    lastSequence: Int64 = 0,
+    isNew: Bool = true,
     highestVersion: Int64 = 0
   ) {
     self.points = points
     self.records = records
-    self.lastSequence = lastSequence
+    self.isNew = isNew
     self.highestVersion = highestVersion
   }
 }
@@ -61,9 +51,6 @@ public struct JournalBatch: Sendable {
   /// The ids of the places that were removed, each once.
   public internal(set) var removals: [PointID] = []
 
-  /// The entries for the change log, in the order of their sequence numbers.
-  public internal(set) var changes: ContiguousArray<PointChange> = []
-
   /// The outcomes of requests with idempotency keys, the oldest first.
   public internal(set) var records: [IdempotencyRecord] = []
 
@@ -74,7 +61,10 @@ public struct JournalBatch: Sendable {
   public internal(set) var highestVersion: Int64 = 0
 
   /// A Boolean value that indicates whether there is nothing to commit.
-  public var isEmpty: Bool { changes.isEmpty && records.isEmpty && evictedKeys.isEmpty }
+  public var isEmpty: Bool { !hasChanges && records.isEmpty && evictedKeys.isEmpty }
+
+  /// A Boolean value that indicates whether a place was created, changed or removed.
+  public var hasChanges: Bool { !puts.isEmpty || !removals.isEmpty }
 }
 
 /// The outcome of a request with an idempotency key, which a repeat of the request returns again.

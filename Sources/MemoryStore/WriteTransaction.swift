@@ -11,7 +11,6 @@ struct WriteTransaction: Sendable {
   let now: Timestamp
 
   private let keys: IdempotencyKeyCache
-  private var lastSequence: Int64
   private var versions: VersionCounter
 
   // The differences from the snapshot: places by their ids, and the owners of source references; `nil` stands for none.
@@ -21,16 +20,12 @@ struct WriteTransaction: Sendable {
   // The places that an import puts. An import is the only write of its transaction.
   private var imported: ContiguousArray<PointOfInterest> = []
 
-  private var changes: ContiguousArray<PointChange> = []
   private var records: [IdempotencyRecord] = []
 
   /// Creates a transaction without writes.
-  init(
-    on snapshot: PointSnapshot, keys: IdempotencyKeyCache, lastSequence: Int64, versions: VersionCounter, now: Timestamp
-  ) {
+  init(on snapshot: PointSnapshot, keys: IdempotencyKeyCache, versions: VersionCounter, now: Timestamp) {
     self.snapshot = snapshot
     self.keys = keys
-    self.lastSequence = lastSequence
     self.versions = versions
     self.now = now
   }
@@ -68,7 +63,6 @@ struct WriteTransaction: Sendable {
     if let source = former?.draft.origin { owners[source] = .some(nil) }
     if let source = draft.origin { owners[source] = id }
     points[id] = point
-    log(id, former == nil ? .created : .updated, version: point.version)
     return point
   }
 
@@ -78,7 +72,6 @@ struct WriteTransaction: Sendable {
     points[point.id] = .some(nil)
     // A removal takes a version that no place gets: the highest version is the time of the last write.
     _ = versions.next(at: now)
-    log(point.id, .deleted, version: point.version)
   }
 
   /// Returns the version of all the places that an import creates or changes.
@@ -87,17 +80,11 @@ struct WriteTransaction: Sendable {
   /// Applies the plan of an import, which must be the only write.
   mutating func apply(_ plan: ImportPlan) {
     imported = plan.puts
-    for (point, kind) in zip(plan.puts, plan.kinds) { log(point.id, kind, version: point.version) }
   }
 
   /// Records the outcome of the request with a key.
   mutating func record(_ outcome: IdempotencyRecord.Outcome, of key: IdempotencyKey) {
     records.append(IdempotencyRecord(key: key, time: now, outcome: outcome))
-  }
-
-  private mutating func log(_ id: PointID, _ kind: PointChange.Kind, version: Int64) {
-    lastSequence += 1
-    changes.append(PointChange(sequence: lastSequence, id: id, kind: kind, version: version, time: now))
   }
 
   // MARK: Effects
@@ -111,11 +98,9 @@ struct WriteTransaction: Sendable {
     return effects
   }
 
-  /// The batch for the journal.
   var batch: JournalBatch {
     let effects = pointChanges
     return JournalBatch(
-      puts: effects.puts, removals: effects.removals, changes: changes, records: records,
-      highestVersion: versions.last)
+      puts: effects.puts, removals: effects.removals, records: records, highestVersion: versions.last)
   }
 }

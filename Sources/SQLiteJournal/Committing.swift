@@ -17,8 +17,6 @@ enum Committing {
       version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at
     """
 
-  private static let log = "INSERT INTO change (sequence, id, kind, version, time) VALUES (?, ?, ?, ?, ?)"
-
   private static let deleteCreation = "DELETE FROM answered_key WHERE text = ?"
   private static let deleteImport = "DELETE FROM answered_import WHERE text = ?"
 
@@ -29,25 +27,17 @@ enum Committing {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
 
-  private static let setHighestVersion = "UPDATE version_counter SET highest = ?"
+  private static let updateCounter = "UPDATE version_counter SET highest = ?, has_changes = has_changes OR ?"
   private static let insertImport = """
     INSERT OR REPLACE INTO answered_import
       (text, request_hash, time, created, updated, unchanged, rejected, rejections)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     """
 
-  private static let prune = "DELETE FROM change WHERE time < ?"
-
-  /// Writes a batch.
   static func commit(_ batch: JournalBatch, to database: Database) throws {
     try run(remove, database, batch.removals) { [$0.bytes] }
     try run(put, database, batch.puts, values(of:))
-    try run(log, database, batch.changes) { change in
-      [
-        change.sequence, change.id.bytes, change.kind.rawValue, change.version, change.time.microsecondsSinceEpoch,
-      ]
-    }
-    try run(setHighestVersion, database, CollectionOfOne(batch.highestVersion)) { [$0] }
+    try run(updateCounter, database, CollectionOfOne(batch)) { [$0.highestVersion, $0.hasChanges] }
     for statement in [deleteCreation, deleteImport] { try run(statement, database, batch.evictedKeys) { [$0] } }
     for record in batch.records { try commit(record, to: database) }
   }
@@ -68,12 +58,6 @@ enum Committing {
         key + [report.created, report.updated, report.unchanged, report.rejected, rejections]
       }
     }
-  }
-
-  /// Deletes the changes before a time, and returns their number.
-  static func pruneChanges(_ database: Database, before time: Timestamp) throws -> Int {
-    try database.execute(sql: prune, arguments: [time.microsecondsSinceEpoch])
-    return database.changesCount
   }
 
   private static func values(of point: PointOfInterest) -> StatementArguments {

@@ -21,24 +21,14 @@ struct Loading {
     FROM answered_import
     """
 
-  /// The last sequence number, even if its row was pruned.
-  private static let lastSequence = """
-    SELECT max(
-      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0),
-      coalesce((SELECT max(sequence) FROM change), 0)
-    )
-    """
-
   private static let highestVersion = "SELECT highest FROM version_counter"
 
-  private static let changes = """
-    SELECT sequence, id, kind, version, time FROM change WHERE sequence > ? ORDER BY sequence LIMIT ?
-    """
+  private static let isNew = "SELECT NOT has_changes FROM version_counter"
 
   /// The handling of damaged rows.
   enum DamagePolicy: Sendable {
     /// Loading fails.
-    case refuse
+    case reject
     /// The row is skipped, and passed to the closure.
     case skip(@Sendable (JournalDamage) -> Void)
   }
@@ -90,13 +80,14 @@ struct Loading {
       }
     }
     contents.records.sort { $0.time < $1.time }
-    contents.lastSequence = try Int64.fetchOne(database, sql: Self.lastSequence) ?? 0
+    // A file whose counter is missing has been damaged, and so is not new.
+    contents.isNew = try Bool.fetchOne(database, sql: Self.isNew) ?? false
     let highest = try Int64.fetchOne(database, sql: Self.highestVersion)
     if !(0..<PointOfInterest.versionLimit ~= (highest ?? -1)) {
       note(RowDamage("highest is not in the range 0 to 2^53 - 1"), in: "version_counter", row: 1)
     }
     contents.highestVersion = max(highest ?? 0, highestOfPlaces)
-    if case .refuse = policy, let firstDamage { throw DamagedJournal(first: firstDamage, count: damageCount) }
+    if case .reject = policy, let firstDamage { throw DamagedJournal(first: firstDamage, count: damageCount) }
   }
 
   /// The greatest version of a place that a store can have given. A greater one is kept but not counted on from.
@@ -109,31 +100,6 @@ struct Loading {
     damageCount += 1
     firstDamage = firstDamage ?? damage
     if case .skip(let report) = policy { report(damage) }
-  }
-
-  /// Returns the changes after a sequence number, in their order.
-  ///
-  /// - Throws: `DatabaseError`, or ``DamagedJournal``.
-  static func changes(_ database: Database, after sequence: Int64, limit: Int) throws -> [PointChange] {
-    var changes: [PointChange] = []
-    try StoredRow.forEach(database, Self.changes, [sequence, max(limit, 0)]) { row in
-      do throws(RowDamage) {
-        guard let kind = PointChange.Kind(rawValue: try row.text(2, "kind")) else { throw RowDamage("kind is unknown") }
-        changes.append(
-          PointChange(
-            sequence: try row.integer(0, "sequence"),
-            id: try row.id(1),
-            kind: kind,
-            version: try row.version(3),
-            time: try row.time(4, "time")
-          )
-        )
-      } catch {
-        let damage = JournalDamage(table: "change", row: try? row.integer(0, "sequence"), reason: error.reason)
-        throw DamagedJournal(first: damage, count: 1)
-      }
-    }
-    return changes
   }
 
   private static func creationRecord(_ row: StoredRow) throws(RowDamage) -> IdempotencyRecord {
@@ -184,7 +150,6 @@ public struct JournalDamage: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "row \(row.map(String.init) ?? "?") of table \(table): \(reason)" }
 }
 
-/// The error of a journal with damaged rows.
 struct DamagedJournal: Error, CustomStringConvertible {
   /// The first damaged row.
   let first: JournalDamage
@@ -200,7 +165,6 @@ struct JournalRejection: Codable {
   private let number: Int
   private let detail: String
 
-  /// Returns the rows as JSON.
   static func text(of rows: [RejectedRow]) throws -> String {
     let rows = rows.map { JournalRejection(number: $0.number, detail: $0.detail) }
     return String(decoding: try JSONEncoder().encode(rows), as: UTF8.self)

@@ -45,7 +45,7 @@ public final class SQLiteJournal: Sendable {
       }
     }
     return SQLiteJournal(
-      database: try opened.get(), path: path, damagePolicy: onDamage.map { .skip($0) } ?? .refuse)
+      database: try opened.get(), path: path, damagePolicy: onDamage.map { .skip($0) } ?? .reject)
   }
 
   /// Writes the write-ahead log into the file and closes both; later calls fail.
@@ -72,7 +72,7 @@ public final class SQLiteJournal: Sendable {
       try database.execute(sql: "PRAGMA fullfsync = ON")
       // The log of a large import is truncated.
       try database.execute(sql: "PRAGMA journal_size_limit = 67108864")
-      // In KiB. The places are in memory already; a larger cache would fill up with the change log.
+      // In KiB. The places are in memory already, and are not read from the file again.
       try database.execute(sql: "PRAGMA cache_size = -2048")
     }
     return configuration
@@ -105,20 +105,6 @@ extension SQLiteJournal: PointJournal {
       try await database.write { try Committing.commit(batch, to: $0) }
     }
     try checkFiles()
-  }
-
-  /// Returns the changes after a sequence number, in their order.
-  public func changes(after sequence: Int64, limit: Int) async throws(PointStoreError) -> [PointChange] {
-    try await reportingErrors { database in
-      try await database.read { try Loading.changes($0, after: sequence, limit: limit) }
-    }
-  }
-
-  /// Deletes the changes before a time, and returns their number.
-  public func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int {
-    try await reportingErrors { database in
-      try await database.write { try Committing.pruneChanges($0, before: time) }
-    }
   }
 
   private func checkFiles() throws(PointStoreError) {

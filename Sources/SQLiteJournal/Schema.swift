@@ -6,19 +6,15 @@ enum Schema {
   /// SQLite's application id of the journals of this program, "Wymk" in ASCII.
   private static let applicationID: Int32 = 0x5779_6D6B
 
+  private static let placeColumns = """
+    name TEXT NOT NULL, category TEXT, latitude REAL NOT NULL, longitude REAL NOT NULL, tags TEXT NOT NULL,
+    source TEXT, source_id TEXT, version INTEGER NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
+    """
+
   private static let createTables = """
     CREATE TABLE place (
       id BLOB NOT NULL UNIQUE CHECK (length(id) = 16),
-      name TEXT NOT NULL,
-      category TEXT,
-      latitude REAL NOT NULL,
-      longitude REAL NOT NULL,
-      tags TEXT NOT NULL,
-      source TEXT,
-      source_id TEXT,
-      version INTEGER NOT NULL,
-      created_at INTEGER NOT NULL,
-      updated_at INTEGER NOT NULL
+      \(placeColumns)
     ) STRICT;
     -- AUTOINCREMENT: numbers are never given again, even when the last changes have been pruned.
     CREATE TABLE change (
@@ -34,16 +30,7 @@ enum Schema {
       request_hash INTEGER NOT NULL,
       time INTEGER NOT NULL,
       id BLOB NOT NULL,
-      name TEXT NOT NULL,
-      category TEXT,
-      latitude REAL NOT NULL,
-      longitude REAL NOT NULL,
-      tags TEXT NOT NULL,
-      source TEXT,
-      source_id TEXT,
-      version INTEGER NOT NULL,
-      created_at INTEGER NOT NULL,
-      updated_at INTEGER NOT NULL
+      \(placeColumns)
     ) STRICT;
     """
 
@@ -74,7 +61,17 @@ enum Schema {
     ) STRICT;
     """
 
-  private static var migrator: DatabaseMigrator {
+  /// The change log had no reader. Whether it ever had an entry, even one pruned since, is kept beside the greatest
+  /// version, which every commit has written since the counter exists.
+  private static let dropChangeLog = """
+    ALTER TABLE version_counter ADD COLUMN has_changes INTEGER NOT NULL DEFAULT 0;
+    UPDATE version_counter SET has_changes =
+      EXISTS (SELECT 1 FROM change) OR EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'change' AND seq > 0);
+    DROP TABLE change;
+    """
+
+  /// The migrations of all versions of the program. A published one never changes.
+  static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1 places, changes and answered keys") { database in
       try database.execute(sql: "PRAGMA application_id = \(applicationID)")
@@ -85,6 +82,9 @@ enum Schema {
     }
     migrator.registerMigration("3 answered imports") { database in
       try database.execute(sql: createAnsweredImports)
+    }
+    migrator.registerMigration("4 no change log") { database in
+      try database.execute(sql: dropChangeLog)
     }
     return migrator
   }

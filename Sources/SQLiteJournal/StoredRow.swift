@@ -11,16 +11,10 @@ struct StoredRow {
   /// Runs a query and calls the closure with each row.
   ///
   /// - Throws: `DatabaseError`, or the error of `body`.
-  static func forEach(
-    _ database: Database,
-    _ sql: String,
-    _ arguments: StatementArguments = [],
-    _ body: (StoredRow) throws -> Void
-  ) throws {
+  static func forEach(_ database: Database, _ sql: String, _ body: (StoredRow) throws -> Void) throws {
     let statement = try database.makeStatement(sql: sql)
-    statement.setUncheckedArguments(arguments)
     let handle = statement.sqliteStatement
-    defer { sqlite3_reset(handle) }
+    defer { withExtendedLifetime(statement) { _ = sqlite3_reset(handle) } }
     while true {
       let code = sqlite3_step(handle)
       if code == SQLITE_DONE { return }
@@ -34,7 +28,6 @@ struct StoredRow {
     }
   }
 
-  /// Returns an integer.
   func integer(_ column: Int32, _ name: String) throws(RowDamage) -> Int64 {
     guard sqlite3_column_type(statement, column) == SQLITE_INTEGER else { throw RowDamage("\(name) is not an integer") }
     return sqlite3_column_int64(statement, column)
@@ -49,7 +42,6 @@ struct StoredRow {
 
   private static let times: Range<Int64> = -62_167_219_200_000_000..<253_402_300_800_000_000
 
-  /// Returns a version.
   func version(_ column: Int32) throws(RowDamage) -> Int64 {
     let version = try integer(column, "version")
     guard version >= 1 else { throw RowDamage("version is \(version), less than 1") }
@@ -74,13 +66,11 @@ struct StoredRow {
     return text
   }
 
-  /// Returns a text.
   func text(_ column: Int32, _ name: String) throws(RowDamage) -> String {
     guard let text = try optionalText(column, name) else { throw RowDamage("\(name) is missing") }
     return text
   }
 
-  /// Returns an id.
   func id(_ column: Int32) throws(RowDamage) -> PointID {
     guard sqlite3_column_type(statement, column) == SQLITE_BLOB,
       sqlite3_column_bytes(statement, column) == PointID.byteCount,

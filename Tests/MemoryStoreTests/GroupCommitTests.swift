@@ -79,12 +79,8 @@ private final class GatedJournal: PointJournal {
   func load() async throws(PointStoreError) -> JournalContents { JournalContents() }
 
   func commit(_ batch: JournalBatch) async throws(PointStoreError) {
-    committed.withLock { $0.append(batch.changes.count) }
+    committed.withLock { $0.append(batch.puts.count + batch.removals.count) }
     await gate.pass()
     if isFull.withLock({ $0 }) { throw .unavailable(reason: "the disk is full") }
   }
-
-  func changes(after sequence: Int64, limit: Int) async throws(PointStoreError) -> [PointChange] { [] }
-
-  func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int { 0 }
 }

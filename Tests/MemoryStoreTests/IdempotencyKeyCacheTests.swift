@@ -35,7 +35,7 @@ import Testing
     #expect(keys.record(of: "9", at: .init(microsecondsSinceEpoch: 9)) != nil)
   }
 
-  @Test func recordsTakeOnlySoMuchMemory() throws {
+  @Test func recordsAreEvictedBeyondTheMemoryLimit() throws {
     var keys = IdempotencyKeyCache(limits: .init(bytes: 1000))
     for number in 0..<10 { _ = keys.insert(try .sample("\(number)", at: Int64(number))) }
 
@@ -50,19 +50,6 @@ import Testing
     #expect(
       keys.record(of: "a", at: .init(microsecondsSinceEpoch: Self.day + 1))?.time.microsecondsSinceEpoch == Self.day)
     #expect(keys.count == 1)
-  }
-
-  @Test func volatileJournalKeepsTheLastChanges() async throws {
-    let store = MemoryStore(
-      JournalContents(),
-      journal: VolatileJournal(maximumChanges: 10),
-      keyLimits: .init(),
-      clock: SystemClock()
-    )
-    for number in 1...25 { _ = try await store.put(try .sample("\(number)"), id: .sample(1), if: .none) }
-
-    #expect(try await store.allChanges().map(\.sequence) == Array(16...25))
-    #expect(try await store.allChanges(after: 20).map(\.sequence) == Array(21...25))
   }
 }
 

@@ -77,8 +77,9 @@ import Testing
     let point = try #require(try await store.point(id: .sample(1)))
     #expect(point.version > former.version)
     #expect(try #require(try await store.point(id: .sample(2))).version < former.version)
-    let last = try await store.allChanges().last { $0.id == point.id }
-    #expect((last?.kind, last?.version) == (.created, point.version))
+    let last = try await database.run(
+      "SELECT kind, version FROM changes WHERE point_id = '\(point.id)' ORDER BY sequence DESC LIMIT 1")
+    #expect(last == "created|\(point.version)")
     await other.close()
   }
 

@@ -81,7 +81,7 @@ import Testing
     let whole = try await folder()
     let bytes = try Data(contentsOf: URL(filePath: whole.path))
     var random = Xorshift(seed: 12)
-    var refusals = 0
+    var rejections = 0
     for round in 0..<150 {
       var damaged = bytes
       for _ in 0..<(1 + round % 4) {
@@ -95,14 +95,13 @@ import Testing
         for point in try await store.allPoints() { try expectValid(point, round: round) }
         // A repeat returns the stored outcome, which must not stop the process either.
         _ = try? await store.create(try .sample("keyed"), once: IdempotencyKey(text: "client/1", requestHash: 1))
-        _ = try? await store.allChanges()
         await journal.close()
       } catch let error as PointStoreError {
-        refusals += 1
+        rejections += 1
         #expect("\(error)".contains(folder.path), "round \(round): \(error)")
       }
     }
-    #expect(refusals > 0)
+    #expect(rejections > 0)
   }
 
   private func expectValid(_ point: PointOfInterest, round: Int) throws {

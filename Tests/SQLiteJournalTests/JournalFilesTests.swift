@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func fileThatWasMovedBackIsNotTrusted() async throws {
+  @Test func fileThatWasMovedBackIsNotWritten() async throws {
     let folder = try JournalFolder()
     let store = try await MemoryStore(journal: try await SQLiteJournal.open(path: folder.path))
     _ = try await store.create(try .sample("kept"), once: nil)

@@ -13,7 +13,6 @@ final class JournalFolder: Sendable {
     try? FileManager.default.removeItem(at: url)
   }
 
-  /// The path of the journal.
   var path: String { url.appending(path: "places.db").path }
 
   /// Returns a copy of the files as a process killed at this moment would leave them.

@@ -159,11 +159,11 @@ extension PointStoreContract {
         try .sample("newer", 1, 2, source: "s", sourceID: "2", number: 3),
       ]
 
-      let rehearsal = try await store.importRows(rows, dryRun: true)
+      let dryRun = try await store.importRows(rows, dryRun: true)
 
-      #expect((rehearsal.created, rehearsal.updated, rehearsal.rejected) == (1, 1, 1))
+      #expect((dryRun.created, dryRun.updated, dryRun.rejected) == (1, 1, 1))
       #expect(try await store.allPoints() == before)
-      #expect(try await store.importRows(rows) == rehearsal)
+      #expect(try await store.importRows(rows) == dryRun)
     },
     PointStoreContract("import that fails half-way leaves nothing") { makeStore in
       let store = try await makeStore([.sample("old", 1, 1, source: "s", sourceID: "1")])

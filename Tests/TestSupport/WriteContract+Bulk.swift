@@ -6,77 +6,6 @@ import SyntheticData
 import Testing
 
 extension WriteContract {
-  static let changeLog: [WriteContract] = [
-    WriteContract("change log contains every change in order and nothing else") { makeStore in
-      let store = try await makeStore([])
-      let created = try await store.create(try .sample("created", sourceID: "1"), once: nil)
-      let (put, _) = try await store.put(try .sample("put"), id: .sample(1), if: .none)
-      let (updated, _) = try await store.put(try .sample("put again"), id: .sample(1), if: .none)
-      _ = try await store.put(try .sample("put again"), id: .sample(1), if: .none)
-      _ = try? await store.put(try .sample("refused"), id: .sample(1), if: .absent)
-      _ = try? await store.create(try .sample("refused", sourceID: "1"), once: nil)
-      try await store.delete(id: created.id, if: .none)
-
-      let changes = try await store.allChanges()
-
-      #expect(changes.map(\.kind) == [.created, .created, .updated, .deleted])
-      #expect(changes.map(\.id) == [created.id, .sample(1), .sample(1), created.id])
-      #expect(changes.map(\.version) == [created.version, put.version, updated.version, created.version])
-      #expect(changes.map(\.sequence) == Set(changes.map(\.sequence)).sorted())
-      #expect((changes[0].time, changes[2].time) == (created.updatedAt, updated.updatedAt))
-    },
-    WriteContract("reading of the change log continues after a sequence number") { makeStore in
-      let store = try await makeStore([])
-      for number in 1...5 { _ = try await store.put(try .sample("\(number)"), id: .sample(1), if: .none) }
-      let all = try await store.allChanges()
-      let third = try #require(all.dropFirst(2).first)
-
-      let rest = try await store.changes(after: third.sequence, limit: 100)
-      let one = try await store.changes(after: third.sequence, limit: 1)
-      let none = try await store.changes(after: all[4].sequence, limit: 100)
-
-      #expect(rest == Array(all[3...]))
-      #expect(one == [all[3]])
-      #expect(none == [])
-    },
-    WriteContract("import is in the change log, and its dry run is not") { makeStore in
-      let store = try await makeStore([.sample("old", 1, 1, id: .sample(1)), .sample("same", 1, 1, id: .sample(2))])
-      let start = try await store.allChanges().last?.sequence ?? 0
-      let rows = [
-        try ImportRow.sample("new", 1, 1, id: .sample(1), number: 1),
-        try .sample("same", 1, 1, id: .sample(2), number: 2),
-        try .sample("third", 1, 1, id: .sample(3), number: 3),
-      ]
-
-      try await store.importRows(rows, dryRun: true)
-      #expect(try await store.allChanges(after: start) == [])
-      try await store.importRows(rows)
-
-      let changes = try await store.allChanges(after: start).sorted { $0.id < $1.id }
-      #expect(changes.map(\.id) == [.sample(1), .sample(3)])
-      #expect(changes.map(\.kind) == [.updated, .created])
-      let points = try await store.allPoints().sorted { $0.id < $1.id }
-      #expect(changes.map(\.version) == [points[0].version, points[2].version])
-    },
-    WriteContract("change log is pruned by time, and its numbers go on") { makeStore in
-      let store = try await makeStore([])
-      for number in 1...4 { _ = try await store.put(try .sample("\(number)"), id: .sample(1), if: .none) }
-      let all = try await store.allChanges()
-      let (first, last) = (try #require(all.first), try #require(all.last))
-
-      let before = try await store.pruneChanges(before: first.time)
-      let everything = try await store.pruneChanges(
-        before: Timestamp(microsecondsSinceEpoch: last.time.microsecondsSinceEpoch + 1)
-      )
-      let (after, _) = try await store.put(try .sample("after"), id: .sample(1), if: .none)
-
-      #expect((before, everything) == (0, 4))
-      let left = try await store.allChanges()
-      #expect(left.map(\.version) == [after.version])
-      #expect(try #require(left.first).sequence > last.sequence)
-    },
-  ]
-
   static let bulk: [WriteContract] = [
     WriteContract("atomic import without an invalid row is complete") { makeStore in
       let store = try await makeStore([.sample("old", 1, 1, id: .sample(1))])
@@ -95,7 +24,6 @@ extension WriteContract {
         .sample("two", 1, 1, source: "s", sourceID: "2", id: .sample(2)),
       ])
       let before = try await store.allPoints()
-      let start = try await store.allChanges().last?.sequence ?? 0
       let rows = [
         try ImportRow.sample("changed", 1, 1, id: .sample(1), number: 7),
         try .sample("mixed", 1, 1, source: "s", sourceID: "1", id: .sample(2), number: 8),
@@ -109,7 +37,6 @@ extension WriteContract {
         #expect(report.rejections.map(\.number).contains(8))
       }
       #expect(try await store.allPoints() == before)
-      #expect(try await store.allChanges(after: start) == [])
     },
     WriteContract("atomic import whose source fails imports nothing") { makeStore in
       let store = try await makeStore([])
@@ -177,15 +104,15 @@ extension WriteContract {
     WriteContract("export ends with the error of its consumer, and the store continues") { makeStore in
       let store = try await makeStore([.sample("there", 1, 1)])
 
-      await #expect(throws: Refusal.self) {
-        try await store.exportPoints(matching: PointQuery()) { _ in throw Refusal() }
+      await #expect(throws: ConsumerError.self) {
+        try await store.exportPoints(matching: PointQuery()) { _ in throw ConsumerError() }
       }
 
       #expect(try await store.exported(PointQuery()).joined().count == 1)
     },
   ]
 
-  private struct Refusal: Error {}
+  private struct ConsumerError: Error {}
 }
 
 extension PointExporter {

@@ -14,21 +14,21 @@ extension WriteContract {
 
       let first = try await store.importRows(rows, once: "k", hash: 1)
       try await store.delete(id: .sample(1), if: .none)
-      let changes = try await store.allChanges()
+      let before = try await store.allPoints()
       let repeated = try await store.importRows(rows, once: "k", hash: 1)
-      let unchanged = try await store.allChanges()
+      let after = try await store.allPoints()
       let another = try await store.importRows(rows, once: "other", hash: 1)
 
       #expect((first.created, first.updated, first.unchanged, first.rejected) == (1, 1, 1, 1))
       #expect(repeated == first)
-      #expect(unchanged == changes)
+      #expect(after == before)
       #expect((another.created, another.unchanged) == (1, 2))
     },
     WriteContract("import with the key of another request is rejected and changes nothing") { makeStore in
       let store = try await makeStore([])
       _ = try await store.importRows([.sample("a", 1, 1)], once: "import", hash: 1)
       _ = try await store.create(try .sample("b"), once: IdempotencyKey(text: "creation", requestHash: 2))
-      let before = try await store.allChanges()
+      let before = try await store.allPoints()
 
       for (key, hash) in [("import", UInt64(2)), ("creation", 1)] {
         await #expect(throws: PointWriteError.keyReused) {
@@ -39,7 +39,7 @@ extension WriteContract {
         try await store.create(try .sample("d"), once: IdempotencyKey(text: "import", requestHash: 3))
       }
 
-      #expect(try await store.allChanges() == before)
+      #expect(try await store.allPoints() == before)
     },
     WriteContract("import that fails, imports nothing or is a dry run leaves its key unused") { makeStore in
       struct BrokenOff: Error {}
@@ -54,11 +54,11 @@ extension WriteContract {
       await #expect(throws: BrokenOff.self) {
         try await store.importRows(broken, mode: .partial, dryRun: false, once: ImportKey(text: "k") { 1 })
       }
-      let refused = try await store.importRows(twice, mode: .atomic, once: "k", hash: 2)
+      let rejected = try await store.importRows(twice, mode: .atomic, once: "k", hash: 2)
       let dry = try await store.importRows([row], dryRun: true, once: "k", hash: 3)
       let taken = try await store.importRows([row], once: "k", hash: 4)
 
-      #expect((refused.created, refused.rejected) == (0, 1))
+      #expect((rejected.created, rejected.rejected) == (0, 1))
       #expect((dry.created, taken.created) == (1, 1))
     },
     WriteContract("key of an import that changes nothing is stored too") { makeStore in

@@ -170,7 +170,7 @@ extension WriteContract {
   ]
 
   static let removals: [WriteContract] = [
-    WriteContract("removed place is gone from everywhere, and its origin is free") { makeStore in
+    WriteContract("removed place is found by no search, and its origin may be reused") { makeStore in
       let store = try await makeStore([
         .sample("gone", 1, 1, category: "cafe", source: "s", sourceID: "1", id: .sample(1)),
         .sample("stays", 1, 1, category: "bar", id: .sample(2)),

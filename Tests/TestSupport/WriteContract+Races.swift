@@ -12,7 +12,6 @@ extension WriteContract {
 
       #expect(repeated == first)
       #expect(try await store.allPoints() == [first])
-      #expect(try await store.allChanges().count == 1)
     },
     WriteContract("retry returns the first result even if the place has since changed or been deleted") { makeStore in
       let store = try await makeStore([])
@@ -29,7 +28,7 @@ extension WriteContract {
       #expect(afterRemoval == first)
       #expect(try await store.allPoints().isEmpty)
     },
-    WriteContract("key of another request is refused") { makeStore in
+    WriteContract("key of another request is rejected") { makeStore in
       let store = try await makeStore([])
       _ = try await store.create(try .sample("first"), once: .init(text: "client/1", requestHash: 1))
 
@@ -72,7 +71,7 @@ extension WriteContract {
   ]
 
   static let races: [WriteContract] = [
-    WriteContract("of 50 puts that ask for one version exactly one wins") { makeStore in
+    WriteContract("of 50 puts conditional on one version exactly one succeeds") { makeStore in
       let store = try await makeStore([.sample("start", 1, 1, id: .sample(1))])
       let start = try #require(try await store.point(id: .sample(1))).version
 

@@ -6,7 +6,7 @@ public import Testing
 /// A store's tests check each behaviour with a function that creates a store, as with ``PointStoreContract``.
 public struct WriteContract: Sendable {
   /// A store with all its capabilities.
-  public typealias Store = PointStore & PointImporter & PointWriter & ChangeLog & PointExporter
+  public typealias Store = PointStore & PointImporter & PointWriter & PointExporter
 
   /// A function that creates a store with the given places.
   public typealias MakeStore = @Sendable ([ImportRow]) async throws -> any Store
@@ -30,7 +30,7 @@ public struct WriteContract: Sendable {
 
   /// The complete contract.
   public static let all =
-    creations + replacements + removals + keys + races + changeLog + bulk + importKeys + versions + growth + sources
+    creations + replacements + removals + keys + races + bulk + importKeys + versions + growth + sources
 }
 
 extension WriteContract: CustomTestStringConvertible {
@@ -59,19 +59,5 @@ extension PointDraft {
       source: sourceID == nil ? nil : "s",
       sourceID: sourceID
     ).draft
-  }
-}
-
-extension ChangeLog {
-  /// Returns all changes after a sequence number, read in small batches.
-  ///
-  /// - Throws: ``Points/PointStoreError``.
-  public func allChanges(after start: Int64 = 0) async throws -> [PointChange] {
-    var changes: [PointChange] = []
-    while true {
-      let next = try await self.changes(after: changes.last?.sequence ?? start, limit: 7)
-      if next.isEmpty { return changes }
-      changes += next
-    }
   }
 }

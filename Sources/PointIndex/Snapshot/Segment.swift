@@ -165,7 +165,7 @@ final class Segment: Sendable {
 extension UnsafeBufferPointer {
   /// Returns the first position whose element satisfies a predicate that all later elements satisfy too; the count
   /// where none does. O(log n).
-  package func firstPosition(where predicate: (Element) -> Bool) -> Int {
+  func firstPosition(where predicate: (Element) -> Bool) -> Int {
     firstPosition(in: 0..<count, where: predicate)
   }
 

@@ -145,7 +145,7 @@ public protocol PointImporter: Sendable {
   /// origin; where there is none, or the row has no origin, it creates a place. A replaced place keeps its id and its
   /// `createdAt`, and its version grows; a place that has the row's values already is left unchanged. Of rows for the
   /// same place the last one counts and the others are reported as rejected; so is a row whose id and origin belong to
-  /// two places. Each change is in the change log where the store has one.
+  /// two places.
   ///
   /// A parser that rejects rows itself throws from the sequence where the mode is ``ImportMode/atomic``; see
   /// ``AllOrNothing``.

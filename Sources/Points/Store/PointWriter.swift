@@ -2,8 +2,8 @@ public import JSONText
 
 /// The writing of single places.
 ///
-/// A change is one transaction: it is made whole, with its entry in the change log, or not at all, and when a call
-/// returns it is as durable as the store. Of two changes with the same version as their condition exactly one succeeds.
+/// A change is one transaction: it is made whole or not at all, and when a call returns it is as durable as the store. Of
+/// two changes with the same version as their condition exactly one succeeds.
 public protocol PointWriter: Sendable {
   /// Creates a place under a new id.
   ///
@@ -106,52 +106,6 @@ public enum PointWriteError: Error, Hashable, Sendable {
   case keyReused
   /// The store failed. The change was not made, unless the error is ``PointStoreError/outcomeUnknown(reason:)``.
   case store(PointStoreError)
-}
-
-/// An entry of the change log.
-public struct PointChange: Hashable, Sendable {
-  /// The kind of a change.
-  public enum Kind: String, Hashable, Sendable {
-    /// The place was created.
-    case created
-    /// The place was replaced.
-    case updated
-    /// The place was deleted.
-    case deleted
-  }
-
-  /// The position in the log, which grows.
-  public let sequence: Int64
-  /// The id of the place.
-  public let id: PointID
-  /// The kind of the change.
-  public let kind: Kind
-  /// The version of the place after the change, or the one that was deleted.
-  public let version: Int64
-  /// The time of the change.
-  public let time: Timestamp
-
-  /// Creates a change.
-  public init(sequence: Int64, id: PointID, kind: Kind, version: Int64, time: Timestamp) {
-    self.sequence = sequence
-    self.id = id
-    self.kind = kind
-    self.version = version
-    self.time = time
-  }
-}
-
-/// The log of the changes of a store.
-public protocol ChangeLog: Sendable {
-  /// Returns the changes after a sequence number, in their order.
-  ///
-  /// - Throws: ``PointStoreError``.
-  func changes(after sequence: Int64, limit: Int) async throws(PointStoreError) -> [PointChange]
-
-  /// Deletes the changes before a time and returns their number.
-  ///
-  /// - Throws: ``PointStoreError``.
-  func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int
 }
 
 /// The export of places in bulk.

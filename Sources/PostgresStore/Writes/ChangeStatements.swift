@@ -22,33 +22,6 @@ enum ChangeStatements {
     SELECT pg_advisory_xact_lock_shared(\(lockTag << 48) | (\(lastNumberGiven))) FROM changes_sequence_seq
     """
 
-  /// The statement for the number up to which all changes are visible to a later statement.
-  static let horizon = Statement(
-    "changes_horizon",
-    """
-    SELECT least(
-      (SELECT \(lastNumberGiven) FROM changes_sequence_seq),
-      (
-        SELECT min(((classid::int8 & 65535) << 32) | objid::int8)
-        FROM pg_locks
-        WHERE locktype = 'advisory' AND objsubid = 1 AND classid::int8 >> 16 = \(lockTag)
-          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-      )
-    ), pg_is_in_recovery()
-    """
-  )
-
-  static let read = Statement(
-    "changes",
-    """
-    SELECT sequence, point_id, kind, version, time
-    FROM changes
-    WHERE sequence > $1::int8 AND sequence <= $2::int8
-    ORDER BY sequence
-    LIMIT $3::int8
-    """
-  )
-
   /// The statement that deletes a batch of the changes before a time, in a fraction of a second.
   static let prune = Statement(
     "changes_prune",

@@ -1,5 +1,6 @@
 import Logging
 import Points
+import PostgresStore
 import ServiceLifecycle
 
 /// Work in the background that is cancelled at shutdown.
@@ -35,10 +36,10 @@ struct Pruning: Sendable {
   /// Deletes the entries before a time and returns their number.
   let delete: @Sendable (Timestamp) async throws -> Int
 
-  /// Returns the pruning of a change log. It keeps changes for a week: no reader waits for older ones.
-  static func changes(of log: any ChangeLog, logger: Logger) -> Pruning {
+  /// Returns the pruning of a database's change log. It keeps changes for a week: no reader waits for older ones.
+  static func changes(of store: PostgresStore, logger: Logger) -> Pruning {
     Pruning(subject: "changes", retention: .seconds(7 * 24 * 60 * 60), logger: logger) { time in
-      try await log.pruneChanges(before: time)
+      try await store.pruneChanges(before: time)
     }
   }
 

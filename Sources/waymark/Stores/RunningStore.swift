@@ -12,7 +12,7 @@ import ServiceLifecycle
 struct RunningStore: Service {
   let store: any WritablePointStore
 
-  /// The pruning of the change log; `nil` where the store has none.
+  /// The pruning of the database's change log; `nil` where the store has none.
   private(set) var changePruning: Pruning?
 
   /// The collectors of the store's own metrics.
@@ -86,7 +86,6 @@ struct RunningStore: Service {
       "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
     let outages = OutageLog(watching: .writes, logger: logger)
     var running = RunningStore(ObservedStore(memory, factory: metrics, outages: outages))
-    running.changePruning = .changes(of: memory, logger: logger)
     running.collectors = [PointsCollector(memory, factory: metrics)]
     running.backUp = backUp(of: journal, path: path)
     running.close = { await journal.close() }

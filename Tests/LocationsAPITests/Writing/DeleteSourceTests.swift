@@ -81,7 +81,6 @@ import Testing
     #expect(try response.object["deleted"] as? Int == 1_000)
     let rest = try await store.allMatches(of: PointQuery(source: .init(name: "osm"), limit: 1_000))
     #expect(rest.count == 1_490)
-    #expect(try await store.allChanges().filter { $0.kind == .deleted }.count == 1_000)
   }
 
   @Test func sourceAndItsIdFilterListsAndExports() async throws {

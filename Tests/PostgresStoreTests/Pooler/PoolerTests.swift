@@ -348,7 +348,7 @@ private struct MixedLoad {
       guard let (id, _) = names.popFirst() else { return }
       try await store.delete(id: id, if: .none)
       try await check(id)
-    case 9: _ = try await store.changes(after: 0, limit: 20)
+    case 9: _ = try await store.point(id: own)
     case 10: _ = try await store.dataVersion()
     default:
       if worker % 8 == 0 {
