@@ -1,3 +1,4 @@
+import Basics
 import NIOHTTP1
 
 /// The identifiers of requests.
@@ -44,12 +45,9 @@ enum RequestID {
 struct RequestIDGenerator {
   private var state = UInt64.random(in: .min ... .max)
 
-  /// Returns the next id. SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+  /// Returns the next id.
   mutating func next() -> String {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return RequestID.text(of: mixed ^ mixed >> 31)
+    state &+= 1
+    return RequestID.text(of: SplitMix64.mix(state))
   }
 }

@@ -58,7 +58,9 @@ final class Revalidation: Sendable {
     self.policy = policy
     self.clock = clock
     unnamed = ["cache-control": policy.cacheControl, "vary": policy.vary(by: "accept, accept-encoding")]
-    programTag = String(program.utf8.reduce(5381 as UInt32) { $0 &* 33 ^ UInt32($1) }, radix: 36)
+    var hash = FNV1a()
+    hash.combine(bytes: program.utf8)
+    programTag = String(hash.value & 0xFFFF_FFFF, radix: 36)
   }
 
   /// Returns 304 without a search where the client has the present result; else the response of the search with the

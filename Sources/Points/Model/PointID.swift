@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// The id of a point of interest: a UUID (RFC 9562), of version 7 where the service creates it.
 ///
@@ -127,18 +127,5 @@ extension PointID: LosslessStringConvertible {
     // Six more than ten or above carries into the next half of the byte.
     let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
     return digits &+ 0x3030_3030_3030_3030 &+ letters &* 0x27
-  }
-}
-
-/// The SplitMix64 generator's output function (Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-/// OOPSLA 2014): a bijection that turns nearby numbers into unrelated ones.
-@usableFromInline
-enum SplitMix64 {
-  @usableFromInline
-  static func mix(_ number: UInt64) -> UInt64 {
-    var mixed = number &+ 0x9E37_79B9_7F4A_7C15
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
   }
 }

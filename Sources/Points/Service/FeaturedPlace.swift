@@ -1,3 +1,5 @@
+import Basics
+
 /// The choice of the featured place.
 ///
 /// Time is divided into slots of ten seconds. The slot alone decides where among the shuffled places to look, so every

@@ -21,3 +21,16 @@ public struct FNV1a: Sendable {
     for byte in bytes { combine(UInt64(byte)) }
   }
 }
+
+/// The output function of the generator SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", OOPSLA 2014).
+public enum SplitMix64 {
+  /// Returns a hash of a number: a bijection that turns nearby numbers into unrelated ones.
+  @inlinable
+  public static func mix(_ number: UInt64) -> UInt64 {
+    var mixed = number &+ 0x9E37_79B9_7F4A_7C15
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}
