@@ -133,7 +133,7 @@ extension Application {
     case .off: nil
     case .log: LogAnalytics(logger: logger)
     case .postgres:
-      searchLog.map { StoredAnalytics(log: $0, farewellTime: configuration.drainTimeout, logger: logger) }
+      searchLog.map { StoredAnalytics(log: $0, drainTimeout: configuration.drainTimeout, logger: logger) }
     }
   }
 

@@ -6,8 +6,8 @@ import Testing
 @testable import Points
 
 @Suite struct AnalyticsTests {
-  @Test func aFullQueueDropsTheOldestAndCountsIt() {
-    var queue = BoundedQueue<Int>(capacity: 3)
+  @Test func fullQueueDropsAndCountsTheOldestElement() {
+    let queue = BoundedQueue<Int>(capacity: 3)
 
     for number in 1...5 { queue.append(number) }
 
@@ -16,8 +16,8 @@ import Testing
     #expect(dropped == 2)
   }
 
-  @Test func aDrainedQueueStartsAfresh() {
-    var queue = BoundedQueue<Int>(capacity: 2)
+  @Test func drainedQueueIsEmptyWithItsFullCapacity() {
+    let queue = BoundedQueue<Int>(capacity: 2)
     for number in 1...3 { queue.append(number) }
     _ = queue.drain()
 
@@ -26,6 +26,7 @@ import Testing
     let (elements, dropped) = queue.drain()
     #expect(elements == [9])
     #expect(dropped == 0)
+    #expect(queue.dropped == 1)
   }
 
   @Test(arguments: [(0.004, "0.0"), (0.0051, "0.01"), (-33.856, "-33.86"), (90, "90.0")])

@@ -11,7 +11,7 @@ import Testing
 
   private func analytics(capacity: Int = 65_536) -> StoredAnalytics {
     StoredAnalytics(
-      log: log, capacity: capacity, farewellTime: .seconds(60), logger: recorder.logger,
+      log: log, capacity: capacity, drainTimeout: .seconds(60), logger: recorder.logger,
       wallClock: FixedClock(Timestamp(microsecondsSinceEpoch: 7)), clock: ImpatientClock())
   }
 
@@ -28,7 +28,7 @@ import Testing
     await running.value
   }
 
-  @Test func everySearchIsHandedOverOnceInOrderByAFewThousand() async {
+  @Test func everySearchIsAppendedOnceInOrderInBatches() async {
     let analytics = analytics()
     record(0..<12_345, in: analytics)
 
@@ -40,7 +40,7 @@ import Testing
     #expect(analytics.dropped == 0)
   }
 
-  @Test func whileTheLogIsAwaySearchesWaitAndItIsSaidOnce() async {
+  @Test func searchesWaitWhileTheLogIsUnavailableAndOneLineIsLogged() async {
     let analytics = analytics()
     log.fail(with: .unavailable(reason: "gone"))
     record(0..<10, in: analytics)
@@ -77,7 +77,7 @@ import Testing
     #expect(analytics.dropped == 200)
   }
 
-  @Test func restIsStoredAtTheEnd() async {
+  @Test func remainingSearchesAreStoredAtShutdown() async {
     let analytics = analytics()
     record(0..<5, in: analytics)
 
@@ -86,9 +86,9 @@ import Testing
     #expect(log.kept.count == 5)
   }
 
-  @Test func batchInProgressAtTheEndIsNotStoredTwice() async {
+  @Test func batchInProgressAtShutdownIsNotStoredTwice() async {
     let log = SlowLog()
-    let analytics = StoredAnalytics(log: log, farewellTime: .seconds(60), logger: recorder.logger)
+    let analytics = StoredAnalytics(log: log, drainTimeout: .seconds(60), logger: recorder.logger)
     record(0..<5, in: analytics)
 
     let running = Task { await analytics.run() }
@@ -102,10 +102,10 @@ import Testing
     #expect(analytics.dropped == 0)
   }
 
-  @Test func aLogThatHangsHoldsUpTheEndForItsTimeOnly() async {
+  @Test func hangingLogDelaysShutdownByTheDrainTimeoutOnly() async {
     let log = SlowLog()
     let analytics = StoredAnalytics(
-      log: log, farewellTime: .seconds(60), logger: recorder.logger, clock: ImpatientClock())
+      log: log, drainTimeout: .seconds(60), logger: recorder.logger, clock: ImpatientClock())
     record(0..<5, in: analytics)
 
     let running = Task { await analytics.run() }
@@ -118,7 +118,7 @@ import Testing
     #expect(recorder.lines.last?.hasPrefix("warning searches could not be kept") == true)
   }
 
-  @Test func searchesThatCantBeStoredAtTheEndAreCountedAndLogged() async {
+  @Test func searchesThatCantBeStoredAtShutdownAreCountedAndLogged() async {
     let analytics = analytics()
     log.fail(with: .unavailable(reason: "gone"))
     record(0..<5, in: analytics)

@@ -1,15 +1,13 @@
 public import Logging
-import Synchronization
 
 /// Logs a summary of the searches once a minute, never a line for each.
 ///
 /// Searches wait in a bounded queue that drops the oldest and counts the drops; ``run()`` empties it. A minute without
 /// a search logs nothing.
 public final class LogAnalytics: BackgroundAnalytics {
-  private let queue: Mutex<BoundedQueue<Search>>
+  private let queue: BoundedQueue<Search>
   private let logger: Logger
   private let clock: any Clock<Duration>
-  private let droppedSoFar = Atomic(0)
 
   /// The interval at which the queue is emptied.
   static let drainInterval = Duration.seconds(1)
@@ -24,18 +22,16 @@ public final class LogAnalytics: BackgroundAnalytics {
   ///   - capacity: the maximum number of searches in the queue.
   ///   - clock: the clock of the intervals.
   public init(logger: Logger, capacity: Int = 65_536, clock: any Clock<Duration> = ContinuousClock()) {
-    queue = Mutex(BoundedQueue(capacity: capacity))
+    queue = BoundedQueue(capacity: capacity)
     self.logger = logger
     self.clock = clock
   }
 
   /// The number of searches that were dropped, since the start.
-  public var dropped: Int { droppedSoFar.load(ordering: .relaxed) }
+  public var dropped: Int { queue.dropped }
 
   /// Appends a search to the queue.
-  public func record(_ search: Search) {
-    queue.withLock { $0.append(search) }
-  }
+  public func record(_ search: Search) { queue.append(search) }
 
   /// Summarises and logs until the task is cancelled; the rest is logged then.
   public func run() async {
@@ -44,8 +40,7 @@ public final class LogAnalytics: BackgroundAnalytics {
     while isRunning {
       for _ in 0..<Self.drainsPerSummary where isRunning {
         isRunning = (try? await clock.sleep(for: Self.drainInterval)) != nil
-        let (searches, dropped) = queue.withLock { $0.drain() }
-        droppedSoFar.wrappingAdd(dropped, ordering: .relaxed)
+        let (searches, dropped) = queue.drain()
         summary.add(searches, dropped: dropped)
       }
       log(summary)

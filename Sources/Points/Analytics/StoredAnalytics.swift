@@ -12,12 +12,11 @@ public final class StoredAnalytics: BackgroundAnalytics {
   /// The maximum number of searches that are appended to the log at once.
   static let batchSize = 5000
 
-  private let queue: Mutex<BoundedQueue<TimedSearch>>
-  private let droppedSoFar = Atomic(0)
+  private let queue: BoundedQueue<TimedSearch>
   private let log: any SearchLog
   private let logger: Logger
   private let capacity: Int
-  private let farewellTime: Duration
+  private let drainTimeout: Duration
   private let wallClock: any WallClock
   private let clock: any Clock<Duration>
 
@@ -33,27 +32,26 @@ public final class StoredAnalytics: BackgroundAnalytics {
   public init(
     log: any SearchLog,
     capacity: Int = 65_536,
-    farewellTime: Duration,
+    drainTimeout: Duration,
     logger: Logger,
     wallClock: any WallClock = SystemClock(),
     clock: any Clock<Duration> = ContinuousClock()
   ) {
-    queue = Mutex(BoundedQueue(capacity: capacity))
+    queue = BoundedQueue(capacity: capacity)
     self.log = log
     self.capacity = capacity
-    self.farewellTime = farewellTime
+    self.drainTimeout = drainTimeout
     self.logger = logger
     self.wallClock = wallClock
     self.clock = clock
   }
 
   /// The number of searches that were dropped, since the start.
-  public var dropped: Int { droppedSoFar.load(ordering: .relaxed) }
+  public var dropped: Int { queue.dropped }
 
   /// Appends a search to the queue.
   public func record(_ search: Search) {
-    let search = TimedSearch(time: wallClock.now(), search: search)
-    queue.withLock { $0.append(search) }
+    queue.append(TimedSearch(time: wallClock.now(), search: search))
   }
 
   /// Stores searches until the task is cancelled, and the rest of them then.
@@ -72,12 +70,12 @@ public final class StoredAnalytics: BackgroundAnalytics {
       }
       return backlog.searches.count
     } onCancel: {
-      Task { [clock, farewellTime] in
-        if (try? await clock.sleep(for: farewellTime)) != nil { gracePeriod.end() }
+      Task { [clock, drainTimeout] in
+        if (try? await clock.sleep(for: drainTimeout)) != nil { gracePeriod.end() }
       }
     }
     if left > 0 {
-      note(dropped: left)
+      queue.noteDropped(left)
       logger.warning("searches could not be kept", metadata: ["searches": .stringConvertible(left)])
     }
   }
@@ -85,7 +83,7 @@ public final class StoredAnalytics: BackgroundAnalytics {
   /// The searches that were taken from the queue and are not stored yet.
   private struct Backlog {
     var searches: [TimedSearch] = []
-    var isLogAway = false
+    var isLogUnavailable = false
   }
 
   /// Cancels the current task at the end of the grace period, and those that begin after it.
@@ -109,37 +107,32 @@ public final class StoredAnalytics: BackgroundAnalytics {
 
   private func store(_ earlier: Backlog) async -> Backlog {
     var backlog = earlier
-    let (searches, dropped) = queue.withLock { $0.drain() }
-    backlog.searches += searches
+    backlog.searches += queue.drain().elements
     let excess = max(0, backlog.searches.count - capacity)
     backlog.searches.removeFirst(excess)
-    note(dropped: dropped + excess)
+    queue.noteDropped(excess)
     var start = 0
     while start < backlog.searches.count {
       let end = min(start + Self.batchSize, backlog.searches.count)
       do throws(PointStoreError) {
         try await log.append(Array(backlog.searches[start..<end]))
-        if backlog.isLogAway { logger.notice("searches are kept again") }
-        backlog.isLogAway = false
+        if backlog.isLogUnavailable { logger.notice("searches are kept again") }
+        backlog.isLogUnavailable = false
       } catch .unexpected(let reason) {
         // A retry of the same batch would fail again.
-        note(dropped: end - start)
+        queue.noteDropped(end - start)
         logger.error(
           "searches could not be kept", metadata: ["searches": .stringConvertible(end - start), "reason": "\(reason)"])
       } catch {
-        if !backlog.isLogAway, !Task.isCancelled {
+        if !backlog.isLogUnavailable, !Task.isCancelled {
           logger.warning("searches wait to be kept", metadata: ["reason": "\(error)"])
         }
-        backlog.isLogAway = !Task.isCancelled
+        backlog.isLogUnavailable = !Task.isCancelled
         break
       }
       start = end
     }
     backlog.searches.removeFirst(start)
     return backlog
-  }
-
-  private func note(dropped count: Int) {
-    if count > 0 { droppedSoFar.wrappingAdd(count, ordering: .relaxed) }
   }
 }
