@@ -24,19 +24,8 @@ public final class PostgresStore: Sendable {
     self.thread = thread
     self.configuration = configuration
     self.migrations = migrations
-    var limits = PoolStateMachine.Limits()
-    limits.connections = configuration.poolSize
-    limits.waiters = configuration.maximumWaiters
-    limits.waitTimeout = .milliseconds(configuration.waitTimeoutMilliseconds)
-    limits.requestTimeout = .milliseconds(
-      configuration.statementTimeoutMilliseconds + configuration.silenceToleranceMilliseconds
-    )
-    let connector = Connector(
-      connectionInfo: configuration.connectionInfo,
-      settings: StatementSettings(timeoutMilliseconds: configuration.statementTimeoutMilliseconds),
-      preparedStatements: configuration.preparedStatements
-    )
-    pool = ConnectionPool(on: thread, connector: connector, limits: limits)
+    pool = ConnectionPool(
+      on: thread, configuration, connections: configuration.poolSize, waiters: configuration.maximumWaiters)
     bulk = BulkConnections(
       on: thread,
       limits: BulkQueue.Limits(
@@ -45,7 +34,7 @@ public final class PostgresStore: Sendable {
         total: configuration.bulkConnections,
         waiters: configuration.maximumBulkWaiters
       ),
-      waitTimeout: limits.waitTimeout
+      waitTimeout: .milliseconds(configuration.waitTimeoutMilliseconds)
     )
   }
 

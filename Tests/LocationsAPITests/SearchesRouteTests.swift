@@ -3,6 +3,7 @@ import Geo
 import HTTPServer
 import NIOCore
 import NIOHTTP1
+import JSONText
 import Points
 import Synchronization
 import TestSupport
@@ -128,13 +129,13 @@ private final class RecordingHistory: SearchHistory {
     report.slowDuration = .milliseconds(12)
     report.busiestCells = [
       .init(
-        cell: Search.Cell(latitudeHundredths: -1234, longitudeHundredths: 18_000),
+        Search.Cell(latitudeHundredths: -1234, longitudeHundredths: 18_000),
         count: .init(searches: 5, foundNothing: 1))
     ]
-    report.categories = [.init(category: "a\"b", count: .init(searches: 3))]
+    report.categories = [.init(ExactText("a\"b"), count: .init(searches: 3))]
     report.hours = [
       .init(
-        start: Timestamp(microsecondsSinceEpoch: 1_795_255_200_000_000), count: .init(searches: 7, foundNothing: 2))
+        Timestamp(microsecondsSinceEpoch: 1_795_255_200_000_000), count: .init(searches: 7, foundNothing: 2))
     ]
     return report
   }

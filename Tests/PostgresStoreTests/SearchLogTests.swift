@@ -151,7 +151,6 @@ import Testing
 }
 
 extension SearchReport {
-  /// Creates the report by counting the searches.
   fileprivate init(counting searches: [TimedSearch], limit: Int) {
     self.init()
     func count(_ some: [TimedSearch]) -> Count {
@@ -162,21 +161,22 @@ extension SearchReport {
     medianDuration = durations[(durations.count + 1) / 2 - 1]
     slowDuration = durations[(durations.count * 99 + 99) / 100 - 1]
     let cells = Dictionary(grouping: searches.filter { $0.search.cell != nil }) { $0.search.cell }
-      .compactMap { cell, searches in cell.map { CellCount(cell: $0, count: count(searches)) } }
-      .sorted { $0.cell < $1.cell }
-    busiestCells = Array(cells.sorted { ($1.count.searches, $0.cell) < ($0.count.searches, $1.cell) }.prefix(limit))
+      .compactMap { cell, searches in cell.map { SubjectCount($0, count: count(searches)) } }
+      .sorted { $0.subject < $1.subject }
+    busiestCells = Array(
+      cells.sorted { ($1.count.searches, $0.subject) < ($0.count.searches, $1.subject) }.prefix(limit))
     emptiestCells = Array(
       cells.filter { $0.count.foundNothing > 0 }
-        .sorted { ($1.count.foundNothing, $0.cell) < ($0.count.foundNothing, $1.cell) }.prefix(limit))
+        .sorted { ($1.count.foundNothing, $0.subject) < ($0.count.foundNothing, $1.subject) }.prefix(limit))
     categories = Set(searches.flatMap(\.search.categories)).sorted {
       $0.text.unicodeScalars.lexicographicallyPrecedes($1.text.unicodeScalars)
     }
     .map { name in
-      CategoryCount(category: name.text, count: count(searches.filter { $0.search.categories.contains(name) }))
+      SubjectCount(name, count: count(searches.filter { $0.search.categories.contains(name) }))
     }
     .sorted { $0.count.searches > $1.count.searches }
     let hour: Int64 = 3_600_000_000
     hours = Dictionary(grouping: searches) { $0.time.microsecondsSinceEpoch / hour * hour }.sorted { $0.key < $1.key }
-      .map { HourCount(start: Timestamp(microsecondsSinceEpoch: $0.key), count: count($0.value)) }
+      .map { SubjectCount(Timestamp(microsecondsSinceEpoch: $0.key), count: count($0.value)) }
   }
 }

@@ -15,42 +15,34 @@ enum SearchReportJSON {
     write(milliseconds: report.medianDuration, as: "p50", to: &json)
     write(milliseconds: report.slowDuration, as: "p99", to: &json)
     json.endObject()
-    write(report.busiestCells, as: "busiestCells", to: &json)
-    write(report.emptiestCells, as: "cellsFoundNothing", to: &json)
-    json.write(name: "categories")
-    json.beginArray()
-    for category in report.categories {
-      json.beginObject()
-      json.write(member: "category", category.category)
-      write(category.count, to: &json)
-      json.endObject()
+    for (name, cells) in [
+      ("busiestCells" as StaticString, report.busiestCells), ("cellsFoundNothing", report.emptiestCells),
+    ] {
+      write(cells, as: name, to: &json) { cell, json in
+        json.write(name: "lat")
+        json.write(json: "\(Double(cell.latitudeHundredths) / 100)")
+        json.write(name: "long")
+        json.write(json: "\(Double(cell.longitudeHundredths) / 100)")
+      }
     }
-    json.endArray()
-    json.write(name: "hours")
-    json.beginArray()
-    for hour in report.hours {
-      json.beginObject()
-      json.write(member: "hour", hour.start.description)
-      write(hour.count, to: &json)
-      json.endObject()
-    }
-    json.endArray()
+    write(report.categories, as: "categories", to: &json) { $1.write(member: "category", $0.text) }
+    write(report.hours, as: "hours", to: &json) { $1.write(member: "hour", $0.description) }
     json.endObject()
     return json
   }
 
-  private static func write(
-    _ cells: [SearchReport.CellCount], as name: StaticString, to json: inout JSONWriter<[UInt8]>
+  private static func write<Subject>(
+    _ counts: [SearchReport.SubjectCount<Subject>],
+    as name: StaticString,
+    to json: inout JSONWriter<[UInt8]>,
+    _ writeSubject: (Subject, inout JSONWriter<[UInt8]>) -> Void
   ) {
     json.write(name: name)
     json.beginArray()
-    for cell in cells {
+    for entry in counts {
       json.beginObject()
-      json.write(name: "lat")
-      json.write(json: "\(Double(cell.cell.latitudeHundredths) / 100)")
-      json.write(name: "long")
-      json.write(json: "\(Double(cell.cell.longitudeHundredths) / 100)")
-      write(cell.count, to: &json)
+      writeSubject(entry.subject, &json)
+      write(entry.count, to: &json)
       json.endObject()
     }
     json.endArray()

@@ -16,44 +16,16 @@ public struct SearchReport: Hashable, Sendable {
     }
   }
 
-  /// The count of one cell.
-  public struct CellCount: Hashable, Sendable {
-    /// The cell.
-    public let cell: Search.Cell
+  /// The count of the searches for one subject.
+  public struct SubjectCount<Subject: Hashable & Sendable>: Hashable, Sendable {
+    /// The subject.
+    public let subject: Subject
     /// The count of its searches.
     public let count: Count
 
-    /// Creates the count of a cell.
-    public init(cell: Search.Cell, count: Count) {
-      self.cell = cell
-      self.count = count
-    }
-  }
-
-  /// The count of one category; a search for several counts in each.
-  public struct CategoryCount: Hashable, Sendable {
-    /// The name of the category in the queries: there need be no place of it.
-    @ComparedByBytes public private(set) var category: String
-    /// The count of the searches for it.
-    public let count: Count
-
-    /// Creates the count of a category.
-    public init(category: String, count: Count) {
-      self.category = category
-      self.count = count
-    }
-  }
-
-  /// The count of one hour.
-  public struct HourCount: Hashable, Sendable {
-    /// The start of the hour, in UTC.
-    public let start: Timestamp
-    /// The count of its searches.
-    public let count: Count
-
-    /// Creates the count of an hour.
-    public init(start: Timestamp, count: Count) {
-      self.start = start
+    /// Creates the count of a subject.
+    public init(_ subject: Subject, count: Count) {
+      self.subject = subject
       self.count = count
     }
   }
@@ -68,16 +40,17 @@ public struct SearchReport: Hashable, Sendable {
   public var slowDuration: Duration?
 
   /// The cells by their number of searches, the greatest first, ties by the cell.
-  public var busiestCells: [CellCount] = []
+  public var busiestCells: [SubjectCount<Search.Cell>] = []
 
   /// The cells by their number of searches without a result, the greatest first, ties by the cell; only those with any.
-  public var emptiestCells: [CellCount] = []
+  public var emptiestCells: [SubjectCount<Search.Cell>] = []
 
-  /// The categories by their number of searches, the greatest first, ties by Unicode scalars.
-  public var categories: [CategoryCount] = []
+  /// The categories of the queries by their number of searches, the greatest first, ties by Unicode scalars. There need
+  /// be no place of a category; a search for several counts in each.
+  public var categories: [SubjectCount<ExactText>] = []
 
-  /// The hours in which there were searches, in their order.
-  public var hours: [HourCount] = []
+  /// The hours in which there were searches, by their starts in UTC.
+  public var hours: [SubjectCount<Timestamp>] = []
 
   /// Creates a report of no searches.
   public init() {}

@@ -1,3 +1,4 @@
+import JSONText
 public import Points
 
 extension PostgresSearchLog: SearchHistory {
@@ -29,10 +30,10 @@ extension PostgresSearchLog: SearchHistory {
       report.emptiestCells.append(try row.cellCount())
     }
     for row in try await rows(SearchStatements.categories, isLimited: true).rows {
-      report.categories.append(.init(category: try row.text(0), count: try row.count(1)))
+      report.categories.append(.init(ExactText(try row.text(0)), count: try row.count(1)))
     }
     for row in try await rows(SearchStatements.hours, isLimited: false).rows {
-      report.hours.append(.init(start: try row.timestamp(0), count: try row.count(1)))
+      report.hours.append(.init(try row.timestamp(0), count: try row.count(1)))
     }
     return report
   }
@@ -44,12 +45,10 @@ extension QueryResult.Row {
     .init(searches: Int(try integer(column)), foundNothing: Int(try integer(column + 1)))
   }
 
-  /// Returns a cell with its count.
-  fileprivate func cellCount() throws(PointStoreError) -> SearchReport.CellCount {
+  fileprivate func cellCount() throws(PointStoreError) -> SearchReport.SubjectCount<Search.Cell> {
     guard let latitude = Int32(exactly: try integer(0)), let longitude = Int32(exactly: try integer(1)) else {
       throw .unexpected(reason: "a search cell has no coordinate")
     }
-    return .init(
-      cell: Search.Cell(latitudeHundredths: latitude, longitudeHundredths: longitude), count: try count(2))
+    return .init(Search.Cell(latitudeHundredths: latitude, longitudeHundredths: longitude), count: try count(2))
   }
 }

@@ -16,22 +16,8 @@ public final class PostgresSearchLog: Sendable {
   /// Creates a log beside a store; it connects on the first call.
   public init(_ store: PostgresStore) {
     self.store = store
-    let configuration = store.configuration
-    var limits = PoolStateMachine.Limits()
-    limits.connections = 1
-    limits.waiters = 16
-    limits.waitTimeout = .milliseconds(configuration.waitTimeoutMilliseconds)
-    limits.requestTimeout = .milliseconds(
-      configuration.statementTimeoutMilliseconds + configuration.silenceToleranceMilliseconds)
     // A crash of the server loses only the last moment of searches, which is not worth a wait for the disk.
-    let settings = StatementSettings(
-      timeoutMilliseconds: configuration.statementTimeoutMilliseconds, isDurable: false)
-    pool = ConnectionPool(
-      on: store.thread,
-      connector: Connector(
-        connectionInfo: configuration.connectionInfo, settings: settings,
-        preparedStatements: configuration.preparedStatements),
-      limits: limits)
+    pool = ConnectionPool(on: store.thread, store.configuration, connections: 1, waiters: 16, isDurable: false)
   }
 
   deinit {

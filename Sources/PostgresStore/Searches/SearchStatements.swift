@@ -38,32 +38,26 @@ enum SearchStatements {
     """
   )
 
-  static let busiestCells = Statement(
-    "searches_busiest",
-    planning: .eachTime,
-    """
-    SELECT lat_hundredths::int8, long_hundredths::int8, \(counts)
-    FROM searches
-    WHERE \(span) AND lat_hundredths IS NOT NULL
-    GROUP BY lat_hundredths, long_hundredths
-    ORDER BY 3 DESC, lat_hundredths, long_hundredths
-    LIMIT $3::int8
-    """
-  )
+  static let busiestCells = cells("searches_busiest", orderedBy: 3)
 
-  static let emptiestCells = Statement(
-    "searches_emptiest",
-    planning: .eachTime,
-    """
-    SELECT lat_hundredths::int8, long_hundredths::int8, \(counts)
-    FROM searches
-    WHERE \(span) AND lat_hundredths IS NOT NULL
-    GROUP BY lat_hundredths, long_hundredths
-    HAVING count(*) FILTER (WHERE found = 0) > 0
-    ORDER BY 4 DESC, lat_hundredths, long_hundredths
-    LIMIT $3::int8
-    """
-  )
+  static let emptiestCells = cells(
+    "searches_emptiest", having: "HAVING count(*) FILTER (WHERE found = 0) > 0", orderedBy: 4)
+
+  private static func cells(_ name: String, having: String = "", orderedBy column: Int) -> Statement {
+    Statement(
+      name,
+      planning: .eachTime,
+      """
+      SELECT lat_hundredths::int8, long_hundredths::int8, \(counts)
+      FROM searches
+      WHERE \(span) AND lat_hundredths IS NOT NULL
+      GROUP BY lat_hundredths, long_hundredths
+      \(having)
+      ORDER BY \(column) DESC, lat_hundredths, long_hundredths
+      LIMIT $3::int8
+      """
+    )
+  }
 
   static let categories = Statement(
     "searches_categories",
