@@ -47,6 +47,7 @@ let package = Package(
     .package(name: "waymark-client", path: "Clients/Swift"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -117,7 +118,11 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]
     ),
-    module("PostgresStore", ["CLibPQ", "Geo", "JSONText", "Points", logging], tests: ["PostgresTestSupport"]),
+    module(
+      "PostgresStore",
+      ["CLibPQ", "Geo", "JSONText", "Points", logging, .product(name: "DequeModule", package: "swift-collections")],
+      tests: ["PostgresTestSupport"]
+    ),
     module("PrometheusMetrics", [metrics]),
     module("PointFormats", ["Geo", "JSONText", "Points"]),
     module(

@@ -1,70 +1,46 @@
-/// The first-in, first-out queue of the requests that wait for a connection.
+import DequeModule
+
+/// The first-in, first-out queue of the requests that wait for a connection. Every operation takes amortized constant
+/// time.
 ///
-/// Appending and removing the first request take amortized constant time. Removing another request, which only a
-/// cancellation does, takes linear time.
+/// A request that is removed from the middle leaves a gap until it would be the first or the last.
 struct WaitQueue {
   typealias Request = PoolStateMachine.Request
 
-  private var requests: [Request?] = []
+  private var requests: Deque<Request?> = []
+  /// The positions of the requests, relative to the one that was the first of all.
+  private var positions: [PoolStateMachine.RequestID: Int] = [:]
   private var front = 0
 
   /// The number of waiting requests.
-  private(set) var count = 0
+  var count: Int { positions.count }
 
-  /// The next request.
-  var first: Request? { count > 0 ? requests[front] : nil }
+  var first: Request? { requests.first ?? nil }
 
-  /// Adds a request at the end.
   mutating func append(_ request: Request) {
+    positions[request.id] = front + requests.count
     requests.append(request)
-    count += 1
   }
 
-  /// Adds a request at the front.
   mutating func prepend(_ request: Request) {
-    if front > 0 {
-      front -= 1
-      requests[front] = request
-    } else {
-      requests.insert(request, at: 0)
-    }
-    count += 1
+    front -= 1
+    positions[request.id] = front
+    requests.prepend(request)
   }
 
-  /// Removes the first request.
-  mutating func popFirst() -> Request? {
-    guard count > 0, let request = requests[front] else { return nil }
-    removeFirst()
-    return request
-  }
-
-  private mutating func removeFirst() {
-    requests[front] = nil
-    front += 1
-    count -= 1
-    skipGaps()
-  }
+  mutating func popFirst() -> Request? { first.flatMap { remove($0.id) } }
 
   /// Removes a request from any position.
   ///
   /// - Returns: the request, if it was in the queue.
   mutating func remove(_ id: PoolStateMachine.RequestID) -> Request? {
-    guard let index = requests[front...].firstIndex(where: { $0?.id == id }) else { return nil }
-    let request = requests[index]
-    requests[index] = nil
-    count -= 1
-    skipGaps()
-    return request
-  }
-
-  private mutating func skipGaps() {
-    while front < requests.count, requests[front] == nil { front += 1 }
-    if front == requests.count {
-      requests.removeAll(keepingCapacity: true)
-      front = 0
-    } else if front > 64, front > requests.count / 2 {
-      requests.removeFirst(front)
-      front = 0
+    guard let position = positions.removeValue(forKey: id) else { return nil }
+    let request = requests[position - front].take()
+    while case .some(nil) = requests.last { requests.removeLast() }
+    while case .some(nil) = requests.first {
+      requests.removeFirst()
+      front += 1
     }
+    return request
   }
 }
