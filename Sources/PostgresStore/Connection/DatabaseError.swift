@@ -20,7 +20,6 @@ struct ServerError: Error, Hashable, Sendable {
   /// The name of the server's source function that raised the error.
   let source: String?
 
-  /// Creates an error.
   init(
     sqlState: String, message: String, constraint: String? = nil, isFatal: Bool = false, source: String? = nil,
     isComplete: Bool = true
@@ -96,10 +95,18 @@ enum DatabaseError: Error, Hashable, Sendable {
 
   /// The caller was cancelled.
   case cancelled
+
+  /// Returns the reason for an operator, which is the given one for a cancelled caller.
+  func reason(ofCancellation cancellation: String) -> String {
+    switch self {
+    case .rejected(let error): error.summary
+    case .connectionLost(let reason), .rolledBack(let reason): reason
+    case .cancelled: cancellation
+    }
+  }
 }
 
 extension PointStoreError {
-  /// Creates the store error for a database error.
   init(_ error: DatabaseError) {
     switch error {
     case .rejected(let error): self.init(error)

@@ -279,10 +279,6 @@ public struct DatabaseCheck: Sendable {
   }
 
   private static func reason(_ error: DatabaseError) -> String {
-    switch error {
-    case .rejected(let error): error.summary
-    case .connectionLost(let reason), .rolledBack(let reason): reason
-    case .cancelled: "the check was cancelled"
-    }
+    error.reason(ofCancellation: "the check was cancelled")
   }
 }

@@ -164,10 +164,6 @@ public struct Migrator: Sendable {
   }
 
   private static func reason(_ error: DatabaseError) -> String {
-    switch error {
-    case .rejected(let error): error.summary
-    case .connectionLost(let reason), .rolledBack(let reason): reason
-    case .cancelled: "the migration was cancelled"
-    }
+    error.reason(ofCancellation: "the migration was cancelled")
   }
 }
