@@ -23,7 +23,6 @@ struct IdempotencyKeyCache: Sendable {
     self.limits = limits
   }
 
-  /// The number of records.
   var count: Int { records.count }
 
   /// Returns the record of a key, unless it has expired at the given time.

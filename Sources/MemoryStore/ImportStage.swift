@@ -68,7 +68,6 @@ struct ImportStage: Sendable {
   /// Returns the number of a row in the import.
   func number(at index: Int) -> Int { Int(rows[index].number) }
 
-  /// Returns a row.
   func row(at index: Int) -> ImportRow {
     switch rows[index].content {
     case .held(let index): return heldRows[Int(index)]
@@ -182,7 +181,7 @@ struct RepeatedRows: Sendable {
   }
 }
 
-/// An array in pieces of a fixed length: it grows without being copied, and without holding its contents twice.
+/// An array in chunks of a fixed length: it grows without being copied, and without holding its contents twice.
 private struct ChunkedArray<Element: Sendable>: Sendable {
   private static var shift: Int { 12 }
   private static var chunkLength: Int { 1 << shift }

@@ -17,7 +17,6 @@ struct VersionCounter: Sendable {
     last = highest < PointOfInterest.versionLimit ? max(highest, 0) : PointOfInterest.maximumCountedVersion
   }
 
-  /// Returns the next version.
   mutating func next(at now: Timestamp) -> Int64 {
     last = max(last + 1, min(now.microsecondsSinceEpoch, PointOfInterest.maximumCountedVersion))
     return last

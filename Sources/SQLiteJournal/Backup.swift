@@ -60,9 +60,9 @@ extension SQLiteJournal {
     configuration.readonly = true
     let database = try DatabaseQueue(path: path, configuration: configuration)
     try Schema.checkKind(database, path: path)
-    let complaints = try database.read { try String.fetchAll($0, sql: "PRAGMA integrity_check(3)") }
-    guard complaints == ["ok"] else {
-      throw PointStoreError.schemaMismatch(reason: "\(path) is damaged: \(complaints.joined(separator: "; "))")
+    let errors = try database.read { try String.fetchAll($0, sql: "PRAGMA integrity_check(3)") }
+    guard errors == ["ok"] else {
+      throw PointStoreError.schemaMismatch(reason: "\(path) is damaged: \(errors.joined(separator: "; "))")
     }
     try database.close()
   }

@@ -30,9 +30,9 @@ import Testing
     var heap = CandidateHeap(capacity: 2)
 
     let distancesAndIDs: [(Double, UInt64)] = [(5, 1), (3, 2), (5, 1), (5, 9), (5, 0), (1, 9)]
-    var answers: [Bool] = []
-    for (distance, id) in distancesAndIDs { answers.append(heap.offer(Self.candidate(distance, id))) }
+    var results: [Bool] = []
+    for (distance, id) in distancesAndIDs { results.append(heap.offer(Self.candidate(distance, id))) }
 
-    #expect(answers == [true, true, false, false, true, true])
+    #expect(results == [true, true, false, false, true, true])
   }
 }

@@ -25,7 +25,7 @@ import Testing
     #expect(whole.rejections.map(\.number) == Array(1...100))
   }
 
-  @Test func theFirstOfTwoPartsAreKeptByTheirNumbers() {
+  @Test func firstRejectionsOfBothPartsAreKeptByNumber() {
     var odd = ImportReport()
     var even = ImportReport()
     for number in stride(from: 1, to: 400, by: 2) { odd.reject(RejectedRow(number: number, detail: "bad")) }

@@ -18,7 +18,7 @@ import Testing
     )
   }
 
-  private static func complaint(_ body: () throws -> PointDraft) -> String? {
+  private static func violation(_ body: () throws -> PointDraft) -> String? {
     do {
       _ = try body()
       return nil
@@ -48,15 +48,15 @@ import Testing
 
   @Test(arguments: ["", " ", "\u{A0}\n\t"])
   func aNameMustNotBeEmpty(name: String) {
-    #expect(Self.complaint { try Self.place(name) } == "/name must not be empty")
+    #expect(Self.violation { try Self.place(name) } == "/name must not be empty")
   }
 
   @Test(arguments: ["A\0B", "A\u{1}B", "A\nB", "A\u{1F}B", "\u{7F}", "A\u{80}", "\u{9F}B", "A\u{85}B"])
   func noTextHoldsControlCharacters(text: String) {
-    let complaint = Self.complaint { try Self.place(text, category: text, source: text, sourceID: text) }
+    let violation = Self.violation { try Self.place(text, category: text, source: text, sourceID: text) }
 
     let pointers = ["/name", "/category", "/source", "/sourceId"]
-    #expect(complaint == pointers.map { "\($0) must not contain control characters" }.joined(separator: "; "))
+    #expect(violation == pointers.map { "\($0) must not contain control characters" }.joined(separator: "; "))
   }
 
   @Test(arguments: ["A\u{A0}B", "A\u{AD}B", "A\u{200D}B", "Ā", "À", "\u{C2}x", "A\u{2028}B", "\u{E0001}B"])
@@ -69,25 +69,25 @@ import Testing
 
     #expect(try Self.place(longest).name == longest)
     #expect(
-      Self.complaint { try Self.place(longest + "x", category: String(repeating: "é", count: 101)) }
+      Self.violation { try Self.place(longest + "x", category: String(repeating: "é", count: 101)) }
         == "/name must have at most 500 characters, got 501; /category must have at most 100 characters, got 101"
     )
     #expect(try Self.place(" " + longest + " ").name == longest)
     #expect(
-      Self.complaint { try Self.place("A", source: "s", sourceID: String(repeating: "x", count: 201)) }
+      Self.violation { try Self.place("A", source: "s", sourceID: String(repeating: "x", count: 201)) }
         == "/sourceId must have at most 200 characters, got 201"
     )
   }
 
-  @Test func sourceAndItsIdComeTogether() {
-    #expect(Self.complaint { try Self.place("A", source: "osm") } == "/sourceId must be given where source is")
-    #expect(Self.complaint { try Self.place("A", sourceID: "1") } == "/source must be given where sourceId is")
+  @Test func sourceAndSourceIDRequireEachOther() {
+    #expect(Self.violation { try Self.place("A", source: "osm") } == "/sourceId must be given where source is")
+    #expect(Self.violation { try Self.place("A", sourceID: "1") } == "/source must be given where sourceId is")
     #expect(
-      Self.complaint { try Self.place("A", source: "osm", sourceID: " ") } == "/sourceId must be given where source is"
+      Self.violation { try Self.place("A", source: "osm", sourceID: " ") } == "/sourceId must be given where source is"
     )
   }
 
-  @Test func aPlaceFromAStoreIsTakenAsItIs() throws {
+  @Test func placeFromAStoreIsKeptUnchanged() throws {
     let coordinate = try Coordinate(latitude: 1, longitude: 2)
 
     let place = PointDraft(storedName: " x ", category: "", coordinate: coordinate, tags: .none, origin: nil)

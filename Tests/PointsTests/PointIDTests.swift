@@ -12,7 +12,7 @@ import Testing
     #expect(id.description == "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
   }
 
-  @Test func theRandomBitsAreFilledAndNoOthers() {
+  @Test func onlyTheRandomBitsAreFilled() {
     let time = Timestamp(microsecondsSinceEpoch: 0)
     var ones = Sequence(numbers: [.max, .max])
     var zeros = Sequence(numbers: [0, 0])

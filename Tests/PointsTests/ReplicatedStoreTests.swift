@@ -34,7 +34,7 @@ import Testing
     try await store.checkReadiness()
   }
 
-  @Test func whereBothAreAwayTheErrorIsThePrimarys() async throws {
+  @Test func errorIsThePrimarysWhenBothAreUnavailable() async throws {
     replica.fail(with: .unavailable(reason: "replica"))
     primary.fail(with: .unavailable(reason: "primary"))
 
@@ -68,7 +68,7 @@ import Testing
     #expect(replica.writes == 0)
   }
 
-  @Test func anExportThatHasBegunDoesNotBeginAgainElsewhere() async throws {
+  @Test func startedExportIsNotRestartedOnTheOtherStore() async throws {
     replica.fail(with: .unavailable(reason: "half way"), afterFirstBatch: true)
     let batches = Counter()
 

@@ -12,7 +12,7 @@ import Testing
     )
   }
 
-  @Test func tagsAreGivenBackAsTheyCame() throws {
+  @Test func tagsAreReturnedUnchanged() throws {
     let dictionary: [ExactText: String] = ["a": "1", "b\\": "\"2\"", "😀": "\u{1}\u{7F}"]
 
     let tags = try Tags(dictionary.map { (key: $0.key.text, value: $0.value) })
@@ -24,7 +24,7 @@ import Testing
     #expect(!tags.isEmpty)
   }
 
-  @Test func noTagsAreAnEmptyObject() throws {
+  @Test func missingTagsAreAnEmptyObject() throws {
     #expect(try Tags([:]) == .none)
     #expect(Tags.none.json == "{}")
     #expect(Tags.none.isEmpty)
@@ -39,7 +39,7 @@ import Testing
     #expect(one.json == #"{"a":"1","b":"2"}"#)
   }
 
-  @Test func keysThatAreOnlyCanonicallyEquivalentAreTwo() throws {
+  @Test func canonicallyEquivalentKeysAreDistinct() throws {
     let tags = try Tags(JSONReader.value(of: #"{"\u00e9":"1","e\u0301":"2"}"#.utf8))
 
     #expect(tags.pairs.map(\.value) == ["2", "1"])
@@ -62,7 +62,7 @@ import Testing
     #expect(error?.violations.map { "\($0.pointer) \($0.detail)" } == violations)
   }
 
-  @Test func keysAndValuesMayBeAsLongAsAllowedInScalarsAndNoLonger() throws {
+  @Test func keysAndValuesAreLimitedInUnicodeScalars() throws {
     let key = String(repeating: "é", count: 200)
     let value = String(repeating: "😀", count: 2000)
 
@@ -74,7 +74,7 @@ import Testing
     #expect(valueError?.description == "/tags/k must have at most 2000 characters, got 2001")
   }
 
-  @Test func aPlaceMayHaveFiveHundredTagsAndNoMore() throws {
+  @Test func placeHasAtMostFiveHundredTags() throws {
     let five = Dictionary(uniqueKeysWithValues: (0..<500).map { ("k\($0)", "v") })
 
     #expect(try Tags(five).pairs.count == 500)
@@ -98,7 +98,7 @@ import Testing
     #expect(tags.json == json)
   }
 
-  @Test func aBuilderServesManyPlaces() throws {
+  @Test func builderIsReusableForManyPlaces() throws {
     var builder = TagsBuilder()
     builder.append(key: "b", value: "1")
     builder.append(key: "a", value: "2")

@@ -94,7 +94,7 @@ import Testing
         group.addTask {
           let work = Task {
             if number % 2 == 0 {
-              try await store.exportPoints(matching: PointQuery()) { _ in if number % 3 == 0 { throw Refusal() } }
+              try await store.exportPoints(matching: PointQuery()) { _ in if number % 3 == 0 { throw ConsumerError() } }
             } else {
               try await store.importRows(rows)
             }
@@ -181,7 +181,7 @@ import Testing
     #expect(try await repeated.value == first)
   }
 
-  private struct Refusal: Error {}
+  private struct ConsumerError: Error {}
 
   /// Returns a store with one place and without open connections.
   private static func store(

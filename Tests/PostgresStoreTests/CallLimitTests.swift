@@ -99,7 +99,7 @@ import Testing
     #expect(connections == "1")
   }
 
-  @Test(.timeLimit(.minutes(5))) func aCallMadeByACancelledTaskFailsAtOnce() async throws {
+  @Test(.timeLimit(.minutes(5))) func callOfACancelledTaskFailsImmediately() async throws {
     let store = try store(try await TemporaryDatabase.make()) { _ in }
 
     let result = await Task {

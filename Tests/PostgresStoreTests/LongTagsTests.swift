@@ -43,7 +43,7 @@ import Testing
     #expect(step([short, huge]) == .page(count: 1))
   }
 
-  @Test func onlyThePlacesThatFitAreSearchedAgain() {
+  @Test func secondSearchReadsOnlyThePlacesThatFit() {
     #expect(
       step([short, long, long, short, long, long, short, long]) == .search(limit: 7, including: [1, 2, 4, 5].map(id)))
     #expect(step([PageStep.Texts(bytes: 9_000_000, lacksTags: true), short]) == .search(limit: 1, including: [id(0)]))

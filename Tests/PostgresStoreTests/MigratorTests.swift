@@ -95,7 +95,7 @@ import Testing
     try PostgresStore(configuration: try PostgresConfiguration(url: database.url), migrations: migrations)
   }
 
-  @Test func aNewerSchemaThatAllowsThisProgramLeavesItReadyAndIsLeftAlone() async throws {
+  @Test func compatibleNewerSchemaKeepsTheStoreReadyAndIsUnchanged() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await migrator(database, [Self.first]).migrate()
     _ = try await migrator(database, [Self.first, Self.additive]).migrate()
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func aTableThatAnEarlierProgramCreatedIsReadAndExtended() async throws {
+  @Test func migrationTableOfAnEarlierProgramIsReadAndExtended() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await migrator(database, [Self.first]).migrate()
     try await database.run("ALTER TABLE waymark_migrations DROP COLUMN oldest_program")

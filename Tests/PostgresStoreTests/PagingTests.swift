@@ -74,7 +74,7 @@ import Testing
     )
   }
 
-  @Test func everyPageOfALongAnswerIsThere() async throws {
+  @Test func everyPageOfALongResultIsReturned() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     var places = try SyntheticPoints(seed: 10, townCount: 30)
     try await store.importRows(try places.rows(count: 3000))

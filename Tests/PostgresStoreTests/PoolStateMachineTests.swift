@@ -37,18 +37,18 @@ import Testing
 
   // MARK: Read-only servers
 
-  @Test func requestRejectedByAReadOnlyServerIsRetriedEvenAWrite() {
+  @Test func writeRejectedByAReadOnlyServerIsRetried() {
     var pool = pool { $0.connections = 3 }
     for number in 1...3 { _ = pool.arrived(request(number), isRetryable: false, at: start) }
     for number in 1...3 { _ = pool.connected(connection(number), at: start) }
     _ = pool.finished(connection(1), at: start)
 
-    let refused = pool.foundReadOnly(connection(2), reason: "read-only", at: start)
+    let rejected = pool.foundReadOnly(connection(2), reason: "read-only", at: start)
     let other = pool.finished(connection(3), at: start)
     let connected = pool.connected(connection(4), at: start)
 
     // The idle connection is closed immediately, the busy one when it has finished.
-    #expect(refused == [.close(connection(1)), .close(connection(2)), .connect(connection(4))])
+    #expect(rejected == [.close(connection(1)), .close(connection(2)), .connect(connection(4))])
     #expect(other == [.close(connection(3))])
     #expect(connected == [.run([request(2)], connection(4))])
   }
@@ -263,7 +263,7 @@ import Testing
     #expect(actions == [.fail(request(2), .unavailable(reason: "refused"))])
   }
 
-  @Test func theFirstConnectionEndsAnOutage() {
+  @Test func firstConnectionEndsAnOutage() {
     var pool = pool()
     _ = pool.arrived(request(1), isRetryable: true, at: start)
     _ = pool.failedToConnect(connection(1), reason: "refused", at: start, jitter: 0)

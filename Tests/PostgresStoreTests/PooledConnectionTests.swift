@@ -46,12 +46,12 @@ import Testing
     var pool = pool(busyWith: 1, writes: [1])
     let made = pool.arrived(request(2), isRetryable: true, at: start)
 
-    let refused = pool.foundReadOnly(connection(1), reason: "read-only", at: start)
+    let rejected = pool.foundReadOnly(connection(1), reason: "read-only", at: start)
     let late = pool.connected(connection(2), at: start)
     let fresh = pool.connected(connection(3), at: start)
 
     #expect(made == [.connect(connection(2))])
-    #expect(refused == [.close(connection(1)), .connect(connection(3))])
+    #expect(rejected == [.close(connection(1)), .connect(connection(3))])
     // The write is retried on the fresh connection only.
     #expect(late == [.close(connection(2)), .connect(connection(4))])
     #expect(fresh == [.run([request(1)], connection(3))])
@@ -62,10 +62,10 @@ import Testing
     _ = pool.arrived(request(2), isRetryable: true, at: start)
     _ = pool.arrived(request(3), isRetryable: true, at: start)
 
-    let refused = pool.foundReadOnly(connection(1), reason: "read-only", at: start)
+    let rejected = pool.foundReadOnly(connection(1), reason: "read-only", at: start)
     let late = pool.connected(connection(2), at: start)
 
-    #expect(refused == [.close(connection(1)), .connect(connection(3))])
+    #expect(rejected == [.close(connection(1)), .connect(connection(3))])
     #expect(late == [.close(connection(2)), .connect(connection(4))])
   }
 
@@ -128,7 +128,7 @@ import Testing
     #expect(finished == [.run([request(3)], connection(1))])
   }
 
-  @Test func whileOldConnectionsFinishAnOutageFailsRequestsAtOnce() {
+  @Test func outageFailsRequestsImmediatelyWhileOldConnectionsFinish() {
     var pool = pool(busyWith: 2, writes: [1])
     _ = pool.foundReadOnly(connection(1), reason: "read-only", at: start)
 
@@ -235,7 +235,7 @@ import Testing
     #expect(next == [.run([request(3)], connection(1))])
   }
 
-  @Test func writeThatAwaitsAStandbyIsCheckedAgain() {
+  @Test func writeThatAwaitsAStandbyIsCheckedPeriodically() {
     var pool = terminatingPool()
     _ = pool.waitsForStandby(connection(1), at: after(.seconds(7)))
     let deadline = pool.nextDeadline

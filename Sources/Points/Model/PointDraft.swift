@@ -43,7 +43,7 @@ public struct PointDraft: Hashable, Sendable {
     var violations: [PointViolation] = []
     func checked(_ text: String, _ pointer: String, _ maximumLength: Int) -> String {
       let trimmed = text.trimmingWhiteSpace()
-      if let detail = trimmed.complaint(maximumLength: maximumLength) {
+      if let detail = trimmed.violation(maximumLength: maximumLength) {
         violations.append(.init(pointer: pointer, detail: detail))
       }
       return trimmed
@@ -140,7 +140,7 @@ extension String {
     return String(scalars[start...end])
   }
 
-  fileprivate func complaint(maximumLength: Int) -> String? {
+  fileprivate func violation(maximumLength: Int) -> String? {
     if utf8.count > maximumLength {
       let length = unicodeScalars.count
       if length > maximumLength { return "must have at most \(maximumLength) characters, got \(length)" }

@@ -136,15 +136,15 @@ public struct TagsBuilder: Sendable {
   // MARK: Rules
 
   private func check(_ entry: Entry, _ violations: inout [PointViolation]) {
-    if let detail = complaint(about: entry.key, maximumLength: Tags.maximumKeyLength) {
+    if let detail = violation(about: entry.key, maximumLength: Tags.maximumKeyLength) {
       violations.append(.init(pointer: pointer(to: entry), detail: "the key \(detail)"))
     }
-    if let detail = complaint(about: entry.value, maximumLength: Tags.maximumValueLength) {
+    if let detail = violation(about: entry.value, maximumLength: Tags.maximumValueLength) {
       violations.append(.init(pointer: pointer(to: entry), detail: detail))
     }
   }
 
-  private func complaint(about range: Range<Int>, maximumLength: Int) -> String? {
+  private func violation(about range: Range<Int>, maximumLength: Int) -> String? {
     if range.count > maximumLength {
       // Each scalar has one byte that does not continue another.
       let length = bytes[range].count { $0 & 0xC0 != 0x80 }

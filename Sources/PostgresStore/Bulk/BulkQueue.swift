@@ -3,7 +3,6 @@
 /// Each kind has a limit, and both together have one. The caller that has waited longest among those within their
 /// limits is admitted next.
 struct BulkQueue {
-  /// The kind of operation.
   enum Kind: Hashable, Sendable {
     case export
     case `import`
@@ -81,7 +80,6 @@ struct BulkQueue {
     return admitted
   }
 
-  /// Removes all waiting callers.
   mutating func removeWaiters() -> [CallerID] {
     defer { waiters = [] }
     return waiters.map(\.id)

@@ -5,7 +5,6 @@ import CLibPQ
 /// It has one owner, which runs on one thread and calls ``advance()`` whenever the socket is ready. No method blocks.
 /// At most one command is in progress at a time.
 final class Connection {
-  /// The progress of a command.
   enum Progress {
     /// The connection waits for a response, or for room in the socket's send buffer.
     case waiting
@@ -40,7 +39,6 @@ final class Connection {
     case accepted
     /// The send buffer is full: retry when the socket is writable.
     case bufferFull
-    /// The connection is closed.
     case connectionLost(reason: String)
   }
 
@@ -59,7 +57,6 @@ final class Connection {
     case statement
   }
 
-  /// The socket to poll.
   let socket: Int32
 
   /// The server that the connection led to last. A pooler may route the next transaction to another one.

@@ -26,7 +26,6 @@ final class PollingThread: SerialExecutor {
     static let writable = Readiness(rawValue: 2)
   }
 
-  /// The identifier of a timer.
   struct TimerID: Hashable, Sendable {
     fileprivate let number: Int
   }
@@ -103,7 +102,6 @@ final class PollingThread: SerialExecutor {
 
   func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-  /// Creates an identifier for a timer.
   func makeTimerID() -> TimerID {
     inbox.withLock { inbox in
       inbox.timers += 1

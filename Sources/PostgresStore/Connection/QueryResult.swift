@@ -67,7 +67,6 @@ struct QueryResult: Sendable {
   /// The command tag, such as `COMMIT` or `INSERT 0 1`.
   var commandTag: String { PQcmdStatus(handle).map { String(cString: $0) } ?? "" }
 
-  /// The number of columns.
   var columnCount: Int32 { PQnfields(handle) }
 
   /// The error that the result reports; `nil` for a success.

@@ -27,7 +27,6 @@ struct ServerIdentity: Hashable, Sendable {
     self.init(life: "\(String(start, radix: 36))-\(String(reset, radix: 36))", isPrimary: parts[2] == "f")
   }
 
-  /// Creates an identity.
   init(life: String, isPrimary: Bool) {
     self.life = life
     self.isPrimary = isPrimary

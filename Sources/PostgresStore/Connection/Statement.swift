@@ -15,10 +15,8 @@ struct Statement: Hashable, Sendable {
   /// The SQL text with placeholders `$1`, `$2` and so on, each with a cast.
   let sql: String
 
-  /// The time of planning.
   let planning: Planning
 
-  /// Creates a statement.
   init(_ name: String, planning: Planning = .once, _ sql: String) {
     self.name = name
     self.sql = sql

@@ -22,10 +22,8 @@ enum ExportPages {
   /// follow it.
   private static let foreseenCounts = [length, 100, 10]
 
-  /// A statement and its values.
   typealias Statement = (sql: String, parameters: Parameters)
 
-  /// The statement for the first page.
   var first: Statement {
     switch self {
     case .keyset: (Self.page(condition: "", count: Self.firstCount), Parameters())

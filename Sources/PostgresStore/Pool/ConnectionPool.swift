@@ -20,7 +20,6 @@ actor ConnectionPool {
     let continuation: Continuation
   }
 
-  /// The work of a request.
   private enum Work {
     case statement(Statement, Parameters)
     case shared(SharedRead)
@@ -160,7 +159,6 @@ actor ConnectionPool {
     return try result.get()
   }
 
-  /// The current load.
   var load: PoolLoad { machine.load }
 
   /// Closes all connections and fails all current and later requests.
@@ -390,6 +388,5 @@ private final class Flag: Sendable {
   /// A Boolean value that indicates whether the flag is set.
   var isSet: Bool { state.load(ordering: .acquiring) }
 
-  /// Sets the flag.
   func set() { state.store(true, ordering: .releasing) }
 }

@@ -116,7 +116,6 @@ struct PoolStateMachine {
     self.limits = limits
   }
 
-  /// The current load.
   var load: PoolLoad {
     var load = PoolLoad()
     for connection in connections.values {

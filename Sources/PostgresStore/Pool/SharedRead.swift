@@ -29,7 +29,6 @@ struct SharedRead: Sendable {
     }
   }
 
-  /// The values of one caller.
   enum Values: Hashable, Sendable {
     /// One element for each `float8[]`.
     case numbers([Double])

@@ -24,7 +24,6 @@ struct NearestSearch {
 
   /// The completeness that a statement's rows prove.
   private enum Proof {
-    /// The rows contain the page.
     case page(FoundRows)
     /// The rows do not contain the page, which is probably within this distance in metres; `nil` where that is unknown.
     case insufficient(probableReach: Double?)

@@ -29,7 +29,6 @@ enum MissingPrivileges {
     """
   )
 
-  /// Returns the parameters of ``statement``.
   static func parameters(for wanted: [(relation: String, privileges: [String])]) -> Parameters {
     let pairs = wanted.flatMap { wanted in wanted.privileges.map { (wanted.relation, $0) } }
     return Parameters {

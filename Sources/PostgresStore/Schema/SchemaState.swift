@@ -35,7 +35,6 @@ struct SchemaState: Sendable {
   /// The differences, ordered by name.
   let differences: [Difference]
 
-  /// Returns the parameters of ``comparison``.
   static func parameters(for migrations: [Migration]) -> Parameters {
     Parameters {
       $0.add(migrations.map(\.name))

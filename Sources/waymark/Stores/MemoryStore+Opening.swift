@@ -59,7 +59,7 @@ extension MemoryStore {
 
 /// The landmarks that are served where no other places are configured.
 private enum BundledSample {
-  /// The sample's GeoJSON, in one piece.
+  /// The sample's GeoJSON, in one chunk.
   static var chunks: AsyncStream<[UInt8]> {
     AsyncStream { continuation in
       continuation.yield(Array(UnsafeBufferPointer(start: waymark_sample_bytes(), count: waymark_sample_count())))

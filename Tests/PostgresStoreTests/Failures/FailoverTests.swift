@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5))) func aStandbyThatIsPromotedTakesOver() async throws {
+  @Test(.timeLimit(.minutes(5))) func promotedStandbyServesWrites() async throws {
     let cluster = try await Cluster()
     try await cluster.create("before")
     let version = try #require(try await cluster.store.dataVersion())
@@ -139,13 +139,13 @@ import Testing
 
     let names = try await replica.names(PointQuery())
     let version = try await replica.dataVersion()
-    let refusal = await #expect(throws: PointWriteError.self) {
-      try await replica.create(try .sample("refused"), once: nil)
+    let rejection = await #expect(throws: PointWriteError.self) {
+      try await replica.create(try .sample("rejected"), once: nil)
     }
 
     #expect(names == ["there"])
     #expect(version == nil)
     #expect(replica.knownDataVersion() == nil)
-    if case .store(.unavailable)? = refusal {} else { Issue.record("got \(String(describing: refusal))") }
+    if case .store(.unavailable)? = rejection {} else { Issue.record("got \(String(describing: rejection))") }
   }
 }

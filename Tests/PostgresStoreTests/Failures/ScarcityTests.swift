@@ -20,22 +20,22 @@ import Testing
     try await server.psql(database: "postgres", "CREATE TABLESPACE small LOCATION '\(disk.path)'")
     try await database.run("ALTER TABLE points SET TABLESPACE small")
     var acknowledged = 0
-    var refusal: PointWriteError?
+    var rejection: PointWriteError?
 
-    while refusal == nil, acknowledged < 1000 {
+    while rejection == nil, acknowledged < 1000 {
       do throws(PointWriteError) {
         _ = try await store.create(Self.large(number: acknowledged), once: nil)
         acknowledged += 1
       } catch {
-        refusal = error
+        rejection = error
       }
     }
     let found = try await store.page(matching: PointQuery(limit: 1000)).points.count
     try disk.resize(megabytes: 64)
     _ = try await store.create(Self.large(number: acknowledged), once: nil)
 
-    guard case .store(.unavailable(let reason))? = refusal else {
-      Issue.record("got \(String(describing: refusal)) after \(acknowledged)")
+    guard case .store(.unavailable(let reason))? = rejection else {
+      Issue.record("got \(String(describing: rejection)) after \(acknowledged)")
       return
     }
     #expect(reason.contains("53100"))
@@ -59,7 +59,7 @@ import Testing
     return place
   }
 
-  @Test(.timeLimit(.minutes(5))) func fewerConnectionsThanThePoolWouldHaveServeEveryone() async throws {
+  @Test(.timeLimit(.minutes(5))) func poolServesAllCallersWithFewerConnectionsThanItsLimit() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await database.migratedStore().importRows([.sample("there", 1, 1)])
     let role = "limited_\(database.name)"
@@ -77,7 +77,7 @@ import Testing
     #expect(counts == Array(repeating: 1, count: 64))
   }
 
-  @Test(.timeLimit(.minutes(5))) func withoutAnyConnectionCallsFailAtOnceAndRecover() async throws {
+  @Test(.timeLimit(.minutes(5))) func callsFailImmediatelyWithoutAnyConnectionAndRecover() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await database.migratedStore()
     let role = "none_\(database.name)"
@@ -85,7 +85,7 @@ import Testing
     let url = "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"
     let store = try PostgresStore(configuration: try PostgresConfiguration(url: url), migrations: [])
 
-    let refusal = await #expect(throws: PointStoreError.self) { try await store.names(PointQuery()) }
+    let rejection = await #expect(throws: PointStoreError.self) { try await store.names(PointQuery()) }
     try await database.run("ALTER ROLE \(role) CONNECTION LIMIT 1")
     var names: [String]?
     while names == nil {
@@ -93,7 +93,7 @@ import Testing
       try await Task.sleep(for: .milliseconds(10))
     }
 
-    #expect(refusal?.shortDescription == "unavailable")
+    #expect(rejection?.shortDescription == "unavailable")
     #expect(names == [])
   }
 }

@@ -166,7 +166,6 @@ import Testing
 }
 
 extension Result where Failure == any Error {
-  /// The error of a write.
   fileprivate var error: PointWriteError? {
     if case .failure(let error) = self { error as? PointWriteError } else { nil }
   }
