@@ -106,13 +106,11 @@ struct MicroSubject: Sendable {
 
   /// Returns the routing of a target among as many routes as the API has, with empty handlers.
   private func routing(_ name: String, _ target: String) -> MicroBenchmark {
-    var router = Router()
-    for template in [
+    let templates = [
       "/", "/locations", "/locations/{id}", "/locations/check", "/locations/featured", "/locations/import",
       "/locations/export", "/categories", "/health/live", "/health/ready", "/analytics/searches", "/metrics",
-    ] {
-      router.on(.GET, template) { _, _ in HTTPResponse() }
-    }
+    ]
+    let router = Router(templates.map { Route(.GET, $0, handler: EmptyHandler()) })
     return handling(name, [HTTPRequest(target: target)], with: .ok, by: router)
   }
 
@@ -151,4 +149,8 @@ struct MicroSubject: Sendable {
       return response.status == status ? 1 : 0
     }
   }
+}
+
+private struct EmptyHandler: RouteHandler {
+  nonisolated(nonsending) func respond(to request: HTTPRequest) async -> HTTPResponse { HTTPResponse() }
 }

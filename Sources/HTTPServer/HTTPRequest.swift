@@ -64,7 +64,7 @@ public struct HTTPRequest: Sendable {
   /// The immutable part. It stands behind a reference, so that passing a request on retains few references and not ten.
   private let head: Head
 
-  private final class Head: Sendable {
+  final class Head: Sendable {
     let method: HTTPMethod
     let target: RequestTarget
     let headers: HTTPHeaders
@@ -74,13 +74,8 @@ public struct HTTPRequest: Sendable {
     let server: ServerContext?
 
     init(
-      method: HTTPMethod,
-      target: RequestTarget,
-      headers: HTTPHeaders,
-      id: String,
-      remoteAddress: SocketAddress?,
-      logger: Logger?,
-      server: ServerContext?
+      method: HTTPMethod, target: RequestTarget, headers: HTTPHeaders, id: String, remoteAddress: SocketAddress?,
+      logger: Logger?, server: ServerContext?
     ) {
       self.method = method
       self.target = target
@@ -126,37 +121,20 @@ public struct HTTPRequest: Sendable {
     remoteAddress: SocketAddress? = nil,
     logger: Logger? = nil
   ) {
-    self.init(
+    let head = Head(
       method: method,
       target: RequestTarget(target),
       headers: headers,
-      body: body,
       id: id ?? RequestID.accepted(from: headers) ?? RequestID.random(),
       remoteAddress: remoteAddress,
       logger: logger,
       server: nil
     )
+    self.init(head, body: body)
   }
 
-  init(
-    method: HTTPMethod,
-    target: RequestTarget,
-    headers: HTTPHeaders,
-    body: HTTPRequestBody,
-    id: String,
-    remoteAddress: SocketAddress?,
-    logger: Logger?,
-    server: ServerContext?
-  ) {
-    self.head = Head(
-      method: method,
-      target: target,
-      headers: headers,
-      id: id,
-      remoteAddress: remoteAddress,
-      logger: logger,
-      server: server
-    )
+  init(_ head: Head, body: HTTPRequestBody) {
+    self.head = head
     self.body = body
   }
 }

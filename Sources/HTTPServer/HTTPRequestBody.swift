@@ -6,7 +6,7 @@ import NIOHTTP1
 /// Reading lets the client send on: at most a few tens of kilobytes wait here unread. What is unread when the response
 /// is sent is discarded, or the connection is closed after the response where it is much.
 public struct HTTPRequestBody: Sendable, AsyncSequence {
-  /// A piece of the body.
+  /// A chunk of the body.
   public typealias Element = ByteBuffer
 
   /// The reason why reading stopped.
@@ -58,12 +58,12 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
     try checkAnnouncedLength()
     if case .bytes(let bytes) = source { return bytes }
     var whole = ByteBuffer()
-    var pieces = makeAsyncIterator()
-    while let piece = try await pieces.next(isolation: #isolation) {
+    var chunks = makeAsyncIterator()
+    while let chunk = try await chunks.next(isolation: #isolation) {
       if whole.readableBytes == 0 {
-        whole = piece
+        whole = chunk
       } else {
-        whole.writeImmutableBuffer(piece)
+        whole.writeImmutableBuffer(chunk)
       }
     }
     return whole
@@ -81,7 +81,7 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
   /// Returns an iterator. A body can be read once; a second iterator continues where the first one stopped.
   public func makeAsyncIterator() -> Iterator { Iterator(body: self) }
 
-  /// An iterator over the pieces of a body.
+  /// An iterator over the chunks of a body.
   public struct Iterator: AsyncIteratorProtocol {
     private let body: HTTPRequestBody
     private var taken = 0
@@ -91,7 +91,7 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
       self.body = body
     }
 
-    /// Returns the next piece, which is never empty; `nil` at the end.
+    /// Returns the next chunk, which is never empty; `nil` at the end.
     ///
     /// - Throws: ``HTTPBodyError``.
     public mutating func next(
@@ -106,21 +106,21 @@ public struct HTTPRequestBody: Sendable, AsyncSequence {
         return bytes.readableBytes == 0 ? nil : try checked(bytes)
       case .stream(let stream):
         if taken == 0 { try body.checkAnnouncedLength() }
-        guard let piece = try await stream.next() else {
+        guard let chunk = try await stream.next() else {
           isFinished = true
           return nil
         }
-        return try checked(piece)
+        return try checked(chunk)
       }
     }
 
-    private mutating func checked(_ piece: ByteBuffer) throws(HTTPBodyError) -> ByteBuffer {
-      taken += piece.readableBytes
+    private mutating func checked(_ chunk: ByteBuffer) throws(HTTPBodyError) -> ByteBuffer {
+      taken += chunk.readableBytes
       if let limit = body.limit, taken > limit {
         isFinished = true
         throw .tooLarge(limit: limit)
       }
-      return piece
+      return chunk
     }
   }
 }

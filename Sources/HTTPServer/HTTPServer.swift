@@ -13,7 +13,7 @@ public final class HTTPServer: Sendable {
   private let group: MultiThreadedEventLoopGroup
   private let context: ServerContext
   private let lifecycle: Mutex<Lifecycle>
-  private let listenerEnd: ListenerEnd
+  private let listenerShutdown: ListenerShutdown
 
   /// The port that the server listens on.
   public var port: Int { localAddress.port ?? 0 }
@@ -78,7 +78,7 @@ public final class HTTPServer: Sendable {
     self.group = group
     self.context = context
     self.localAddress = address
-    listenerEnd = ListenerEnd(channel, patience: TimeAmount(context.configuration.timeouts.handshake))
+    listenerShutdown = ListenerShutdown(channel, handshakeTimeout: TimeAmount(context.configuration.timeouts.handshake))
     self.lifecycle = Mutex(Lifecycle(phase: .serving(quiescing)))
   }
 
@@ -96,14 +96,14 @@ public final class HTTPServer: Sendable {
     channel.closeFuture.whenComplete { _ in context.connectionEnded() }
     let tls = context.configuration.tls
     // Over TLS a 503 would require a handshake, which is too expensive under this load.
-    guard admission == .serve || (admission == .refuse && tls == nil) else { return channel.close() }
+    guard admission == .serve || (admission == .reject && tls == nil) else { return channel.close() }
     return channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
-      if admission == .refuse {
+      if admission == .reject {
         let framing = RequestFraming()
         let decoder = ByteToMessageHandler(RequestDecoder(limits: context.configuration.limits, framing: framing))
         let handler = ConnectionHandler(
-          server: context, eventLoop: channel.eventLoop, framing: framing, isRefused: true)
+          server: context, eventLoop: channel.eventLoop, framing: framing, isRejected: true)
         return try pipeline.addHandlers(decoder, handler)
       }
       if let tls { try pipeline.addHandler(tls.makeHandler()) }
@@ -142,7 +142,7 @@ extension HTTPServer {
     }
   }
 
-  /// Drains the server: new connections are refused, except those whose handshake has begun, idle ones are closed, and
+  /// Drains the server: new connections are rejected, except those whose handshake has begun, idle ones are closed, and
   /// current requests get their responses before their connections are closed. What is left when the grace period ends
   /// is cut. Returns when all have ended.
   ///
@@ -150,8 +150,8 @@ extension HTTPServer {
   public func shutdown(gracePeriod: Duration = .seconds(8)) async {
     guard let drained = beginDrain(gracePeriod: gracePeriod) else { return await ended() }
     try? await drained.get()
-    listenerEnd.hurry()
-    try? await listenerEnd.ended.futureResult.get()
+    listenerShutdown.endNow()
+    try? await listenerShutdown.ended.futureResult.get()
     lifecycle.withLock { $0.phase = .closing }
     await endEventLoops()
     let waiting = lifecycle.withLock { lifecycle in
@@ -184,7 +184,7 @@ extension HTTPServer {
         let promise = group.next().makePromise(of: Void.self)
         lifecycle.phase = .draining(promise)
         end(promise, after: gracePeriod)
-        listenerEnd.begin(quiescing, promise)
+        listenerShutdown.begin(quiescing, promise)
         return promise.futureResult
       case .draining(let promise):
         end(promise, after: gracePeriod)

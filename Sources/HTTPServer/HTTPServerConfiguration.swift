@@ -126,10 +126,10 @@ public struct HTTPServerConfiguration: Sendable {
     public var handshake: Duration = .milliseconds(250)
 
     /// The time for which a connection without a request yet is kept when the server drains.
-    public var firstCall: Duration = .seconds(2)
+    public var firstRequest: Duration = .seconds(2)
 
     /// The time for which an idle connection is kept when the server drains, for the request that may be on its way.
-    public var lastCall: Duration = .milliseconds(100)
+    public var lastRequest: Duration = .milliseconds(100)
 
     /// The time for which a connection that ends discards what the client still sends, so that it can read the last
     /// response (RFC 9112, section 9.6). It is longer, as long as ``write`` allows, where the client still takes that

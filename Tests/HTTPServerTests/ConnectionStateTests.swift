@@ -21,16 +21,16 @@ import Testing
     return state
   }
 
-  @Test func requestWithItsAnswerMakesWayForTheNext() {
+  @Test func nextRequestFollowsACompletedResponse() {
     var state = ConnectionState()
     state.begin(bodyLength: 4, persists: true, awaitsContinue: false)
-    let piece = state.receive(bytes: 4)
+    let chunk = state.receive(bytes: 4)
     let end = state.receiveEnd()
-    let owed = state.owesAnswer
+    let owed = state.owesResponse
     let persists = state.beginResponse(hasQueued: false)
     let after = state.endResponse(hasQueued: false)
 
-    #expect(piece == .deliver)
+    #expect(chunk == .deliver)
     #expect(end == .endBody)
     #expect(owed)
     #expect(persists)
@@ -38,7 +38,7 @@ import Testing
     #expect(state.isWaiting)
   }
 
-  @Test func clientsWishToCloseIsFollowed() {
+  @Test func connectionClosesAfterTheResponseIfTheClientAsked() {
     var state = Self.received(persists: false)
     let persists = state.beginResponse(hasQueued: true)
     let after = state.endResponse(hasQueued: true)
@@ -48,7 +48,7 @@ import Testing
     #expect(state.isLingering)
   }
 
-  @Test func respondersWishToCloseIsFollowed() {
+  @Test func connectionClosesAfterTheResponseIfTheResponderAsked() {
     var state = Self.received()
     let persists = state.beginResponse(hasQueued: false, wantsClose: true)
 
@@ -57,20 +57,20 @@ import Testing
 
   // MARK: Responses before the request's end
 
-  @Test func shortRestOfABodyIsThrownAwayAndTheConnectionKept() {
-    var state = Self.receiving(bodyLength: ConnectionState.discardLimit)
+  @Test func shortRestOfABodyIsDiscardedAndTheConnectionKept() {
+    var state = Self.receiving(bodyLength: ExchangeState.discardLimit)
     let persists = state.beginResponse(hasQueued: false)
     let after = state.endResponse(hasQueued: false)
-    let piece = state.receive(bytes: ConnectionState.discardLimit)
+    let chunk = state.receive(bytes: ExchangeState.discardLimit)
     let end = state.receiveEnd()
 
     #expect(persists)
     #expect(after == .awaitRequestEnd)
-    #expect(piece == .discard)
+    #expect(chunk == .discard)
     #expect(end == .nextRequest)
   }
 
-  @Test(arguments: [ConnectionState.discardLimit + 1, nil])
+  @Test(arguments: [ExchangeState.discardLimit + 1, nil])
   func longOrUnknownRestOfABodyEndsTheConnection(bodyLength: Int?) {
     var state = Self.receiving(bodyLength: bodyLength)
     let persists = state.beginResponse(hasQueued: false)
@@ -84,14 +84,14 @@ import Testing
     var state = Self.receiving(bodyLength: 10)
     _ = state.beginResponse(hasQueued: false)
     _ = state.endResponse(hasQueued: false)
-    let piece = state.receive(bytes: ConnectionState.discardLimit + 1)
+    let chunk = state.receive(bytes: ExchangeState.discardLimit + 1)
 
-    #expect(piece == .closeGracefully)
+    #expect(chunk == .stop)
   }
 
   // MARK: 100 Continue
 
-  @Test func clientIsToldOnceToContinue() {
+  @Test func continueIsSentOnlyOnce() {
     var state = Self.receiving(bodyLength: 10, awaitsContinue: true)
     let first = state.wantBody()
     let second = state.wantBody()
@@ -102,7 +102,7 @@ import Testing
     #expect(persists)
   }
 
-  @Test func clientThatSendsWithoutWaitingIsNotToldToContinue() {
+  @Test func clientThatSendsItsBodyAtOnceReceivesNoContinue() {
     var state = Self.receiving(bodyLength: 10, awaitsContinue: true)
     _ = state.receive(bytes: 1)
     let told = state.wantBody()
@@ -110,14 +110,14 @@ import Testing
     #expect(!told)
   }
 
-  @Test func answerInsteadOfContinueEndsTheConnection() {
+  @Test func responseInsteadOfContinueEndsTheConnection() {
     var state = Self.receiving(bodyLength: 10, awaitsContinue: true)
     let persists = state.beginResponse(hasQueued: false)
 
     #expect(!persists)
   }
 
-  @Test func nothingIsToldOnceTheAnswerHasBegun() {
+  @Test func noContinueIsSentAfterTheResponseHasBegun() {
     var state = Self.receiving(bodyLength: 10, awaitsContinue: true)
     _ = state.beginResponse(hasQueued: false)
     let told = state.wantBody()
@@ -127,15 +127,15 @@ import Testing
 
   // MARK: Failure
 
-  @Test func brokenInputIsAnsweredWhereNoRequestIsOn() {
+  @Test func malformedInputIsRejectedWhileNoRequestIsCurrent() {
     var state = ConnectionState()
     let action = state.failInput()
 
-    #expect(action == .answer)
+    #expect(action == .reject)
     #expect(state.isLingering)
   }
 
-  @Test func brokenInputEndsTheBodyThatIsOn() {
+  @Test func malformedInputEndsTheCurrentBody() {
     var state = Self.receiving(bodyLength: nil)
     let action = state.failInput()
     let persists = state.beginResponse(hasQueued: false)
@@ -144,15 +144,15 @@ import Testing
     #expect(!persists)
   }
 
-  @Test func brokenInputAfterAWholeRequestWaitsForItsAnswer() {
+  @Test func malformedInputAfterARequestWaitsForItsResponse() {
     var state = Self.received()
     let action = state.failInput()
 
     #expect(action == .postpone)
-    #expect(state.owesAnswer)
+    #expect(state.owesResponse)
   }
 
-  @Test func brokenRestOfABodyEndsTheConnection() {
+  @Test func malformedRestOfABodyEndsTheConnection() {
     var state = Self.receiving(bodyLength: 10)
     _ = state.beginResponse(hasQueued: false)
     _ = state.endResponse(hasQueued: false)
@@ -161,7 +161,7 @@ import Testing
     #expect(action == .closeGracefully)
   }
 
-  @Test func nothingMattersAfterTheEnd() {
+  @Test func eventsAfterTheEndAreIgnored() {
     var lingering = ConnectionState()
     lingering.linger()
     var closed = Self.receiving(bodyLength: 10)
@@ -171,7 +171,7 @@ import Testing
     #expect(lingering.receive(bytes: 1) == .discard)
     #expect(lingering.receiveEnd() == .none)
     #expect(closed.failInput() == .none)
-    #expect(!closed.owesAnswer)
+    #expect(!closed.owesResponse)
   }
 
   // MARK: The client's end
@@ -182,13 +182,13 @@ import Testing
     #expect(state.endInput(hasQueued: false) == .closeGracefully)
   }
 
-  @Test func halfARequestEndsWithItsInput() {
+  @Test func incompleteRequestEndsWithItsInput() {
     var state = Self.receiving(bodyLength: 10)
 
     #expect(state.endInput(hasQueued: false) == .close)
   }
 
-  @Test func wholeRequestsAreAnsweredAfterTheInputsEnd() {
+  @Test func completeRequestsAreServedAfterTheEndOfInput() {
     var state = Self.received()
     let action = state.endInput(hasQueued: true)
     let first = state.beginResponse(hasQueued: true)
@@ -198,14 +198,14 @@ import Testing
     let second = state.beginResponse(hasQueued: false)
     let afterSecond = state.endResponse(hasQueued: false)
 
-    #expect(action == .finishAnswering)
+    #expect(action == .finishResponding)
     #expect([first, second] == [true, false])
     #expect([afterFirst, afterSecond] == [.nextRequest, .closeGracefully])
   }
 
   // MARK: Draining
 
-  @Test func drainEndsTheConnectionAfterTheRequestThatIsOn() {
+  @Test func drainEndsTheConnectionAfterTheCurrentRequest() {
     var state = Self.received()
     state.drain()
     let persists = state.beginResponse(hasQueued: false)
@@ -215,7 +215,7 @@ import Testing
     #expect(after == .closeGracefully)
   }
 
-  @Test func drainThatBeginsWithinAnAnswerEndsTheConnectionAfterIt() {
+  @Test func drainDuringAResponseEndsTheConnectionAfterIt() {
     var state = Self.received()
     _ = state.beginResponse(hasQueued: false)
     state.drain()
@@ -224,7 +224,7 @@ import Testing
     #expect(after == .closeGracefully)
   }
 
-  @Test func idleConnectionIsDrained() {
+  @Test func idleConnectionClosesWhenDraining() {
     var state = ConnectionState()
     state.drain()
 

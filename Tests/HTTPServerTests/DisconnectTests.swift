@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func aClientThatOnlyReadsOnIsAnswered() async throws {
+  @Test func halfClosedConnectionStillReceivesTheResponse() async throws {
     let started = Gate()
     let mayEnd = Gate()
     let responder = ClosureResponder { _ in
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func aClientThatReadsOnForLongIsTakenForGone() async throws {
+  @Test func responderIsCancelledAfterTheHangUpTimeout() async throws {
     let responder = WaitsForCancellation()
     try await withConnection(to: responder, configure: { $0.timeouts.hangUp = .milliseconds(10) }) { connection in
       try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  @Test func eachOfSeveralRequestsHasTheWholeTime() async throws {
+  @Test func headerTimeoutRestartsWithEachRequest() async throws {
     let responder = ClosureResponder { request in
       // Cancelled requests are reported; the others continue.
       for _ in 0..<20 where !Task.isCancelled { await Task.yield() }
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func anEndOfHTTP2CancelsTheResponder() async throws {
+  @Test func endOfAnHTTP2ConnectionCancelsItsResponders() async throws {
     let responder = WaitsForCancellation()
     try await withServer(responder, configure: { $0.timeouts.hangUp = .milliseconds(10) }) { server in
       let client = try await HTTP2Client.open(port: server.port)
@@ -86,11 +86,11 @@ import Testing
       client.channel.close(mode: .output, promise: nil)
 
       await responder.cancelled.pass()
-      #expect(try await stream.answer().status == 200)
+      #expect(try await stream.receiveResponse().status == 200)
     }
   }
 
-  @Test func aResetOfAStreamCancelsItsResponder() async throws {
+  @Test func resetStreamCancelsItsResponder() async throws {
     let responder = WaitsForCancellation()
     try await withServer(responder) { server in
       let client = try await HTTP2Client.open(port: server.port)
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func endInTheMiddleOfABodyCancelsTheResponder() async throws {
+  @Test func disconnectDuringABodyCancelsTheResponder() async throws {
     let responder = WaitsForCancellation()
     try await withConnection(to: responder) { connection in
       try await connection.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nhalf")
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func endInTheMiddleOfABodyTellsItsReader() async throws {
+  @Test func disconnectDuringABodyFailsItsReader() async throws {
     let (errors, tell) = AsyncStream.makeStream(of: HTTPBodyError?.self)
     let responder = ClosureResponder { request in
       do throws(HTTPBodyError) {

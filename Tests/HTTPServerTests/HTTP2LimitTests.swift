@@ -13,7 +13,7 @@ import Testing
   private static let calm: [UInt8] = [0, 0, 0, 11]
 
   /// Sends the frames after the preface, and answers the code that the server ends the connection with.
-  private func farewell(
+  private func finalGoAway(
     after frames: [[UInt8]],
     from responder: some HTTPResponder = ClosureResponder.path
   ) async throws -> [UInt8]? {
@@ -42,14 +42,14 @@ import Testing
       return [request, Frames.frame(type: Frames.reset, stream: stream, [0, 0, 0, 8])]
     }
 
-    #expect(try await farewell(after: frames) == Self.calm)
+    #expect(try await finalGoAway(after: frames) == Self.calm)
   }
 
   @Test(arguments: [7, 0x42] as [UInt8])
-  func floodOfFramesThatAskForNothingEndsTheConnection(type: UInt8) async throws {
+  func floodOfIgnoredFramesEndsTheConnection(type: UInt8) async throws {
     let frames = (0..<2000).map { _ in Frames.frame(type: type, [UInt8](repeating: 0, count: 8)) }
 
-    #expect(try await farewell(after: frames) == Self.calm)
+    #expect(try await finalGoAway(after: frames) == Self.calm)
   }
 
   @Test func unknownFramesWithinBoundsAreIgnored() async throws {
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func methodThatNobodyKnowsIsNotImplemented() async throws {
+  @Test func unknownMethodIsNotImplemented() async throws {
     try await withServer(ClosureResponder.path) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       let method = Frames.literal(nameIndex: 2, value: "SMUGGLE")
@@ -91,26 +91,26 @@ import Testing
       Frames.frame(type: Frames.headers, flags: 5, stream: UInt32(2 * index + 1), block)
     }
 
-    #expect(try await farewell(after: frames) == Self.calm)
+    #expect(try await finalGoAway(after: frames) == Self.calm)
   }
 
   @Test func floodOfPingsEndsTheConnection() async throws {
     let frames = (0..<2000).map { _ in Frames.frame(type: Frames.ping, [UInt8](repeating: 0, count: 8)) }
 
-    #expect(try await farewell(after: frames) == Self.calm)
+    #expect(try await finalGoAway(after: frames) == Self.calm)
   }
 
   @Test func floodOfSettingsEndsTheConnection() async throws {
     let frames = (0..<2000).map { _ in Frames.frame(type: Frames.settings) }
 
-    #expect(try await farewell(after: frames) == Self.calm)
+    #expect(try await finalGoAway(after: frames) == Self.calm)
   }
 
-  @Test func floodOfEmptyPiecesEndsTheConnection() async throws {
+  @Test func floodOfEmptyDataFramesEndsTheConnection() async throws {
     let head = Frames.frame(type: Frames.headers, flags: 4, stream: 1, Frames.get)
     let frames = (0..<2000).map { _ in Frames.frame(type: Frames.data, stream: 1) }
 
-    #expect(try await farewell(after: [head] + frames, from: ClosureResponder.echoOrPath) == Self.calm)
+    #expect(try await finalGoAway(after: [head] + frames, from: ClosureResponder.echoOrPath) == Self.calm)
   }
 
   @Test func headThatNeverEndsEndsTheConnection() async throws {
@@ -118,7 +118,7 @@ import Testing
     let more = Frames.literal(name: "a", value: "b")
     let frames = (0..<2000).map { _ in Frames.frame(type: Frames.continuation, stream: 1, more) }
 
-    #expect(try await farewell(after: [head] + frames) == Self.calm)
+    #expect(try await finalGoAway(after: [head] + frames) == Self.calm)
   }
 
   @Test func headThatIsFarTooLargeEndsTheConnection() async throws {
@@ -128,10 +128,10 @@ import Testing
     let block = Frames.get + long + [UInt8](repeating: 0xBE, count: 10_000)
     let frame = Frames.frame(type: Frames.headers, flags: 5, stream: 1, block)
 
-    #expect(try await farewell(after: [frame]) != nil)
+    #expect(try await finalGoAway(after: [frame]) != nil)
   }
 
-  @Test func moreStreamsThanAllowedAreRefused() async throws {
+  @Test func streamsOverTheLimitAreRejected() async throws {
     let gate = Gate()
     let responder = ClosureResponder { request in
       if request.path == "/" { await gate.pass() }
@@ -140,7 +140,7 @@ import Testing
     let frames = (0..<150).map { index in
       Frames.frame(type: Frames.headers, flags: 5, stream: UInt32(2 * index + 1), Frames.get)
     }
-    let code = try await farewell(after: frames, from: responder)
+    let code = try await finalGoAway(after: frames, from: responder)
     gate.open()
 
     #expect(code != nil)
@@ -148,7 +148,7 @@ import Testing
 
   // MARK: Windows
 
-  @Test func wholeAnswerThatIsNotTakenIsBrokenOff() async throws {
+  @Test func unreadResponseIsResetAfterItsTimeout() async throws {
     let responder = ClosureResponder { _ in
       HTTPResponse(contentType: "a/b", bytes: ByteBuffer(repeating: 1, count: 100))
     }
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func streamedAnswerThatIsNotTakenStopsItsWriterAndIsBrokenOff() async throws {
+  @Test func unreadStreamedResponseIsResetAfterItsTimeout() async throws {
     let written = Counter()
     let ended = Gate()
     let responder = ClosureResponder { _ in
@@ -182,7 +182,7 @@ import Testing
     }
   }
 
-  @Test func furtherRequestsWaitWhileAnswersAreNotTaken() async throws {
+  @Test func furtherRequestsWaitWhileResponsesAreUnsent() async throws {
     let served = Counter()
     let responder = ClosureResponder { _ in
       served.add()
@@ -200,7 +200,7 @@ import Testing
     }
   }
 
-  @Test func requestsThatWaitedAreServedWhenThereIsRoom() async throws {
+  @Test func waitingRequestsAreServedWhenMemoryIsAvailable() async throws {
     let responder = ClosureResponder { request in
       HTTPResponse(contentType: "a/b", bytes: ByteBuffer(repeating: 1, count: 400_000))
     }
@@ -217,7 +217,7 @@ import Testing
 
   // MARK: Work
 
-  @Test func streamsThatAreBrokenOffDoNotMultiplyTheWork() async throws {
+  @Test func resetStreamsDoNotExceedTheConcurrencyLimit() async throws {
     let gate = Gate()
     let running = Counter()
     let responder = ClosureResponder { request in
@@ -243,7 +243,7 @@ import Testing
 
   // MARK: Time
 
-  @Test func connectionWithoutRequestsIsClosed() async throws {
+  @Test func connectionWithoutRequestsIsClosedAfterItsTimeout() async throws {
     try await withServer(ClosureResponder.path, configure: { $0.timeouts.idle = .milliseconds(50) }) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send(bytes: Frames.preface)
@@ -254,7 +254,7 @@ import Testing
     }
   }
 
-  @Test func pingsDoNotKeepAConnection() async throws {
+  @Test func pingsDoNotKeepAnIdleConnectionOpen() async throws {
     try await withServer(ClosureResponder.path, configure: { $0.timeouts.idle = .milliseconds(100) }) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send(bytes: Frames.preface)
@@ -272,7 +272,7 @@ import Testing
     }
   }
 
-  @Test func headThatDoesNotEndIsNotWaitedForLong() async throws {
+  @Test func unfinishedHeadTimesOut() async throws {
     try await withServer(ClosureResponder.path, configure: { $0.timeouts.idle = .milliseconds(50) }) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       let half = Frames.frame(type: Frames.headers, flags: 1, stream: 1, Frames.get)

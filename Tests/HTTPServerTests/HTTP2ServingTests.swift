@@ -20,17 +20,17 @@ import Testing
   }
 
   private static let router: Router = {
-    var router = Router(middlewares: [CORSPolicy()])
-    router.on(.GET, "/things/{id}") { _, parameters in .text(parameters["id"]) }
-    router.on(.POST, "/things", bodyLimit: .bytes(1000)) { request, _ in
+    var routes: [Route] = []
+    routes.on(.GET, "/things/{id}") { _, parameters in .text(parameters["id"]) }
+    routes.on(.POST, "/things", bodyLimit: .bytes(1000)) { request, _ in
       .text("\(try await request.body.collect().readableBytes)")
     }
-    return router
+    return Router(routes, middlewares: [CORSPolicy()])
   }()
 
   // MARK: Responses
 
-  @Test func requestAndAnswerAreWhole() async throws {
+  @Test func requestAndResponseAreComplete() async throws {
     let responder = ClosureResponder { request in
       HTTPResponse(
         status: .created,
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func headHasTheLengthAndNoBody() async throws {
+  @Test func headResponseHasTheLengthAndNoBody() async throws {
     try await withClient(to: Self.router) { client in
       let response = try await client.send("HEAD", "/things/abc")
 
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func optionsAndWhatIsNotThereAreAnsweredAsOverHTTP1() async throws {
+  @Test func optionsAndMissingPathsRespondAsOverHTTP1() async throws {
     try await withClient(to: Self.router) { client in
       let preflight = try await client.send(
         "OPTIONS", "/things", headers: [("origin", "https://a.example"), ("access-control-request-method", "POST")])
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: [1, 8192, 65_535, 65_536, 1_000_000])
-  func wholeAnswerOfAnyLengthArrives(count: Int) async throws {
+  func responseOfAnyLengthArrivesComplete(count: Int) async throws {
     let responder = ClosureResponder { _ in
       HTTPResponse(contentType: "text/plain", bytes: ByteBuffer(repeating: UInt8(ascii: "a"), count: count))
     }
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func streamedAnswerArrives() async throws {
+  @Test func streamedResponseArrives() async throws {
     let letters = (0..<100).map { UInt8(ascii: "a") + UInt8($0 % 26) }
     let responder = ClosureResponder { _ in
       HTTPResponse(
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func streamedAnswerThatBreaksOffResetsItsStreamAlone() async throws {
+  @Test func interruptedResponseResetsOnlyItsStream() async throws {
     struct Broken: Error {}
     let responder = ClosureResponder { request in
       guard request.path == "/broken" else { return .text("whole") }
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func answerThatCanNotBeSentIsAnError() async throws {
+  @Test func invalidResponseBecomesAnInternalError() async throws {
     let responder = ClosureResponder { _ in HTTPResponse(headers: ["x-split": "a\r\nb: c"]) }
     try await withClient(to: responder) { client in
       let response = try await client.send("GET", "/")
@@ -149,7 +149,7 @@ import Testing
   // MARK: Bodies
 
   @Test(arguments: [0, 1, 65_535, 65_536, 700_000])
-  func bodyOfAnyLengthArrives(count: Int) async throws {
+  func bodyOfAnyLengthArrivesComplete(count: Int) async throws {
     let body = (0..<count).map { UInt8(truncatingIfNeeded: $0 / 7) }
     try await withClient(to: ClosureResponder.echo) { client in
       let response = try await client.send("POST", "/", body: body)
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func bodyIsReadWhileItComes() async throws {
+  @Test func bodyIsReadWhileItArrives() async throws {
     let responder = ClosureResponder { request in
       HTTPResponse(
         body: .stream { writer in
@@ -170,17 +170,17 @@ import Testing
       let stream = try await client.start("POST", "/", endsStream: false)
       for _ in 0..<50 { stream.write([UInt8](repeating: 7, count: 10_000)) }
       stream.write([], endsStream: true)
-      let response = try await stream.answer()
+      let response = try await stream.receiveResponse()
 
       #expect(response.body == [UInt8](repeating: 7, count: 500_000))
     }
   }
 
-  @Test func bodyThatIsTooLongIsRefused() async throws {
+  @Test func oversizedBodyIsRejected() async throws {
     try await withClient(to: Self.router) { client in
       let announced = try await client.start(
         "POST", "/things", headers: [("content-length", "2000")], endsStream: false
-      ).answer()
+      ).receiveResponse()
       let sent = try await client.send("POST", "/things", body: [UInt8](repeating: 1, count: 2000))
       let short = try await client.send("POST", "/things", body: [UInt8](repeating: 1, count: 1000))
 
@@ -188,11 +188,11 @@ import Testing
     }
   }
 
-  @Test func bodyThatNobodyReadsIsStoppedAndTheConnectionGoesOn() async throws {
+  @Test func unreadBodyIsStoppedAndTheConnectionStaysOpen() async throws {
     try await withClient(to: ClosureResponder.path) { client in
       let stream = try await client.start("POST", "/first", endsStream: false)
       for _ in 0..<40 { stream.write([UInt8](repeating: 1, count: 10_000)) }
-      let first = try await stream.answer()
+      let first = try await stream.receiveResponse()
       let second = try await client.send("GET", "/second")
 
       #expect(first.text == "/first")
@@ -200,19 +200,19 @@ import Testing
     }
   }
 
-  @Test func clientThatAsksFirstIsToldToContinue() async throws {
+  @Test func clientThatExpectsContinueReceivesIt() async throws {
     try await withClient(to: ClosureResponder.echo) { client in
       let stream = try await client.start("POST", "/", headers: [("expect", "100-continue")], endsStream: false)
       stream.write(Array("body".utf8), endsStream: true)
-      let response = try await stream.answer()
+      let response = try await stream.receiveResponse()
 
       #expect(response.text == "body")
     }
   }
 
-  @Test func bodyThatStopsComingTimesOut() async throws {
+  @Test func bodyThatStopsArrivingTimesOut() async throws {
     try await withClient(to: ClosureResponder.echo, configure: { $0.timeouts.body = .milliseconds(50) }) { client in
-      let response = try await client.start("POST", "/", endsStream: false).answer()
+      let response = try await client.start("POST", "/", endsStream: false).receiveResponse()
 
       #expect(response.status == 408)
     }
@@ -238,7 +238,7 @@ import Testing
     }
   }
 
-  @Test func requestThatIsBrokenOffCancelsItsResponder() async throws {
+  @Test func incompleteRequestCancelsItsResponder() async throws {
     let arrived = Gate()
     let cancelled = Gate()
     let responder = ClosureResponder { request in
@@ -266,7 +266,7 @@ import Testing
     ("te", [("te", "gzip")]), ("two targets", [(":path", "/other")]),
     ("late pseudo-field", [("a", "b"), (":path", "/other")]),
   ])
-  func malformedRequestEndsItsStreamAlone(name: String, fields: [(String, String)]) async throws {
+  func malformedRequestEndsOnlyItsStream(name: String, fields: [(String, String)]) async throws {
     try await withServer(ClosureResponder.path) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       let block = RawHTTP2Frames.get + fields.flatMap { RawHTTP2Frames.literal(name: $0.0, value: $0.1) }
@@ -288,7 +288,7 @@ import Testing
     ("long field", [("x-long", String(repeating: "a", count: 20_000))], 431),
     ("many fields", (0..<120).map { ("x-\($0)", "a") }, 431),
   ])
-  func requestThatBreaksALimitIsAnswered(name: String, fields: [(String, String)], status: Int) async throws {
+  func requestOverALimitGetsAProblemResponse(name: String, fields: [(String, String)], status: Int) async throws {
     try await withClient(to: ClosureResponder.path) { client in
       // Until the client has heard what the server takes, a head that is far too large ends the connection.
       try await client.ping()
@@ -303,7 +303,7 @@ import Testing
   @Test(arguments: [
     ("/" + String(repeating: "a", count: 9000), 414), ("nowhere", 400), ("http://a/b", 200),
   ])
-  func targetIsHeldToTheRulesOfHTTP1(path: String, status: Int) async throws {
+  func targetsFollowTheRulesOfHTTP1(path: String, status: Int) async throws {
     try await withClient(to: ClosureResponder.path) { client in
       let response = try await client.send("GET", path)
 
@@ -311,7 +311,7 @@ import Testing
     }
   }
 
-  @Test func requestsPastTheServersLimitAreAnsweredWith503() async throws {
+  @Test func requestsOverTheServerLimitGet503() async throws {
     let gate = Gate()
     let arrived = Gate()
     let responder = ClosureResponder { _ in

@@ -7,7 +7,7 @@ import Testing
 
 /// The graceful shutdown of HTTP/2 connections.
 @Suite(.timeLimit(.minutes(5))) struct HTTP2ShutdownTests {
-  @Test func requestInFlightIsAnsweredAndTheClientTold() async throws {
+  @Test func requestInFlightCompletesAfterGoAway() async throws {
     let gate = Gate()
     let arrived = Gate()
     let responder = ClosureResponder { _ in
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func clientThatDoesNotListenDoesNotHoldTheDrainUp() async throws {
+  @Test func unresponsiveClientDoesNotDelayTheDrain() async throws {
     try await withServer(ClosureResponder.path) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send(bytes: RawHTTP2Frames.preface)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func whatTheSystemStillSendsIsWaitedFor() async throws {
+  @Test func shutdownWaitsForTheSocketsUnsentBytes() async throws {
     let text = String(repeating: "0123456789", count: 6_000)
     let configure = { (configuration: inout HTTPServerConfiguration) in
       configuration.timeouts.linger = .milliseconds(100)
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func drainUnderLoadLosesNoRequestThatWasTaken() async throws {
+  @Test func drainUnderLoadLosesNoAcceptedRequest() async throws {
     let responder = ClosureResponder { request in
       await Task.yield()
       return .text(String(request.path))
@@ -90,7 +90,7 @@ import Testing
               var index = 0
               while true {
                 let path = "/\(connection)/\(stream)/\(index)"
-                // What was not sent before the farewell the client refuses itself.
+                // What was not sent before the drainPing the client refuses itself.
                 guard client.farewells.isEmpty else { return }
                 guard let response = try? await client.send("GET", path) else {
                   #expect(!client.farewells.isEmpty)
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func whatOutlivesTheGraceIsCut() async throws {
+  @Test func connectionsAreCutAfterTheGracePeriod() async throws {
     let arrived = Gate()
     let responder = ClosureResponder { _ in
       arrived.open()
@@ -125,7 +125,7 @@ import Testing
       await arrived.pass()
       await server.shutdown(gracePeriod: .milliseconds(50))
 
-      await #expect(throws: (any Error).self) { try await stream.answer() }
+      await #expect(throws: (any Error).self) { try await stream.receiveResponse() }
     }
   }
 }

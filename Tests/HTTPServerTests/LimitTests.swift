@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(arguments: [8_193, 20_000, 100_000, 3_000_000])
-  func targetThatIsTooLongIsRefused(length: Int) async throws {
+  func oversizedTargetIsRejected(length: Int) async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       try await connection.send(Self.request(target: "/" + String(repeating: "a", count: length - 1)))
       let response = try await connection.response()
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func targetThatIsTooLongIsRefusedThoughItComesInPieces() async throws {
+  @Test func oversizedTargetInSeveralSegmentsIsRejected() async throws {
     // The answer waits for a client that is still sending, however slowly.
     try await withConnection(to: ClosureResponder.path, configure: { $0.timeouts.linger = .seconds(300) }) {
       connection in
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func pipelinedTargetThatIsTooLongIsRefusedAfterTheAnswersBefore() async throws {
+  @Test func oversizedPipelinedTargetIsRejectedAfterEarlierResponses() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       try await connection.send(
         Self.request(target: "/fine") + Self.request(target: "/" + String(repeating: "a", count: 100_000))
@@ -68,7 +68,7 @@ import Testing
     "X-" + .repeated("a", count: 100_000) + ": 1\r\n",
     .repeated("X-Some: " + String(repeating: "GET /a ", count: 100) + "\r\n", count: 90),
   ])
-  func headerSectionThatIsTooLargeIsRefused(headers: LongText) async throws {
+  func oversizedHeaderSectionIsRejected(headers: LongText) async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       try await connection.send(Self.request(headers: headers.text))
       let response = try await connection.response()
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func limitsAreConfigurable() async throws {
+  @Test func limitsOfTargetAndHeadersAreConfigurable() async throws {
     let configure = { (configuration: inout HTTPServerConfiguration) in
       configuration.limits.uriBytes = 20
       configuration.limits.headerBytes = 100
@@ -110,17 +110,17 @@ import Testing
   // MARK: Bodies
 
   private static var router: Router {
-    var router = Router()
-    let echo: Router.Handler = { request, _ in .text(String(try await request.body.collect().readableBytes)) }
-    router.on(.POST, "/default", handler: echo)
-    router.on(.POST, "/small", bodyLimit: .bytes(10), handler: echo)
-    router.on(.POST, "/any", bodyLimit: .unlimited, handler: echo)
-    router.on(.GET, "/unread") { _, _ in .text("unread") }
-    return router
+    var routes: [Route] = []
+    let echo: RouteFunction = { request, _ in .text(String(try await request.body.collect().readableBytes)) }
+    routes.on(.POST, "/default", handler: echo)
+    routes.on(.POST, "/small", bodyLimit: .bytes(10), handler: echo)
+    routes.on(.POST, "/any", bodyLimit: .unlimited, handler: echo)
+    routes.on(.GET, "/unread") { _, _ in .text("unread") }
+    return Router(routes)
   }
 
   @Test(arguments: [("/default", 1_048_577), ("/small", 11)])
-  func bodyThatAnnouncesTooMuchIsRefusedBeforeItIsSent(path: String, length: Int) async throws {
+  func announcedOversizedBodyIsRejectedBeforeItIsSent(path: String, length: Int) async throws {
     try await withConnection(to: Self.router) { connection in
       try await connection.send("POST \(path) HTTP/1.1\r\nHost: test\r\nContent-Length: \(length)\r\n\r\n")
       let response = try await connection.response()
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(arguments: [("/default", 1_048_577), ("/small", 11)])
-  func chunkedBodyIsRefusedWhereItExceedsTheLimit(path: String, length: Int) async throws {
+  func chunkedBodyOverTheLimitIsRejected(path: String, length: Int) async throws {
     try await withConnection(to: Self.router) { connection in
       let body = String(repeating: "a", count: length)
       try await connection.send(
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test(arguments: [("/default", 1_048_576), ("/small", 10), ("/any", 2_000_000)])
-  func bodyWithinItsRoutesLimitIsTaken(path: String, length: Int) async throws {
+  func bodyWithinItsRouteLimitIsAccepted(path: String, length: Int) async throws {
     try await withConnection(to: Self.router) { connection in
       try await connection.send(
         "POST \(path) HTTP/1.1\r\nHost: test\r\nContent-Length: \(length)\r\n\r\n"
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func shortBodyThatNobodyReadsDoesNotCostTheConnection() async throws {
+  @Test func shortUnreadBodyKeepsTheConnection() async throws {
     try await withConnection(to: Self.router) { connection in
       try await connection.send("GET /unread HTTP/1.1\r\nHost: test\r\nContent-Length: 1000\r\n\r\n")
       let early = try await connection.response()
@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test(arguments: ["Content-Length: 1000000", "Transfer-Encoding: chunked"])
-  func longBodyThatNobodyReadsEndsTheConnectionAfterTheAnswer(header: String) async throws {
+  func longUnreadBodyEndsTheConnectionAfterTheResponse(header: String) async throws {
     try await withConnection(to: Self.router) { connection in
       try await connection.send("GET /unread HTTP/1.1\r\nHost: test\r\n\(header)\r\n\r\n")
       let response = try await connection.response()
@@ -185,7 +185,7 @@ import Testing
 
   // MARK: Expectations
 
-  @Test func clientThatHoldsItsBodyBackIsToldToContinueWhenItIsRead() async throws {
+  @Test func continueIsSentWhenTheBodyIsRead() async throws {
     try await withConnection(to: Self.router) { connection in
       try await connection.send(
         "POST /default HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n"
@@ -201,7 +201,7 @@ import Testing
     }
   }
 
-  @Test func clientThatHoldsItsBodyBackIsRefusedWithoutContinue() async throws {
+  @Test func rejectedClientThatExpectsContinueReceivesNone() async throws {
     try await withConnection(to: Self.router) { connection in
       try await connection.send(
         "POST /small HTTP/1.1\r\nHost: test\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n"
@@ -215,7 +215,7 @@ import Testing
     }
   }
 
-  @Test func unknownExpectationIsRefused() async throws {
+  @Test func unknownExpectationIsRejected() async throws {
     try await withConnection(to: Self.router) { connection in
       let response = try await connection.get("/unread", headers: "Expect: the-unexpected\r\n")
 
@@ -225,7 +225,7 @@ import Testing
 
   // MARK: Caps
 
-  @Test func connectionPastTheCapIsToldSoAndOneThatEndsMakesRoom() async throws {
+  @Test func connectionOverTheLimitIsRejectedUntilAnotherEnds() async throws {
     try await withServer(ClosureResponder.path, configure: { $0.limits.connections = 2 }) { server in
       let first = try await RawHTTPConnection.open(port: server.port)
       let second = try await RawHTTPConnection.open(port: server.port)
@@ -248,7 +248,7 @@ import Testing
     }
   }
 
-  @Test func requestPastTheCapIsRefusedWhileTheOthersAreAnswered() async throws {
+  @Test func requestOverTheLimitIsRejectedWhileOthersAreServed() async throws {
     let gate = Gate()
     let arrived = Gate()
     let responder = ClosureResponder { request in

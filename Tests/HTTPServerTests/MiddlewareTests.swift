@@ -98,7 +98,7 @@ import Testing
     #expect(recorder.requests.withLock { $0.map(\.route) } == [nil])
   }
 
-  @Test func middlewareThatRespondsByItselfEndsTheChain() async {
+  @Test func middlewareThatRespondsItselfEndsTheChain() async {
     let inner = Recorder("inner")
     let router = Router([route], middlewares: [Recorder("outer"), Rejection(), inner])
 
@@ -131,7 +131,7 @@ import Testing
     #expect(responses.map(\.status) == [.ok, .forbidden])
   }
 
-  @Test func handlerSeesTheSenderThatAMiddlewareAttached() async throws {
+  @Test func handlerReceivesThePrincipalOfTheMiddleware() async throws {
     let (known, unknown) = (Router([route], middlewares: [Sender()]), Router([route]))
     let request = HTTPRequest(method: .PUT, target: "/things/a")
 

@@ -9,23 +9,23 @@ import Testing
 /// The reports of completed requests over real sockets.
 @Suite(.timeLimit(.minutes(5))) struct ObserverTests {
   private static let router: Router = {
-    var router = Router()
-    router.on(.GET, "/things/{id}") { _, parameters in .text(parameters["id"]) }
-    router.on(.GET, "/stream") { _, _ in
+    var routes: [Route] = []
+    routes.on(.GET, "/things/{id}") { _, parameters in .text(parameters["id"]) }
+    routes.on(.GET, "/stream") { _, _ in
       HTTPResponse(
         body: .stream { writer in
           for _ in 0..<3 { try await writer.write(ByteBuffer(string: "12345")) }
         })
     }
-    router.on(.GET, "/broken") { _, _ in
+    routes.on(.GET, "/broken") { _, _ in
       HTTPResponse(
         body: .stream { writer in
           try await writer.write(ByteBuffer(string: "12"))
           throw HTTPConnectionClosed()
         })
     }
-    router.on(.GET, "/invalid") { _, _ in HTTPResponse(headers: ["a b": "c"]) }
-    return router
+    routes.on(.GET, "/invalid") { _, _ in HTTPResponse(headers: ["a b": "c"]) }
+    return Router(routes)
   }()
 
   private let recorder = Recorder()
@@ -46,7 +46,7 @@ import Testing
     return recorder.requests
   }
 
-  @Test func anAnswerOfHTTP1IsToldWithItsRouteStatusAndLength() async throws {
+  @Test func http1ResponseIsReportedWithRouteStatusAndLength() async throws {
     let requests = try await observed(count: 3) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       _ = try await connection.get("/things/abc", headers: "X-Request-Id: mine\r\n")
@@ -64,7 +64,7 @@ import Testing
     #expect(requests.allSatisfy { $0.isWhole && $0.duration.map { $0 > .zero } == true })
   }
 
-  @Test func anAnswerOfHTTP2IsToldWithItsRouteStatusAndLength() async throws {
+  @Test func http2ResponseIsReportedWithRouteStatusAndLength() async throws {
     let requests = try await observed(count: 4) { server in
       let client = try await HTTP2Client.open(port: server.port)
       _ = try await client.send("GET", "/things/abc", headers: [("x-request-id", "mine")])
@@ -83,7 +83,7 @@ import Testing
     #expect(requests.allSatisfy { $0.isWhole && $0.duration.map { $0 > .zero } == true })
   }
 
-  @Test func aStreamIsToldAtItsEndWithAllItsBytes() async throws {
+  @Test func streamedResponseIsReportedAtItsEndWithAllBytes() async throws {
     let requests = try await observed(count: 1) { server in
       _ = try await RawHTTPConnection.open(port: server.port).get("/stream")
     }
@@ -92,7 +92,7 @@ import Testing
     #expect(requests.map(\.isWhole) == [true])
   }
 
-  @Test func aStreamThatBreaksOffIsNotWhole() async throws {
+  @Test func interruptedStreamIsReportedAsIncomplete() async throws {
     let requests = try await observed(count: 1) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send("GET /broken HTTP/1.1\r\nHost: test\r\n\r\n")
@@ -103,7 +103,7 @@ import Testing
     #expect(requests.map(\.isWhole) == [false])
   }
 
-  @Test func anAnswerThatMayNotBeSentIsToldAsWhatWasSent() async throws {
+  @Test func invalidResponseIsReportedAsTheProblemThatReplacedIt() async throws {
     let requests = try await observed(count: 1) { server in
       _ = try await RawHTTPConnection.open(port: server.port).get("/invalid")
     }
@@ -117,7 +117,7 @@ import Testing
     ("GET /\(String(repeating: "a", count: 200)) HTTP/1.1\r\nHost: a\r\n\r\n", 414),
     ("GET / HTTP/1.1\r\nHost: a\r\nA: \(String(repeating: "a", count: 600))\r\n\r\n", 431),
   ])
-  func whatIsRefusedBeforeARouteIsToldOnce(request: String, status: Int) async throws {
+  func requestRejectedBeforeRoutingIsReportedOnce(request: String, status: Int) async throws {
     let requests = try await observed(
       count: 1,
       configure: {
@@ -136,7 +136,7 @@ import Testing
     #expect(try #require(requests.first).bodyBytes > 50)
   }
 
-  @Test func aHeadThatTakesTooLongIsTold() async throws {
+  @Test func headTimeoutIsReported() async throws {
     let requests = try await observed(count: 1, configure: { $0.timeouts.header = .seconds(1) }) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send("GET / HT")
@@ -146,7 +146,7 @@ import Testing
     #expect(requests.map(\.status) == [.requestTimeout])
   }
 
-  @Test func oneConnectionTooManyIsTold() async throws {
+  @Test func connectionOverTheLimitReceives503() async throws {
     let requests = try await observed(count: 2, configure: { $0.limits.connections = 1 }) { server in
       let first = try await RawHTTPConnection.open(port: server.port)
       _ = try await first.get("/things/a")
@@ -156,7 +156,7 @@ import Testing
     #expect(requests.map(\.status) == [.ok, .serviceUnavailable])
   }
 
-  @Test func aClientThatGoesBeforeItsAnswerIsToldWithoutAStatus() async throws {
+  @Test func disconnectBeforeTheResponseIsReportedWithoutAStatus() async throws {
     let (arrived, gate) = (Gate(), Gate())
     let responder = ClosureResponder { _ in
       arrived.open()
@@ -177,7 +177,7 @@ import Testing
     #expect(requests.first?.isWhole == false)
   }
 
-  @Test func pipelinedRequestsAreToldOneByOne() async throws {
+  @Test func pipelinedRequestsAreReportedOneByOne() async throws {
     let requests = try await observed(count: 20) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send((0..<20).map { "GET /things/\($0) HTTP/1.1\r\nHost: test\r\n\r\n" }.joined())

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct OutputMemoryTests {
-  @Test func memoryIsLentAgainAndIsEmptyThen() {
+  @Test func returnedBufferIsReusedAndEmpty() {
     let memory = OutputMemory()
     var answer = ByteBuffer(string: "an answer")
 
@@ -16,7 +16,7 @@ import Testing
     #expect(memory.take().capacity == 0)
   }
 
-  @Test func memoryThatTheChannelStillHoldsIsLeftToIt() {
+  @Test func bufferThatTheChannelHoldsIsNotReused() {
     let memory = OutputMemory()
     var answer = ByteBuffer(string: "an answer")
     let held = answer
@@ -27,7 +27,7 @@ import Testing
     #expect(String(buffer: held) == "an answer")
   }
 
-  @Test func theMemoryOfAHugeAnswerIsNotKept() {
+  @Test func bufferOfAHugeResponseIsNotKept() {
     let memory = OutputMemory()
     var answer = ByteBuffer(repeating: 0, count: 1_000_000)
 

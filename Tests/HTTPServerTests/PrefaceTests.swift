@@ -4,7 +4,7 @@ import Testing
 
 /// The detection of the protocol by the first bytes of a connection in the clear.
 @Suite(.timeLimit(.minutes(5))) struct PrefaceTests {
-  @Test func prefaceIsKnownHoweverItIsCut() async throws {
+  @Test func prefaceIsDetectedHoweverItIsSplit() async throws {
     try await withServer(ClosureResponder.path) { server in
       let bytes =
         RawHTTP2Frames.preface
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: ["PRI", "PRI * HTTP/2.0\r\n\r\nSN\r\n\r\n", "PRI * HTTP/1.1\r\nHost: a\r\n\r\n", "PUT"])
-  func whatOnlyBeginsLikeThePrefaceIsARequest(text: String) async throws {
+  func inputThatOnlyResemblesThePrefaceIsARequest(text: String) async throws {
     try await withServer(ClosureResponder.path) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send(text == "PUT" ? "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n" : text)
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func halfAPrefaceIsLate() async throws {
+  @Test func incompletePrefaceTimesOutAsARequest() async throws {
     try await withServer(ClosureResponder.path, configure: { $0.timeouts.header = .milliseconds(50) }) { server in
       var response: RawHTTPResponse?
       // Where the machine is slow the time may be over before the first byte is there.
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func connectionWithoutABytesIsClosedWhenTheServerDrains() async throws {
+  @Test func silentConnectionIsClosedWhenTheServerDrains() async throws {
     try await withServer(ClosureResponder.path) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       while server.openConnections < 1 { await Task.yield() }

@@ -5,7 +5,7 @@ import NIOHTTP1
 import Testing
 
 @Suite struct ProblemTests {
-  @Test func leastProblemHasTypeTitleStatusAndCode() throws {
+  @Test func minimalProblemHasTypeTitleStatusAndCode() throws {
     let json = Problem(.notFound, code: "not-found").json(typePrefix: "urn:test:")
 
     #expect(
@@ -14,7 +14,7 @@ import Testing
     )
   }
 
-  @Test func wholeProblemIsValidJSONWhateverItsText() throws {
+  @Test func fullProblemIsValidJSONForAnyText() throws {
     let problem = Problem(
       .badRequest,
       code: "invalid-parameter",
@@ -41,7 +41,7 @@ import Testing
     )
   }
 
-  @Test func answerHasTheProblemsStatusTypeAndHeaders() {
+  @Test func responseHasTheProblemsStatusTypeAndHeaders() {
     let problem = Problem(.tooManyRequests, code: "rate-limited", headers: ["retry-after": "3"])
     let response = HTTPResponse(problem, typePrefix: "urn:test:")
 

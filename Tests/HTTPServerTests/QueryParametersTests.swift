@@ -43,7 +43,7 @@ import Testing
     ("a=1&lat=%zz", "lat"), ("lat=%", "lat"), ("lat=%f", "lat"), ("lat=%ff", "lat"), ("lat=%C3%28", "lat"),
     ("%ff=1", "%ff"),
   ])
-  func valueThatIsNotEncodedUTF8IsNamed(query: String, name: String) throws {
+  func undecodableQueryValueIsNamed(query: String, name: String) throws {
     let problem = #expect(throws: Problem.self) { try QueryParameters(query[...]) }
 
     #expect(problem?.status == .badRequest)
@@ -51,7 +51,7 @@ import Testing
     #expect(problem?.errors.map(\.location) == [.parameter(name)])
   }
 
-  @Test func parametersAreBounded() throws {
+  @Test func numberOfQueryParametersIsLimited() throws {
     let most = try QueryParameters(Array(repeating: "a=1", count: 100).joined(separator: "&")[...])
     let problem = #expect(throws: Problem.self) {
       try QueryParameters(Array(repeating: "a=1", count: 101).joined(separator: "&")[...])

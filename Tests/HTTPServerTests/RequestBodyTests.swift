@@ -17,17 +17,17 @@ import Testing
     #expect(whole.readableBytes == 0)
   }
 
-  @Test func piecesAreReadInTheirOrderAndThenTheEnd() async throws {
+  @Test func chunksAreReadInOrderUntilTheEnd() async throws {
     let stream = RequestBodyStream {}
     for text in ["a", "", "b", "c"] { _ = stream.append(ByteBuffer(string: text)) }
     stream.finish()
-    var pieces: [String] = []
-    for try await piece in Self.body(stream) { pieces.append(String(buffer: piece)) }
+    var chunks: [String] = []
+    for try await chunk in Self.body(stream) { chunks.append(String(buffer: chunk)) }
 
-    #expect(pieces == ["a", "b", "c"])
+    #expect(chunks == ["a", "b", "c"])
   }
 
-  @Test func readerWaitsForWhatIsNotThereYet() async throws {
+  @Test func readerWaitsForTheNextChunk() async throws {
     let asked = Gate()
     let stream = RequestBodyStream { asked.open() }
     async let whole = Self.body(stream).collect()
@@ -39,15 +39,15 @@ import Testing
     #expect(text == "late")
   }
 
-  @Test func fullBufferStopsTheConnectionUntilItIsRead() async throws {
+  @Test func fullBufferPausesTheConnectionUntilItIsRead() async throws {
     let demands = Counter()
     let stream = RequestBodyStream { demands.add() }
     let goesOn = stream.append(ByteBuffer(repeating: 0, count: RequestBodyStream.highWaterMark - 1))
     let stops = !stream.append(ByteBuffer(string: "x"))
-    var pieces = Self.body(stream).makeAsyncIterator()
-    _ = try await pieces.next()
+    var chunks = Self.body(stream).makeAsyncIterator()
+    _ = try await chunks.next()
     let afterOne = demands.value
-    _ = try await pieces.next()
+    _ = try await chunks.next()
     let afterAll = demands.value
 
     #expect(goesOn)
@@ -55,18 +55,18 @@ import Testing
     #expect([afterOne, afterAll] == [0, 1])
   }
 
-  @Test func bodyPastItsLimitIsAnErrorAsSoonAsItIs() async throws {
+  @Test func bodyFailsAsSoonAsItExceedsItsLimit() async throws {
     let stream = RequestBodyStream {}
     _ = stream.append(ByteBuffer(string: "abc"))
     _ = stream.append(ByteBuffer(string: "d"))
-    var pieces = Self.body(stream, limit: 3).makeAsyncIterator()
-    let first = try await pieces.next()
+    var chunks = Self.body(stream, limit: 3).makeAsyncIterator()
+    let first = try await chunks.next()
 
     #expect(first.map { String(buffer: $0) } == "abc")
-    await #expect(throws: HTTPBodyError.tooLarge(limit: 3)) { try await pieces.next() }
+    await #expect(throws: HTTPBodyError.tooLarge(limit: 3)) { try await chunks.next() }
   }
 
-  @Test func announcedLengthPastTheLimitIsAnErrorBeforeAnythingIsRead() async {
+  @Test func announcedLengthOverTheLimitFailsBeforeAnyRead() async {
     let demands = Counter()
     let body = Self.body(RequestBodyStream { demands.add() }, announcedLength: 4, limit: 3)
 
@@ -74,7 +74,7 @@ import Testing
     #expect(demands.value == 0)
   }
 
-  @Test func collectingMayHaveItsOwnLimit() async throws {
+  @Test func collectUsesTheGivenLimit() async throws {
     let body = HTTPRequestBody.bytes(ByteBuffer(string: "four"), limit: 3)
     let whole = try await body.collect(upTo: 4)
 
@@ -82,7 +82,7 @@ import Testing
     await #expect(throws: HTTPBodyError.tooLarge(limit: 2)) { try await body.collect(upTo: 2) }
   }
 
-  @Test func failureReachesTheReaderBeforeWhatWasLeft() async {
+  @Test func failureReachesTheReaderBeforeUnreadChunks() async {
     let stream = RequestBodyStream {}
     _ = stream.append(ByteBuffer(string: "half"))
     stream.finish(.failure(.timedOut))
@@ -90,7 +90,7 @@ import Testing
     await #expect(throws: HTTPBodyError.timedOut) { try await Self.body(stream).collect() }
   }
 
-  @Test func cancelledReaderIsFreed() async {
+  @Test func cancelledReaderIsResumed() async {
     let asked = Gate()
     let stream = RequestBodyStream { asked.open() }
     let reader = Task { () -> HTTPBodyError? in

@@ -25,19 +25,19 @@ import Testing
 }
 
 @Suite struct RequestIDTests {
-  @Test(arguments: ["a", "0aZ.-_", String(repeating: "x", count: 128)]) func clientsIDIsTaken(id: String) {
+  @Test(arguments: ["a", "0aZ.-_", String(repeating: "x", count: 128)]) func requestIDOfTheClientIsUsed(id: String) {
     #expect(HTTPRequest(target: "/", headers: ["X-Request-ID": id]).id == id)
   }
 
   @Test(arguments: ["", "a b", "a\tb", "é", "a;b", "<", String(repeating: "x", count: 129)])
-  func clientsIDThatCouldDoHarmIsReplaced(id: String) {
+  func invalidRequestIDOfTheClientIsReplaced(id: String) {
     let request = HTTPRequest(target: "/", headers: ["X-Request-ID": id])
 
     #expect(request.id != id)
     #expect(RequestID.isAcceptable(request.id))
   }
 
-  @Test func generatedIDsAreAcceptableAndDiffer() {
+  @Test func generatedRequestIDsAreValidAndUnique() {
     var generator = RequestIDGenerator()
     let ids = (0..<1000).map { _ in generator.next() }
 

@@ -10,19 +10,19 @@ import Testing
 @Suite struct RouterTests {
   /// A router whose handlers respond with their template and path parameters.
   private static var router: Router {
-    var router = Router()
-    router.on(.GET, "/") { _, _ in .text("root") }
-    router.on(.GET, "/places") { _, _ in .text("all") }
-    router.on(.POST, "/places") { _, _ in .text("made", status: .created) }
-    router.on(.GET, "/places/{id}") { _, parameters in .text("one " + parameters["id"]) }
-    router.on(.DELETE, "/places/{id}") { _, _ in HTTPResponse(status: .noContent) }
-    router.on(.GET, "/places/check") { _, _ in .text("check") }
-    router.on(.GET, "/{kind}/{id}/tags") { _, parameters in .text(parameters["kind"] + " tags " + parameters["id"]) }
-    router.on(.GET, "/places/{id}/tags") { _, parameters in .text("place tags " + parameters["id"]) }
-    return router
+    var routes: [Route] = []
+    routes.on(.GET, "/") { _, _ in .text("root") }
+    routes.on(.GET, "/places") { _, _ in .text("all") }
+    routes.on(.POST, "/places") { _, _ in .text("made", status: .created) }
+    routes.on(.GET, "/places/{id}") { _, parameters in .text("one " + parameters["id"]) }
+    routes.on(.DELETE, "/places/{id}") { _, _ in HTTPResponse(status: .noContent) }
+    routes.on(.GET, "/places/check") { _, _ in .text("check") }
+    routes.on(.GET, "/{kind}/{id}/tags") { _, parameters in .text(parameters["kind"] + " tags " + parameters["id"]) }
+    routes.on(.GET, "/places/{id}/tags") { _, parameters in .text("place tags " + parameters["id"]) }
+    return Router(routes)
   }
 
-  private static func answer(
+  private static func respond(
     _ method: HTTPMethod = .GET,
     _ target: String,
     headers: HTTPHeaders = [:],
@@ -41,7 +41,7 @@ import Testing
     ("/shops/7/tags", "shops tags 7"), ("http://host/places/17?x", "one 17"), ("/places/..", "one .."),
   ])
   func pathFindsItsHandler(target: String, expected: String) async throws {
-    let (response, text) = try await Self.answer(.GET, target)
+    let (response, text) = try await Self.respond(.GET, target)
 
     #expect(response.status == .ok)
     #expect(text == expected)
@@ -52,32 +52,33 @@ import Testing
     "places",
   ])
   func pathOfNoRouteIsNotFound(target: String) async throws {
-    let (response, text) = try await Self.answer(.GET, target)
+    let (response, text) = try await Self.respond(.GET, target)
 
     #expect(response.status == .notFound)
     #expect(text.contains(#""code":"not-found""#))
   }
 
-  @Test func answerNamesTheTemplateOfItsRoute() async throws {
-    let found = try await Self.answer(.GET, "/places/17").response
-    let missing = try await Self.answer(.GET, "/nowhere").response
+  @Test func responseHasTheTemplateOfItsRoute() async throws {
+    let found = try await Self.respond(.GET, "/places/17").response
+    let missing = try await Self.respond(.GET, "/nowhere").response
 
     #expect(found.route == "/places/{id}")
     #expect(missing.route == nil)
   }
 
   @Test func orderOfRegistrationDoesNotMatter() async throws {
-    var router = Router()
-    router.on(.GET, "/{a}/{b}") { _, _ in .text("both") }
-    router.on(.GET, "/a/{b}") { _, _ in .text("second") }
-    router.on(.GET, "/a/b") { _, _ in .text("none") }
+    var routes: [Route] = []
+    routes.on(.GET, "/{a}/{b}") { _, _ in .text("both") }
+    routes.on(.GET, "/a/{b}") { _, _ in .text("second") }
+    routes.on(.GET, "/a/b") { _, _ in .text("none") }
+    let router = Router(routes)
 
-    let answers = try await [
-      Self.answer(.GET, "/a/b", router: router).text, Self.answer(.GET, "/a/x", router: router).text,
-      Self.answer(.GET, "/x/b", router: router).text,
+    let responses = try await [
+      Self.respond(.GET, "/a/b", router: router).text, Self.respond(.GET, "/a/x", router: router).text,
+      Self.respond(.GET, "/x/b", router: router).text,
     ]
 
-    #expect(answers == ["none", "second", "both"])
+    #expect(responses == ["none", "second", "both"])
   }
 
   private struct Places {
@@ -85,9 +86,10 @@ import Testing
   }
 
   @Test func methodOfAnotherTypeCanBeAHandler() async throws {
-    var router = Router()
-    router.on(.GET, "/", handler: Places().list)
-    let text = try await Self.answer(.GET, "/", router: router).text
+    var routes: [Route] = []
+    routes.on(.GET, "/", handler: Places().list)
+    let router = Router(routes)
+    let text = try await Self.respond(.GET, "/", router: router).text
 
     #expect(text == "listed")
   }
@@ -95,16 +97,16 @@ import Testing
   // MARK: Undecodable paths
 
   @Test(arguments: ["/places/%zz", "/places/%4", "/places/%ff", "/places/%C3%28"])
-  func parameterThatIsNotEncodedUTF8IsNamed(target: String) async throws {
-    let (response, text) = try await Self.answer(.GET, target)
+  func undecodablePathParameterIsNamed(target: String) async throws {
+    let (response, text) = try await Self.respond(.GET, target)
 
     #expect(response.status == .badRequest)
     #expect(text.contains(#""code":"invalid-parameter""#))
     #expect(text.contains(#""parameter":"id""#))
   }
 
-  @Test func otherPathThatIsNotEncodedUTF8IsNamedAsAWhole() async throws {
-    let (response, text) = try await Self.answer(.GET, "/nowhere/at/all/%ff")
+  @Test func undecodablePathWithoutARouteIsReported() async throws {
+    let (response, text) = try await Self.respond(.GET, "/nowhere/at/all/%ff")
 
     #expect(response.status == .badRequest)
     #expect(text.contains(#""parameter":"path""#))
@@ -112,8 +114,8 @@ import Testing
 
   // MARK: Methods
 
-  @Test func methodThatThePathDoesNotHaveIsRefusedWithThoseItHas() async throws {
-    let (response, text) = try await Self.answer(.PUT, "/places/17")
+  @Test func unsupportedMethodIsRejectedWithTheAllowedMethods() async throws {
+    let (response, text) = try await Self.respond(.PUT, "/places/17")
 
     #expect(response.status == .methodNotAllowed)
     #expect(response.headers["allow"] == ["DELETE, GET, HEAD, OPTIONS"])
@@ -121,16 +123,16 @@ import Testing
   }
 
   @Test func headIsServedByGet() async throws {
-    let response = try await Self.answer(.HEAD, "/places").response
+    let response = try await Self.respond(.HEAD, "/places").response
 
     #expect(response.status == .ok)
     #expect(response.body.length == 3)
   }
 
-  @Test func optionsTellsTheMethods() async throws {
-    let path = try await Self.answer(.OPTIONS, "/places").response
-    let server = try await Self.answer(.OPTIONS, "*").response
-    let nowhere = try await Self.answer(.OPTIONS, "/nowhere").response
+  @Test func optionsListsTheMethodsOfAPath() async throws {
+    let path = try await Self.respond(.OPTIONS, "/places").response
+    let server = try await Self.respond(.OPTIONS, "*").response
+    let nowhere = try await Self.respond(.OPTIONS, "/nowhere").response
 
     #expect([path.status, server.status, nowhere.status] == [.noContent, .noContent, .notFound])
     #expect(path.headers["allow"] == ["GET, HEAD, OPTIONS, POST"])
@@ -142,14 +144,14 @@ import Testing
   private struct Secret: Error { let password = "hunter2" }
 
   private static func failing(_ error: any Error) -> Router {
-    var router = Router(problemTypePrefix: "urn:test:")
-    router.on(.GET, "/") { _, _ in throw error }
-    return router
+    var routes: [Route] = []
+    routes.on(.GET, "/") { _, _ in throw error }
+    return Router(routes, problemTypePrefix: "urn:test:")
   }
 
-  @Test func thrownProblemIsTheAnswer() async throws {
+  @Test func thrownProblemIsTheResponse() async throws {
     let problem = Problem(.conflict, code: "conflict", detail: "taken", headers: ["retry-after": "7"])
-    let (response, text) = try await Self.answer(.GET, "/", router: Self.failing(problem))
+    let (response, text) = try await Self.respond(.GET, "/", router: Self.failing(problem))
 
     #expect(response.status == .conflict)
     #expect(response.headers["content-type"] == ["application/problem+json"])
@@ -157,7 +159,7 @@ import Testing
     #expect(text.contains(#""type":"urn:test:conflict""#))
   }
 
-  @Test func otherErrorIsLoggedWithTheRequestsIDAndNotTold() async throws {
+  @Test func unexpectedErrorIsLoggedWithTheRequestIDAndNotSent() async throws {
     let log = LogRecorder()
     let request = HTTPRequest(target: "/", id: "the-id", logger: log.logger)
     let response = await Self.failing(Secret()).respond(to: request)
@@ -175,21 +177,22 @@ import Testing
     (HTTPBodyError.tooLarge(limit: 5), HTTPResponseStatus.payloadTooLarge), (.timedOut, .requestTimeout),
     (.disconnected, .badRequest),
   ])
-  func errorsOfTheBodyHaveTheirOwnAnswers(error: HTTPBodyError, status: HTTPResponseStatus) async throws {
-    let response = try await Self.answer(.GET, "/", router: Self.failing(error)).response
+  func bodyErrorsHaveTheirOwnResponses(error: HTTPBodyError, status: HTTPResponseStatus) async throws {
+    let response = try await Self.respond(.GET, "/", router: Self.failing(error)).response
 
     #expect(response.status == status)
   }
 
   // MARK: Bodies
 
-  @Test func bodyPastTheRoutesLimitIsRefusedBeforeTheHandler() async throws {
+  @Test func bodyOverTheRouteLimitIsRejectedBeforeTheHandler() async throws {
     let calls = Counter()
-    var router = Router()
-    router.on(.POST, "/", bodyLimit: .bytes(3)) { _, _ in
+    var routes: [Route] = []
+    routes.on(.POST, "/", bodyLimit: .bytes(3)) { _, _ in
       calls.add()
       return HTTPResponse()
     }
+    let router = Router(routes)
     let long = await router.respond(
       to: HTTPRequest(method: .POST, target: "/", body: .bytes(ByteBuffer(string: "four")))
     )
@@ -203,13 +206,14 @@ import Testing
 
   // MARK: CORS
 
-  @Test(arguments: ["/places", "/nowhere", "/places/%zz"]) func everyAnswerCanBeReadByAnyPage(target: String)
+  @Test(arguments: ["/places", "/nowhere", "/places/%zz"]) func everyResponseAllowsAnyOriginByDefault(target: String)
     async throws
   {
-    var router = Router(middlewares: [CORSPolicy()])
-    router.on(.GET, "/places") { _, _ in .text("all") }
-    router.on(.GET, "/places/{id}") { _, _ in .text("one") }
-    let response = try await Self.answer(.GET, target, headers: ["Origin": "https://page"], router: router).response
+    var routes: [Route] = []
+    routes.on(.GET, "/places") { _, _ in .text("all") }
+    routes.on(.GET, "/places/{id}") { _, _ in .text("one") }
+    let router = Router(routes, middlewares: [CORSPolicy()])
+    let response = try await Self.respond(.GET, target, headers: ["Origin": "https://page"], router: router).response
 
     #expect(response.headers["access-control-allow-origin"] == ["*"])
     #expect(
@@ -221,21 +225,23 @@ import Testing
       ])
   }
 
-  @Test func onlyListedOriginsAreAllowed() async throws {
-    var router = Router(middlewares: [CORSPolicy(origins: .list(["https://good"]))])
-    router.on(.GET, "/") { _, _ in HTTPResponse() }
-    let good = try await Self.answer(.GET, "/", headers: ["Origin": "https://good"], router: router).response
-    let bad = try await Self.answer(.GET, "/", headers: ["Origin": "https://bad"], router: router).response
+  @Test func onlyListedOriginsMayReadResponses() async throws {
+    var routes: [Route] = []
+    routes.on(.GET, "/") { _, _ in HTTPResponse() }
+    let router = Router(routes, middlewares: [CORSPolicy(origins: .list(["https://good"]))])
+    let good = try await Self.respond(.GET, "/", headers: ["Origin": "https://good"], router: router).response
+    let bad = try await Self.respond(.GET, "/", headers: ["Origin": "https://bad"], router: router).response
 
     #expect(good.headers["access-control-allow-origin"] == ["https://good"])
     #expect(bad.headers["access-control-allow-origin"] == [])
     #expect([good, bad].map { $0.headers["vary"] } == [["origin"], ["origin"]])
   }
 
-  @Test func preflightTellsWhatThePageMaySend() async throws {
-    var router = Router(middlewares: [CORSPolicy(allowedHeaders: ["If-Match"], maximumAgeSeconds: 60)])
-    router.on(.PUT, "/") { _, _ in HTTPResponse() }
-    let response = try await Self.answer(
+  @Test func preflightListsAllowedMethodsAndHeaders() async throws {
+    var routes: [Route] = []
+    routes.on(.PUT, "/") { _, _ in HTTPResponse() }
+    let router = Router(routes, middlewares: [CORSPolicy(allowedHeaders: ["If-Match"], maximumAgeSeconds: 60)])
+    let response = try await Self.respond(
       .OPTIONS,
       "/",
       headers: ["Origin": "https://page", "Access-Control-Request-Method": "PUT"],

@@ -7,7 +7,7 @@ import Testing
 
 /// The service of a well-behaved client over a socket.
 @Suite(.timeLimit(.minutes(5))) struct ServingTests {
-  @Test func answersOneRequestAfterTheOtherOnOneConnection() async throws {
+  @Test func requestsOnOneConnectionAreServedInOrder() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       let first = try await connection.get("/a?x=1")
       let second = try await connection.get("/b")
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func pipelinedAnswersKeepTheirOrderThoughTheFirstIsSlow() async throws {
+  @Test func pipelinedResponsesKeepTheirOrderWhenTheFirstIsSlow() async throws {
     let gate = Gate()
     let responder = ClosureResponder { request in
       if request.path == "/0" { await gate.pass() }
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func requestThatArrivesByteByByteIsAnswered() async throws {
+  @Test func requestThatArrivesByteByByteIsServed() async throws {
     try await withConnection(to: ClosureResponder.echo) { connection in
       for byte in "POST /slow HTTP/1.1\r\nHost: test\r\nContent-Length: 5\r\n\r\nhello".utf8 {
         try await connection.send(bytes: [byte])
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func headGetsTheHeadersOfGetAndNoBody() async throws {
+  @Test func headReceivesTheHeadersOfGetWithoutABody() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       try await connection.send("HEAD /four HTTP/1.1\r\nHost: test\r\n\r\n")
       let head = try await connection.response(to: "HEAD")
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: [HTTPResponseStatus.noContent, .notModified])
-  func answersThatHaveNoBodySendNeitherBodyNorLength(status: HTTPResponseStatus) async throws {
+  func responsesWithoutABodySendNeitherBodyNorLength(status: HTTPResponseStatus) async throws {
     let responder = ClosureResponder { _ in .text("nobody reads this", status: status) }
     try await withConnection(to: responder) { connection in
       let first = try await connection.get("/")
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func everyAnswerHasADateAndTheRequestsID() async throws {
+  @Test func everyResponseHasADateAndTheRequestID() async throws {
     let responder = ClosureResponder { request in .text(request.id) }
     try await withConnection(to: responder) { connection in
       let given = try await connection.get("/", headers: "X-Request-Id: abc-123_x.Y\r\n")
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func serverNameIsSentWhereItIsConfigured() async throws {
+  @Test func serverFieldIsSentIfConfigured() async throws {
     try await withConnection(to: ClosureResponder.path, configure: { $0.serverName = "tester/1" }) { connection in
       let response = try await connection.get("/")
 
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func connectionClosesWhenTheClientAsksForIt() async throws {
+  @Test func connectionClosesOnTheClientsConnectionClose() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       let response = try await connection.get("/last", headers: "Connection: close\r\n")
       let rest = try await connection.rest()
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func connectionClosesWhenTheResponderAsksForIt() async throws {
+  @Test func connectionClosesOnTheRespondersConnectionClose() async throws {
     let responder = ClosureResponder { _ in HTTPResponse(headers: ["Connection": "close"]) }
     try await withConnection(to: responder) { connection in
       let response = try await connection.get("/")
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func oldClientGetsItsAnswerAndTheConnectionsEnd() async throws {
+  @Test func http10ClientGetsItsResponseAndTheConnectionCloses() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       try await connection.send("GET /old HTTP/1.0\r\n\r\n")
       let response = try await connection.response()
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func oldClientThatAsksKeepsItsConnection() async throws {
+  @Test func http10ClientWithKeepAliveKeepsItsConnection() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       for _ in 0..<2 {
         try await connection.send("GET /old HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
@@ -154,7 +154,7 @@ import Testing
     }
   }
 
-  @Test func clientThatEndsItsSendingGetsItsAnswers() async throws {
+  @Test func clientThatClosesItsOutputReceivesItsResponses() async throws {
     let gate = Gate()
     let responder = ClosureResponder { request in
       await gate.pass()
@@ -181,7 +181,7 @@ import Testing
     }
   }
 
-  @Test func requestForAnotherProtocolIsAnsweredInThisOneAndIsTheLast() async throws {
+  @Test func upgradeRequestIsServedInHTTP1AndIsTheLast() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       let response = try await connection.get(
         "/",
@@ -195,7 +195,7 @@ import Testing
     }
   }
 
-  @Test func answerThatSuspendedIsWrittenFromTheEventLoop() async throws {
+  @Test func suspendedResponderWritesFromTheEventLoop() async throws {
     let responder = ClosureResponder { request in
       for _ in 0..<3 { await Task.yield() }
       return .text(String(request.path))
@@ -228,7 +228,7 @@ import Testing
     }
   }
 
-  @Test func answerWithInvalidHeaderFieldsBecomesAnInternalError() async throws {
+  @Test func responseWithInvalidHeaderFieldsBecomesAnInternalError() async throws {
     let responder = ClosureResponder { _ in HTTPResponse(headers: ["x-split": "a\r\nset-cookie: b"]) }
     try await withConnection(to: responder) { connection in
       let response = try await connection.get("/")
@@ -241,7 +241,7 @@ import Testing
     }
   }
 
-  @Test func respondersOwnFramingFieldsAreLeftOut() async throws {
+  @Test func framingFieldsOfTheResponderAreDropped() async throws {
     let responder = ClosureResponder { _ in
       var response = HTTPResponse.text("four")
       response.headers.add(name: "Content-Length", value: "400")

@@ -6,7 +6,7 @@ import Testing
 
 /// The graceful shutdown of a server.
 @Suite(.timeLimit(.minutes(5))) struct ShutdownTests {
-  @Test func requestInFlightIsAnsweredAndItsConnectionClosed() async throws {
+  @Test func requestInFlightCompletesAndItsConnectionCloses() async throws {
     let gate = Gate()
     let arrived = Gate()
     let responder = ClosureResponder { _ in
@@ -56,7 +56,7 @@ import Testing
     let configure = { (configuration: inout HTTPServerConfiguration) in
       configuration.threads = 2
       // A client may be kept from sending its next request for as long as the machine is busy with other things.
-      configuration.timeouts.lastCall = .seconds(30)
+      configuration.timeouts.lastRequest = .seconds(30)
     }
     try await withServer(responder, configure: configure) { server in
       let answered = Counter()
@@ -89,7 +89,7 @@ import Testing
 
   /// The system resets what waits in the queue of a listening socket that is closed.
   @Test(.enabled(if: SocketFilters.arePermitted, "the system does not let sockets be filtered"))
-  func noConnectionThatWasMadeBeforeTheEndIsReset() async throws {
+  func noConnectionEstablishedBeforeTheShutdownIsReset() async throws {
     let (rounds, connectionsPerRound, clients) = (5, 2000, 64)
     let made = Counter()
     for _ in 0..<rounds {
@@ -119,7 +119,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func whatTheSystemStillSendsIsWaitedFor(asksForClose: Bool) async throws {
+  func shutdownWaitsForTheSocketsUnsentBytes(asksForClose: Bool) async throws {
     let text = String(repeating: "0123456789", count: 20_000)
     let configure = { (configuration: inout HTTPServerConfiguration) in
       configuration.timeouts.linger = .milliseconds(100)
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func whatOutlivesTheGraceIsCut() async throws {
+  @Test func connectionsAreCutAfterTheGracePeriod() async throws {
     let responder = ClosureResponder { _ in
       try? await Task.sleep(for: .seconds(600))
       return .text("never")
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func portThatIsTakenIsAnError() async throws {
+  @Test func bindingAPortInUseFails() async throws {
     try await withServer(ClosureResponder.path) { server in
       await #expect(throws: (any Error).self) {
         try await withServer(ClosureResponder.path, configure: { $0.port = server.port }) { _ in }

@@ -12,14 +12,14 @@ import Testing
     return SilenceAllowance(timeouts, at: start)
   }
 
-  @Test func whoHasAcknowledgedNothingHasEarnedNothing() {
+  @Test func clientWithoutAcknowledgementsHasEarnedNoTime() {
     var allowance = allowance
 
     #expect(allowance.remaining(acknowledgedBytes: 0, at: start) == .zero)
     #expect(allowance.remaining(acknowledgedBytes: 0, at: start + .hours(1)) == .zero)
   }
 
-  @Test func acknowledgedBytesEarnTimeThatPasses() {
+  @Test func acknowledgedBytesEarnTimeThatElapses() {
     var allowance = allowance
 
     let left = [0, 10, 39, 40, 41].map { second in
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: [1024 * 1024, 1 << 40, .max])
-  func noMoreThanFivePeriodsAreEarned(bytes: Int) {
+  func earnedTimeIsCappedAtFivePeriods(bytes: Int) {
     var allowance = allowance
 
     #expect(allowance.remaining(acknowledgedBytes: bytes, at: start) == .seconds(100))
@@ -39,7 +39,7 @@ import Testing
 
   /// A reader at the least rate whose system acknowledges in steps of one size, or of varying ones, looked at now and then.
   @Test(arguments: [[390_000], [800_000], [1_000_000], [60_000, 800_000, 100, 390_000]], [1, 7, 20])
-  func steadyReaderIsNeverLateForItsNextStep(steps: [Int], interval: Int) {
+  func steadyReaderNeverTimesOutBetweenSteps(steps: [Int], interval: Int) {
     var allowance = allowance
     var acknowledged = 4 << 20
     var read = 0

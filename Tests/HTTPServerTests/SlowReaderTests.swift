@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test(arguments: requests) func readerThatStopsIsCut(request: [UInt8]) async throws {
+  @Test(arguments: requests) func readerThatStopsIsDisconnected(request: [UInt8]) async throws {
     try await withServer(Self.responder, configure: { $0.timeouts.write = Self.period }) { server in
       let connection = try await RawHTTPConnection.open(
         port: server.port, receiveBufferBytes: Self.receiveBufferBytes)

@@ -37,7 +37,7 @@ import Testing
     "GET /5 HTTP/1.1\r\nHost: test\r\nContent-Length: 0\r\n\r\n",
   ]
 
-  @Test(arguments: 0..<24 as Range<UInt64>) func everyRequestIsReadWhole(seed: UInt64) async throws {
+  @Test(arguments: 0..<24 as Range<UInt64>) func everyRequestIsParsedCompletely(seed: UInt64) async throws {
     let responder = ClosureResponder { request in
       let body = (try? await request.body.collect()).map { String(buffer: $0) } ?? "broken"
       return .text("\(request.method.rawValue) \(request.path) \(body)")
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<24 as Range<UInt64>) func theLimitThatIsBrokenIsNamed(seed: UInt64) async throws {
+  @Test(arguments: 0..<24 as Range<UInt64>) func problemNamesTheExceededLimit(seed: UInt64) async throws {
     let isTarget = seed.isMultiple(of: 2)
     let long = String(repeating: "/GET", count: 10_000)
     let broken =

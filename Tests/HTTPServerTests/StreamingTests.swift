@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [1, 65_537, 200_000, 3_000_000])
-  func pieceIsOneChunkHoweverLongItIs(count: Int) async throws {
+  func eachWriteIsOneChunkOfAnyLength(count: Int) async throws {
     let responder = ClosureResponder { _ in
       HTTPResponse(body: .stream { writer in try await writer.write(Self.piece(count)) })
     }
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func streamToAnOldClientEndsWithTheConnection() async throws {
+  @Test func streamToAnHTTP10ClientEndsWithTheConnection() async throws {
     try await withConnection(to: Self.streamed(pieces: ["one", "two"])) { connection in
       try await connection.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
       let response = try await connection.response()
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func headOfAStreamDoesNotMakeIt() async throws {
+  @Test func headRequestDoesNotRunTheStreamedBody() async throws {
     let timesMade = Counter()
     let responder = ClosureResponder { request in
       HTTPResponse(
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test func streamThatFailsMidwayIsResetWhereOnlyTheEndWouldTell() async throws {
+  @Test func failedStreamDelimitedByCloseIsReset() async throws {
     let gate = Gate()
     let responder = ClosureResponder { _ in
       HTTPResponse(
@@ -130,7 +130,7 @@ import Testing
   }
 
   @Test(arguments: [["one", "tw"], ["one", "two", "three"]])
-  func streamOfAnotherLengthThanItSaidIsCut(pieces: [String]) async throws {
+  func streamOfAWrongLengthIsCut(pieces: [String]) async throws {
     try await withConnection(to: Self.streamed(length: 6, pieces: pieces)) { connection in
       try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
       let ending = await Result { try await connection.response() }
@@ -178,7 +178,7 @@ import Testing
 
   /// Long pieces fill the connection, and sending them empties it again before the call that sends them returns.
   @Test(arguments: [20_000, 70_000, 400_000, 3_000_000])
-  func longPiecesOfAStreamArriveOnce(length: Int) async throws {
+  func longChunksOfAStreamArriveOnce(length: Int) async throws {
     let piece = ByteBuffer(bytes: (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
     let responder = ClosureResponder { _ in
       HTTPResponse(body: .stream { writer in for _ in 0..<4 { try await writer.write(piece) } })
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func longAnswersArriveWhole() async throws {
+  @Test func longResponsesArriveComplete() async throws {
     let body = ByteBuffer(bytes: (0..<500_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
     let responder = ClosureResponder { _ in
       HTTPResponse(contentType: "application/octet-stream", bytes: body)
@@ -249,7 +249,7 @@ import Testing
     }
   }
 
-  @Test func bodyIsReadPieceByPieceAsItComes() async throws {
+  @Test func bodyChunksAreReadAsTheyArrive() async throws {
     let (seen, tell) = AsyncStream.makeStream(of: String.self)
     let responder = ClosureResponder { request in
       do throws(HTTPBodyError) {
@@ -274,7 +274,7 @@ import Testing
     }
   }
 
-  @Test func answerCanBeStreamedWhileTheRequestIsRead() async throws {
+  @Test func responseCanBeStreamedWhileTheRequestIsRead() async throws {
     let responder = ClosureResponder { request in
       HTTPResponse(
         body: .stream { writer in

@@ -66,7 +66,7 @@ import Testing
     ("target of a tunnel", "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n"),
     ("not HTTP", "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}"),
   ])
-  func ambiguousRequestIsRefusedAndTheConnectionClosed(name: String, request: String) async throws {
+  func ambiguousRequestIsRejectedAndTheConnectionClosed(name: String, request: String) async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       try await connection.send(request)
       connection.shutdownSending()
@@ -89,7 +89,7 @@ import Testing
     ("bare line feed after the size", "4\nabcd\r\n0\r\n\r\n"),
     ("bare line feed after the chunk", "4\r\nabcd\n0\r\n\r\n"),
   ])
-  func brokenChunksEndTheBodyAndTheConnection(name: String, body: String) async throws {
+  func malformedChunksEndTheBodyAndTheConnection(name: String, body: String) async throws {
     try await withConnection(to: ClosureResponder.echo) { connection in
       try await connection.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body + Self.bodies)
       let response = try await connection.response()
@@ -106,7 +106,7 @@ import Testing
     "OPTIONS / RTSP/1.0\r\nHost: a\r\n\r\n", "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
     "GET  / HTTP/1.1\r\nHost: a\r\n\r\n",
   ])
-  func requestLineIsCheckedBehindOtherRequestsToo(request: String) async throws {
+  func requestLineIsCheckedAfterOtherRequestsToo(request: String) async throws {
     try await withConnection(to: ClosureResponder.echo) { connection in
       let first = "GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"
       let second = "POST /2 HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n\n\nx"
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(arguments: ["localhost", "a.example:80", "127.0.0.1:8080", "[::1]:8080", "[v1.a]", "a_b%20c", "a:", ""])
-  func hostsOfEveryFormAreAccepted(host: String) async throws {
+  func everyValidFormOfHostIsAccepted(host: String) async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       try await connection.send("GET /1 HTTP/1.1\r\nHost: \(host)\r\n\r\n")
       let response = try await connection.response()
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func methodThatNobodyKnowsIsNotImplemented() async throws {
+  @Test func unknownMethodIsNotImplemented() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       try await connection.send("SMUGGLE / HTTP/1.1\r\nHost: a\r\n\r\n")
       let response = try await connection.response()
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func bodyIsNeverTakenForARequest() async throws {
+  @Test func bodyIsNeverParsedAsARequest() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       try await connection.send(
         "GET /outer HTTP/1.1\r\nHost: test\r\nContent-Length: \(Self.bodies.utf8.count)\r\n\r\n" + Self.bodies
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func whatFollowsARequestForAnotherProtocolIsThrownAway() async throws {
+  @Test func inputAfterAnUpgradeRequestIsDiscarded() async throws {
     try await withConnection(to: ClosureResponder.path) { connection in
       try await connection.send(
         "GET /1 HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n"
@@ -195,7 +195,7 @@ import Testing
     }
   }
 
-  @Test func chunkExtensionsAndTrailersAreReadAndDropped() async throws {
+  @Test func chunkExtensionsAndTrailersAreIgnored() async throws {
     try await withConnection(to: ClosureResponder.echo) { connection in
       try await connection.send(
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4;name=value\r\nabcd\r\n0\r\nX-Trailer: 1\r\n\r\n"

@@ -35,7 +35,7 @@ import Testing
   // MARK: Negotiation
 
   @Test(arguments: [nil, TLSVersion.tlsv12, .tlsv13])
-  func clientThatKnowsOnlyHTTP1IsAnswered(version: TLSVersion?) async throws {
+  func clientThatOffersOnlyHTTP1IsServed(version: TLSVersion?) async throws {
     try await withSecureServer(ClosureResponder.path) { server in
       let context = try certificate.clientContext(maximumVersion: version)
       let connection = try await SecureConnection.open(port: server.port, context: context)
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func clientThatKnowsHTTP2GetsIt() async throws {
+  @Test func clientThatOffersHTTP2NegotiatesIt() async throws {
     try await withSecureServer(ClosureResponder.path) { server in
       let context = try certificate.clientContext(protocols: ["h2", "http/1.1"])
       let client = try await HTTP2Client.open(port: server.port, context: context)
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func clientThatPrefersHTTP1GetsThat() async throws {
+  @Test func clientThatPrefersHTTP1NegotiatesIt() async throws {
     try await withSecureServer(ClosureResponder.path) { server in
       let context = try certificate.clientContext(protocols: ["http/1.1"])
       let connection = try await SecureConnection.open(port: server.port, context: context)
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: [TLSVersion.tlsv1, .tlsv11])
-  func olderVersionsAreRefused(version: TLSVersion) async throws {
+  func olderTLSVersionsAreRejected(version: TLSVersion) async throws {
     try await withSecureServer(ClosureResponder.path) { server in
       let context = try certificate.clientContext(maximumVersion: version)
 
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func suitesWithoutForwardSecrecyOrAuthenticationAreRefused() async throws {
+  @Test func cipherSuitesWithoutForwardSecrecyAreRejected() async throws {
     try await withSecureServer(ClosureResponder.path) { server in
       var configuration = TLSConfiguration.makeClientConfiguration()
       configuration.certificateVerification = .none
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func requestInTheClearIsNotAnswered() async throws {
+  @Test func cleartextRequestToATLSPortGetsNoResponse() async throws {
     try await withSecureServer(ClosureResponder.path) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -103,7 +103,7 @@ import Testing
 
   // MARK: Bodies
 
-  @Test func largeBodiesGoBothWays() async throws {
+  @Test func largeBodiesAreReceivedAndSent() async throws {
     try await withSecureServer(ClosureResponder.echo) { server in
       let connection = try await SecureConnection.open(port: server.port, context: certificate.clientContext())
       let body = String(repeating: "0123456789", count: 100_000)
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func answerThatBreaksOffDoesNotLookWhole() async throws {
+  @Test func interruptedResponseIsDetectedAsIncomplete() async throws {
     struct Broken: Error {}
     let responder = ClosureResponder { _ in
       HTTPResponse(
@@ -135,7 +135,7 @@ import Testing
 
   // MARK: Time
 
-  @Test func clientThatDoesNotShakeHandsIsLetGo() async throws {
+  @Test func clientWithoutATLSHandshakeIsDisconnected() async throws {
     try await withSecureServer(ClosureResponder.path, configure: { $0.timeouts.header = .milliseconds(50) }) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send(bytes: [0x16, 0x03, 0x01])
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func requestInFlightIsAnsweredWhenTheServerDrains() async throws {
+  @Test func requestInFlightCompletesWhenTheServerDrains() async throws {
     let gate = Gate()
     let arrived = Gate()
     let responder = ClosureResponder { _ in
@@ -171,7 +171,7 @@ import Testing
 
   // MARK: The files
 
-  @Test func newConnectionsGetTheCertificateThatWasReadLastAndOpenOnesGoOn() async throws {
+  @Test func reloadAffectsNewConnectionsAndKeepsOpenOnes() async throws {
     let renewed = try TestCertificate()
     try await withSecureServer(ClosureResponder.path) { server in
       let old = try await SecureConnection.open(port: server.port, context: certificate.clientContext())
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func filesThatCanNotBeUsedChangeNothing() async throws {
+  @Test func reloadOfInvalidFilesChangesNothing() async throws {
     try await withSecureServer(ClosureResponder.path) { server in
       try files.spoil(with: "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n")
       #expect(throws: TLSIdentityError.certificateUnusable(file: files.certificate)) { try identity.reload() }
@@ -199,7 +199,7 @@ import Testing
     }
   }
 
-  @Test func keyOfAnotherCertificateIsRefused() throws {
+  @Test func keyOfAnotherCertificateIsRejected() throws {
     let others = try TestCertificateFiles(TestCertificate())
 
     #expect(
@@ -209,7 +209,7 @@ import Testing
     }
   }
 
-  @Test func fileThatIsNotThereIsRefused() {
+  @Test func missingCertificateFileIsRejected() {
     #expect(throws: TLSIdentityError.certificateUnusable(file: "/nowhere")) {
       try TLSIdentity(certificateFile: "/nowhere", privateKeyFile: files.privateKey)
     }

@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func headThatDoesNotArriveInTimeIsAnswered() async throws {
+  @Test func lateHeadGetsARequestTimeoutResponse() async throws {
     try await withServer(ClosureResponder.path, configure: { $0.timeouts.header = Self.short }) { server in
       let connection = try await Self.openAndBegin(server)
       try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n")
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func headThatTricklesInIsNotAProgress() async throws {
+  @Test func slowHeadDoesNotExtendItsTimeout() async throws {
     try await withServer(ClosureResponder.path, configure: { $0.timeouts.header = Self.short }) { server in
       let connection = try await Self.openAndBegin(server)
       let trickle = Task {
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func connectionOnWhichNothingComesIsClosedWithoutAnAnswer() async throws {
+  @Test func silentConnectionIsClosedWithoutAResponse() async throws {
     try await withConnection(to: ClosureResponder.path, configure: { $0.timeouts.header = Self.short }) { connection in
       let rest = try await connection.rest()
 
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func bodyThatStallsIsAnswered() async throws {
+  @Test func stalledBodyGetsARequestTimeoutResponse() async throws {
     try await withConnection(to: ClosureResponder.echo, configure: { $0.timeouts.body = Self.short }) { connection in
       try await connection.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nhalf")
       let response = try await connection.response()
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func bodyThatTricklesInIsAnswered() async throws {
+  @Test func slowBodyGetsARequestTimeoutResponse() async throws {
     try await withConnection(to: ClosureResponder.echo, configure: { $0.timeouts.body = Self.short }) { connection in
       let trickle = Task {
         try await connection.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 100000\r\n\r\n")
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func responderMayTakeLongerThanAnyTimeOut() async throws {
+  @Test func noTimeoutLimitsTheResponder() async throws {
     let responder = ClosureResponder { _ in
       try? await Task.sleep(for: .milliseconds(500))
       return .text("late")
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test func clientThatDoesNotReadIsCut() async throws {
+  @Test func clientThatDoesNotReadIsDisconnected() async throws {
     let responder = ClosureResponder { _ in
       HTTPResponse(contentType: "text/plain", bytes: ByteBuffer(repeating: 97, count: 64 * 1024 * 1024))
     }
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func slowReaderOfTheLastAnswerGetsAllOfIt() async throws {
+  @Test func slowReaderReceivesTheWholeLastResponse() async throws {
     let length = 8 * 1024 * 1024
     let responder = ClosureResponder { _ in
       HTTPResponse(contentType: "text/plain", bytes: ByteBuffer(repeating: 97, count: length))
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [1, 3]) func slowReaderThatEndedItsSendingGetsAllOfItsAnswers(count: Int) async throws {
+  @Test(arguments: [1, 3]) func slowHalfClosedReaderReceivesAllResponses(count: Int) async throws {
     let length = 8 * 1024 * 1024
     let responder = ClosureResponder { _ in
       HTTPResponse(contentType: "text/plain", bytes: ByteBuffer(repeating: 97, count: length))
@@ -172,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func slowReaderGetsAllOfItsAnswerThoughTheServerDrains() async throws {
+  @Test func slowReaderReceivesItsWholeResponseDuringADrain() async throws {
     let length = 8 * 1024 * 1024
     let responder = ClosureResponder { _ in
       HTTPResponse(contentType: "text/plain", bytes: ByteBuffer(repeating: 97, count: length))
@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  @Test func clientThatNeverClosesIsLeftAfterTheLastAnswer() async throws {
+  @Test func connectionIsClosedAfterTheLingerTimeout() async throws {
     try await withServer(ClosureResponder.path, configure: { $0.timeouts.linger = Self.short }) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       let response = try await connection.get("/", headers: "Connection: close\r\n")

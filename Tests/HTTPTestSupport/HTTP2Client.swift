@@ -117,7 +117,7 @@ public final class HTTP2Client: Sendable {
   ) async throws -> Response {
     let stream = try await start(method, path, headers: headers, endsStream: body == nil)
     if let body { stream.write(body, endsStream: true) }
-    return try await stream.answer()
+    return try await stream.receiveResponse()
   }
 }
 

@@ -21,7 +21,7 @@ public struct HTTP2ClientStream: Sendable {
   /// Returns the complete response.
   ///
   /// - Throws: an error if the server resets the stream.
-  public func answer() async throws -> HTTP2Client.Response { try await response.get() }
+  public func receiveResponse() async throws -> HTTP2Client.Response { try await response.get() }
 }
 
 /// A handler that assembles a response.

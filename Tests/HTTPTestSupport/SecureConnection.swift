@@ -5,19 +5,19 @@ import NIOSSL
 /// A TLS connection to an HTTP/1.1 server on this machine, for use by one task.
 public final class SecureConnection {
   private let channel: any Channel
-  private var pieces: AsyncThrowingStream<ByteBuffer, any Error>.AsyncIterator
+  private var chunks: AsyncThrowingStream<ByteBuffer, any Error>.AsyncIterator
   private var received: [UInt8] = []
 
-  private init(channel: any Channel, pieces: AsyncThrowingStream<ByteBuffer, any Error>) {
+  private init(channel: any Channel, chunks: AsyncThrowingStream<ByteBuffer, any Error>) {
     self.channel = channel
-    self.pieces = pieces.makeAsyncIterator()
+    self.chunks = chunks.makeAsyncIterator()
   }
 
   /// Connects and performs the handshake with `localhost`.
   ///
   /// - Throws: the error of the handshake.
   public static func open(port: Int, context: NIOSSLContext) async throws -> SecureConnection {
-    let (pieces, continuation) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
+    let (chunks, continuation) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
     let handshake = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: String?.self)
     let channel: any Channel
     do {
@@ -25,7 +25,7 @@ public final class SecureConnection {
         .channelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
             let tls = try NIOSSLClientHandler(context: context, serverHostname: "localhost")
-            let collector = PieceCollector(pieces: continuation, handshake: handshake)
+            let collector = ChunkCollector(chunks: continuation, handshake: handshake)
             try channel.pipeline.syncOperations.addHandlers(tls, collector)
           }
         }
@@ -36,7 +36,7 @@ public final class SecureConnection {
       throw error
     }
     _ = try await handshake.futureResult.get()
-    return SecureConnection(channel: channel, pieces: pieces)
+    return SecureConnection(channel: channel, chunks: chunks)
   }
 
   /// Sends the text unchanged.
@@ -57,14 +57,14 @@ public final class SecureConnection {
         received.removeFirst(length)
         return response
       }
-      guard let piece = try await pieces.next() else { throw RawHTTPConnection.Failure.ended }
-      received.append(contentsOf: piece.readableBytesView)
+      guard let chunk = try await chunks.next() else { throw RawHTTPConnection.Failure.ended }
+      received.append(contentsOf: chunk.readableBytesView)
     }
   }
 
   /// Returns all data up to the end of the connection.
   public func rest() async throws -> [UInt8] {
-    while let piece = try await pieces.next() { received.append(contentsOf: piece.readableBytesView) }
+    while let chunk = try await chunks.next() { received.append(contentsOf: chunk.readableBytesView) }
     defer { received = [] }
     return received
   }

@@ -48,24 +48,6 @@ public struct CORSPolicy: Sendable {
     self.allowedHeaders = allowedHeaders.joined(separator: ", ")
     self.maximumAge = String(maximumAgeSeconds)
   }
-
-  private func apply(to headers: inout HTTPHeaders, request: HTTPRequest) {
-    switch origins {
-    case .any:
-      headers.add(contentsOf: headersForAny)
-    case .list(let allowed):
-      headers.add(name: "vary", value: "origin")
-      guard let origin = request.headers.first(name: "origin"), allowed.contains(ExactText(origin)) else { return }
-      headers.add(name: "access-control-allow-origin", value: origin)
-      headers.add(name: "access-control-expose-headers", value: exposedHeaders)
-    }
-  }
-
-  private func applyPreflight(to headers: inout HTTPHeaders, methods: String) {
-    headers.add(name: "access-control-allow-methods", value: methods)
-    headers.add(name: "access-control-allow-headers", value: allowedHeaders)
-    headers.add(name: "access-control-max-age", value: maximumAge)
-  }
 }
 
 extension CORSPolicy: SynchronousMiddleware {
@@ -75,8 +57,18 @@ extension CORSPolicy: SynchronousMiddleware {
       request.headers.contains(name: "access-control-request-method"),
       let methods = response.headers.first(name: "allow")
     {
-      applyPreflight(to: &response.headers, methods: methods)
+      response.headers.add(name: "access-control-allow-methods", value: methods)
+      response.headers.add(name: "access-control-allow-headers", value: allowedHeaders)
+      response.headers.add(name: "access-control-max-age", value: maximumAge)
     }
-    apply(to: &response.headers, request: request)
+    switch origins {
+    case .any:
+      response.headers.add(contentsOf: headersForAny)
+    case .list(let allowed):
+      response.headers.add(name: "vary", value: "origin")
+      guard let origin = request.headers.first(name: "origin"), allowed.contains(ExactText(origin)) else { return }
+      response.headers.add(name: "access-control-allow-origin", value: origin)
+      response.headers.add(name: "access-control-expose-headers", value: exposedHeaders)
+    }
   }
 }

@@ -29,23 +29,13 @@ public struct CompletedRequest: Sendable {
 
   private let start: ContinuousClock.Instant?
 
-  /// Creates the report of a request that begins.
   init(id: String, method: HTTPMethod) {
     self.id = id
     self.method = method
     start = .now
   }
 
-  /// Creates the report of input that was rejected before it could be parsed.
-  init(id: String, refusedWith status: HTTPResponseStatus, bodyBytes: Int) {
-    self.id = id
-    self.status = status
-    self.bodyBytes = bodyBytes
-    method = nil
-    start = nil
-  }
-
-  /// Creates a report in process, for tests of its receivers.
+  /// Creates the report of input that was rejected before it could be parsed, or one for tests of its receivers.
   public init(
     id: String, method: HTTPMethod?, route: String?, status: HTTPResponseStatus?, bodyBytes: Int, duration: Duration?,
     isWhole: Bool = true
@@ -60,14 +50,13 @@ public struct CompletedRequest: Sendable {
     start = nil
   }
 
-  /// Notes the response, whose head is being sent.
+  /// Records the response, whose head is being sent.
   mutating func begin(_ response: HTTPResponse) {
     status = response.status
     route = response.route
     trace = response.context?.trace
   }
 
-  /// Notes the end of the response.
   mutating func end(isWhole: Bool) {
     self.isWhole = isWhole
     duration = start.map { .now - $0 }

@@ -1,9 +1,6 @@
 /// The state that middlewares attach to a request. It stands behind a reference because most requests have none.
 final class RequestContext: Sendable {
-  /// The request's place in its trace.
   let trace: TraceParent?
-
-  /// The authenticated sender.
   let principal: Principal
 
   init(trace: TraceParent?, principal: Principal) {

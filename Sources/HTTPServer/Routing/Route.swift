@@ -2,7 +2,7 @@ public import NIOHTTP1
 
 /// The declaration of a route: which requests it has, what they may contain, and its handler.
 ///
-/// It is a reference, so that a request carries its route by one word.
+/// It is a reference, so that a request carries its route as one pointer.
 public final class Route: Sendable {
   /// The method. A route of `GET` has the requests of `HEAD` too.
   public let method: HTTPMethod
@@ -27,7 +27,7 @@ public final class Route: Sendable {
     case serverDefault
     /// A number of bytes.
     case bytes(Int)
-    /// No limit, for a body that is processed piece by piece.
+    /// No limit, for a body that is processed in chunks.
     case unlimited
   }
 

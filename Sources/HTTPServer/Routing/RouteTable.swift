@@ -3,7 +3,6 @@ import NIOHTTP1
 
 /// The routes of a router, by the templates of their paths.
 struct RouteTable: Sendable {
-  /// The routes of one template.
   private struct Entry: Sendable {
     let template: RouteTemplate
     var routes: [Route] = []
@@ -20,8 +19,12 @@ struct RouteTable: Sendable {
   private var entries: [Entry] = []
   private var exactCount = 0
 
-  /// Inserts a route; its method and template must be new.
-  mutating func insert(_ route: Route) {
+  /// Creates a table of routes; no two may have the same method and template.
+  init(_ routes: [Route]) {
+    for route in routes { insert(route) }
+  }
+
+  private mutating func insert(_ route: Route) {
     let template = RouteTemplate(route.template)
     let index: Int
     if let found = entries.firstIndex(where: { $0.template.text == template.text }) {
@@ -77,47 +80,40 @@ struct RouteTable: Sendable {
 
   // MARK: Requests without a route
 
-  /// The response to a request that ``match(_:)`` finds no route for, and the template of its path, if there is one.
-  enum Rejection {
-    case options(allow: String, template: String?)
-    case problem(Problem, template: String?)
-  }
-
-  /// Returns the response to a request without a route.
-  func rejection(of request: HTTPRequest) -> Rejection {
+  /// Returns the value of `Allow` in the response to OPTIONS, or the problem, of a request for which ``match(_:)`` finds
+  /// no route, and the template of its path, if there is one.
+  func rejection(of request: HTTPRequest) -> (template: String?, result: Result<String, Problem>) {
     let path = request.path
     let hasEscapes = path.utf8.contains(UInt8(ascii: "%"))
     guard let (index, parameters) = find(path, hasEscapes: hasEscapes) else {
-      if request.method == .OPTIONS, path == "*" {
-        return .options(allow: Self.allow(entries.flatMap(\.routes)), template: nil)
-      }
+      if request.method == .OPTIONS, path == "*" { return (nil, .success(Self.allow(entries.flatMap(\.routes)))) }
       guard !hasEscapes || PercentEncoding.decode(path) != nil else {
-        return .problem(.invalidParameter("path", "must be percent-encoded UTF-8"), template: nil)
+        return (nil, .failure(.invalidParameter("path", "must be percent-encoded UTF-8")))
       }
-      return .problem(.notFound("nothing is at this path"), template: nil)
+      return (nil, .failure(.notFound("nothing is at this path")))
     }
     let (template, allow) = (entries[index].template.text, entries[index].allow)
     guard let route = entries[index].route(for: request.method) else {
-      return request.method == .OPTIONS
-        ? .options(allow: allow, template: template)
-        : .problem(.methodNotAllowed(request.method, allow: allow), template: template)
+      return (
+        template,
+        request.method == .OPTIONS ? .success(allow) : .failure(.methodNotAllowed(request.method, allow: allow))
+      )
     }
     do throws(HTTPBodyError) {
       try request.body.limited(by: route.bodyLimit).checkAnnouncedLength()
     } catch {
-      return .problem(error.problem, template: template)
+      return (template, .failure(error.problem))
     }
     do throws(Problem) {
       _ = try parameters.decoded()
     } catch {
-      return .problem(error, template: template)
+      return (template, .failure(error))
     }
     preconditionFailure("a request that has a route is not rejected")
   }
 }
 
 extension HTTPRequestBody {
-  /// Returns the body with a route's limit.
   func limited(by limit: Route.BodyLimit) -> HTTPRequestBody {
     var body = self
     switch limit {

@@ -8,10 +8,7 @@ struct RouteTemplate: Sendable {
     case parameter(String)
   }
 
-  /// The text that the template was created from.
   let text: String
-
-  /// The parts between the slashes.
   let segments: [Segment]
 
   /// Creates a template from text that begins with `/`, in which a segment is either literal or a name in braces.

@@ -1,5 +1,5 @@
 import Logging
-public import NIOHTTP1
+import NIOHTTP1
 
 /// A responder that matches each request with a route, passes it through the middlewares and calls the route's handler.
 ///
@@ -14,15 +14,8 @@ public import NIOHTTP1
 ///
 /// Build it at the start and do not change it afterwards: matching a route takes no lock.
 public struct Router: HTTPResponder {
-  /// A function that responds to the requests of a route.
-  public typealias Handler =
-    nonisolated(nonsending) @Sendable (_ request: HTTPRequest, _ parameters: PathParameters) async throws ->
-    HTTPResponse
-
-  private var table = RouteTable()
-  private let middlewares: [any Middleware]
-  private let problemTypePrefix: String
-  private var chain: MiddlewareChain
+  private let table: RouteTable
+  private let chain: MiddlewareChain
 
   /// Creates a router.
   ///
@@ -35,21 +28,7 @@ public struct Router: HTTPResponder {
     middlewares: [any Middleware] = [],
     problemTypePrefix: String = Problem.defaultTypePrefix
   ) {
-    for route in routes { table.insert(route) }
-    self.middlewares = middlewares
-    self.problemTypePrefix = problemTypePrefix
-    chain = MiddlewareChain(
-      middlewares, endingIn: RoutedResponder(table: table, problemTypePrefix: problemTypePrefix))
-  }
-
-  /// Adds a route whose handler is a function.
-  public mutating func on(
-    _ method: HTTPMethod,
-    _ template: String,
-    bodyLimit: Route.BodyLimit = .serverDefault,
-    handler: @escaping Handler
-  ) {
-    table.insert(Route(method, template, bodyLimit: bodyLimit, handler: FunctionHandler(function: handler)))
+    table = RouteTable(routes)
     chain = MiddlewareChain(
       middlewares, endingIn: RoutedResponder(table: table, problemTypePrefix: problemTypePrefix))
   }
@@ -70,14 +49,6 @@ public struct Router: HTTPResponder {
 
   /// Reports the request to the middlewares.
   public func requestCompleted(_ request: CompletedRequest) { chain.requestCompleted(request) }
-}
-
-private struct FunctionHandler: RouteHandler {
-  let function: Router.Handler
-
-  nonisolated(nonsending) func respond(to request: HTTPRequest) async throws -> HTTPResponse {
-    try await function(request, request.pathParameters)
-  }
 }
 
 /// The end of a router's chain: calls the handler of the request's route and maps errors to responses.
@@ -118,15 +89,13 @@ private struct RoutedResponder: HTTPResponder {
 
   @inline(never)
   private func rejection(of request: HTTPRequest) -> HTTPResponse {
-    var response: HTTPResponse
-    switch table.rejection(of: request) {
-    case .options(let allow, let template):
-      response = HTTPResponse(status: .noContent, headers: ["allow": allow])
-      response.route = template
-    case .problem(let problem, let template):
-      response = HTTPResponse(problem, typePrefix: problemTypePrefix)
-      response.route = template
-    }
+    let (template, result) = table.rejection(of: request)
+    var response =
+      switch result {
+      case .success(let allow): HTTPResponse(status: .noContent, headers: ["allow": allow])
+      case .failure(let problem): HTTPResponse(problem, typePrefix: problemTypePrefix)
+      }
+    response.route = template
     return response
   }
 }

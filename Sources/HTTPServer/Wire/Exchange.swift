@@ -1,4 +1,5 @@
 import Logging
+import NIOCore
 import NIOHTTP1
 
 /// The state of a current request, of HTTP/1.1 and HTTP/2 alike: from its head to the end of its response, and to the
@@ -9,19 +10,34 @@ struct Exchange {
   let isHTTP10: Bool
   let body: RequestBodyStream?
 
-  /// The report of the request; `nil` once it has been made.
-  private var report: CompletedRequest?
+  /// The request until it is passed to the responder: its body, if it is short, comes first.
+  var undispatched: HTTPRequest?
 
-  /// The number of bytes of a streamed body that are to come, where that is known.
+  /// The responder at work.
+  var task: Task<Void, Never>?
+  private var report: CompletedRequest?
   private var streamRemaining: Int?
 
   /// Creates the state of a request that begins.
-  init(id: String, method: HTTPMethod, isHTTP10: Bool = false, body: RequestBodyStream?) {
+  ///
+  /// - Parameters:
+  ///   - body: its body; `nil` where none follows the head.
+  ///   - bodyLength: the announced length of the body.
+  init(
+    id: String, method: HTTPMethod, target: RequestTarget, headers: HTTPHeaders, isHTTP10: Bool = false,
+    body: RequestBodyStream?, bodyLength: Int?, remoteAddress: SocketAddress?, server: ServerContext
+  ) {
     self.id = id
     isHead = method == .HEAD
     self.isHTTP10 = isHTTP10
     self.body = body
     report = CompletedRequest(id: id, method: method)
+    let limit = server.configuration.limits.bodyBytes
+    undispatched = HTTPRequest(
+      HTTPRequest.Head(
+        method: method, target: target, headers: headers, id: id, remoteAddress: remoteAddress, logger: server.logger,
+        server: server),
+      body: body.map { .stream($0, announcedLength: bodyLength, limit: limit) } ?? .empty)
   }
 
   /// Creates the state of a request that is rejected before it could be parsed, and has been reported as that.
@@ -30,13 +46,12 @@ struct Exchange {
     (isHead, isHTTP10, body, report) = (false, false, nil, nil)
   }
 
-  /// Notes the response, whose head is being sent.
+  /// Records the response, whose head is being sent.
   mutating func begin(_ response: HTTPResponse) { report?.begin(response) }
 
-  /// Notes that a response of another status is sent in place of the one that was begun.
+  /// Records that a response of another status is sent in place of the one that was begun.
   mutating func replaceStatus(with status: HTTPResponseStatus) { report?.status = status }
 
-  /// Counts bytes of the response's body.
   mutating func add(bodyBytes: Int) { report?.bodyBytes += bodyBytes }
 
   /// Reports the request, once.
@@ -51,10 +66,10 @@ struct Exchange {
 
   // MARK: Streamed bodies
 
-  /// Notes the length of a streamed body; `nil` where it is not known.
+  /// Records the length of a streamed body; `nil` where it is not known.
   mutating func beginStream(length: Int?) { streamRemaining = length }
 
-  /// Counts a piece of a streamed body against its length.
+  /// Counts a chunk of a streamed body against its length.
   mutating func addStreamed(bytes: Int) throws(StreamLengthMismatch) {
     guard let remaining = streamRemaining else { return }
     guard bytes <= remaining else { throw StreamLengthMismatch() }
@@ -69,14 +84,12 @@ struct Exchange {
 
   // MARK: Log
 
-  /// Logs that a response can't be sent.
   func logInvalid(_ response: HTTPResponse, to logger: Logger) {
     self.logger(logger).error(
       "a response can't be sent: its status or a header field is not valid",
       metadata: ["status": .stringConvertible(response.status.code), "headers": "\(response.headers)"])
   }
 
-  /// Logs that a streamed response was broken off.
   func logBreak(_ error: any Error, to logger: Logger) {
     self.logger(logger).error("a response broke off", metadata: ["error": "\(String(reflecting: error))"])
   }

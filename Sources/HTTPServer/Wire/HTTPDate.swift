@@ -38,7 +38,6 @@ final class DateField {
     return line
   }
 
-  /// The field's value.
   var value: String {
     refresh()
     return text

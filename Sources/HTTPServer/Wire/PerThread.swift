@@ -6,7 +6,6 @@ final class PerThread<Value: AnyObject>: @unchecked Sendable {
   private let variable = ThreadSpecificVariable<Value>()
   private let make: @Sendable () -> Value
 
-  /// Creates the values' holder.
   init(_ make: @escaping @Sendable () -> Value) { self.make = make }
 
   /// The calling thread's value; it must not leave the thread.

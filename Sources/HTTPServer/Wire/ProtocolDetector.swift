@@ -58,8 +58,8 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
     received.writeImmutableBuffer(bytes)
     guard !isSecure else { return }
     switch Self.match(received.readableBytesView) {
-    case .whole: speakHTTP2()
-    case .none: speakHTTP1()
+    case .whole: installHTTP2()
+    case .none: installHTTP1()
     case .part: break
     }
   }
@@ -69,16 +69,16 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
     switch event {
     case TLSUserEvent.handshakeCompleted(let negotiated) as TLSUserEvent:
       let notice: Notice = isDraining ? .event(ChannelShouldQuiesceEvent()) : .nothing
-      if negotiated == "h2" { speakHTTP2(then: notice) } else { speakHTTP1(then: notice) }
+      if negotiated == "h2" { installHTTP2(then: notice) } else { installHTTP1(then: notice) }
     case is ChannelShouldQuiesceEvent where isSecure:
       // The first request comes behind the handshake.
       isDraining = true
-      watch(.firstCall)
+      watch(.firstRequest)
       server.graceEnded.futureResult.hop(to: eventLoop).assumeIsolated().whenComplete { _ in
         if !self.isOver { self.close() }
       }
     case is ChannelShouldQuiesceEvent, ChannelEvent.inputClosed:
-      if isSecure { close() } else { speakHTTP1(then: .event(event)) }
+      if isSecure { close() } else { installHTTP1(then: .event(event)) }
     default:
       context.fireUserInboundEventTriggered(event)
     }
@@ -95,7 +95,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
   func expire(_ kind: Deadline.Kind) {
     guard received.readableBytes > 0, !isSecure else { return close() }
     // A beginning of the preface is one of a request too, whose timeout has passed.
-    speakHTTP1(then: .readComplete)
+    installHTTP1(then: .readComplete)
   }
 
   private func close() {
@@ -125,7 +125,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
     case event(Any)
   }
 
-  private func speakHTTP1(then notice: Notice = .nothing) {
+  private func installHTTP1(then notice: Notice = .nothing) {
     install(then: notice) { context, pipeline in
       let framing = RequestFraming()
       try pipeline.addHandlers(
@@ -135,7 +135,7 @@ final class ProtocolDetector: ChannelInboundHandler, RemovableChannelHandler, De
     }
   }
 
-  private func speakHTTP2(then notice: Notice = .nothing) {
+  private func installHTTP2(then notice: Notice = .nothing) {
     install(then: notice) { context, pipeline in
       let connection = HTTP2Connection(server: server, channel: context.channel, start: start)
       try pipeline.addHandlers(connection.makeFrameCounter(), connection.makeMultiplexer(), connection)

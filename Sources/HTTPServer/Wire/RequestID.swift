@@ -1,7 +1,6 @@
 import Basics
 import NIOHTTP1
 
-/// The identifiers of requests.
 enum RequestID {
   static let headerName: StaticString = "x-request-id"
 
@@ -16,16 +15,11 @@ enum RequestID {
     let utf8 = id.utf8
     guard (1...128).contains(utf8.count) else { return false }
     return utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-        true
-      default: false
-      }
+      HostField.isAlphanumeric(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "_")
+        || byte == UInt8(ascii: "-")
     }
   }
 
-  /// Returns a new id from the system's generator.
   static func random() -> String { text(of: UInt64.random(in: .min ... .max)) }
 
   /// Returns thirteen characters of base 32: short enough that a `String` allocates nothing.

@@ -2,8 +2,6 @@
 struct RequestTarget: Sendable {
   /// The path, percent-encoded: it begins with `/`, or is `*`, or is whatever else the client sent.
   let path: Substring
-
-  /// The part after the first `?`.
   let query: Substring?
 
   /// The authority of a target in absolute form, which takes precedence over `Host` (RFC 9112, section 3.2.2).
@@ -30,7 +28,6 @@ struct RequestTarget: Sendable {
   /// A Boolean value that indicates whether the path can be routed.
   var isValid: Bool { path.utf8.first == UInt8(ascii: "/") || path == "*" }
 
-  /// Returns the number of bytes before the `?`.
   private static func lengthOfPath(_ target: Substring) -> Int {
     let questionMark = UInt8(ascii: "?")
     let length = target.utf8.withContiguousStorageIfAvailable { bytes in

@@ -1,18 +1,15 @@
 import NIOCore
 
 /// The destination of a response: a connection of HTTP/1.1, or a stream of HTTP/2. It lives on an event loop.
-protocol ResponseSink: AnyObject, SendableMetatype {
-  var server: ServerContext { get }
-  var eventLoop: any EventLoop { get }
+protocol ResponseSink: DeadlineKeeper, SendableMetatype {
   var executor: EventLoopExecutor { get }
-
-  /// A Boolean value that indicates whether a response has begun and not ended.
-  var isAnswering: Bool { get }
+  var exchange: Exchange? { get set }
+  var owesResponse: Bool { get }
+  var isResponding: Bool { get }
 
   /// The writers that wait to write more of a streamed response.
   var waitingWriters: [CheckedContinuation<Void, any Error>] { get set }
 
-  /// Sends a response that is not streamed.
   func finish(_ response: HTTPResponse)
 
   /// Sends the head of a streamed response.
@@ -20,23 +17,39 @@ protocol ResponseSink: AnyObject, SendableMetatype {
   /// - Returns: a Boolean value that indicates whether a body follows; if not, the response has ended.
   func beginStream(_ response: HTTPResponse, length: Int?) -> Bool
 
-  /// Sends a piece of a streamed body.
+  /// Sends a chunk of a streamed body.
   ///
   /// - Returns: a Boolean value that indicates whether more is taken at once; if not, a writer waits in
   ///   ``waitingWriters``.
-  /// - Throws: ``HTTPConnectionClosed``; ``StreamLengthMismatch`` where the piece exceeds the announced length.
+  /// - Throws: ``HTTPConnectionClosed``; ``StreamLengthMismatch`` where the chunk exceeds the announced length.
   func writeStream(_ bytes: ByteBuffer) throws -> Bool
 
-  /// Ends a streamed body, or cuts the response off where it is incomplete.
-  func endStream(_ result: Result<Void, any Error>)
+  func completeStream()
+
+  /// Ends the response so that the client can tell that it is incomplete.
+  func cut()
+
+  /// Handles the end of a streamed response's body, or of one that was not begun.
+  func responderEnded()
 }
 
 extension ResponseSink {
+  func responderEnded() {}
+
+  /// Admits the current request, or responds 503 where too many are in progress.
+  func admitsRequest() -> Bool {
+    if server.admitRequest() { return true }
+    finish(problem: server.overloaded("too many requests are being answered"))
+    return false
+  }
+
   /// Starts the responder on a request that was admitted. Its response comes by ``finish(_:)``, or by
   /// ``beginStream(_:length:)`` and what follows it.
-  func startResponder(on request: HTTPRequest) -> Task<Void, Never> {
+  ///
+  /// - Returns: a Boolean value that indicates whether the response has not ended yet.
+  func startResponder(on request: HTTPRequest) -> Bool {
     let sink = NIOLoopBound(self, eventLoop: eventLoop)
-    return Task.immediate(executorPreference: executor) { [server, eventLoop] in
+    let task = Task.immediate(executorPreference: executor) { [server, eventLoop] in
       let response = await server.responder.respond(to: request)
       if case .stream(let length, let body) = response.body {
         await ResponseStream(sink: sink, eventLoop: eventLoop).send(response, length: length, body: body)
@@ -45,6 +58,10 @@ extension ResponseSink {
         Self.finish(response, to: sink, on: eventLoop)
       }
     }
+    if isOver { task.cancel() }
+    guard owesResponse || isResponding else { return false }
+    exchange?.task = task
+    return true
   }
 
   /// Ends the request with a response that is complete, at once where this is the event loop.
@@ -54,8 +71,27 @@ extension ResponseSink {
     sink.value.finish(response)
   }
 
-  func finish(problem: Problem) {
-    finish(HTTPResponse(problem, typePrefix: server.configuration.problemTypePrefix))
+  func finish(problem: Problem) { finish(server.response(to: problem)) }
+
+  func endStream(_ result: Result<Void, any Error>) {
+    defer { responderEnded() }
+    guard isResponding, let exchange else { return }
+    do {
+      try exchange.checkStreamEnd(result)
+      completeStream()
+    } catch {
+      exchange.logBreak(error, to: server.logger)
+      cut()
+    }
+  }
+
+  /// Ends the current request, if there is one, before its response has ended, and returns its responder.
+  @discardableResult
+  func endExchange(_ error: HTTPBodyError) -> Task<Void, Never>? {
+    defer { exchange = nil }
+    exchange?.failBody(error)
+    exchange?.end(isWhole: false, to: server.responder)
+    return exchange?.task
   }
 
   func resumeWriters() {
@@ -76,7 +112,6 @@ extension ResponseSink {
 final class EventLoopExecutor: TaskExecutor {
   private let eventLoop: any EventLoop
 
-  /// Creates an executor.
   init(_ eventLoop: any EventLoop) {
     self.eventLoop = eventLoop
   }

@@ -42,7 +42,7 @@ struct ResponseStream<Sink: ResponseSink>: Sendable {
 extension ResponseSink {
   /// Resumes the writer when more is taken.
   fileprivate func wait(_ writer: CheckedContinuation<Void, any Error>) {
-    if isAnswering { waitingWriters.append(writer) } else { writer.resume(throwing: HTTPConnectionClosed()) }
+    if isResponding { waitingWriters.append(writer) } else { writer.resume(throwing: HTTPConnectionClosed()) }
   }
 
   fileprivate func writeStream(_ bytes: ByteBuffer, _ writer: CheckedContinuation<Void, any Error>) {

@@ -9,10 +9,7 @@ final class ServerContext: Sendable {
   let responder: any HTTPResponder
   let logger: Logger
   let encoder: ResponseEncoder
-  /// A Boolean value that indicates whether connections use TLS.
   let isSecure: Bool
-
-  /// The budget of the bytes that all connections hold for their clients.
   let budget: OutputBudget
 
   let connections = Atomic(0)
@@ -47,28 +44,27 @@ final class ServerContext: Sendable {
   /// Reports a request that was rejected before it could be parsed.
   func reportRejection(id: String, _ response: HTTPResponse) {
     responder.requestCompleted(
-      CompletedRequest(id: id, refusedWith: response.status, bodyBytes: response.body.length ?? 0))
+      CompletedRequest(
+        id: id, method: nil, route: nil, status: response.status, bodyBytes: response.body.length ?? 0, duration: nil))
   }
 
   // MARK: Caps
 
-  /// The decision about a connection that has just been accepted.
   enum Admission {
     case serve
-    /// It receives 503.
-    case refuse
+    case reject
     /// It is closed without a response.
     case drop
   }
 
   /// The number of connections past the limit that receive 503 rather than being closed.
-  static let refusalsAtOnce = 128
+  static let maximumRejections = 128
 
   /// Counts a connection; ``connectionEnded()`` ends that, whatever the decision.
   func admitConnection() -> Admission {
     let count = connections.wrappingAdd(1, ordering: .relaxed).newValue
     if count <= configuration.limits.connections { return .serve }
-    return count <= configuration.limits.connections + Self.refusalsAtOnce ? .refuse : .drop
+    return count <= configuration.limits.connections + Self.maximumRejections ? .reject : .drop
   }
 
   func connectionEnded() { connections.wrappingSubtract(1, ordering: .relaxed) }
@@ -106,16 +102,19 @@ final class ServerContext: Sendable {
     guard case .bytes(let bytes) = response.body, bytes.readableBytes > Self.alwaysSentBytes,
       !budget.hasRoom(for: bytes.readableBytes)
     else { return response }
-    var problem = HTTPResponse(outOfMemory, typePrefix: configuration.problemTypePrefix)
+    var problem = self.response(to: outOfMemory)
     problem.route = response.route
     problem.context = response.context
     return problem
   }
 
-  /// The problem of a response that would take more memory than there is.
   var outOfMemory: Problem { overloaded("too many responses wait for their clients to take them") }
 
-  /// Returns the problem of a request or connection past a limit.
+  /// Returns the response of a problem that the server itself creates.
+  func response(to problem: Problem) -> HTTPResponse {
+    HTTPResponse(problem, typePrefix: configuration.problemTypePrefix)
+  }
+
   func overloaded(_ detail: String) -> Problem {
     Problem(
       .serviceUnavailable,

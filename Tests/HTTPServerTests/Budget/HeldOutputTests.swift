@@ -3,9 +3,9 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct HeldOutputTests {
-  @Test func aBufferCountsWholeUntilItsLastByteIsSent() {
+  @Test func bufferIsCountedInFullUntilItsLastByteIsSent() {
     var held = PendingOutput()
-    held.note(written: 400_000)
+    held.record(written: 400_000)
 
     let changes = [held.update(left: 300_000), held.update(left: 1), held.update(left: 0)]
 
@@ -13,9 +13,9 @@ import Testing
     #expect(held.bytes == 0)
   }
 
-  @Test func ofManyBuffersTheSentOnesCountNoLonger() {
+  @Test func sentBuffersAreNoLongerCounted() {
     var held = PendingOutput()
-    for _ in 0..<100 { held.note(written: 1000) }
+    for _ in 0..<100 { held.record(written: 1000) }
 
     _ = held.update(left: 100_000)
     let before = held.bytes
@@ -25,11 +25,11 @@ import Testing
     #expect(held.bytes == 11_000)
   }
 
-  @Test func whatTheSocketTookAtOnceIsNeverCounted() {
+  @Test func immediatelySentBytesAreNeverCounted() {
     var held = PendingOutput()
-    held.note(written: 5000)
+    held.record(written: 5000)
     held.taken()
-    held.note(written: 100)
+    held.record(written: 100)
 
     #expect(held.update(left: 50) == 100)
     #expect(held.release() == -100)

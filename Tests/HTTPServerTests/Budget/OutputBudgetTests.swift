@@ -9,21 +9,21 @@ import Testing
   private static let longBytes = 1024 * 1024
 
   private static let responder: Router = {
-    var router = Router()
+    var routes: [Route] = []
     let long = ByteBuffer(repeating: 97, count: longBytes)
-    router.on(.GET, "/unbounded") { _, _ in HTTPResponse(contentType: "text/plain", bytes: long) }
-    router.on(.GET, "/long") { request, _ in
+    routes.on(.GET, "/unbounded") { _, _ in HTTPResponse(contentType: "text/plain", bytes: long) }
+    routes.on(.GET, "/long") { request, _ in
       let reservation = try await request.reserveMemory(bytes: longBytes)
       defer { extendLifetime(reservation) }
       return HTTPResponse(contentType: "text/plain", bytes: long)
     }
-    router.on(.GET, "/stream") { request, _ in
+    routes.on(.GET, "/stream") { request, _ in
       let reservation = try await request.reserveMemory(bytes: longBytes)
       defer { extendLifetime(reservation) }
       return HTTPResponse(body: .stream { writer in while true { try await writer.write(long) } })
     }
-    router.on(.GET, "/short") { _, _ in .text("short") }
-    return router
+    routes.on(.GET, "/short") { _, _ in .text("short") }
+    return Router(routes)
   }()
 
   private static func configure(_ configuration: inout HTTPServerConfiguration) {
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: ["/unbounded", "/long"])
-  func responsesBeyondTheBudgetAreRefusedAndShortOnesAreNot(path: String) async throws {
+  func longResponsesOverTheBudgetAreRejectedAndShortOnesSent(path: String) async throws {
     try await withServer(Self.responder, configure: Self.configure) { server in
       let clients = try await silentClients(path, port: server.port)
       let other = try await RawHTTPConnection.open(port: server.port)
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func thePeerThatTookNothingIsCutAndOthersAreServed() async throws {
+  @Test func stalledPeerIsDisconnectedWhileOthersAreServed() async throws {
     func configure(_ configuration: inout HTTPServerConfiguration) {
       Self.configure(&configuration)
       configuration.timeouts.idleReader = .milliseconds(500)
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func whatClientsLeaveIsCountedNoLonger() async throws {
+  @Test func bytesOfClosedConnectionsAreNoLongerCounted() async throws {
     try await withServer(Self.responder, configure: Self.configure) { server in
       let clients = try await silentClients("/long", port: server.port)
       while server.bufferedBytes < 8 * Self.longBytes { try await Task.sleep(for: .milliseconds(10)) }

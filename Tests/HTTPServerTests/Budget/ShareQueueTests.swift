@@ -6,12 +6,12 @@ import Testing
 @testable import HTTPServer
 
 @Suite(.timeLimit(.minutes(5))) struct ShareQueueTests {
-  private static func makeQueue(patience: TimeAmount = .minutes(5), maximumCount: Int = 100) -> ShareQueue {
+  private static func makeQueue(timeout: TimeAmount = .minutes(5), maximumCount: Int = 100) -> ShareQueue {
     ShareQueue(
-      patience: patience, maximumCount: maximumCount, eventLoop: MultiThreadedEventLoopGroup.singleton.any())
+      timeout: timeout, maximumCount: maximumCount, eventLoop: MultiThreadedEventLoopGroup.singleton.any())
   }
 
-  @Test func requestsGoOnAsSharesAreGivenBack() async throws {
+  @Test func waitingRequestsContinueAsSharesAreReturned() async throws {
     let queue = Self.makeQueue()
     let begun = Counter()
     let tasks = (0..<3).map { _ in
@@ -33,27 +33,27 @@ import Testing
     #expect(queue.count == 0)
   }
 
-  @Test func aShareThatIsThereIsGrantedAtOnce() async throws {
+  @Test func availableShareIsGrantedAtOnce() async throws {
     try await Self.makeQueue().wait { 1 }
   }
 
-  @Test func oneRequestTooManyIsRefused() async throws {
+  @Test func requestOverTheMaximumCountIsRejected() async throws {
     let queue = Self.makeQueue(maximumCount: 1)
     let first = Task { try await queue.wait { 0 } }
     while queue.count < 1 { await Task.yield() }
 
-    await #expect(throws: ShareQueue.Refusal.full) { try await queue.wait { 0 } }
+    await #expect(throws: ShareQueue.Rejection.full) { try await queue.wait { 0 } }
     first.cancel()
   }
 
-  @Test func aRequestWaitsNoLongerThanItMay() async throws {
-    let queue = Self.makeQueue(patience: .milliseconds(10))
+  @Test func waitFailsWhenItsTimeoutExpires() async throws {
+    let queue = Self.makeQueue(timeout: .milliseconds(10))
 
-    await #expect(throws: ShareQueue.Refusal.timedOut) { try await queue.wait { 0 } }
+    await #expect(throws: ShareQueue.Rejection.timedOut) { try await queue.wait { 0 } }
     #expect(queue.count == 0)
   }
 
-  @Test func aRequestWhoseClientHasGoneWaitsNoLonger() async throws {
+  @Test func cancelledRequestLeavesTheQueue() async throws {
     let queue = Self.makeQueue()
     let task = Task { try await queue.wait { 0 } }
     while queue.count < 1 { await Task.yield() }

@@ -6,7 +6,7 @@ import Testing
   private static let second: Int64 = 1_000_000_000
 
   /// Sends requests at these times and returns which were admitted.
-  private func ask(_ limit: RateLimit, atMilliseconds times: [Int64]) -> [Bool] {
+  private func decide(_ limit: RateLimit, atMilliseconds times: [Int64]) -> [Bool] {
     var fullAt: Int64 = 0
     return times.map { time in
       let decision = limit.decide(fullAt: fullAt, now: Self.second + time * 1_000_000)
@@ -15,39 +15,39 @@ import Testing
     }
   }
 
-  @Test func aBurstIsAllowedAndThenTheRate() {
+  @Test func burstIsAllowedThenTheSustainedRateApplies() {
     let limit = RateLimit(requestsPerSecond: 10, burst: 3)
 
-    let allowed = ask(limit, atMilliseconds: [0, 0, 0, 0, 99, 100, 100, 200])
+    let allowed = decide(limit, atMilliseconds: [0, 0, 0, 0, 99, 100, 100, 200])
 
     #expect(allowed == [true, true, true, false, false, true, false, true])
   }
 
-  @Test func theAllowanceOfWhoRestsIsNeverMoreThanTheBurst() {
+  @Test func allowanceOfAnIdleClientNeverExceedsTheBurst() {
     let limit = RateLimit(requestsPerSecond: 10, burst: 3)
 
-    let allowed = ask(limit, atMilliseconds: [0, 3_600_000, 3_600_000, 3_600_000, 3_600_000])
+    let allowed = decide(limit, atMilliseconds: [0, 3_600_000, 3_600_000, 3_600_000, 3_600_000])
 
     #expect(allowed == [true, true, true, true, false])
   }
 
-  @Test func whatIsRefusedCostsNothing() {
+  @Test func rejectedRequestsAreNotCounted() {
     let limit = RateLimit(requestsPerSecond: 10, burst: 1)
 
-    let allowed = ask(limit, atMilliseconds: [0, 20, 40, 60, 80, 100])
+    let allowed = decide(limit, atMilliseconds: [0, 20, 40, 60, 80, 100])
 
     #expect(allowed == [true, false, false, false, false, true])
   }
 
   @Test(arguments: [(0.5, 2000), (0.001, 1_000_000), (2.5, 400), (1_000_000, 1)])
-  func theRateMayBeAFraction(perSecond: Double, milliseconds: Int64) {
+  func rateMayBeAFraction(perSecond: Double, milliseconds: Int64) {
     let limit = RateLimit(requestsPerSecond: perSecond, burst: 1)
 
-    #expect(ask(limit, atMilliseconds: [0, milliseconds - 1, milliseconds]).last == true)
-    #expect(milliseconds == 1 || ask(limit, atMilliseconds: [0, milliseconds - 1]) == [true, false])
+    #expect(decide(limit, atMilliseconds: [0, milliseconds - 1, milliseconds]).last == true)
+    #expect(milliseconds == 1 || decide(limit, atMilliseconds: [0, milliseconds - 1]) == [true, false])
   }
 
-  @Test func theRestIsToldInWholeSecondsRoundedUp() {
+  @Test func resetTimeIsRoundedUpToWholeSeconds() {
     let limit = RateLimit(requestsPerSecond: 0.4, burst: 2)
 
     let first = limit.decide(fullAt: 0, now: Self.second)
@@ -59,7 +59,7 @@ import Testing
     #expect(limit.windowSeconds == 5)
   }
 
-  @Test func theLargestLimitOverflowsNothing() {
+  @Test func largestLimitDoesNotOverflow() {
     let limit = RateLimit(requestsPerSecond: 0.001, burst: 1_000_000)
 
     let decision = limit.decide(fullAt: 0, now: Self.second)

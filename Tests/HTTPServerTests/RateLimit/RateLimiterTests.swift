@@ -17,17 +17,17 @@ import Testing
     RateLimiter(RateLimit(requestsPerSecond: requestsPerSecond, burst: burst)) { [time] in time.now }
   }
 
-  @Test func eachClientHasAnAllowanceOfItsOwn() {
+  @Test func eachClientHasItsOwnLimit() {
     let limiter = limiter(burst: 2)
 
     let first = (0..<3).map { _ in limiter.admit("a").isAllowed }
     let second = limiter.admit("b")
 
     #expect(first == [true, true, false])
-    #expect(second == .init(isAllowed: true, remaining: 1, resetSeconds: 1))
+    #expect(second == .init(isAllowed: true, fullAt: second.fullAt, remaining: 1, resetSeconds: 1))
   }
 
-  @Test func theAllowanceGrowsWithTime() {
+  @Test func allowanceGrowsWithElapsedTime() {
     let limiter = limiter(burst: 1)
     #expect(limiter.admit("a").isAllowed)
     #expect(!limiter.admit("a").isAllowed)
@@ -39,7 +39,7 @@ import Testing
     #expect(!limiter.wouldAdmit("a"))
   }
 
-  @Test func nobodyGetsAnAllowanceAnewByMakingOthersCome() {
+  @Test func otherClientsNeverResetALimitedClient() {
     let limiter = limiter(burst: 5)
     for _ in 0..<5 { _ = limiter.admit("attacker") }
 
@@ -48,7 +48,7 @@ import Testing
     #expect(!limiter.admit("attacker").isAllowed)
   }
 
-  @Test func manyWhoAskTooMuchHardlyHurtOneWhoDoesNot() {
+  @Test func clientsOverTheLimitHardlyAffectOthers() {
     let limiter = limiter(burst: 2)
     for client in 0..<10_000 { for _ in 0..<3 { _ = limiter.admit(client) } }
 
@@ -58,7 +58,7 @@ import Testing
     #expect(refused < 20)
   }
 
-  @Test func threadsTogetherGetNoMoreThanTheBurst() async {
+  @Test func concurrentThreadsNeverExceedTheBurst() async {
     let limiter = limiter(burst: 1000)
 
     let allowed = await withTaskGroup(of: Int.self) { group in
@@ -69,7 +69,7 @@ import Testing
     #expect(allowed == 1000)
   }
 
-  @Test func theFieldsAreStructured() {
+  @Test func rateLimitFieldsAreStructuredFields() {
     let limiter = limiter(requestsPerSecond: 0.5, burst: 3)
 
     let fields = limiter.fields(for: limiter.admit("a"))

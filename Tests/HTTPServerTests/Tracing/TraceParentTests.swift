@@ -6,7 +6,7 @@ import Testing
 @Suite struct TraceParentTests {
   private static let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-  @Test func whatIsReadIsWrittenAsItWas() throws {
+  @Test func traceParentIsWrittenAsItWasRead() throws {
     let parent = try #require(TraceParent(Self.text))
 
     #expect(parent.traceID.description == "4bf92f3577b34da6a3ce929d0e0e4736")
@@ -20,7 +20,7 @@ import Testing
     "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-will-be",
     "fe-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-",
   ])
-  func ofAVersionToComeTheKnownPartsAreTaken(text: String) {
+  func knownPartsOfALaterVersionAreParsed(text: String) {
     #expect(TraceParent(text)?.description == Self.text)
   }
 
@@ -40,11 +40,11 @@ import Testing
     " 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-1",
     "00-4bf92f3577b34da6a3ce929d0e0e473\u{E9}-00f067aa0ba902b7-01",
   ])
-  func whatIsNotWellFormedIsNoTrace(text: String) {
+  func malformedTraceParentsAreRejected(text: String) {
     #expect(TraceParent(text) == nil)
   }
 
-  @Test func aChildIsAnotherStepOfTheSameTrace() throws {
+  @Test func childKeepsTheTraceIDAndChangesTheSpanID() throws {
     var generator = SeededGenerator(seed: 1)
     let parent = try #require(TraceParent(Self.text))
 

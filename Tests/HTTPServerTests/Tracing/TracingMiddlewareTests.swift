@@ -14,24 +14,24 @@ import Tracing
 
   /// Responds with the trace of its task.
   private static let router: Router = {
-    var router = Router()
-    router.on(.GET, "/things/{id}") { request, _ in
+    var routes: [Route] = []
+    routes.on(.GET, "/things/{id}") { request, _ in
       let context = ServiceContext.current
       return .text("\(context?.traceParent?.description ?? "none") \(context?.traceState ?? "none")")
     }
-    router.on(.GET, "/failing") { _, _ in throw HTTPConnectionClosed() }
-    return router
+    routes.on(.GET, "/failing") { _, _ in throw HTTPConnectionClosed() }
+    return Router(routes)
   }()
 
-  private func answer(_ headers: HTTPHeaders) async -> (response: HTTPResponse, words: [String]) {
+  private func respond(_ headers: HTTPHeaders) async -> (response: HTTPResponse, words: [String]) {
     let chain = MiddlewareChain([TracingMiddleware()], endingIn: Self.router)
     let response = await chain.respond(to: HTTPRequest(target: "/things/a", headers: headers))
     guard case .bytes(let bytes) = response.body else { return (response, []) }
     return (response, String(buffer: bytes).split(separator: " ").map(String.init))
   }
 
-  @Test func theHandlerIsAStepOfItsClientsTrace() async throws {
-    let (response, words) = await answer(["traceparent": Self.parent, "tracestate": "a=1", "Tracestate": "b=2"])
+  @Test func handlerRunsInTheTraceOfItsClient() async throws {
+    let (response, words) = await respond(["traceparent": Self.parent, "tracestate": "a=1", "Tracestate": "b=2"])
 
     let inside = try #require(words.first.flatMap(TraceParent.init))
     #expect(inside.traceID.description == Self.traceID)
@@ -44,22 +44,22 @@ import Tracing
     arguments: [
       [], [("traceparent", "00-1-2-3")], [("traceparent", parent), ("traceparent", parent)],
     ] as [[(String, String)]])
-  func withoutOneValidParentThereIsNoTrace(headers: [(String, String)]) async {
-    let (response, words) = await answer(HTTPHeaders(headers + [("tracestate", "a=1")]))
+  func requestWithoutOneValidParentHasNoTrace(headers: [(String, String)]) async {
+    let (response, words) = await respond(HTTPHeaders(headers + [("tracestate", "a=1")]))
 
     #expect(words == ["none", "none"])
     #expect(response.context?.trace == nil)
   }
 
-  @Test func moreStateThanMustBePassedOnIsLeftOut() async {
-    let whole = await answer(["traceparent": Self.parent, "tracestate": "a=" + String(repeating: "1", count: 510)])
-    let tooMuch = await answer(["traceparent": Self.parent, "tracestate": "a=" + String(repeating: "1", count: 511)])
+  @Test func oversizedTraceStateIsDropped() async {
+    let whole = await respond(["traceparent": Self.parent, "tracestate": "a=" + String(repeating: "1", count: 510)])
+    let tooMuch = await respond(["traceparent": Self.parent, "tracestate": "a=" + String(repeating: "1", count: 511)])
 
     #expect(whole.words.last?.utf8.count == 512)
     #expect(tooMuch.words.last == "none")
   }
 
-  @Test func theRequestsLoggerAndItsEndTellTheTrace() async throws {
+  @Test func loggerAndCompletionReportContainTheTrace() async throws {
     let ended = Mutex<[CompletedRequest]>([])
     struct Observer: SynchronousMiddleware {
       let note: @Sendable (CompletedRequest) -> Void
@@ -76,7 +76,7 @@ import Tracing
     #expect(ended.withLock { $0.map { $0.trace?.traceID.description } } == [Self.traceID, nil])
   }
 
-  @Test func aTracerGetsASpanForEachRequest() async throws {
+  @Test func tracerReceivesOneSpanForEachRequest() async throws {
     let tracer = RecordingTracer()
     let responder = MiddlewareChain([TracingMiddleware(tracer: tracer)], endingIn: Self.router)
 

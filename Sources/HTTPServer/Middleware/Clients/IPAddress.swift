@@ -5,7 +5,6 @@ public import NIOCore
 public struct IPAddress: Hashable, Sendable {
   /// The first 64 bits: the network of an IPv6 address by its usual division.
   let high: UInt64
-  /// The last 64 bits.
   let low: UInt64
 
   private static let mapped: UInt64 = 0xFFFF_0000_0000
@@ -19,7 +18,6 @@ public struct IPAddress: Hashable, Sendable {
     self.init(high: 0, low: Self.mapped | UInt64(v4))
   }
 
-  /// A Boolean value that indicates whether this is an IPv4 address.
   var isV4: Bool { high == 0 && low >> 32 == Self.mapped >> 32 }
 
   /// A Boolean value that indicates whether this is a loopback address: 127.0.0.0/8 or ::1.

@@ -1,12 +1,11 @@
 import NIOCore
 import NIOHTTP1
 
-/// The proxies whose word on the client's address is trusted.
+/// The proxies whose statements about the client's address are trusted.
 ///
 /// Anyone can send `X-Forwarded-For` and `Forwarded` (RFC 7239), so they are trusted from these networks only, and read
 /// from the right: each proxy appends the address of its peer, and the first that is not a trusted proxy is the client.
 public struct TrustedProxies: Sendable {
-  /// The maximum number of hops that are followed.
   static let maximumHops = 32
 
   private let networks: [IPNetwork]

@@ -24,15 +24,16 @@ public struct RateLimit: Hashable, Sendable {
   public var windowSeconds: Int { Self.seconds(Int64(burst) * interval) }
 
   /// The decision about a request.
-  struct Decision: Hashable {
+  public struct Decision: Hashable, Sendable {
     /// A Boolean value that indicates whether the request is admitted.
-    let isAllowed: Bool
+    public let isAllowed: Bool
     /// The time at which the client will have its whole allowance, in nanoseconds on the caller's clock.
     let fullAt: Int64
     /// The number of further requests that the client may send at once.
-    let remaining: Int
-    /// The time in seconds, rounded up, until ``fullAt``; for a rejected request, until the next may be sent.
-    let resetSeconds: Int
+    public let remaining: Int
+    /// The time in seconds, rounded up, until the client has its whole allowance back; for a rejected request, until
+    /// the next may be sent.
+    public let resetSeconds: Int
   }
 
   /// Returns the decision about one request.

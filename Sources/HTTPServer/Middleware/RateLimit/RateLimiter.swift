@@ -19,17 +19,6 @@ public final class RateLimiter: Sendable {
     let sketch = Mutex(RateSketch())
   }
 
-  /// The decision about a request, as reported in its response.
-  public struct Verdict: Hashable, Sendable {
-    /// A Boolean value that indicates whether the request is admitted.
-    public let isAllowed: Bool
-    /// The number of further requests that the client may send at once.
-    public let remaining: Int
-    /// The time in seconds, rounded up, until the client has its whole allowance back; for a rejected request, until
-    /// the next may be sent.
-    public let resetSeconds: Int
-  }
-
   /// Creates a limiter.
   ///
   /// - Parameter now: a monotonic time in nanoseconds.
@@ -44,12 +33,10 @@ public final class RateLimiter: Sendable {
   }
 
   /// Counts a request of a client, if it is admitted. The time it takes does not depend on the number of clients.
-  public func admit(_ client: some Hashable) -> Verdict {
+  public func admit(_ client: some Hashable) -> RateLimit.Decision {
     let (part, hash) = place(client)
     let now = now()
-    let decision = part.sketch.withLock { [limit] in $0.decide(limit, hash: hash, now: now) }
-    return Verdict(
-      isAllowed: decision.isAllowed, remaining: decision.remaining, resetSeconds: decision.resetSeconds)
+    return part.sketch.withLock { [limit] in $0.decide(limit, hash: hash, now: now) }
   }
 
   /// Returns a Boolean value that indicates whether a request of the client would be admitted. It is not counted.
@@ -67,10 +54,10 @@ public final class RateLimiter: Sendable {
 
   /// Returns the fields of a response that describe the limit: `RateLimit-Policy` and `RateLimit`
   /// (draft-ietf-httpapi-ratelimit-headers-10).
-  public func fields(for verdict: Verdict) -> [(String, String)] {
+  public func fields(for decision: RateLimit.Decision) -> [(String, String)] {
     [
       ("ratelimit-policy", policyField),
-      ("ratelimit", "\"default\";r=\(verdict.remaining);t=\(verdict.resetSeconds)"),
+      ("ratelimit", "\"default\";r=\(decision.remaining);t=\(decision.resetSeconds)"),
     ]
   }
 }

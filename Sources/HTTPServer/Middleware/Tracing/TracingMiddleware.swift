@@ -7,7 +7,7 @@ public import Tracing
 /// ``HTTPRequest/trace``, which the request's logger includes, in ``CompletedRequest/trace``, and in the task's
 /// `ServiceContext`, where the code that the handler calls finds it. With a tracer each request is a span too, with or
 /// without a trace of its client. Responses do not mention it: `traceresponse` is a draft. Without either, a request
-/// costs a look at its header fields.
+/// costs a look-up in its header fields.
 public struct TracingMiddleware: Middleware {
   private let tracer: (any Tracer)?
 
@@ -76,7 +76,6 @@ public struct TracingMiddleware: Middleware {
   }
 }
 
-/// Extracts header fields for a tracer.
 private struct HeaderFields: Extractor {
   func extract(key: String, from headers: HTTPHeaders) -> String? { headers.first(name: key) }
 }

@@ -1,4 +1,3 @@
-import Logging
 import NIOCore
 import NIOExtras
 import NIOHTTP1
@@ -28,52 +27,45 @@ final class ConnectionHandler: ChannelDuplexHandler {
   var waitingWriters: [CheckedContinuation<Void, any Error>] = []
 
   private let framing: RequestFraming
-  private let output: ConnectionOutput
-  private var state = ConnectionState()
-  private var context: ChannelHandlerContext?
-  private var ids = RequestIDGenerator()
+  let output: ConnectionOutput
+  var state = ConnectionState()
+  var context: ChannelHandlerContext?
+  var ids = RequestIDGenerator()
   /// Cached, because each query is a system call.
   private lazy var remoteAddress = context?.remoteAddress
 
   /// The parts that came after the current request.
-  private var queue = CircularBuffer<HTTPServerRequestPart>()
+  var queue = CircularBuffer<HTTPServerRequestPart>()
   /// The problem that ends the input after the queued parts.
-  private var queuedProblem: Problem?
+  var queuedProblem: Problem?
   private var isServingQueue = false
   private var isReading = false
   private var hasPartsInBurst = false
-  private var wantsRead = false
+  var wantsRead = false
   /// A Boolean value that indicates whether a part of a request's head has come in.
-  private var hasBegunHead = false
+  var hasBegunHead = false
 
-  /// The current request.
-  private var exchange: Exchange?
-  /// The current request until it is passed to the responder: its body, if it is short, comes first.
-  private var undispatched: HTTPRequest?
+  var exchange: Exchange?
   private var isDispatching = false
   /// The number of requests that have begun, which distinguishes a late demand for an earlier body from a current one.
-  private var requestsBegun = 0
-  private var isBodyPaused = false
-  private var task: Task<Void, Never>?
-  /// The number of bytes of bodies that came in.
-  private var receivedBodyBytes = 0
-  /// The framing of the streamed body that is being sent.
+  var requestsBegun = 0
+  var isBodyPaused = false
+  var receivedBodyBytes = 0
   private var streamFraming: ResponseEncoder.Framing?
-  /// The delivery of the last bytes, once they are written.
-  private var delivery: Delivery?
+  var delivery: Delivery?
 
   private let start: NIODeadline
-  private let isRefused: Bool
+  let isRejected: Bool
 
   /// Creates the handler of a connection.
   ///
   /// - Parameters:
   ///   - framing: the inspection of the connection's input, which its decoder uses too.
   ///   - start: the time at which the connection was opened.
-  ///   - isRefused: a Boolean value that indicates whether the connection exceeds the limit and only receives 503.
+  ///   - isRejected: a Boolean value that indicates whether the connection exceeds the limit and only receives 503.
   init(
     server: ServerContext, eventLoop: any EventLoop, framing: RequestFraming, start: NIODeadline = .now(),
-    isRefused: Bool = false
+    isRejected: Bool = false
   ) {
     self.framing = framing
     self.server = server
@@ -81,7 +73,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     executor = EventLoopExecutor(eventLoop)
     output = ConnectionOutput(server: server, eventLoop: eventLoop, start: start)
     self.start = start
-    self.isRefused = isRefused
+    self.isRejected = isRejected
   }
 
   // MARK: The channel's life
@@ -93,7 +85,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   func channelActive(context: ChannelHandlerContext) {
-    if isRefused { refuse(server.overloaded("too many connections are open")) }
+    if isRejected { reject(server.overloaded("too many connections are open")) }
     context.fireChannelActive()
   }
 
@@ -107,10 +99,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     state.close()
     deadline.cancel()
     queue.removeAll()
-    endExchange(.disconnected)
-    undispatched = nil
-    task?.cancel()
-    task = nil
+    endExchange(.disconnected)?.cancel()
     failWriters()
     output.close(holder: self)
     context.fireChannelInactive()
@@ -165,7 +154,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     isReading = true
     hasPartsInBurst = true
     let part = unwrapInboundIn(data)
-    framing.note(part)
+    framing.record(part)
     guard queue.isEmpty, accepts(part) else {
       guard !state.isLingering, !state.isClosed else { return }
       queue.append(part)
@@ -204,8 +193,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     return state.isReceiving
   }
 
-  /// Serves the queued parts, as far as they are accepted.
-  private func serveQueue() {
+  func serveQueue() {
     guard !isServingQueue, !isDispatching else { return }
     isServingQueue = true
     defer { isServingQueue = false }
@@ -229,13 +217,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
     switch part {
     case .head(let head):
       begin(head)
-    case .body(let piece):
-      receivedBodyBytes += piece.readableBytes
-      switch state.receive(bytes: piece.readableBytes) {
+    case .body(let chunk):
+      receivedBodyBytes += chunk.readableBytes
+      switch state.receive(bytes: chunk.readableBytes) {
       case .deliver:
-        if let body = exchange?.body, !body.append(piece) { isBodyPaused = true }
+        if let body = exchange?.body, !body.append(chunk) { isBodyPaused = true }
       case .discard: break
-      case .closeGracefully: closeGracefully()
+      case .stop: closeGracefully()
       }
     case .end:
       switch state.receiveEnd() {
@@ -262,21 +250,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
     requestsBegun += 1
     state.begin(bodyLength: facts.bodyLength, persists: facts.persists, awaitsContinue: facts.awaitsContinue)
-    let body = facts.bodyLength == 0 ? nil : makeBody()
-    let id = facts.requestID ?? ids.next()
-    undispatched = HTTPRequest(
-      method: head.method,
-      target: target,
-      headers: head.headers,
-      body: body.map {
-        .stream($0, announcedLength: facts.bodyLength, limit: server.configuration.limits.bodyBytes)
-      } ?? .empty,
-      id: id,
-      remoteAddress: remoteAddress,
-      logger: server.logger,
-      server: server
-    )
-    exchange = Exchange(id: id, method: head.method, isHTTP10: head.version.isHTTP10, body: body)
+    exchange = Exchange(
+      id: facts.requestID ?? ids.next(), method: head.method, target: target, headers: head.headers,
+      isHTTP10: head.version.isHTTP10, body: facts.bodyLength == 0 ? nil : makeBody(), bodyLength: facts.bodyLength,
+      remoteAddress: remoteAddress, server: server)
     isBodyPaused = false
   }
 
@@ -298,28 +275,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
     resumeReading()
   }
 
-  private func dispatchIfReady() {
-    guard let request = undispatched else { return }
-    undispatched = nil
-    dispatch(request)
-  }
-
-  private func dispatch(_ request: HTTPRequest) {
-    guard server.admitRequest() else {
-      return finish(problem: server.overloaded("too many requests are being answered"))
-    }
+  func dispatchIfReady() {
+    guard let request = exchange?.undispatched.take(), admitsRequest() else { return }
     isDispatching = true
-    let started = startResponder(on: request)
+    let isPending = startResponder(on: request)
     isDispatching = false
-    if state.owesAnswer || state.isAnswering {
-      task = started
-      if deadline.kind != .write { watch(nextDeadline) }
-    } else if state.isClosed {
-      started.cancel()
-    }
+    if isPending, deadline.kind != .write { watch(nextDeadline) }
   }
 
-  private var hasQueued: Bool { !queue.isEmpty }
+  var hasQueued: Bool { !queue.isEmpty }
 
   /// Waits for the end of a request whose response is sent already; the rest is discarded.
   private func awaitRequestEnd() {
@@ -329,18 +293,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
     resumeReading()
   }
 
-  /// Ends the current request, if there is one, before its response has ended.
-  private func endExchange(_ error: HTTPBodyError) {
-    exchange?.failBody(error)
-    exchange?.end(isWhole: false, to: server.responder)
-    exchange = nil
-  }
-
-  /// Ends the current request, whose response has ended too.
   private func requestIsOver() {
     exchange?.failBody(.cancelled)
     exchange = nil
-    task = nil
     isBodyPaused = false
     watch(nextDeadline)
     if !isReading { serveQueue() }
@@ -350,10 +305,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
 // MARK: - Responses
 
 extension ConnectionHandler: ResponseSink {
-  var isAnswering: Bool { state.isAnswering }
+  var owesResponse: Bool { state.owesResponse }
+  var isResponding: Bool { state.isResponding }
 
   func finish(_ response: HTTPResponse) {
-    guard state.owesAnswer, exchange != nil else { return }
+    guard owesResponse, exchange != nil else { return }
     let response = server.withinBudget(response)
     let (framing, sendsBody) = beginResponse(response)
     if sendsBody, case .bytes(let bytes) = response.body, case .length = framing { append(bytes) }
@@ -377,7 +333,7 @@ extension ConnectionHandler: ResponseSink {
         persistence: persistence)
     guard !isSendable else { return (framing, !isHead && framing != .none) }
     exchange?.logInvalid(response, to: server.logger)
-    let problem = HTTPResponse(.internal, typePrefix: server.configuration.problemTypePrefix)
+    let problem = server.response(to: .internal)
     exchange?.replaceStatus(with: problem.status)
     _ = output.appendHead(
       of: problem, id: id, framing: .length(problem.body.length ?? 0), keepsLength: false,
@@ -403,7 +359,7 @@ extension ConnectionHandler: ResponseSink {
   }
 
   func beginStream(_ response: HTTPResponse, length: Int?) -> Bool {
-    guard state.owesAnswer, exchange != nil else { return false }
+    guard owesResponse, exchange != nil else { return false }
     let (framing, sendsBody) = beginResponse(response)
     guard sendsBody else {
       endResponse()
@@ -417,7 +373,7 @@ extension ConnectionHandler: ResponseSink {
   }
 
   func writeStream(_ bytes: ByteBuffer) throws -> Bool {
-    guard state.isAnswering, let streamFraming, context != nil else { throw HTTPConnectionClosed() }
+    guard isResponding, let streamFraming, context != nil else { throw HTTPConnectionClosed() }
     if bytes.readableBytes > 0 {
       try exchange?.addStreamed(bytes: bytes.readableBytes)
       append(bytes, isChunk: streamFraming == .chunked)
@@ -426,192 +382,14 @@ extension ConnectionHandler: ResponseSink {
     return output.isWritable && !output.isPausedForMemory
   }
 
-  func endStream(_ result: Result<Void, any Error>) {
-    guard state.isAnswering, let streamFraming, let exchange else { return }
-    do {
-      try exchange.checkStreamEnd(result)
-      if streamFraming == .chunked { output.append("0\r\n\r\n") }
-      endResponse()
-    } catch {
-      exchange.logBreak(error, to: server.logger)
-      cut()
-    }
+  func completeStream() {
+    if streamFraming == .chunked { output.append("0\r\n\r\n") }
+    endResponse()
   }
 
-  private func flush() {
+  func flush() {
     guard output.hasBytes else { return }
     if output.flush() { measureHeld() }
     if deadline.kind != .write, !state.isClosed, !output.isWritable { watch(.write) }
-  }
-}
-
-// MARK: - Failure and end
-
-extension ConnectionHandler {
-  /// Notes that the rest of the input is unusable.
-  private func failInput(_ problem: Problem) {
-    switch state.failInput() {
-    case .answer:
-      refuse(problem)
-    case .failBody:
-      failBody(problem.status == .requestTimeout ? .timedOut : .disconnected)
-    case .postpone:
-      queuedProblem = queuedProblem ?? problem
-    case .closeGracefully:
-      closeGracefully()
-    case .none: break
-    }
-  }
-
-  private func failBody(_ error: HTTPBodyError) {
-    exchange?.failBody(error)
-    if state.isAnswering { return cut() }
-    watch(nextDeadline)
-    dispatchIfReady()
-  }
-
-  /// Responds to a request that is invalid or exceeds a limit, and ends the connection.
-  private func refuse(_ problem: Problem) {
-    let response = HTTPResponse(problem, typePrefix: server.configuration.problemTypePrefix)
-    let id = ids.next()
-    _ = output.appendHead(
-      of: response, id: id, framing: .length(response.body.length ?? 0), keepsLength: false, persistence: .close)
-    if case .bytes(let bytes) = response.body { output.append(bytes) }
-    server.reportRejection(id: id, response)
-    closeGracefully()
-  }
-
-  /// Handles the end of the client's sending.
-  private func endInput() {
-    switch state.endInput(hasQueued: hasQueued || queuedProblem != nil) {
-    case .finishAnswering:
-      dispatchIfReady()
-      serveQueue()
-      flush()
-      if deadline.kind == .nothing { watch(nextDeadline) }
-    case .closeGracefully:
-      closeGracefully()
-    case .close:
-      close()
-    case .finishClosing:
-      // Until the last response is sent, that is awaited.
-      if deadline.kind == .linger { close() }
-    }
-  }
-
-  /// Sends the pending output, closes the output side, and discards further input for a while: closing at once
-  /// could take the response from it (RFC 9112, section 9.6).
-  private func closeGracefully() {
-    guard let context, !state.isClosed else { return }
-    state.linger()
-    queue.removeAll()
-    endExchange(.cancelled)
-    task = nil
-    flush()
-    watch(.write)
-    output.sent()?.assumeIsolated().whenSuccess { self.endOutput() }
-    wantsRead = false
-    context.read()
-  }
-
-  private func endOutput() {
-    guard !state.isInputClosed else { return close() }
-    // A client past the limit of connections must not be able to stay.
-    if !isRefused { delivery = Delivery(server.configuration.timeouts, output.silence) }
-    watch(.linger)
-    context?.close(mode: .output, promise: nil)
-  }
-
-  /// Ends a connection that waits for a request.
-  private func closeIdle() {
-    if output.isDelivered { close() } else { closeGracefully() }
-  }
-
-  /// Ends the connection when the client has had time to close it after the last response.
-  private func endLinger() {
-    if let context, delivery?.isUnderWay(on: context.channel) == true { watch(.linger) } else { close() }
-  }
-
-  /// Ends the connection so that the client can tell that the response is incomplete, however it is framed.
-  private func cut() {
-    context?.channel.closeWithReset()
-  }
-
-  /// Ends the connection at once.
-  private func close() {
-    flush()
-    context?.close(promise: nil)
-  }
-}
-
-// MARK: - Timeouts
-
-extension ConnectionHandler: DeadlineKeeper {
-  var isOver: Bool { state.isClosed }
-
-  /// The deadline for the present state.
-  private var nextDeadline: Deadline.Kind {
-    if state.isWaiting {
-      if hasBegunHead { return .header }
-      guard state.isDrained, !hasQueued else { return .idle }
-      return requestsBegun > 0 ? .lastCall : .firstCall
-    }
-    if state.isReceiving { return !isBodyPaused && !state.awaitsContinue ? .body : .nothing }
-    return state.isInputClosed && state.owesAnswer ? .hangUp : .nothing
-  }
-
-  func progress(of kind: Deadline.Kind) -> Int {
-    switch kind {
-    case .body: return receivedBodyBytes
-    case .write: return output.acknowledgedBytes
-    default: return 0
-    }
-  }
-
-  func remainingSilence() -> TimeAmount { output.remainingSilence() }
-
-  func expire(_ kind: Deadline.Kind) {
-    switch kind {
-    case .nothing: break
-    case .header where hasBegunHead:
-      failInput(Problem(.requestTimeout, code: "request-timeout", detail: "the request did not arrive in time"))
-    case .body:
-      failInput(Problem(.requestTimeout, code: "request-timeout", detail: "the body did not arrive in time"))
-    case .header, .idle, .firstCall, .lastCall:
-      closeIdle()
-    case .linger:
-      endLinger()
-    case .write:
-      close()
-    case .hangUp:
-      task?.cancel()
-    }
-  }
-}
-
-// MARK: - Memory
-
-extension ConnectionHandler: OutputHolder {
-  var heldBytes: Int { output.heldBytes }
-  var takenMark: Int { output.acknowledgedBytes }
-
-  func cutForMemory() {
-    server.logger.debug("cut a connection that took nothing while memory was short")
-    cut()
-  }
-
-  /// Counts the bytes that the socket did not take, until it has.
-  private func measureHeld() {
-    guard !state.isClosed else { return }
-    output.measure()?.assumeIsolated().whenComplete { _ in self.endDrain() }
-  }
-
-  private func endDrain() {
-    output.endDrain()
-    measureHeld()
-    guard output.heldBytes == 0, !state.isClosed else { return }
-    resumeWriters()
-    serveQueue()
-    flush()
   }
 }

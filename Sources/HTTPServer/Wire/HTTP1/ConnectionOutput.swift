@@ -13,15 +13,10 @@ final class ConnectionOutput {
   private let date = DateField.current
 
   private var context: ChannelHandlerContext?
-  /// The bytes that the channel was not given yet.
   private var buffer = ByteBuffer()
-  /// A Boolean value that indicates whether bytes were written to the channel and not flushed.
   private var needsFlush = false
-  /// The total number of bytes written to the channel.
   private var writtenBytes = 0
-  /// The bytes that the channel holds because the socket did not take them.
   private var pending = PendingOutput()
-  /// The time for which the client may acknowledge nothing.
   private(set) var silence: SilenceAllowance
 
   /// Creates the output of a connection.
@@ -33,7 +28,6 @@ final class ConnectionOutput {
     silence = SilenceAllowance(server.configuration.timeouts, at: start)
   }
 
-  /// Begins to write to a channel.
   func open(_ context: ChannelHandlerContext, holder: any OutputHolder) {
     self.context = context
     ledger.insert(holder)
@@ -45,7 +39,6 @@ final class ConnectionOutput {
     ledger.add(pending.release())
   }
 
-  /// Releases the channel.
   func removeContext() { context = nil }
 
   // MARK: Writing
@@ -63,10 +56,9 @@ final class ConnectionOutput {
       to: &buffer)
   }
 
-  /// Appends text.
   func append(_ text: StaticString) { buffer.writeStaticString(text) }
 
-  /// Appends a piece of a body: short ones are gathered with what stands before them, long ones are not copied.
+  /// Appends a chunk of a body: short ones are gathered with the bytes before them, long ones are not copied.
   func append(_ bytes: ByteBuffer) {
     guard bytes.readableBytes > 16 * 1024 else {
       buffer.writeImmutableBuffer(bytes)
@@ -80,7 +72,6 @@ final class ConnectionOutput {
     write(bytes)
   }
 
-  /// Appends a piece of a streamed body.
   func append(_ bytes: ByteBuffer, isChunk: Bool) {
     guard isChunk else { return append(bytes) }
     buffer.writeString(String(bytes.readableBytes, radix: 16))
@@ -91,15 +82,12 @@ final class ConnectionOutput {
 
   private func write(_ bytes: ByteBuffer) {
     writtenBytes += bytes.readableBytes
-    pending.note(written: bytes.readableBytes)
+    pending.record(written: bytes.readableBytes)
     context?.write(NIOAny(bytes), promise: nil)
     needsFlush = true
   }
 
-  /// The number of bytes that the channel was not given yet.
   var gatheredBytes: Int { buffer.readableBytes }
-
-  /// A Boolean value that indicates whether there are bytes to send.
   var hasBytes: Bool { context != nil && (buffer.readableBytes > 0 || needsFlush) }
 
   /// Sends the gathered bytes.
@@ -133,10 +121,7 @@ final class ConnectionOutput {
 
   // MARK: Accounting
 
-  /// A Boolean value that indicates whether the channel takes more.
   var isWritable: Bool { context?.channel.isWritable == true }
-
-  /// The number of bytes that count as held for the client.
   var heldBytes: Int { pending.bytes }
 
   /// A Boolean value that indicates whether nothing more is produced until the client has taken what there is.
@@ -157,7 +142,6 @@ final class ConnectionOutput {
     context.flatMap { SendProgress(of: $0.channel)?.acknowledgedBytes } ?? writtenBytes - unsentBytes
   }
 
-  /// Returns how much longer the client may acknowledge nothing.
   func remainingSilence() -> TimeAmount {
     silence.remaining(acknowledgedBytes: acknowledgedBytes, at: .now())
   }
@@ -174,6 +158,6 @@ final class ConnectionOutput {
     return sent()
   }
 
-  /// Notes that what ``measure()`` found is handed to the socket.
+  /// Records that what ``measure()`` found is handed to the socket.
   func endDrain() { pending.isAwaitingDrain = false }
 }

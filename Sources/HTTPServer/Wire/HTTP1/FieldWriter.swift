@@ -1,8 +1,6 @@
 /// A writer of status lines and header fields (RFC 9112, sections 4 and 5) into memory that is large enough for them.
 struct FieldWriter {
   private let bytes: UnsafeMutableRawBufferPointer
-
-  /// The number of bytes written.
   private(set) var count = 0
 
   init(_ bytes: UnsafeMutableRawBufferPointer) {

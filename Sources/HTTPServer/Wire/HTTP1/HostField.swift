@@ -28,7 +28,7 @@ enum HostField {
     return true
   }
 
-  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+  static func isAlphanumeric(_ byte: UInt8) -> Bool {
     (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
   }
 

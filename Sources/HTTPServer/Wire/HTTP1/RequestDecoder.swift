@@ -65,7 +65,7 @@ final class RequestDecoder: ByteToMessageDecoder {
       } catch HTTPParserError.headerOverflow {
         throw Overflow.headers
       }
-      note(taken: length - slice.readableBytes, of: buffer.readableBytesView.prefix(length))
+      record(taken: length - slice.readableBytes, of: buffer.readableBytesView.prefix(length))
       buffer.moveReaderIndex(forwardBy: length - slice.readableBytes)
       if isKeepingTarget, keptBytes > limits.uriBytes { throw Overflow.target }
       // The parser keeps more only when it has stopped for good, after a request for another protocol.
@@ -73,10 +73,10 @@ final class RequestDecoder: ByteToMessageDecoder {
     }
   }
 
-  /// Notes which of the bytes the parser keeps.
+  /// Records which of the bytes the parser keeps.
   ///
   /// A target stands after a method and a blank, the name of a field at the start of a line, a value after a colon.
-  private func note(taken: Int, of bytes: ByteBufferView) {
+  private func record(taken: Int, of bytes: ByteBufferView) {
     if taken > 0 {
       let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
       if let last = bytes.prefix(taken).last(where: { !isBlank($0) }) { lastByte = last }

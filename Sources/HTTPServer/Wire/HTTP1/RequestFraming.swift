@@ -54,8 +54,8 @@ final class RequestFraming {
   private var head: HTTPRequestHead?
   private var extensionBytes = 0
 
-  /// Notes a part that the parser has found.
-  func note(_ part: HTTPServerRequestPart) {
+  /// Records a part that the parser has found.
+  func record(_ part: HTTPServerRequestPart) {
     switch part {
     case .head(let head): self.head = head
     case .body: break
@@ -77,11 +77,11 @@ final class RequestFraming {
       case .start, .startLineFeed, .method, .targetStart, .target, .version:
         try inspectRequestLine(byte)
         index += 1
-      case .fields(let isAtLineStart):
+      case .fields(let isAtLineStart), .trailers(let isAtLineStart):
         guard let end = Self.endOfLines(in: bytes, from: index, isAtLineStart: isAtLineStart, phase: &phase) else {
           return bytes.count
         }
-        phase = .afterHead
+        if case .trailers = phase { phase = .start } else { phase = .afterHead }
         return end
       case .afterHead:
         beginBody()
@@ -99,12 +99,6 @@ final class RequestFraming {
           count == remaining
           ? .chunkSize(size: 0, lineBytes: 0, isInExtension: false) : .chunk(remaining: remaining - count)
         index += count
-      case .trailers(let isAtLineStart):
-        guard let end = Self.endOfLines(in: bytes, from: index, isAtLineStart: isAtLineStart, phase: &phase) else {
-          return bytes.count
-        }
-        phase = .start
-        return end
       case .unknown:
         return bytes.count
       }

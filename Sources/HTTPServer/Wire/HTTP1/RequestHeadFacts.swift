@@ -5,11 +5,7 @@ import NIOHTTP1
 struct RequestHeadFacts {
   /// The length of the body; `nil` where it is chunked.
   private(set) var bodyLength: Int? = 0
-
-  /// A Boolean value that indicates whether the client sends the body only after `100 Continue`.
   private(set) var awaitsContinue = false
-
-  /// A Boolean value that indicates whether the connection may persist after the response.
   private(set) var persists: Bool
 
   /// The client's own request id, if it is acceptable.
@@ -23,7 +19,7 @@ struct RequestHeadFacts {
     guard head.uri.utf8.count <= limits.uriBytes else { throw .uriTooLong(limit: limits.uriBytes) }
     persists = head.isKeepAlive
     var fields = Fields()
-    for (name, value) in head.headers { fields.note(name, value, in: &self) }
+    for (name, value) in head.headers { fields.record(name, value, in: &self) }
     guard fields.bytes <= limits.headerBytes, head.headers.count <= limits.headerCount else {
       throw .headersTooLarge(limits)
     }
@@ -42,7 +38,7 @@ struct RequestHeadFacts {
     var hasUnknownExpectation = false
 
     /// Records a field. Most are irrelevant to the connection, and their length alone excludes them.
-    mutating func note(_ name: String, _ value: String, in facts: inout RequestHeadFacts) {
+    mutating func record(_ name: String, _ value: String, in facts: inout RequestHeadFacts) {
       bytes += name.utf8.count + value.utf8.count
       switch name.utf8.count {
       case 4 where name.equalsIgnoringCase("host"):
@@ -95,21 +91,17 @@ struct RequestHeadFacts {
 }
 
 extension Problem {
-  /// 400 `malformed-request`: the input is not a request of HTTP.
   static func malformedRequest(_ detail: String) -> Problem {
     Problem(.badRequest, code: "malformed-request", detail: detail)
   }
 
-  /// 501 `not-implemented`: the method is unknown.
   static let unknownMethod = Problem(
     .notImplemented, code: "not-implemented", detail: "the request's method is not known here")
 
-  /// 414 `uri-too-long`.
   static func uriTooLong(limit: Int) -> Problem {
     Problem(.uriTooLong, code: "uri-too-long", detail: "the target may have at most \(limit) bytes")
   }
 
-  /// 431 `headers-too-large`.
   static func headersTooLarge(_ limits: HTTPServerConfiguration.Limits) -> Problem {
     Problem(
       .requestHeaderFieldsTooLarge,

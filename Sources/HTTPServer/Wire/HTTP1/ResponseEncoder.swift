@@ -7,9 +7,7 @@ struct ResponseEncoder {
   enum Framing: Equatable {
     /// There is no body: 204 and 304.
     case none
-    /// `Content-Length`.
     case length(Int)
-    /// `Transfer-Encoding: chunked`.
     case chunked
     /// The end of the connection.
     case close
@@ -49,22 +47,12 @@ struct ResponseEncoder {
     let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bound) { bytes in
       var writer = FieldWriter(bytes)
       writer.writeStatus(response.status.code, reason)
-      var hasLength = false
-      var hasRequestID = false
-      for (name, value) in response.headers {
-        switch ResponseField(name) {
-        case .serversOwn: continue
-        case .contentLength:
-          guard keepsLength, !hasLength else { continue }
-          hasLength = true
-        case .requestID: hasRequestID = true
-        case .other: break
-        }
-        guard writer.writeField(name, value) else { return 0 }
+      guard let known = response.headers.forEachSent(keepsLength: keepsLength, { writer.writeField($0, $1) }) else {
+        return 0
       }
-      if !hasLength { writer.write(framing) }
+      if !known.hasLength { writer.write(framing) }
       writer.write(date)
-      if !hasRequestID {
+      if !known.hasRequestID {
         writer.write("x-request-id: ")
         guard writer.writeFieldValue(requestID) else { return 0 }
         writer.write("\r\n")
@@ -78,7 +66,6 @@ struct ResponseEncoder {
 }
 
 extension Exchange {
-  /// Returns the framing of a response in HTTP/1.
   func framing(of response: HTTPResponse) -> ResponseEncoder.Framing {
     if response.status == .noContent || response.status == .notModified { return .none }
     if let length = response.body.length { return .length(length) }
@@ -87,6 +74,31 @@ extension Exchange {
 }
 
 extension HTTPHeaders {
+  /// Calls a function with each field of a response that is sent, until it returns `false`.
+  ///
+  /// - Parameter keepsLength: a Boolean value that indicates whether the first `Content-Length` is among them.
+  /// - Returns: Boolean values that indicate which fields the server need not add; `nil` where the function returned
+  ///   `false`.
+  @inline(__always)
+  func forEachSent(
+    keepsLength: Bool, _ write: (_ name: String, _ value: String) -> Bool
+  ) -> (hasLength: Bool, hasRequestID: Bool)? {
+    var hasLength = false
+    var hasRequestID = false
+    for (name, value) in self {
+      switch ResponseField(name) {
+      case .serversOwn: continue
+      case .contentLength:
+        guard keepsLength, !hasLength else { continue }
+        hasLength = true
+      case .requestID: hasRequestID = true
+      case .other: break
+      }
+      guard write(name, value) else { return nil }
+    }
+    return (hasLength, hasRequestID)
+  }
+
   /// A Boolean value that indicates whether the response is to be the connection's last.
   var asksForClose: Bool {
     contains { $0.name.equalsIgnoringCase("connection") && $0.value.equalsIgnoringCase("close") }

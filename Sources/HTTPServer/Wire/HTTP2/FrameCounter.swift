@@ -55,19 +55,18 @@ final class FrameCounter: ChannelInboundHandler {
         rest.moveReaderIndex(forwardBy: length)
         skipped -= length
       } else if head.readableBytes == 0, rest.readableBytes >= Self.headBytes {
-        note(&rest)
-      } else if let piece = rest.readSlice(length: min(Self.headBytes - head.readableBytes, rest.readableBytes)) {
-        head.writeImmutableBuffer(piece)
+        record(&rest)
+      } else if let chunk = rest.readSlice(length: min(Self.headBytes - head.readableBytes, rest.readableBytes)) {
+        head.writeImmutableBuffer(chunk)
         if head.readableBytes == Self.headBytes {
-          note(&head)
+          record(&head)
           head.clear()
         }
       }
     }
   }
 
-  /// Parses the head of a frame.
-  private func note(_ bytes: inout ByteBuffer) {
+  private func record(_ bytes: inout ByteBuffer) {
     guard let high = bytes.readInteger(as: UInt8.self), let low = bytes.readInteger(as: UInt16.self),
       let type = bytes.readInteger(as: UInt8.self)
     else { return }

@@ -15,10 +15,10 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   typealias OutboundIn = HTTP2Frame
   typealias OutboundOut = HTTP2Frame
 
-  /// The time in which the client may acknowledge that no more requests are accepted.
-  private static let farewellPatience = TimeAmount.seconds(1)
+  /// The time after which the final GOAWAY is sent, even if the client has not acknowledged the PING.
+  private static let drainPingTimeout = TimeAmount.seconds(1)
 
-  private static let farewell = HTTP2PingData(withInteger: 0x6661_7265_7765_6C6C)
+  private static let drainPing = HTTP2PingData(withInteger: 0x6661_7265_7765_6C6C)
 
   let server: ServerContext
   let eventLoop: any EventLoop
@@ -36,12 +36,10 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   private(set) var hasHungUp = false
   private var streams: [ObjectIdentifier: HTTP2StreamHandler] = [:]
   private var isDraining = false
-  /// A Boolean value that indicates whether the client knows which request was the last.
-  private var hasSaidFarewell = false
+  /// A Boolean value that indicates whether the GOAWAY with the last stream's identifier was sent.
+  private var hasSentFinalGoAway = false
   private var hasFailed = false
-  /// The time for which the client may acknowledge nothing.
   private var silence: SilenceAllowance
-  /// The delivery of the last bytes, once they are written.
   private var delivery: Delivery?
   private(set) var isOver = false
 
@@ -52,7 +50,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   private var unsentBytes = 0
   private var takenBytes = 0
   private let ledger: OutputLedger
-  /// The number of bytes that the peer's system had acknowledged at the last look.
+  /// The number of bytes that the peer's system had acknowledged at the last query.
   private var lastAcknowledgedBytes = 0
   /// The bytes that were acknowledged while the socket took no more: progress of every stream that has more to send.
   private(set) var creditedBytes = 0
@@ -156,8 +154,8 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
     switch unwrapInboundIn(data).payload {
     case .settings(.settings) where deadline.kind == .header:
       watch(openStreams == 0 ? .idle : .nothing)
-    case .ping(Self.farewell, ack: true):
-      sayFarewell()
+    case .ping(Self.drainPing, ack: true):
+      sendFinalGoAway()
     default: break
     }
   }
@@ -200,8 +198,9 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
 
   func progress(of kind: Deadline.Kind) -> Int { takenBytes + creditedBytes }
 
-  /// Credits what was acknowledged to the streams, where it is the socket that they wait for and not a window of
-  /// theirs: a socket takes nothing until a third of its buffer, which may be megabytes, is free.
+  /// Counts acknowledged bytes as progress of all streams while the socket's send buffer is full. The socket becomes
+  /// writable only when a third of that buffer, which may be megabytes, is free, so that writes alone would not show
+  /// the progress. While the socket is writable, only flow-control windows can stall a stream.
   func refreshProgress() {
     guard let progress = SendProgress(of: channel) else { return }
     if channel.bufferedBytes > 0 { creditedBytes += progress.acknowledgedBytes - lastAcknowledgedBytes }
@@ -231,8 +230,8 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   func expire(_ kind: Deadline.Kind) {
     switch kind {
     case .nothing, .body: break
-    case .header, .idle, .firstCall, .lastCall:
-      sayFarewell()
+    case .header, .idle, .firstRequest, .lastRequest:
+      sendFinalGoAway()
       endOutput()
     case .linger where delivery?.isUnderWay(on: channel) == true:
       watch(.linger)
@@ -252,7 +251,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   fileprivate func streamClosed() {
     openStreams -= 1
     guard openStreams == 0, !isOver else { return }
-    if hasSaidFarewell || isInputClosed {
+    if hasSentFinalGoAway || isInputClosed {
       // What the last stream wrote is sent at the end of this turn of the event loop.
       eventLoop.assumeIsolated().execute { self.endOutput() }
     } else if deadline.kind == .nothing {
@@ -260,10 +259,8 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
     }
   }
 
-  /// Adds a stream.
   func add(_ stream: HTTP2StreamHandler) { streams[ObjectIdentifier(stream)] = stream }
 
-  /// Removes a stream that has ended.
   func remove(_ stream: HTTP2StreamHandler) { streams[ObjectIdentifier(stream)] = nil }
 
   /// Cancels the responders of a client that has probably gone, where the response has not begun.
@@ -290,12 +287,12 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   }
 
   /// Removes a stream that may be waiting for its turn.
-  func forget(_ stream: HTTP2StreamHandler) {
+  func removeWaiting(_ stream: HTTP2StreamHandler) {
     waiting.removeAll { $0 === stream }
   }
 
   /// Counts bytes of responses that are to be sent.
-  func note(unsent bytes: Int) {
+  func record(unsent bytes: Int) {
     unsentBytes += bytes
     ledger.add(bytes)
   }
@@ -303,7 +300,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   /// Counts bytes of responses that are no longer kept.
   ///
   /// - Parameter areTaken: a Boolean value that indicates whether the client has taken them.
-  func note(gone bytes: Int, areTaken: Bool) {
+  func record(gone bytes: Int, areTaken: Bool) {
     unsentBytes -= bytes
     ledger.add(-bytes)
     if areTaken { takenBytes += bytes }
@@ -329,14 +326,14 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
     guard !isDraining, !isOver else { return }
     isDraining = true
     write(.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil))
-    write(.ping(Self.farewell, ack: false))
+    write(.ping(Self.drainPing, ack: false))
     context?.flush()
-    eventLoop.assumeIsolated().scheduleTask(in: Self.farewellPatience) { self.sayFarewell() }
+    eventLoop.assumeIsolated().scheduleTask(in: Self.drainPingTimeout) { self.sendFinalGoAway() }
   }
 
-  private func sayFarewell() {
-    guard !hasSaidFarewell, !isOver else { return }
-    hasSaidFarewell = true
+  private func sendFinalGoAway() {
+    guard !hasSentFinalGoAway, !isOver else { return }
+    hasSentFinalGoAway = true
     write(.goAway(lastStreamID: lastStream, errorCode: .noError, opaqueData: nil))
     context?.flush()
     if openStreams == 0 { endOutput() }
@@ -359,7 +356,6 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
   private func close() { context?.close(promise: nil) }
 }
 
-/// A delegate that reports the creation and the end of streams to a connection.
 private struct StreamCounter: NIOHTTP2StreamDelegate {
   let connection: NIOLoopBound<HTTP2Connection>
 
@@ -375,16 +371,14 @@ extension Error {
     switch self {
     case is NIOHTTP2Errors.StreamClosed, is NIOHTTP2Errors.StreamError, is NIOHTTP2Errors.NoSuchStream,
       is NIOHTTP2Errors.BadStreamStateTransition, is NIOHTTP2Errors.TrailersWithoutEndStream,
-      is NIOHTTP2Errors.FlowControlViolation, is NIOHTTP2Errors.InvalidFlowControlWindowSize:
-      true
-    case is NIOHTTP2Errors.InvalidPseudoHeaders, is NIOHTTP2Errors.UnknownPseudoHeader,
+      is NIOHTTP2Errors.FlowControlViolation, is NIOHTTP2Errors.InvalidFlowControlWindowSize,
+      is NIOHTTP2Errors.InvalidPseudoHeaders, is NIOHTTP2Errors.UnknownPseudoHeader,
       is NIOHTTP2Errors.UnsupportedPseudoHeader, is NIOHTTP2Errors.DuplicatePseudoHeader,
       is NIOHTTP2Errors.PseudoHeaderAfterRegularHeader, is NIOHTTP2Errors.EmptyPathHeader,
       is NIOHTTP2Errors.InvalidPseudoHeaderValue, is NIOHTTP2Errors.MissingPseudoHeader,
       is NIOHTTP2Errors.ForbiddenHeaderField, is NIOHTTP2Errors.InvalidHTTP2HeaderFieldName,
-      is NIOHTTP2Errors.InvalidHTTP2HeaderFieldValue:
-      true
-    case is NIOHTTP2Errors.ContentLengthViolated, is NIOHTTP2Errors.ContentLengthHeadersMismatch,
+      is NIOHTTP2Errors.InvalidHTTP2HeaderFieldValue,
+      is NIOHTTP2Errors.ContentLengthViolated, is NIOHTTP2Errors.ContentLengthHeadersMismatch,
       is NIOHTTP2Errors.ContentLengthHeaderNegative, is NIOHTTP2Errors.ContentLengthHeaderMalformedValue:
       true
     default: false

@@ -12,8 +12,6 @@ struct HTTP2RequestHead {
 
   /// The length of the body; `nil` where it is not announced.
   let bodyLength: Int?
-
-  /// A Boolean value that indicates whether the client sends the body only after `100 Continue`.
   let awaitsContinue: Bool
 
   /// The client's own request id, if it is acceptable.

@@ -27,26 +27,18 @@ struct HTTP2ResponseEncoder {
     var head = HPACKHeaders()
     head.reserveCapacity(response.headers.count + 5)
     head.add(name: ":status", value: String(response.status.code))
-    var hasLength = false
-    var hasRequestID = false
-    for (name, value) in response.headers {
-      switch ResponseField(name) {
-      case .serversOwn: continue
-      case .contentLength:
-        guard keepsLength, !hasLength else { continue }
-        hasLength = true
-      case .requestID: hasRequestID = true
-      case .other:
-        if name.equalsIgnoringCase("keep-alive") || name.equalsIgnoringCase("upgrade") { continue }
-      }
+    let known = response.headers.forEachSent(keepsLength: keepsLength) { name, value in
+      if name.equalsIgnoringCase("keep-alive") || name.equalsIgnoringCase("upgrade") { return true }
       guard !name.isEmpty, name.utf8.allSatisfy(FieldWriter.isTokenByte),
         value.utf8.allSatisfy(FieldWriter.isValueByte)
-      else { return nil }
+      else { return false }
       head.add(name: name.lowercased(), value: value)
+      return true
     }
-    if !hasLength, let length { head.add(name: "content-length", value: String(length)) }
+    guard let known else { return nil }
+    if !known.hasLength, let length { head.add(name: "content-length", value: String(length)) }
     head.add(name: "date", value: date)
-    if !hasRequestID { head.add(name: "\(RequestID.headerName)", value: requestID) }
+    if !known.hasRequestID { head.add(name: "\(RequestID.headerName)", value: requestID) }
     if let serverName { head.add(name: "server", value: serverName) }
     return head
   }

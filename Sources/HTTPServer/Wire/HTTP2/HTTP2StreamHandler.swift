@@ -6,31 +6,28 @@ import NIOHTTP2
 
 /// A stream of HTTP/2: passes its request to the responder and writes the response.
 ///
-/// ``StreamState`` decides, and this acts. While a body's reader is slow the client's window for it stays shut.
-final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink, DeadlineKeeper {
+/// ``ExchangeState`` decides, and this acts. While a body's reader is slow the client's window for it stays shut.
+final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink {
   typealias InboundIn = HTTP2Frame.FramePayload
   typealias OutboundIn = Never
   typealias OutboundOut = HTTP2Frame.FramePayload
 
   /// The number of bytes of a response in a frame, which is how finely its progress is seen.
-  private static let pieceBytes = 8 * 1024
+  private static let chunkBytes = 8 * 1024
 
   let connection: HTTP2Connection
   var server: ServerContext { connection.server }
   var eventLoop: any EventLoop { connection.eventLoop }
   var executor: EventLoopExecutor { connection.executor }
 
-  private var state = StreamState()
+  private var state = ExchangeState()
   let deadline = Deadline()
   private var context: ChannelHandlerContext?
   private var wantsRead = false
   private var isBodyPaused = false
   private var receivedBodyBytes = 0
 
-  /// The stream's request.
-  private var exchange: Exchange?
-  private var undispatched: HTTPRequest?
-  private var task: Task<Void, Never>?
+  var exchange: Exchange?
 
   /// The part of a whole response that the connection has not taken yet.
   private var pending = ByteBuffer()
@@ -59,15 +56,10 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink, DeadlineKeep
   func channelInactive(context: ChannelHandlerContext) {
     state.close()
     deadline.cancel()
-    if undispatched != nil { connection.forget(self) }
-    undispatched = nil
-    exchange?.failBody(.disconnected)
-    exchange?.end(isWhole: false, to: server.responder)
-    exchange = nil
-    task?.cancel()
-    task = nil
+    if exchange?.undispatched != nil { connection.removeWaiting(self) }
+    endExchange(.disconnected)?.cancel()
     pending = ByteBuffer()
-    connection.note(gone: unsentBytes, areTaken: false)
+    connection.record(gone: unsentBytes, areTaken: false)
     unsentBytes = 0
     failWriters()
     context.fireChannelInactive()
@@ -96,7 +88,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink, DeadlineKeep
     case .headers(let block):
       if !state.hasBegun { begin(block.headers, isWhole: block.endStream) } else if block.endStream { endBody() }
     case .data(let data):
-      if case .byteBuffer(let piece) = data.data, piece.readableBytes > 0 { take(piece) }
+      if case .byteBuffer(let chunk) = data.data, chunk.readableBytes > 0 { take(chunk) }
       if data.endStream { endBody() }
     default: break
     }
@@ -115,33 +107,22 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink, DeadlineKeep
       state.begin(hasBody: !isWhole, awaitsContinue: false)
       let id = connection.ids.next()
       exchange = Exchange(rejected: id)
-      let response = HTTPResponse(error, typePrefix: server.configuration.problemTypePrefix)
+      let response = server.response(to: error)
       server.reportRejection(id: id, response)
       return send(response)
     }
     state.begin(hasBody: !isWhole, awaitsContinue: head.awaitsContinue)
-    let body = isWhole ? nil : makeBody()
-    let id = head.requestID ?? connection.ids.next()
-    undispatched = HTTPRequest(
-      method: head.method,
-      target: head.target,
-      headers: head.headers,
-      body: body.map {
-        .stream($0, announcedLength: head.bodyLength, limit: server.configuration.limits.bodyBytes)
-      } ?? .empty,
-      id: id,
-      remoteAddress: connection.remoteAddress,
-      logger: server.logger,
-      server: server
-    )
-    exchange = Exchange(id: id, method: head.method, body: body)
+    exchange = Exchange(
+      id: head.requestID ?? connection.ids.next(), method: head.method, target: head.target, headers: head.headers,
+      body: isWhole ? nil : makeBody(), bodyLength: head.bodyLength, remoteAddress: connection.remoteAddress,
+      server: server)
   }
 
-  private func take(_ piece: ByteBuffer) {
-    receivedBodyBytes += piece.readableBytes
-    switch state.receive(bytes: piece.readableBytes) {
+  private func take(_ chunk: ByteBuffer) {
+    receivedBodyBytes += chunk.readableBytes
+    switch state.receive(bytes: chunk.readableBytes) {
     case .deliver:
-      if let body = exchange?.body, !body.append(piece) { isBodyPaused = true }
+      if let body = exchange?.body, !body.append(chunk) { isBodyPaused = true }
     case .discard: break
     case .stop: reset(.noError)
     }
@@ -170,7 +151,6 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink, DeadlineKeep
     if deadline.kind == .nothing { watchNext() }
   }
 
-  /// Resumes reading where it was paused.
   private func resumeReading() {
     isBodyPaused = false
     guard wantsRead else { return }
@@ -181,7 +161,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink, DeadlineKeep
   // MARK: The request
 
   private func dispatchIfReady() {
-    guard undispatched != nil, !isAwaitingTurn else { return }
+    guard exchange?.undispatched != nil, !isAwaitingTurn else { return }
     if connection.admit(self) { start() } else { isAwaitingTurn = true }
   }
 
@@ -189,31 +169,21 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink, DeadlineKeep
 
   /// Passes the request to the responder; the connection has admitted it.
   func start() {
-    guard let request = undispatched else { return connection.responderEnded() }
-    undispatched = nil
-    guard server.admitRequest() else {
-      return finish(problem: server.overloaded("too many requests are being answered"))
-    }
-    let started = startResponder(on: request)
-    if state.owesAnswer || state.isAnswering {
-      task = started
-      watchNext()
-      if connection.hasHungUp { hangUp() }
-    } else if state.isClosed {
-      started.cancel()
-    }
+    guard let request = exchange?.undispatched.take() else { return connection.responderEnded() }
+    guard admitsRequest(), startResponder(on: request) else { return }
+    watchNext()
+    if connection.hasHungUp { hangUp() }
   }
 
   /// Cancels the responder of a client that has probably gone, unless the response has begun.
   func hangUp() {
-    if state.owesAnswer { task?.cancel() }
+    if owesResponse { exchange?.task?.cancel() }
   }
 
   // MARK: Timeouts
 
   var isOver: Bool { state.isClosed }
 
-  /// Sets the deadline for the present state.
   private func watchNext() {
     if unsentBytes > 0 {
       if deadline.kind != .write { watch(.write) }
@@ -243,7 +213,6 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink, DeadlineKeep
     }
   }
 
-  /// Ends the stream at once.
   private func reset(_ code: HTTP2ErrorCode) {
     context?.writeAndFlush(wrapOutboundOut(.rstStream(code)), promise: nil)
   }
@@ -252,22 +221,24 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink, DeadlineKeep
 // MARK: - Responses
 
 extension HTTP2StreamHandler {
-  var isAnswering: Bool { state.isAnswering }
+  var owesResponse: Bool { state.owesResponse }
+  var isResponding: Bool { state.isResponding }
 
   // MARK: Whole responses
 
   func finish(_ response: HTTPResponse) {
     send(response)
-    connection.responderEnded()
+    responderEnded()
   }
 
-  /// Sends a response that is not streamed.
+  func responderEnded() { connection.responderEnded() }
+
   private func send(_ response: HTTPResponse) {
-    guard state.owesAnswer else { return }
+    guard owesResponse else { return }
     let response = server.withinBudget(response)
     guard beginResponse(response), case .bytes(let bytes) = response.body else { return }
     pending = bytes
-    note(unsent: bytes.readableBytes)
+    record(unsent: bytes.readableBytes)
     responseIsComplete()
     writePending()
     watchNext()
@@ -280,7 +251,7 @@ extension HTTP2StreamHandler {
     guard let exchange, let context else { return false }
     guard response.status.code >= 200, let head = head(of: response, to: exchange) else {
       exchange.logInvalid(response, to: server.logger)
-      send(HTTPResponse(.internal, typePrefix: server.configuration.problemTypePrefix))
+      send(server.response(to: .internal))
       return false
     }
     let hasBody = !exchange.isHead && Self.mayHaveBody(response.status) && response.body.length != 0
@@ -313,8 +284,8 @@ extension HTTP2StreamHandler {
   // MARK: Streamed responses
 
   func beginStream(_ response: HTTPResponse, length: Int?) -> Bool {
-    guard state.owesAnswer, beginResponse(response) else {
-      connection.responderEnded()
+    guard owesResponse, beginResponse(response) else {
+      responderEnded()
       return false
     }
     exchange?.beginStream(length: length)
@@ -324,57 +295,50 @@ extension HTTP2StreamHandler {
   }
 
   func writeStream(_ bytes: ByteBuffer) throws -> Bool {
-    guard state.isAnswering, let context else { throw HTTPConnectionClosed() }
+    guard isResponding, let context else { throw HTTPConnectionClosed() }
     guard bytes.readableBytes > 0 else { return context.channel.isWritable && !isPausedForMemory }
     try exchange?.addStreamed(bytes: bytes.readableBytes)
-    note(unsent: bytes.readableBytes)
+    record(unsent: bytes.readableBytes)
     var rest = bytes
-    while let piece = rest.readSlice(length: min(rest.readableBytes, Self.pieceBytes)), piece.readableBytes > 0 {
-      write(piece, isLast: false)
+    while let chunk = rest.readSlice(length: min(rest.readableBytes, Self.chunkBytes)), chunk.readableBytes > 0 {
+      write(chunk, isLast: false)
     }
     context.flush()
     watchNext()
-    return state.isAnswering && context.channel.isWritable && !isPausedForMemory
+    return isResponding && context.channel.isWritable && !isPausedForMemory
   }
 
-  func endStream(_ result: Result<Void, any Error>) {
-    defer { connection.responderEnded() }
-    guard state.isAnswering, let context, let exchange else { return }
-    do {
-      try exchange.checkStreamEnd(result)
-      responseIsComplete()
-      write(ByteBuffer(), isLast: true)
-      context.flush()
-    } catch {
-      exchange.logBreak(error, to: server.logger)
-      reset(.internalError)
-    }
+  func completeStream() {
+    responseIsComplete()
+    write(ByteBuffer(), isLast: true)
+    context?.flush()
   }
+
+  func cut() { reset(.internalError) }
 
   // MARK: Writing
 
-  /// Writes as much of a whole response as the connection takes.
   private func writePending() {
     guard pending.readableBytes > 0, !isWriting, !state.isClosed, let context else { return }
     isWriting = true
     defer { isWriting = false }
     while pending.readableBytes > 0, context.channel.isWritable {
-      while let piece = pending.readSlice(length: min(pending.readableBytes, Self.pieceBytes)),
-        piece.readableBytes > 0
+      while let chunk = pending.readSlice(length: min(pending.readableBytes, Self.chunkBytes)),
+        chunk.readableBytes > 0
       {
-        write(piece, isLast: pending.readableBytes == 0)
+        write(chunk, isLast: pending.readableBytes == 0)
         guard context.channel.isWritable else { break }
       }
       context.flush()
     }
   }
 
-  private func write(_ piece: ByteBuffer, isLast: Bool) {
+  private func write(_ chunk: ByteBuffer, isLast: Bool) {
     let promise = isLast ? promiseOfLast() : eventLoop.makePromise(of: Void.self)
-    let count = piece.readableBytes
+    let count = chunk.readableBytes
     if count > 0 { promise.futureResult.assumeIsolated().whenSuccess { self.isTaken(bytes: count) } }
     context?.write(
-      wrapOutboundOut(.data(.init(data: .byteBuffer(piece), endStream: isLast))), promise: promise)
+      wrapOutboundOut(.data(.init(data: .byteBuffer(chunk), endStream: isLast))), promise: promise)
   }
 
   /// A Boolean value that indicates whether nothing more is produced until the client has taken what there is.
@@ -387,17 +351,17 @@ extension HTTP2StreamHandler {
     return promise
   }
 
-  private func note(unsent bytes: Int) {
+  private func record(unsent bytes: Int) {
     unsentBytes += bytes
     exchange?.add(bodyBytes: bytes)
-    connection.note(unsent: bytes)
+    connection.record(unsent: bytes)
   }
 
   private func isTaken(bytes: Int) {
     guard !state.isClosed else { return }
     unsentBytes -= bytes
     takenBytes += bytes
-    connection.note(gone: bytes, areTaken: true)
+    connection.record(gone: bytes, areTaken: true)
     guard unsentBytes == 0 else { return }
     watchNext()
     if !waitingWriters.isEmpty { resumeWriters() }

@@ -1,25 +1,24 @@
 import NIOCore
 import Synchronization
 
-/// The bytes of responses that all connections of a server may hold together, for clients that have not taken them yet.
+/// The memory budget of all unsent responses of a server.
 ///
-/// Connections count what their sockets did not take in the ``OutputLedger`` of their event loop, which passes it on in
-/// pieces. What long responses take while they are being produced is counted by a ``MemoryReservation``. Above
-/// ``highWaterMark`` memory is short: a long response waits for its reservation before it is produced, streams pause
-/// until their connections are drained, and connections whose peers acknowledge nothing are cut, those that are idle
-/// for the longest first. The rest up to ``limit`` is for short responses.
+/// Connections count their unsent bytes in the ``OutputLedger`` of their event loop, which adds them to the budget in
+/// steps of ``ledgerStep``. The memory of a long response that is being produced is counted by a ``MemoryReservation``.
+/// Above ``highWaterMark`` memory is short: long responses wait for their reservations, streams pause until their
+/// connections have sent everything, and connections whose peers acknowledge nothing are closed, those that have been
+/// idle for the longest first. The rest, up to ``limit``, is for short responses.
 final class OutputBudget: Sendable {
-  /// The number of bytes that may be held.
   let limit: Int
 
   /// The number of bytes above which memory is short: three quarters of ``limit``.
   let highWaterMark: Int
 
   /// The time for which a peer may acknowledge nothing while memory is short.
-  let idlePatience: TimeAmount
+  let idleReaderTimeout: TimeAmount
 
   /// The number of bytes that an event loop may hold or release before it reports them.
-  let ledgerPiece: Int
+  let ledgerStep: Int
 
   private let queue: ShareQueue
   private let used = Atomic(0)
@@ -36,29 +35,25 @@ final class OutputBudget: Sendable {
   ) {
     limit = limits.bufferedBytes
     highWaterMark = limit / 4 * 3
-    ledgerPiece = max(1, min(64 * 1024, limit / 64))
-    idlePatience = TimeAmount(timeouts.idleReader)
+    ledgerStep = max(1, min(64 * 1024, limit / 64))
+    idleReaderTimeout = TimeAmount(timeouts.idleReader)
     queue = ShareQueue(
-      patience: TimeAmount(timeouts.share), maximumCount: limits.requestsWaitingForMemory, eventLoop: eventLoop)
+      timeout: TimeAmount(timeouts.share), maximumCount: limits.requestsWaitingForMemory, eventLoop: eventLoop)
   }
 
-  /// A Boolean value that indicates whether memory is short.
   var isShort: Bool { used.load(ordering: .relaxed) > highWaterMark }
 
   /// The number of bytes that are held, but for what ledgers have not passed on.
   var heldBytes: Int { used.load(ordering: .relaxed) }
-
-  /// The number of bytes that are held above ``highWaterMark``.
   fileprivate var excess: Int { used.load(ordering: .relaxed) - highWaterMark }
 
-  /// Returns a Boolean value that indicates whether this number of bytes may be held in addition.
   func hasRoom(for bytes: Int) -> Bool { used.load(ordering: .relaxed) &+ bytes <= limit }
 
   // MARK: Shares
 
   /// Counts memory that a response takes while it is being produced, and waits for it where memory is short.
   ///
-  /// - Throws: ``ShareQueue/Refusal`` where too many wait already, or where it took too long; `CancellationError`.
+  /// - Throws: ``ShareQueue/Rejection`` where too many wait already, or where it took too long; `CancellationError`.
   nonisolated(nonsending) func reserve(bytes: Int) async throws -> MemoryReservation {
     let mustWait = isShort || queue.count > 0
     if mustWait { try await queue.wait { self.grantedShares } }
@@ -67,7 +62,6 @@ final class OutputBudget: Sendable {
     return reservation
   }
 
-  /// Stops counting a reservation's memory.
   fileprivate func end(_ reservation: MemoryReservation) {
     count(-reservation.bytes)
     if reservation.isShare { queue.endShare { self.grantedShares } }
@@ -109,7 +103,6 @@ final class OutputBudget: Sendable {
 /// Memory that a response takes while it is being produced. It ends with the last reference.
 public final class MemoryReservation: Sendable {
   fileprivate let bytes: Int
-  /// A Boolean value that indicates whether the request waited for it.
   fileprivate let isShare: Bool
   private let budget: OutputBudget
 
@@ -143,7 +136,6 @@ extension HTTPRequest {
 
 /// A connection that may hold bytes for its client. It lives on an event loop.
 protocol OutputHolder: AnyObject {
-  /// The number of bytes that it holds.
   var heldBytes: Int { get }
 
   /// A number that changes whenever the peer takes something of what is held.
@@ -174,7 +166,7 @@ final class OutputLedger: @unchecked Sendable {
   /// Counts bytes that a connection holds, or with a negative number has released.
   func add(_ bytes: Int) {
     uncounted &+= bytes
-    if uncounted.magnitude >= UInt(budget.ledgerPiece) { pass() }
+    if uncounted.magnitude >= UInt(budget.ledgerStep) { pass() }
   }
 
   private func pass() {
@@ -186,7 +178,6 @@ final class OutputLedger: @unchecked Sendable {
   /// Adds a connection, which may be cut when memory is short.
   func insert(_ holder: any OutputHolder) { holders[ObjectIdentifier(holder)] = holder }
 
-  /// Removes a connection.
   func remove(_ holder: any OutputHolder) {
     holders[ObjectIdentifier(holder)] = nil
     marks[ObjectIdentifier(holder)] = nil
@@ -212,7 +203,7 @@ final class OutputLedger: @unchecked Sendable {
     for (key, holder) in holders where holder.heldBytes > 0 {
       let mark = holder.takenMark
       if let last = marks[key], last.mark == mark {
-        if now - last.since >= budget.idlePatience { idle.append((last.since, holder)) }
+        if now - last.since >= budget.idleReaderTimeout { idle.append((last.since, holder)) }
       } else {
         marks[key] = (mark, now)
       }

@@ -5,7 +5,6 @@ import NIOCore
 /// As a rule a response is sent before the next is begun, whatever its connection. One buffer for all stays in the
 /// processor's cache where one for each of thousands would not, and idle connections hold none.
 final class OutputMemory {
-  /// The maximum capacity of the buffer that is kept.
   private static let maximumCapacity = 128 * 1024
 
   private var spare = ByteBuffer()

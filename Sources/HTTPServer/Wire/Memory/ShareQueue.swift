@@ -4,8 +4,7 @@ import Synchronization
 /// The queue of requests that wait for memory before their responses are produced, first come first served.
 final class ShareQueue: Sendable {
   /// The reason why a request got no share.
-  enum Refusal: Error, Hashable {
-    /// The queue is full.
+  enum Rejection: Error, Hashable {
     case full
     /// The request has waited for its maximum time.
     case timedOut
@@ -17,18 +16,15 @@ final class ShareQueue: Sendable {
     var nextID = 0
   }
 
-  private let patience: TimeAmount
+  private let timeout: TimeAmount
   private let maximumCount: Int
   private let eventLoop: any EventLoop
   private let state = Mutex(State())
   private let waitingCount = Atomic(0)
-
-  /// The number of requests that wait.
   var count: Int { waitingCount.load(ordering: .relaxed) }
 
-  /// Creates an empty queue.
-  init(patience: TimeAmount, maximumCount: Int, eventLoop: any EventLoop) {
-    self.patience = patience
+  init(timeout: TimeAmount, maximumCount: Int, eventLoop: any EventLoop) {
+    self.timeout = timeout
     self.maximumCount = maximumCount
     self.eventLoop = eventLoop
   }
@@ -36,14 +32,14 @@ final class ShareQueue: Sendable {
   /// Waits for a share.
   ///
   /// - Parameter shares: returns the number of shares at the moment, including those in use.
-  /// - Throws: ``Refusal``, or `CancellationError`.
+  /// - Throws: ``Rejection``, or `CancellationError`.
   nonisolated(nonsending) func wait(for shares: @Sendable () -> Int) async throws {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID
     }
-    let timeout = eventLoop.scheduleTask(in: patience) { self.fail(id, Refusal.timedOut) }
-    defer { timeout.cancel() }
+    let expiry = eventLoop.scheduleTask(in: timeout) { self.fail(id, Rejection.timedOut) }
+    defer { expiry.cancel() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let isFull = state.withLock { state in
@@ -52,7 +48,7 @@ final class ShareQueue: Sendable {
           waitingCount.store(state.waiting.count, ordering: .relaxed)
           return false
         }
-        if isFull { continuation.resume(throwing: Refusal.full) }
+        if isFull { continuation.resume(throwing: Rejection.full) }
         // Something may have been released before this one waited.
         grant(shares)
       }
@@ -76,7 +72,6 @@ final class ShareQueue: Sendable {
     for continuation in granted { continuation.resume() }
   }
 
-  /// Gives a share back.
   func endShare(_ shares: () -> Int) {
     state.withLock { $0.granted -= 1 }
     grant(shares)

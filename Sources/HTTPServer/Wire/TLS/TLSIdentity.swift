@@ -39,7 +39,6 @@ public final class TLSIdentity: Sendable {
     current.withLock { $0 = context }
   }
 
-  /// Returns the handler that secures a new connection.
   func makeHandler() -> NIOSSLServerHandler {
     NIOSSLServerHandler(context: current.withLock { $0 })
   }

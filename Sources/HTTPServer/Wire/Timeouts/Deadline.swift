@@ -17,9 +17,9 @@ final class Deadline {
     /// A request.
     case idle
     /// The first request of a connection, when the server drains.
-    case firstCall
+    case firstRequest
     /// A request that was on its way when the server began to drain.
-    case lastCall
+    case lastRequest
     /// The client takes what is written, in periods in each of which it must take something.
     case write
     /// The client closes the connection.
@@ -33,7 +33,6 @@ final class Deadline {
   fileprivate var mark = 0
   fileprivate var scheduled: (task: Scheduled<Void>, time: NIODeadline)?
 
-  /// Cancels the scheduled task.
   func cancel() {
     scheduled?.task.cancel()
     scheduled = nil
@@ -46,8 +45,6 @@ protocol DeadlineKeeper: AnyObject {
   var server: ServerContext { get }
   var eventLoop: any EventLoop { get }
   var deadline: Deadline { get }
-
-  /// A Boolean value that indicates whether the connection or stream has ended.
   var isOver: Bool { get }
 
   /// Returns the progress in bytes towards an event that is awaited in periods.
@@ -59,7 +56,6 @@ protocol DeadlineKeeper: AnyObject {
   /// Returns the time for which a client may take nothing beyond a period that has ended; see ``SilenceAllowance``.
   func remainingSilence() -> TimeAmount
 
-  /// Handles a deadline that has passed.
   func expire(_ kind: Deadline.Kind)
 }
 
@@ -118,8 +114,8 @@ extension DeadlineKeeper {
     case .header: TimeAmount(timeouts.header)
     case .body: TimeAmount(timeouts.body)
     case .idle: TimeAmount(timeouts.idle)
-    case .firstCall: TimeAmount(timeouts.firstCall)
-    case .lastCall: TimeAmount(timeouts.lastCall)
+    case .firstRequest: TimeAmount(timeouts.firstRequest)
+    case .lastRequest: TimeAmount(timeouts.lastRequest)
     case .write: TimeAmount(timeouts.write)
     case .linger: TimeAmount(timeouts.linger)
     case .hangUp: TimeAmount(timeouts.hangUp)

@@ -1,13 +1,13 @@
 import CTCPInfo
 import NIOCore
 
-/// The delivery of the last bytes of a connection, which the system holds until the client has them.
+/// The delivery of the last bytes of a connection from the socket's send buffer.
 ///
-/// As a rule a system continues to send when the socket is closed, and when its process has ended. A container's
-/// network ends with the process, and what is held is lost.
+/// Usually the system continues to send after the socket is closed, and after its process has ended. But a container's
+/// network ends with its process, and unsent bytes are lost.
 struct Delivery {
   /// The period in which the client must take ``minimumBytes``, unless it has earned more.
-  let patience: TimeAmount
+  let period: TimeAmount
   let minimumBytes: Int
 
   private var silence: SilenceAllowance
@@ -19,7 +19,7 @@ struct Delivery {
   /// - Parameter silence: the time for which the client may acknowledge nothing.
   init(_ timeouts: HTTPServerConfiguration.Timeouts, _ silence: SilenceAllowance) {
     self.silence = silence
-    patience = TimeAmount(timeouts.write)
+    period = TimeAmount(timeouts.write)
     minimumBytes = timeouts.minimumBytesPerPeriod
   }
 
@@ -31,11 +31,10 @@ struct Delivery {
       start = .now()
     }
     let now = NIODeadline.now()
-    return silence.remaining(acknowledgedBytes: acknowledgedBytes, at: now) > .zero || now - start < patience
+    return silence.remaining(acknowledgedBytes: acknowledgedBytes, at: now) > .zero || now - start < period
   }
 }
 
-/// The progress of the bytes that were written to a socket.
 struct SendProgress {
   /// The number of bytes that the peer's system has acknowledged.
   let acknowledgedBytes: Int
@@ -45,17 +44,22 @@ struct SendProgress {
   /// Creates the present progress from the system's data; `nil` where the system has none. Call it on the channel's
   /// event loop.
   init?(of channel: any Channel) {
+    guard let info = channel.tcpInfo else { return nil }
+    acknowledgedBytes = Int(truncatingIfNeeded: info.bytes_acked)
+    isOutstanding = info.unacked > 0 || info.notsent_bytes > 0
+  }
+}
+
+extension Channel {
+  /// The system's data about the socket, in which a field that an old system does not have is zero; `nil` where the
+  /// system has none. Call it on the channel's event loop.
+  var tcpInfo: waymark_tcp_info? {
+    var info: waymark_tcp_info?
     #if os(Linux)
-      // A field that an old system does not have reads as zero.
-      var info: waymark_tcp_info?
-      (channel as? any SocketOptionProvider)?
+      (self as? any SocketOptionProvider)?
         .unsafeGetSocketOption(level: .tcp, name: .tcp_info)
         .assumeIsolated().whenSuccess { info = $0 }
-      guard let info else { return nil }
-      acknowledgedBytes = Int(truncatingIfNeeded: info.bytes_acked)
-      isOutstanding = info.unacked > 0 || info.notsent_bytes > 0
-    #else
-      return nil
     #endif
+    return info
   }
 }

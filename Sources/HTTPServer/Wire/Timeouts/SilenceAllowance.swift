@@ -1,21 +1,18 @@
 import NIOCore
 
-/// The time for which a client may acknowledge nothing because it has acknowledged much before.
+/// The extra time for which a client may acknowledge nothing, in proportion to the bytes that it has acknowledged.
 ///
-/// A system whose receive buffer is full announces no window until a good part of the buffer is free, a sixteenth in
-/// Linux (`__tcp_select_window`), so that it acknowledges in steps however steadily its program reads. Nothing in
-/// `tcp_info` tells how far the program has come between two steps: the window's right edge moves with the
-/// acknowledgements. So the time between two steps is earned by those before: a reader at ``bytesPerSecond`` or faster
-/// is never late for the next one, where a step takes at most ``maximum`` at that rate. When the first step is due the
-/// whole buffer has been acknowledged.
+/// A receiver whose buffer is full advertises a zero window until a part of the buffer is free, a sixteenth in Linux
+/// (`__tcp_select_window`). So it acknowledges in steps, even if its program reads steadily, and `tcp_info` does not
+/// show the progress between two steps. Therefore acknowledged bytes earn time for the next step: a client that reads
+/// ``bytesPerSecond`` or faster does not time out as long as a step takes at most ``maximum`` at that rate. Before the
+/// first step, the whole receive buffer has been acknowledged.
 struct SilenceAllowance {
-  /// The bytes that earn a second.
+  /// The number of bytes that earn one second.
   static let bytesPerSecond = 10 * 1024
 
-  /// The most that can be earned, in periods of ``HTTPServerConfiguration/Timeouts/write``.
+  /// The maximum earned time, in periods of ``HTTPServerConfiguration/Timeouts/write``.
   static let maximumPeriods = 5
-
-  /// The most that can be earned.
   let maximum: TimeAmount
 
   private var earned = TimeAmount.zero

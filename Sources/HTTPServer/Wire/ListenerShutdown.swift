@@ -3,32 +3,31 @@ import NIOCore
 import NIOExtras
 import Synchronization
 
-/// The end of listening, without a reset of connections whose handshake was completed: what waits in the listening
-/// socket's queue is accepted first.
+/// The shutdown of a listening socket that resets no connection whose handshake is complete.
 ///
-/// The system resets what is in the queue of a socket that is closed, and connections come between the last one that
-/// was accepted and the close. So a filter of the socket blocks new handshakes, then those that have begun get time to
-/// end, then another filter blocks everything, and what waits is accepted to its end. To a client whose handshake was
-/// blocked nothing listens at the address, as soon as it retries. Where the system permits no filter, which some
-/// sandboxes do not, listening ends at once, and what waits in the queue is reset.
-final class ListenerEnd: Sendable {
+/// The system resets all connections in the accept queue of a listening socket when the socket is closed. To empty the
+/// queue first, a socket filter drops new SYN segments while handshakes in progress complete; then a second filter
+/// drops all segments, the queue is accepted to its end, and the socket is closed. A client whose SYN was dropped
+/// retransmits it and gets a connection refused. Where the system permits no socket filter, as in some sandboxes, the
+/// socket is closed at once, and connections in the queue are reset.
+final class ListenerShutdown: Sendable {
   private static let interval = TimeAmount.milliseconds(2)
 
   /// A promise that completes when the listening socket is closed, or will be with its event loop.
   let ended: EventLoopPromise<Void>
 
   private let channel: any Channel
-  private let patience: TimeAmount
-  private let isUrgent = Atomic(false)
+  private let handshakeTimeout: TimeAmount
+  private let mustEndNow = Atomic(false)
 
-  /// Creates the end of a listening socket.
+  /// Creates the shutdown of a listening socket.
   ///
   /// - Parameters:
   ///   - channel: the listening socket.
-  ///   - patience: the time that handshakes which have begun may take to end.
-  init(_ channel: any Channel, patience: TimeAmount) {
+  ///   - handshakeTimeout: the time that handshakes which have begun may take to end.
+  init(_ channel: any Channel, handshakeTimeout: TimeAmount) {
     self.channel = channel
-    self.patience = patience
+    self.handshakeTimeout = handshakeTimeout
     ended = channel.eventLoop.makePromise()
   }
 
@@ -40,15 +39,15 @@ final class ListenerEnd: Sendable {
     }
     channel.eventLoop.execute {
       guard self.channel.isActive, self.passes(waymark_segments_of_begun_handshakes) else { return close() }
-      self.await(.now() + self.patience, then: close)
+      self.await(.now() + self.handshakeTimeout, then: close)
     }
   }
 
-  /// Ends listening at once, without regard to what waits.
-  func hurry() { isUrgent.store(true, ordering: .relaxed) }
+  /// Closes the socket at once, without regard to the queue.
+  func endNow() { mustEndNow.store(true, ordering: .relaxed) }
 
   private func await(_ time: NIODeadline, then close: @escaping @Sendable () -> Void) {
-    if isUrgent.load(ordering: .relaxed) { return close() }
+    if mustEndNow.load(ordering: .relaxed) { return close() }
     if time <= .now() {
       guard passes(waymark_segments_none), let count = waitingCount, count > 0 else { return close() }
     }
@@ -71,17 +70,6 @@ final class ListenerEnd: Sendable {
     #endif
   }
 
-  /// The number of connections that wait to be accepted.
-  private var waitingCount: Int? {
-    #if os(Linux)
-      var info: waymark_tcp_info?
-      (channel as? any SocketOptionProvider)?
-        .unsafeGetSocketOption(level: .tcp, name: .tcp_info)
-        .assumeIsolated().whenSuccess { info = $0 }
-      // Of a listening socket this is the length of its queue.
-      return info.map { Int($0.unacked) }
-    #else
-      return nil
-    #endif
-  }
+  /// The number of connections in the queue, which the system reports as unacknowledged segments.
+  private var waitingCount: Int? { channel.tcpInfo.map { Int($0.unacked) } }
 }

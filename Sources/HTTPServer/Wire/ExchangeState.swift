@@ -1,62 +1,52 @@
-/// The state of a stream of HTTP/2, which carries one request and its response.
+/// The state of one request and its response: a stream of HTTP/2, or the current request of a connection of HTTP/1.1.
 ///
 /// It has no effects: each event returns the action to take.
-struct StreamState {
-  private enum Answer {
-    case owed
+struct ExchangeState {
+  /// The number of bytes of an unread body that are discarded to keep the connection.
+  static let discardLimit = 64 * 1024
+
+  private enum Response {
+    case pending
     case begun
     /// It is complete, and may wait for the client to take it.
-    case made
+    case complete
     /// The socket has taken all of it.
     case sent
   }
 
-  private var answer = Answer.owed
+  private var response = Response.pending
   private var discarded = 0
-
-  /// A Boolean value that indicates whether more of the request's body is to come.
   private(set) var isReceiving = false
-
-  /// A Boolean value that indicates whether the client sends its body only after `100 Continue`.
   private(set) var awaitsContinue = false
-
-  /// A Boolean value that indicates whether the request's head was received.
   private(set) var hasBegun = false
 
   /// A Boolean value that indicates whether the rest of the body is unusable.
   private(set) var hasFailed = false
-
-  /// A Boolean value that indicates whether the stream has ended.
   private(set) var isClosed = false
+  var owesResponse: Bool { response == .pending && hasBegun && !isClosed }
+  var isResponding: Bool { response == .begun && !isClosed }
+  var isSent: Bool { response == .sent }
 
-  /// A Boolean value that indicates whether the request has no response yet.
-  var owesAnswer: Bool { answer == .owed && hasBegun && !isClosed }
-
-  /// A Boolean value that indicates whether a response has begun and not ended.
-  var isAnswering: Bool { answer == .begun && !isClosed }
-
-  /// Begins the request, whose head was received.
   mutating func begin(hasBody: Bool, awaitsContinue: Bool) {
     hasBegun = true
     isReceiving = hasBody
     self.awaitsContinue = awaitsContinue
   }
 
-  /// The action for a piece of the body.
   enum BodyAction {
     case deliver
     case discard
-    /// The stream is reset with `NO_ERROR`, so that the client stops sending (RFC 9113, section 8.1).
+    /// More is sent than is discarded to keep the connection: a stream is reset with `NO_ERROR`, so that the client
+    /// stops sending (RFC 9113, section 8.1), and a connection of HTTP/1.1 is closed.
     case stop
   }
 
-  /// Handles a piece of the body.
   mutating func receive(bytes: Int) -> BodyAction {
     guard isReceiving, !isClosed else { return .discard }
     awaitsContinue = false
-    if !hasFailed, answer == .owed || answer == .begun { return .deliver }
+    if !hasFailed, response == .pending || response == .begun { return .deliver }
     discarded += bytes
-    return discarded > ConnectionState.discardLimit && answer == .sent ? .stop : .discard
+    return discarded > Self.discardLimit && isSent ? .stop : .discard
   }
 
   /// Ends the request. Returns a Boolean value that indicates whether it was still being received.
@@ -71,20 +61,20 @@ struct StreamState {
   mutating func wantBody() -> Bool {
     guard awaitsContinue else { return false }
     awaitsContinue = false
-    return answer == .owed && !isClosed
+    return response == .pending && !isClosed
   }
 
-  /// Begins the response.
-  mutating func beginResponse() { answer = .begun }
+  mutating func beginResponse() { response = .begun }
 
   /// Ends the response, whose last byte is written.
-  mutating func endResponse() { answer = .made }
+  mutating func endResponse() { response = .complete }
 
   /// Handles that the socket has taken the response's last byte. Returns a Boolean value that indicates whether the
   /// stream is to be reset, so that the client stops sending.
+  @discardableResult
   mutating func responseIsSent() -> Bool {
-    answer = .sent
-    return isReceiving && !isClosed && (awaitsContinue || hasFailed || discarded > ConnectionState.discardLimit)
+    response = .sent
+    return isReceiving && !isClosed && (awaitsContinue || hasFailed || discarded > Self.discardLimit)
   }
 
   /// The action when the body does not arrive in time.
@@ -101,14 +91,13 @@ struct StreamState {
   mutating func failInput() -> FailureAction {
     guard isReceiving, !isClosed else { return .none }
     hasFailed = true
-    return switch answer {
-    case .owed: .failBody
+    return switch response {
+    case .pending: .failBody
     case .begun: .cut
-    case .made: .none
+    case .complete: .none
     case .sent: .stop
     }
   }
 
-  /// Ends the stream.
   mutating func close() { isClosed = true }
 }
