@@ -29,24 +29,10 @@ struct BackupCommand: AsyncParsableCommand {
 
   func run() async throws {
     guard file != "-" else { throw Exit.because("the backup needs a file, as it is checked there", Exit.usage) }
-    let target = try server.target(url: server.url ?? Self.localServer())
+    let target = try server.target(url: server.url ?? LocalServer(Settings()).url)
     try await ExportFile.writing(file, didNothing: "no backup was made") { output in
       try await target.download(target.request(.POST, "/backup"), "application/vnd.sqlite3", to: output)
       try await output.finish { path in try await SQLiteJournal.verify(path: path) }
     }
-  }
-
-  /// Returns the address of the server on this machine, by the settings.
-  private static func localServer() throws -> String {
-    let settings = Settings()
-    let port: Int
-    do {
-      port = try settings.integer("HTTP_PORT", in: 1...65_535)
-    } catch {
-      throw Exit.because(error, Exit.usage)
-    }
-    let host = HealthCommand.reachableHost(settings.text("HTTP_HOST"))
-    let scheme = settings["TLS_CERTIFICATE_FILE"] == nil ? "http" : "https"
-    return "\(scheme)://\(HealthCommand.authority(host, port))"
   }
 }

@@ -30,43 +30,17 @@ struct HealthCommand: AsyncParsableCommand {
   var ready = false
 
   func run() async throws {
-    let settings = Settings(options: options.values)
-    let host = Self.reachableHost(settings.text("HTTP_HOST"))
-    let port: Int
+    let server = try LocalServer(Settings(options: options.values))
     do {
-      port = try settings.integer("HTTP_PORT", in: 1...65_535)
-    } catch {
-      throw Exit.because(error, Exit.usage)
-    }
-    do {
-      let secure = tls || settings["TLS_CERTIFICATE_FILE"] != nil
       let status = try await Self.status(
-        of: ready ? "/health/ready" : "/health/live", host: host, port: port,
-        context: secure ? try Self.unverifiedContext() : nil)
+        of: ready ? "/health/ready" : "/health/live", server,
+        context: tls || server.usesTLS ? try Self.unverifiedContext() : nil)
       guard status == .ok else { throw Exit.because("the server responded with \(status)", Exit.failed) }
     } catch let error as ExitCode {
       throw error
     } catch {
-      throw Exit.because("no response from \(Self.authority(host, port)): \(Self.reason(error))", Exit.failed)
+      throw Exit.because("no response from \(server.authority): \(Self.reason(error))", Exit.failed)
     }
-  }
-
-  /// Returns the host to connect to for a server that listens on one: the loopback address for those that mean every
-  /// address of the machine.
-  static func reachableHost(_ host: String) -> String {
-    var host = host
-    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-    guard let address = try? SocketAddress(ipAddress: host, port: 0) else { return host }
-    switch address {
-    case .v4: return address.ipAddress == "0.0.0.0" ? "127.0.0.1" : host
-    case .v6: return address.ipAddress == "::" ? "::1" : host
-    case .unixDomainSocket: return host
-    }
-  }
-
-  /// Returns the host and the port as the `Host` header has them.
-  static func authority(_ host: String, _ port: Int) -> String {
-    host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 
   private static func reason(_ error: any Error) -> String {
@@ -89,11 +63,11 @@ struct HealthCommand: AsyncParsableCommand {
 
   /// Returns the status of a local server's response to a request, within two seconds.
   private static func status(
-    of path: String, host: String, port: Int, context: NIOSSLContext?
+    of path: String, _ server: LocalServer, context: NIOSSLContext?
   ) async throws -> HTTPResponseStatus {
     let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .connectTimeout(.seconds(2))
-      .connect(host: host, port: port) { channel in
+      .connect(host: server.host, port: server.port) { channel in
         channel.eventLoop.makeCompletedFuture {
           if let context {
             try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil))
@@ -106,11 +80,50 @@ struct HealthCommand: AsyncParsableCommand {
     return try await channel.executeThenClose { responses, requests in
       let timeout = channel.channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.channel.close(promise: nil) }
       defer { timeout.cancel() }
-      let headers: HTTPHeaders = ["host": authority(host, port), "connection": "close"]
+      let headers: HTTPHeaders = ["host": server.authority, "connection": "close"]
       try await requests.write(.head(.init(version: .http1_1, method: .GET, uri: path, headers: headers)))
       try await requests.write(.end(nil))
       for try await case .head(let head) in responses { return head.status }
       throw ChannelError.eof
+    }
+  }
+}
+
+/// The server on this machine, as the settings describe it.
+struct LocalServer {
+  /// The host to connect to: the loopback address where the server listens on every address of the machine.
+  let host: String
+
+  let port: Int
+
+  let usesTLS: Bool
+
+  /// Creates the server of the settings.
+  ///
+  /// - Throws: the exit code 64 for an invalid port, after an error message.
+  init(_ settings: Settings) throws {
+    do {
+      port = try settings.integer("HTTP_PORT", in: 1...65_535)
+    } catch {
+      throw Exit.because(error, Exit.usage)
+    }
+    host = Self.reachableHost(settings.text("HTTP_HOST"))
+    usesTLS = settings["TLS_CERTIFICATE_FILE"] != nil
+  }
+
+  /// The host and the port as the `Host` header has them.
+  var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+  var url: String { "\(usesTLS ? "https" : "http")://\(authority)" }
+
+  private static func reachableHost(_ host: String) -> String {
+    var host = host
+    if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+    guard let address = try? SocketAddress(ipAddress: host, port: 0) else { return host }
+    switch address {
+    case .v4: return address.ipAddress == "0.0.0.0" ? "127.0.0.1" : host
+    case .v6: return address.ipAddress == "::" ? "::1" : host
+    case .unixDomainSocket: return host
     }
   }
 }
