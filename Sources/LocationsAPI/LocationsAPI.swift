@@ -16,7 +16,7 @@ public struct LocationsAPI: Sendable {
   private let caching: CachePolicy
   private let metrics: (any MetricsSource)?
   private let searches: (any SearchHistory)?
-  private let backUp: BackUp?
+  private let backup: BackupAction?
   private let clock: any WallClock
   private let uptime: @Sendable () -> Duration
   private let isDraining: @Sendable () -> Bool
@@ -33,7 +33,7 @@ public struct LocationsAPI: Sendable {
   ///   - caching: the directives for caches.
   ///   - metrics: the source of `GET /metrics`; without it there is no such call.
   ///   - searches: the history of searches; without it the call that reports them is 404.
-  ///   - backUp: the function that copies the store's file; without it the call that does is 501.
+  ///   - backup: the function that copies the store's file; without it the call that does is 501.
   ///   - clock: the time of day. It is monotonic, and shared with a store that has the times of its changes.
   ///   - uptime: a monotonic time, by which readiness and metrics age.
   ///   - isDraining: returns a Boolean value that indicates whether the server is shutting down, and is no longer
@@ -48,7 +48,7 @@ public struct LocationsAPI: Sendable {
     caching: CachePolicy = CachePolicy(),
     metrics: (any MetricsSource)? = nil,
     searches: (any SearchHistory)? = nil,
-    backUp: BackUp? = nil,
+    backup: BackupAction? = nil,
     clock: any WallClock = SystemClock(),
     uptime: @escaping @Sendable () -> Duration = monotonicTime,
     isDraining: @escaping @Sendable () -> Bool = { false },
@@ -62,7 +62,7 @@ public struct LocationsAPI: Sendable {
     self.caching = caching
     self.metrics = metrics
     self.searches = searches
-    self.backUp = backUp
+    self.backup = backup
     self.clock = clock
     self.uptime = uptime
     self.isDraining = isDraining
@@ -140,7 +140,7 @@ public struct LocationsAPI: Sendable {
       Route(
         .GET, "/analytics/searches", scope: .admin, parameters: SearchesRoute.parameters,
         handler: SearchesRoute(history: searches, clock: clock)),
-      Route(.POST, "/backup", scope: .admin, handler: BackupRoute(backUp: backUp)),
+      Route(.POST, "/backup", scope: .admin, handler: BackupRoute(backup: backup)),
     ]
     if let metrics {
       routes.append(Route(.GET, "/metrics", scope: .read, handler: MetricsRoute(source: metrics, uptime: uptime)))

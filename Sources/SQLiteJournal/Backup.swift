@@ -60,9 +60,9 @@ extension SQLiteJournal {
     configuration.readonly = true
     let database = try DatabaseQueue(path: path, configuration: configuration)
     try Schema.checkKind(database, path: path)
-    let errors = try database.read { try String.fetchAll($0, sql: "PRAGMA integrity_check(3)") }
-    guard errors == ["ok"] else {
-      throw PointStoreError.schemaMismatch(reason: "\(path) is damaged: \(errors.joined(separator: "; "))")
+    let problems = try database.read { try String.fetchAll($0, sql: "PRAGMA integrity_check(3)") }
+    guard problems == ["ok"] else {
+      throw PointStoreError.schemaMismatch(reason: "\(path) is damaged: \(problems.joined(separator: "; "))")
     }
     try database.close()
   }

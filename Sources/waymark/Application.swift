@@ -55,7 +55,7 @@ struct Application {
       caching: CachePolicy(
         directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
       metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors), searches: store.searchLog,
-      backUp: store.backUp, clock: clock, isDraining: { [drainState] in drainState.isDraining },
+      backup: store.backup, clock: clock, isDraining: { [drainState] in drainState.isDraining },
       address: configuration.address, version: waymarkVersion)
     responder = api.router(
       middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))
@@ -74,7 +74,7 @@ struct Application {
     let check = Task { [store] in try? await store.store.checkReadiness() }
     defer { check.cancel() }
     try await serviceGroup(server, reloading, stopSignals).run()
-    logger.info("stopped")
+    logger.info("the server has stopped")
   }
 
   private func listen() async throws(ListeningFailed) -> HTTPServer {

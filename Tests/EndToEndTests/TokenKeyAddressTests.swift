@@ -133,11 +133,11 @@ import Testing
       let exchanged = [try await post(driver, first).status, try await post(driver, second).status]
       keys.set(.init(status: .found, fields: [("Location", "/elsewhere")]))
       server.send(SIGHUP)
-      let complaint = try await server.logLine(with: "the set of token keys was not reloaded")
+      let failure = try await server.logLine(with: "the set of token keys was not reloaded")
       let kept = try await post(driver, second).status
 
       #expect(exchanged == [401, 201])
-      #expect(complaint.contains("the status 302; redirects are not followed"), "\(complaint)")
+      #expect(failure.contains("the status 302; redirects are not followed"), "\(failure)")
       #expect(kept == 201)
     }
   }

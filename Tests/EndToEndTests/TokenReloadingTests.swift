@@ -29,13 +29,13 @@ import Testing
     let exchanged = try await statuses()
     _ = try folder.write("{}", to: "jwks.json")
     server.send(SIGHUP)
-    let complaint = try await server.logLine(with: "the file of token keys was not reloaded")
+    let failure = try await server.logLine(with: "the file of token keys was not reloaded")
     let broken = try await statuses()
 
     #expect(before == [401, 201, 401])
     #expect(exchanged == [401, 401, 201])
     #expect(broken == [401, 401, 201])
-    #expect(complaint.contains("must be a JSON Web Key Set"))
+    #expect(failure.contains("must be a JSON Web Key Set"))
   }
 
   @Test func unusableFileStopsTheStart() async throws {

@@ -28,23 +28,23 @@ public final class BackupFile: Sendable {
 }
 
 /// A function that copies the file in which places are kept.
-public typealias BackUp = @Sendable () async throws(PointStoreError) -> BackupFile
+public typealias BackupAction = @Sendable () async throws(PointStoreError) -> BackupFile
 
 /// `POST /backup`: a copy of the file of the memory store, streamed. One backup runs at a time.
 final class BackupRoute: RouteHandler {
-  private let backUp: BackUp?
+  private let backup: BackupAction?
   private let isBusy = Atomic(false)
 
-  init(backUp: BackUp?) {
-    self.backUp = backUp
+  init(backup: BackupAction?) {
+    self.backup = backup
   }
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     _ = try ParameterValues(request, allowing: []).check()
-    guard let backUp else {
+    guard let backup else {
       throw Problem(
         .notImplemented, code: "not-implemented",
-        detail: "this server keeps its places in no file of its own, which MEMORY_STORE_PATH would name")
+        detail: "this server has no file to back up, because MEMORY_STORE_PATH is not set")
     }
     guard !isBusy.exchange(true, ordering: .acquiringAndReleasing) else {
       throw Problem(
@@ -52,7 +52,7 @@ final class BackupRoute: RouteHandler {
     }
     let turn = Turn { [self] in isBusy.store(false, ordering: .releasing) }
     let (path, byteCount) = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      turn.keep(try await backUp())
+      turn.keep(try await backup())
     }
     let headers: HTTPHeaders = [
       "content-type": "application/vnd.sqlite3", "cache-control": "no-store",

@@ -21,7 +21,7 @@ enum CoordinateSystem {
   }
 
   /// Returns the explanation for a user.
-  static func complaint(about name: String) -> String {
+  static func explanation(unsupported name: String) -> String {
     """
     its coordinates are in the reference system '\(name.prefix(100))', but must be WGS 84, longitude before latitude in \
     degrees; convert the file first, as 'ogr2ogr -t_srs EPSG:4326 -lco RFC7946=YES' does

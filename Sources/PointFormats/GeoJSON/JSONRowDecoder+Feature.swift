@@ -43,7 +43,7 @@ extension JSONRowDecoder {
       } else if name.isEqual(to: "crs") {
         let value = try? JSONReader.value(of: try reader.skipValue())
         if let system = CoordinateSystem.unsupportedName(in: value) {
-          draft.reject(nil, "/crs", CoordinateSystem.complaint(about: system))
+          draft.reject(nil, "/crs", CoordinateSystem.explanation(unsupported: system))
         }
       } else {
         try reader.skipValue()

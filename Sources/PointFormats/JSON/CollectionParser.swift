@@ -98,7 +98,7 @@ struct CollectionParser: RecordParser {
     } catch {
       switch error {
       case .syntax(let reason): throw self.error(reason, progress)
-      case .coordinates(let name): throw FormatError(reason: CoordinateSystem.complaint(about: name))
+      case .coordinates(let name): throw FormatError(reason: CoordinateSystem.explanation(unsupported: name))
       case .type(let type):
         let got = type.map { "'\($0)'" } ?? "not a string"
         throw FormatError(reason: "the text is not a GeoJSON FeatureCollection: its type is \(got)")

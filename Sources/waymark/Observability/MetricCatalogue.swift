@@ -5,7 +5,7 @@ enum MetricCatalogue {
   static let requests = "http_requests_total"
   static let requestDuration = "http_request_duration_seconds"
   static let bodyBytes = "http_response_body_bytes_total"
-  static let incompleteAnswers = "http_responses_incomplete_total"
+  static let incompleteResponses = "http_responses_incomplete_total"
   static let connections = "http_connections_open"
   static let requestsInFlight = "http_requests_in_flight"
   static let storeDuration = "store_call_duration_seconds"
@@ -25,7 +25,7 @@ enum MetricCatalogue {
     MetricDescription(requests, "Completed requests, by method, route template and status."),
     MetricDescription(requestDuration, "Time from the head of a request to the end of its response."),
     MetricDescription(bodyBytes, "Bytes of response bodies handed to connections."),
-    MetricDescription(incompleteAnswers, "Responses cut short: the client disconnected, or the handler failed."),
+    MetricDescription(incompleteResponses, "Responses cut short: the client disconnected, or the handler failed."),
     MetricDescription(connections, "Open connections."),
     MetricDescription(requestsInFlight, "Current requests."),
     MetricDescription(storeDuration, "Calls of the store, by operation and outcome."),

@@ -36,7 +36,7 @@ struct RequestMetrics: SynchronousMiddleware {
     if let duration = request.duration { handles.duration.recordNanoseconds(duration.wholeNanoseconds) }
     if !request.isWhole {
       Counter(
-        label: MetricCatalogue.incompleteAnswers, dimensions: [("route", request.route ?? "none")], factory: factory
+        label: MetricCatalogue.incompleteResponses, dimensions: [("route", request.route ?? "none")], factory: factory
       ).increment()
     }
   }

@@ -22,7 +22,7 @@ struct RunningStore: Service {
   private(set) var searchLog: PostgresSearchLog?
 
   /// Copies the file in which the places are kept; `nil` where there is none.
-  private(set) var backUp: BackUp?
+  private(set) var backup: BackupAction?
 
   private var close: @Sendable () async -> Void = {}
 
@@ -87,13 +87,13 @@ struct RunningStore: Service {
     let outages = OutageLog(watching: .writes, logger: logger)
     var running = RunningStore(ObservedStore(memory, factory: metrics, outages: outages))
     running.collectors = [PointsCollector(memory, factory: metrics)]
-    running.backUp = backUp(of: journal, path: path)
+    running.backup = backup(of: journal, path: path)
     running.close = { await journal.close() }
     return running
   }
 
   /// Returns the function that copies the journal into a file beside it, one copy at a time.
-  private static func backUp(of journal: SQLiteJournal, path: String) -> BackUp {
+  private static func backup(of journal: SQLiteJournal, path: String) -> BackupAction {
     { () throws(PointStoreError) in
       let copy = path + ".backup"
       try await journal.backUp(to: copy)
