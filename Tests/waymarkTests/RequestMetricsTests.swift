@@ -68,7 +68,7 @@ import Testing
     AccessLog(logger: recorder.logger, isOn: isOn).requestCompleted(request(status: status, bytes: 7))
 
     let line = try #require(recorder.lines.first)
-    #expect(line.hasPrefix("\(level) answered "))
+    #expect(line.hasPrefix("\(level) request completed "))
     for part in ["\"route\": /locations", "\"status\": \(status.code)", "\"bytes\": 7", "\"duration_ms\": 2.0"] {
       #expect(line.contains(part))
     }

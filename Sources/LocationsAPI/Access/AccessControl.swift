@@ -161,7 +161,7 @@ extension Problem {
   fileprivate static func tokenKeysUnavailable(retryAfterSeconds seconds: Int) -> Problem {
     Problem(
       .serviceUnavailable, code: "token-keys-unavailable", title: "Token keys unavailable",
-      detail: "the keys that tokens are verified with can't be fetched at the moment",
+      detail: "the token keys can't be fetched at the moment",
       headers: ["retry-after": "\(seconds)"])
   }
 }

@@ -50,12 +50,12 @@ public struct AccessPolicy: Sendable {
   /// - Throws: `Problem` 401 `unauthenticated` or 403 `forbidden`, with the reason.
   func keyless(_ request: HTTPRequest, for scope: AccessScope) throws(Problem) -> Principal {
     guard scope > .read else {
-      throw .unauthenticated("this server answers only to API keys, and has none", challenge: .required)
+      throw .unauthenticated("this server requires an API key, but has no keys", challenge: .required)
     }
     guard isLoopback else {
       throw .forbidden(
-        "this server has neither API keys (API_KEYS_FILE) nor keys of tokens (JWT_JWKS_FILE,"
-          + " JWT_JWKS_URL), and without them takes changes only where it listens on a loopback address")
+        "this server has neither API keys (API_KEYS_FILE) nor token keys (JWT_JWKS_FILE, JWT_JWKS_URL);"
+          + " without them it accepts changes only where it listens on a loopback address")
     }
     try KeylessAccess.check(request)
     return .anonymous

@@ -15,7 +15,7 @@ struct Grant: Hashable, Sendable {
   func principal(for scope: AccessScope) throws(Problem) -> Principal {
     guard self.scope >= scope else {
       throw .forbidden(
-        "\(evidence) allows to \(self.scope.rawValue), and this needs \(scope.rawValue)",
+        "\(evidence) has the scope \(self.scope.rawValue), but this call needs \(scope.rawValue)",
         challenge: .insufficientScope(scope))
     }
     return principal

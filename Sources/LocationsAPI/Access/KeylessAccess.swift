@@ -39,7 +39,7 @@ enum KeylessAccess {
 extension Problem {
   fileprivate static func keyless(_ requests: String) -> Problem {
     .forbidden(
-      "this server has neither API keys (API_KEYS_FILE) nor keys of tokens (JWT_JWKS_FILE,"
-        + " JWT_JWKS_URL), and without them accepts no such requests \(requests)")
+      "this server has neither API keys (API_KEYS_FILE) nor token keys (JWT_JWKS_FILE, JWT_JWKS_URL);"
+        + " without them it accepts no such requests \(requests)")
   }
 }

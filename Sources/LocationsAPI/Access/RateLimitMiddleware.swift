@@ -69,6 +69,6 @@ extension Problem {
     headers.add(name: "retry-after", value: String(seconds))
     return Problem(
       .tooManyRequests, code: "rate-limited", title: "Too many requests",
-      detail: "more requests came than are allowed; the next may come in \(seconds) s", headers: headers)
+      detail: "the rate limit was exceeded; retry in \(seconds) s", headers: headers)
   }
 }

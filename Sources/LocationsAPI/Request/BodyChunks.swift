@@ -22,7 +22,7 @@ struct BodyChunks: AsyncSequence, Sendable {
     guard codings.isEmpty || codings == ["gzip"] || codings == ["x-gzip"] else {
       throw Problem(
         .unsupportedMediaType, code: "unsupported-media-type",
-        detail: "Content-Encoding must be gzip where there is one", headers: ["accept-encoding": "gzip"])
+        detail: "Content-Encoding must be gzip or absent", headers: ["accept-encoding": "gzip"])
     }
     isGzip = !codings.isEmpty
   }

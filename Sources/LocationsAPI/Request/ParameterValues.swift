@@ -19,7 +19,7 @@ struct ParameterValues {
     for pair in try QueryParameters(request.query).all {
       guard let parameter = Parameter(name: pair.name), allowed.contains(parameter) else {
         let names = Parameter.allCases.filter { allowed.contains($0) }.map(\.name).joined(separator: ", ")
-        let known = allowed.isEmpty ? "there are none" : "there are \(names)"
+        let known = allowed.isEmpty ? "it has none" : "its parameters are \(names)"
         note(.unknown, String(pair.name.prefix(100)), "is not a parameter of this call; \(known)")
         continue
       }

@@ -25,7 +25,7 @@ struct ChangeRoute: RouteHandler {
       case .change(let problem): throw problem
       case .contended:
         throw Problem(
-          .conflict, code: "conflict", detail: "the place is being changed by many at once",
+          .conflict, code: "conflict", detail: "other requests keep changing the place; repeat the request",
           headers: ["retry-after": "1"])
       }
     }

@@ -16,7 +16,7 @@ struct DeleteRoute: RouteHandler {
       try await editor.store.delete(id: id, if: condition)
     } catch .conditionFailed(nil) {
       // Without the condition it would be 404 too, and that comes first (RFC 9110, section 13.2.1).
-      throw .notFound("there is no place of id \(id)")
+      throw .notFound("there is no place with the id \(id)")
     } catch {
       throw request.problem(for: error)
     }

@@ -39,7 +39,7 @@ struct ReadyRoute: RouteHandler {
       try await service.store.checkReadiness()
       return nil
     } catch {
-      logger.warning("not ready", metadata: ["error": "\(error)"])
+      logger.warning("the server is not ready", metadata: ["error": "\(error)"])
       var problem = Problem(error)
       // Probes of readiness are sent by operators; this reason names the command that corrects it.
       if case .schemaMismatch(let reason) = error { problem.detail = reason }

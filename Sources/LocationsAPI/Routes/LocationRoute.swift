@@ -14,7 +14,7 @@ struct LocationRoute: RouteHandler {
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.store.point(id: id)
     }
-    guard let point else { throw .notFound("there is no place of id \(id)") }
+    guard let point else { throw .notFound("there is no place with the id \(id)") }
     let known = EntityTag.known(
       of: point, format: arguments.format, ifNoneMatch: request.headers[canonicalForm: "if-none-match"])
     if let known {

@@ -17,7 +17,7 @@ struct SearchesRoute: RouteHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     guard let history else {
-      throw .notFound("this server keeps no searches; ANALYTICS=postgres does")
+      throw .notFound("this server records no searches; ANALYTICS=postgres records them")
     }
     let arguments = try SearchesArguments(request, now: clock.now())
     let report = try await request.reportingStoreErrors { () throws(PointStoreError) in
@@ -56,7 +56,7 @@ extension ParameterValues {
     guard let text = self[parameter] else { return nil }
     if let time = Timestamp(rfc3339: text) { return time }
     if let duration = Duration(iso8601: text) { return now.earlier(by: duration) }
-    let form = "must be a time such as 2026-11-21T10:15:00Z, or how long ago such as PT24H"
+    let form = "must be a time such as 2026-11-21T10:15:00Z, or a duration before now such as PT24H"
     note(.invalid, parameter.name, "\(form), got '\(text.prefix(50))'")
     return nil
   }

@@ -10,11 +10,11 @@ extension Problem {
     case .unavailable:
       self.init(
         .serviceUnavailable, code: "store-unavailable", title: "Store unavailable",
-        detail: "the places can't be reached at the moment", headers: ["retry-after": "2"])
+        detail: "the store is not available at the moment", headers: ["retry-after": "2"])
     case .schemaMismatch:
       self.init(
         .serviceUnavailable, code: "store-unavailable", title: "Store unavailable",
-        detail: "the places are being set up or upgraded", headers: ["retry-after": "10"])
+        detail: "the store is being set up or upgraded", headers: ["retry-after": "10"])
     case .misconfigured:
       self.init(
         .serviceUnavailable, code: "store-misconfigured", title: "Store misconfigured",
@@ -22,11 +22,11 @@ extension Problem {
     case .overloaded:
       self.init(
         .serviceUnavailable, code: "overloaded", title: "Overloaded",
-        detail: "too many requests are waiting for the places", headers: ["retry-after": "1"])
+        detail: "too many requests are waiting for the store", headers: ["retry-after": "1"])
     case .timeout:
       self.init(
         .gatewayTimeout, code: "store-timeout", title: "Store timeout",
-        detail: "the places took too long to answer")
+        detail: "the store did not respond in time")
     case .outcomeUnknown:
       self.init(
         .gatewayTimeout, code: "outcome-unknown", title: "Outcome unknown",
@@ -59,6 +59,6 @@ extension HTTPRequest {
       case .outcomeUnknown: .warning
       case .unavailable, .schemaMismatch, .misconfigured, .overloaded, .timeout: .debug
       }
-    logger.log(level: level, "the store did not answer", metadata: ["error": "\(error)"])
+    logger.log(level: level, "a call of the store failed", metadata: ["error": "\(error)"])
   }
 }

@@ -10,23 +10,23 @@ extension Problem {
     case .originTaken:
       self.init(
         .conflict, code: "conflict", detail: "another place has this source and sourceId",
-        errors: [ProblemError(.pointer("/sourceId"), "is another place's already")])
+        errors: [ProblemError(.pointer("/sourceId"), "is already that of another place")])
     case .notFound:
-      self = .notFound("there is no place of this id")
+      self = .notFound("there is no place with this id")
     case .conditionFailed(let version?):
       self.init(
-        .preconditionFailed, code: "version-mismatch", detail: "the place is of version \(version) now",
+        .preconditionFailed, code: "version-mismatch", detail: "the current version of the place is \(version)",
         headers: ["etag": EntityTag.of(version: version, format: .json)])
     case .conditionFailed(nil):
-      self.init(.preconditionFailed, code: "version-mismatch", detail: "there is no place of this id")
+      self.init(.preconditionFailed, code: "version-mismatch", detail: "there is no place with this id")
     case .keyInFlight:
       self.init(
-        .conflict, code: "conflict", detail: "the first request of this Idempotency-Key is not answered yet",
+        .conflict, code: "conflict", detail: "the first request with this Idempotency-Key is still in progress",
         headers: ["retry-after": "1"])
     case .keyReused:
       self.init(
         .unprocessableEntity, code: "idempotency-key-reused",
-        detail: "this Idempotency-Key was sent with another request before")
+        detail: "this Idempotency-Key was already used with another request")
     case .store(let error):
       self.init(error)
     }

@@ -44,7 +44,7 @@ struct ServeCommand: AsyncParsableCommand {
       throw Exit.because("\(error)", Exit.badData)
     }
     guard !configuration.isUnitTesting else {
-      logger.info("unit testing: no socket, no database and no analytics were set up")
+      logger.info("IS_UNIT_TESTING is set; no socket, no database and no analytics were set up")
       return
     }
     do {

@@ -24,7 +24,7 @@ struct AccessLog: SynchronousMiddleware {
     self.logger = logger
     clientFaults = PeriodicCount(interval: Self.interval, sleep: sleep) { count in
       logger.warning(
-        "requests were rejected that no client of HTTP/1.1 or HTTP/2 should send",
+        "requests with an unsupported method or HTTP version were rejected",
         metadata: ["count": .stringConvertible(count)])
     }
     level = isOn ? .info : .debug
@@ -46,7 +46,7 @@ struct AccessLog: SynchronousMiddleware {
       metadata["span-id"] = .string(trace.spanText)
     }
     if let duration = request.duration { metadata["duration_ms"] = .stringConvertible(duration.milliseconds) }
-    logger.log(level: level, request.isWhole ? "answered" : "not answered to the end", metadata: metadata)
+    logger.log(level: level, request.isWhole ? "request completed" : "response incomplete", metadata: metadata)
   }
 
   /// Returns the level of a request's line. For 503 there would be a line a request just when load is highest; the

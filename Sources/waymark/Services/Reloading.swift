@@ -32,7 +32,7 @@ struct Reloading: Service {
 
   /// Reloads all parts; the failure of one does not affect the others.
   private func reload() async {
-    if parts.isEmpty { logger.notice("SIGHUP was received; no file is configured that could be read again") }
+    if parts.isEmpty { logger.notice("SIGHUP was received, but no reloadable file is configured") }
     for part in parts {
       do {
         let metadata = try await part.reload()

@@ -108,15 +108,15 @@ enum TokenRejection: Error, Hashable, CaseIterable, CustomStringConvertible {
   /// The reason in words: ASCII without quotes, because it is part of a header field too.
   var description: String {
     switch self {
-    case .malformed: "the token is not a JSON Web Token that can be read here"
+    case .malformed: "the token is not a supported JSON Web Token"
     case .unknownKey: "the token is signed with a key that is not known"
-    case .wrongAlgorithm: "the token names another algorithm than its key is for"
+    case .wrongAlgorithm: "the algorithm of the token is not that of its key"
     case .badSignature: "the signature of the token is not valid"
     case .expired: "the token has expired"
     case .notYetValid: "the token is not valid yet"
     case .wrongIssuer: "the token is of another issuer"
     case .wrongAudience: "the token is for another audience"
-    case .incompleteClaims: "the token needs the claims iss, aud, sub and exp, each of its right type"
+    case .incompleteClaims: "the token needs the claims iss, aud, sub and exp, each of the right type"
     case .noScope: "the token has none of the scopes read, write and admin"
     }
   }
