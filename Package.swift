@@ -124,7 +124,7 @@ let package = Package(
       tests: ["PostgresTestSupport"]
     ),
     module("PrometheusMetrics", [metrics]),
-    module("PointFormats", ["Geo", "JSONText", "Points"]),
+    module("PointFormats", ["Basics", "Geo", "JSONText", "Points"]),
     module(
       "HTTPServer",
       [

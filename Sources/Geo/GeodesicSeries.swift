@@ -19,18 +19,14 @@ enum GeodesicSeries {
   /// Returns C₁, the deviation of the length from its mean.
   static func lengthWaves(_ epsilon: Double) -> SineSeries {
     let square = epsilon * epsilon
-    var power = epsilon
-    func next(_ coefficient: Double) -> Double {
-      defer { power *= epsilon }
-      return coefficient * power
-    }
     return SineSeries(
-      next((-16 + square * (6 - square)) / 32),
-      next((-128 + square * (64 - 9 * square)) / 2048),
-      next((-16 + 9 * square) / 768),
-      next((-5 + 3 * square) / 512),
-      next(-7.0 / 1280),
-      next(-7.0 / 2048)
+      inPowersOf: epsilon,
+      (-16 + square * (6 - square)) / 32,
+      (-128 + square * (64 - 9 * square)) / 2048,
+      (-16 + 9 * square) / 768,
+      (-5 + 3 * square) / 512,
+      -7.0 / 1280,
+      -7.0 / 2048
     )
   }
 
@@ -43,18 +39,14 @@ enum GeodesicSeries {
   /// Returns C₂, the deviation of the second integral of the reduced length from its mean.
   static func reducedLengthWaves(_ epsilon: Double) -> SineSeries {
     let square = epsilon * epsilon
-    var power = epsilon
-    func next(_ coefficient: Double) -> Double {
-      defer { power *= epsilon }
-      return coefficient * power
-    }
     return SineSeries(
-      next((16 + square * (2 + square)) / 32),
-      next((384 + square * (64 + 35 * square)) / 2048),
-      next((80 + 15 * square) / 768),
-      next((35 + 7 * square) / 512),
-      next(63.0 / 1280),
-      next(77.0 / 2048)
+      inPowersOf: epsilon,
+      (16 + square * (2 + square)) / 32,
+      (384 + square * (64 + 35 * square)) / 2048,
+      (80 + 15 * square) / 768,
+      (35 + 7 * square) / 512,
+      63.0 / 1280,
+      77.0 / 2048
     )
   }
 
@@ -116,6 +108,13 @@ struct SineSeries {
 
   init(_ c1: Double, _ c2: Double, _ c3: Double, _ c4: Double, _ c5: Double, _ c6: Double) {
     coefficients = (c1, c2, c3, c4, c5, c6)
+  }
+
+  /// Creates the series whose coefficients are multiplied by the first to the sixth power of a number.
+  init(inPowersOf x: Double, _ c1: Double, _ c2: Double, _ c3: Double, _ c4: Double, _ c5: Double, _ c6: Double) {
+    let (x2, x3) = (x * x, x * x * x)
+    let (x4, x5) = (x3 * x, x3 * x * x)
+    coefficients = (c1 * x, c2 * x2, c3 * x3, c4 * x4, c5 * x5, c6 * (x5 * x))
   }
 
   /// Returns the difference of the sums at two σ.

@@ -1,6 +1,6 @@
 import CZlib
 
-/// A decoder of gzip (RFC 1952), piece by piece and in constant memory. Members that follow one another are one text.
+/// A decoder of gzip (RFC 1952), chunk by chunk and in constant memory. Members that follow one another are one text.
 public final class GzipDecoder {
   /// The maximum ratio of the lengths of a text and its gzip, beyond ``freeBytes``.
   public static let maximumRatio = 100

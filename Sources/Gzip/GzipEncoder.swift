@@ -1,6 +1,6 @@
 import CZlib
 
-/// An encoder of gzip (RFC 1952), piece by piece and in constant memory.
+/// An encoder of gzip (RFC 1952), chunk by chunk and in constant memory.
 public final class GzipEncoder {
   /// Fast rather than small: responses are compressed at the pace of a network.
   private static let level: Int32 = 4

@@ -66,8 +66,8 @@ extension [UInt8]: ByteSink {
 
 /// Memory that was reserved for the bytes that are written to it. Nothing is checked.
 ///
-/// The caller has reserved as many bytes as the values that it writes take at most. The value is used within the closure
-/// that was given the memory and does not leave it.
+/// The caller has reserved as many bytes as the values that it writes take at most. The value is used within the
+/// closure that was given the memory and does not leave it.
 @frozen
 public struct UncheckedBytes: ByteSink {
   /// The address behind the last byte that was written.

@@ -1,9 +1,9 @@
 extension DecimalText {
   /// Returns the number nearest to a decimal text; `nil` for any other bytes.
   ///
-  /// Decimal text is an optional sign, digits with an optional point before, among or after them, and an optional exponent.
-  /// JSON's numbers are decimal text; `nan`, `inf`, `0x1p3`, white space and digit groups are not. A number beyond every
-  /// `Double` is infinite.
+  /// Decimal text is an optional sign, digits with an optional point before, among or after them, and an optional
+  /// exponent. JSON's numbers are decimal text; `nan`, `inf`, `0x1p3`, white space and digit groups are not. A number
+  /// beyond every `Double` is infinite.
   public static func value(of bytes: UnsafeBufferPointer<UInt8>) -> Double? {
     var position = 0
     var isNegative = false

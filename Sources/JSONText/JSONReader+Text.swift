@@ -25,7 +25,7 @@ extension JSONReader {
       }
       var reader = JSONReader(bytes)
       while reader.position < bytes.count {
-        let end = JSONBytes.endOfPlainText(in: bytes, from: reader.position)
+        let end = JSONString.endOfPlainText(in: bytes, from: reader.position)
         unescaped.append(contentsOf: bytes[reader.position..<end])
         reader.position = end + 1
         // The escapes were validated when the text was read.
@@ -45,15 +45,15 @@ extension JSONReader {
 
   /// Reads the next value, a string.
   ///
-  /// - Throws: ``JSONError`` when the next value is not a string, or has an invalid escape or a control character. UTF-8
-  ///   is validated when the string is taken.
+  /// - Throws: ``JSONError`` when the next value is not a string, or has an invalid escape or a control character.
+  ///   UTF-8 is validated when the string is taken.
   public mutating func readString() throws(JSONError) -> Text {
     skipWhiteSpace()
     guard take(UInt8(ascii: "\"")) else { throw error("a string must stand here") }
     let start = position
     var hasEscapes = false
     while true {
-      position = JSONBytes.endOfPlainText(in: bytes, from: position)
+      position = JSONString.endOfPlainText(in: bytes, from: position)
       guard position < bytes.count else { throw error("a string does not end") }
       switch bytes[position] {
       case UInt8(ascii: "\""):

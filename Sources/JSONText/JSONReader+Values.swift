@@ -1,3 +1,5 @@
+import Basics
+
 // MARK: Whole values
 
 extension JSONReader {
@@ -6,29 +8,15 @@ extension JSONReader {
   /// - Parameter maximumDepth: the maximum of nested arrays and objects.
   /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
   public static func value(
-    of bytes: UnsafeBufferPointer<UInt8>,
-    maximumDepth: Int = defaultMaximumDepth
-  ) throws(JSONError) -> JSONValue {
-    var reader = JSONReader(bytes, maximumDepth: maximumDepth)
-    let value = try reader.readValue()
-    try reader.finish()
-    return value
-  }
-
-  /// Returns the value of a whole JSON text.
-  ///
-  /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
-  public static func value(
     of bytes: some Collection<UInt8>,
     maximumDepth: Int = defaultMaximumDepth
   ) throws(JSONError) -> JSONValue {
-    let result = bytes.withContiguousStorageIfAvailable { buffer in
-      Result { () throws(JSONError) in try value(of: buffer, maximumDepth: maximumDepth) }
+    try bytes.withContiguousBytes { bytes throws(JSONError) in
+      var reader = JSONReader(bytes, maximumDepth: maximumDepth)
+      let value = try reader.readValue()
+      try reader.finish()
+      return value
     }
-    if let result { return try result.get() }
-    return try Array(bytes).withUnsafeBufferPointer { buffer in
-      Result { () throws(JSONError) in try value(of: buffer, maximumDepth: maximumDepth) }
-    }.get()
   }
 
   /// Reads the next value.

@@ -3,9 +3,9 @@
 /// It is strict: UTF-8 only, no byte-order mark, no trailing commas, nothing after the value but white space, no lone
 /// surrogates in escapes. Time is linear in the length, the stack is bounded by the maximum depth.
 ///
-/// A caller enters an object with ``enterObject()`` and calls ``nextMember()`` until it returns `nil`; one call that reads
-/// the member's value follows each. Arrays are alike; ``finish()`` ends the text. The bytes must outlive the reader and
-/// every ``Text`` that it returns.
+/// A caller enters an object with ``enterObject()`` and calls ``nextMember()`` until it returns `nil`; one call that
+/// reads the member's value follows each. Arrays are alike; ``finish()`` ends the text. The bytes must outlive the
+/// reader and every ``Text`` that it returns.
 public struct JSONReader {
   /// The default maximum of nested arrays and objects.
   public static let defaultMaximumDepth = 64
@@ -83,21 +83,7 @@ extension JSONReader {
   ///
   /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
   public mutating func nextMember() throws(JSONError) -> Text? {
-    skipWhiteSpace()
-    if isAtStart {
-      isAtStart = false
-      if take(UInt8(ascii: "}")) {
-        depth -= 1
-        return nil
-      }
-    } else {
-      guard take(UInt8(ascii: ",")) else {
-        guard take(UInt8(ascii: "}")) else { throw error("an object must go on with a comma or end") }
-        depth -= 1
-        return nil
-      }
-      skipWhiteSpace()
-    }
+    guard try nextItem(closing: UInt8(ascii: "}"), of: "an object") else { return nil }
     guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
       throw error("a member's name must be a string")
     }
@@ -121,21 +107,22 @@ extension JSONReader {
   ///
   /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
   public mutating func nextElement() throws(JSONError) -> Bool {
+    try nextItem(closing: UInt8(ascii: "]"), of: "an array")
+  }
+
+  /// Skips to the next member or element; leaves the innermost object or array at its end and returns `false`.
+  @inline(__always)
+  private mutating func nextItem(closing bracket: UInt8, of kind: StaticString) throws(JSONError) -> Bool {
     skipWhiteSpace()
-    if isAtStart {
-      isAtStart = false
-      if take(UInt8(ascii: "]")) {
-        depth -= 1
-        return false
-      }
-    } else {
-      guard take(UInt8(ascii: ",")) else {
-        guard take(UInt8(ascii: "]")) else { throw error("an array must go on with a comma or end") }
-        depth -= 1
-        return false
-      }
-      skipWhiteSpace()
+    let isFirst = isAtStart
+    isAtStart = false
+    if take(bracket) {
+      depth -= 1
+      return false
     }
+    guard !isFirst else { return true }
+    guard take(UInt8(ascii: ",")) else { throw error("\(kind) must go on with a comma or end") }
+    skipWhiteSpace()
     return true
   }
 

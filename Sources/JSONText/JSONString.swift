@@ -9,13 +9,6 @@ public enum JSONString {
   @inlinable
   public static func maximumLength(utf8Count: Int) -> Int { 6 * utf8Count + 2 }
 
-  /// Returns the index of the first byte from `start` on that must be escaped: a quotation mark, a reverse solidus or a
-  /// control character below U+0020; the count when there is none. Linear.
-  @inlinable
-  public static func endOfPlainText(in utf8: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
-    JSONBytes.endOfPlainText(in: utf8, from: start)
-  }
-
   /// Appends a text as a string: at most ``maximumLength(utf8Count:)`` bytes.
   @inlinable
   public static func write(_ text: String, to sink: inout some ByteSink) {
@@ -29,7 +22,7 @@ public enum JSONString {
     sink.write(UInt8(ascii: "\""))
     var position = 0
     while true {
-      let end = JSONBytes.endOfPlainText(in: utf8, from: position)
+      let end = endOfPlainText(in: utf8, from: position)
       sink.write(UnsafeBufferPointer(rebasing: utf8[position..<end]))
       guard end < utf8.count else { break }
       sink.write(atMost: 6) { writeEscape(of: utf8[end], to: $0) }

@@ -2,8 +2,8 @@
 ///
 /// The calls follow the text from its start to its end: between ``beginObject()`` and ``endObject()`` each value is
 /// preceded by its name. Values that follow each other outside of any bracket are separated by commas too. The writer
-/// itself allocates nothing and checks nothing; where ``sink`` is ``UncheckedBytes``, there must be room for the maximum
-/// of each call.
+/// itself allocates nothing and checks nothing; where ``sink`` is ``UncheckedBytes``, there must be room for the
+/// maximum of each call.
 @frozen
 public struct JSONWriter<Sink: ByteSink> {
   /// The text so far.
@@ -189,6 +189,19 @@ extension JSONWriter {
   public mutating func write(member name: StaticString, _ integer: Int) {
     write(name: name)
     write(integer: integer)
+  }
+
+  /// Writes an array of objects, whose members the closure writes.
+  public mutating func writeArray<Element>(
+    of elements: some Sequence<Element>, _ writeMembers: (Element, inout JSONWriter) -> Void
+  ) {
+    beginArray()
+    for element in elements {
+      beginObject()
+      writeMembers(element, &self)
+      endObject()
+    }
+    endArray()
   }
 
   /// Writes a member that is `true` or `false`.

@@ -1,6 +1,7 @@
 extension JSONValue {
-  /// Returns this value with a JSON merge patch applied to it (RFC 7396, section 2): the patch's members replace those of
-  /// the same names, null removes one, objects are merged member by member, and anything but an object replaces the whole.
+  /// Returns this value with a JSON merge patch applied to it (RFC 7396, section 2): the patch's members replace those
+  /// of the same names, null removes one, objects are merged member by member, and anything but an object replaces the
+  /// whole.
   ///
   /// Of a repeated name the last value counts; names are compared by their bytes. Members keep their order, new ones
   /// follow them. Linear in the length of both.

@@ -7,7 +7,8 @@ public enum UTF8Bytes {
     areValid(bytes) ? String(decoding: bytes, as: UTF8.self) : nil
   }
 
-  /// Returns a Boolean value that indicates whether the bytes are well-formed UTF-8 (Unicode, table 3-7). Linear; ASCII goes eight bytes at a time.
+  /// Returns a Boolean value that indicates whether the bytes are well-formed UTF-8 (Unicode, table 3-7). Linear; ASCII
+  /// goes eight bytes at a time.
   public static func areValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let base = UnsafeRawPointer(bytes.baseAddress) else { return true }
     var position = 0

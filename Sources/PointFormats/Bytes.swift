@@ -20,13 +20,6 @@ extension UnsafeBufferPointer<UInt8> {
     return UnsafeRawPointer(found) - base
   }
 
-  /// Returns a Boolean value that indicates whether the bytes are this ASCII text.
-  func isEqual(to ascii: StaticString) -> Bool {
-    guard count == ascii.utf8CodeUnitCount else { return false }
-    for index in 0..<count where self[index] != ascii.utf8Start[index] { return false }
-    return true
-  }
-
   /// Returns a Boolean value that indicates whether the bytes are this lower-case ASCII text, in any case.
   func isEqual(toLowercase ascii: StaticString) -> Bool {
     guard count == ascii.utf8CodeUnitCount else { return false }

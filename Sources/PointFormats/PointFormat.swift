@@ -27,8 +27,8 @@ public enum PointFormat: String, Hashable, Sendable, CaseIterable {
     self.init(rawValue: name.lowercased())
   }
 
-  /// Creates the format of a file name by its extension: `.json`, `.geojson`, `.geojsons`, `.geojsonl`, `.geojsonseq`, `.ndjson`,
-  /// `.jsonl` or `.csv`, in either case.
+  /// Creates the format of a file name by its extension: `.json`, `.geojson`, `.geojsons`, `.geojsonl`, `.geojsonseq`,
+  /// `.ndjson`, `.jsonl` or `.csv`, in either case.
   public init?(fileName: String) {
     guard let point = fileName.lastIndex(of: "."), !fileName[point...].contains("/") else { return nil }
     switch fileName[point...].dropFirst().lowercased() {

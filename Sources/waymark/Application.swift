@@ -35,7 +35,7 @@ struct Application {
     }
     let identity = try configuration.tls.map { files in try TLSIdentity(files) }
     let tokens = try await Self.buildTokenVerifier(configuration)
-    let metrics = PrometheusMetrics(MetricCatalogue.descriptions)
+    let metrics = PrometheusMetrics(MetricCatalogue.all)
     // One clock for the store, whose changes it dates, and for the age in responses.
     let clock = MonotoneClock()
     store = try await RunningStore.build(configuration, clock: clock, metrics: metrics, logger: logger)
@@ -188,11 +188,12 @@ extension Application {
     return collectors
   }
 
-  /// Returns the middlewares in the order in which a request passes them; its response passes them in the opposite order.
+  /// Returns the middlewares in the order in which a request passes them; its response passes them in the opposite
+  /// order.
   ///
   /// The connection assigns the request id, because requests that can't be parsed have one too. After these come
-  /// authentication, which `LocationsAPI` adds itself, and the route's handler, whose errors the router maps to responses.
-  /// A handler compresses its own response, because the entity tag depends on the coding.
+  /// authentication, which `LocationsAPI` adds itself, and the route's handler, whose errors the router maps to
+  /// responses. A handler compresses its own response, because the entity tag depends on the coding.
   private static func buildMiddlewares(
     _ configuration: ServeConfiguration, access: AccessControl, metrics: PrometheusMetrics, logger: Logger
   ) -> [any Middleware] {

@@ -5,7 +5,7 @@ import Testing
 @testable import waymark
 
 @Suite struct ProcessMetricsTests {
-  @Test func theFieldsAreFoundBehindANameWithParentheses() {
+  @Test func statIsParsedBehindAProcessNameWithParentheses() {
     let numbers = (4...52).map { String($0) }.joined(separator: " ")
 
     let stat = ProcessStat("7 (a) b (c)) S \(numbers)\n")
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func figuresOfThisProcessAreReported() async throws {
-    let metrics = PrometheusMetrics(MetricCatalogue.descriptions)
+    let metrics = PrometheusMetrics(MetricCatalogue.all)
     await ProcessMetrics(factory: metrics).collect()
 
     var values: [String: Double] = [:]
@@ -39,7 +39,7 @@ import Testing
     #expect(try #require(values["process_start_time_seconds"]) > 1_577_836_800)
   }
 
-  @Test func aTotalThatIsFollowedNeverGoesBack() {
+  @Test func counterThatFollowsATotalNeverDecreases() {
     let metrics = PrometheusMetrics()
     let follower = TotalFollower(FloatingPointCounter(label: "m_total", factory: metrics))
 

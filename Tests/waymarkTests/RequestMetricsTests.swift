@@ -7,7 +7,7 @@ import Testing
 @testable import waymark
 
 @Suite struct RequestMetricsTests {
-  private let metrics = PrometheusMetrics(MetricCatalogue.descriptions)
+  private let metrics = PrometheusMetrics(MetricCatalogue.all)
 
   private func request(
     method: HTTPMethod? = .GET, route: String? = "/locations", status: HTTPResponseStatus? = .ok, bytes: Int = 0,
@@ -35,7 +35,7 @@ import Testing
     #expect(text.contains("http_request_duration_seconds_sum{method=\"GET\",route=\"/locations\"} 0.006\n"))
   }
 
-  @Test func seriesStayBoundedWhateverClientsSend() {
+  @Test func numberOfMetricSeriesIsBounded() {
     let observer = RequestMetrics(factory: metrics)
 
     for number in 0..<1000 {
@@ -51,7 +51,7 @@ import Testing
       ])
   }
 
-  @Test func whatIsBrokenOffIsCounted() {
+  @Test func incompleteResponsesAreCounted() {
     let observer = RequestMetrics(factory: metrics)
 
     observer.requestCompleted(request(status: nil, isWhole: false))
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: [(HTTPResponseStatus.ok, true, "info"), (.ok, false, "debug"), (.notFound, true, "info")])
-  func theAccessLogHasALineForEachRequest(status: HTTPResponseStatus, isOn: Bool, level: String) throws {
+  func accessLogHasALineForEachRequest(status: HTTPResponseStatus, isOn: Bool, level: String) throws {
     let recorder = LogRecorder()
 
     AccessLog(logger: recorder.logger, isOn: isOn).requestCompleted(request(status: status, bytes: 7))
@@ -77,7 +77,7 @@ import Testing
   @Test(arguments: [
     (HTTPResponseStatus.internalServerError, "warning"), (.gatewayTimeout, "warning"), (.serviceUnavailable, "debug"),
   ])
-  func whatWentWrongIsLoggedWithoutBeingAskedFor(status: HTTPResponseStatus, level: String) {
+  func serverErrorsAreLoggedWithoutTheAccessLog(status: HTTPResponseStatus, level: String) {
     let recorder = LogRecorder()
 
     AccessLog(logger: recorder.logger, isOn: false).requestCompleted(request(status: status))

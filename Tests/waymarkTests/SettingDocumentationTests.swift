@@ -9,8 +9,8 @@ extension Setting: CustomTestStringConvertible {
   public var testDescription: String { name }
 }
 
-/// The agreement of the declared settings with the sources that use them, the options, the generated texts and the values
-/// that the program accepts.
+/// The agreement of the declared settings with the sources that use them, the options, the generated texts and the
+/// values that the program accepts.
 @Suite struct SettingDocumentationTests {
   private let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
   /// The text of `waymark serve --help`, each description in one line.
@@ -95,14 +95,14 @@ extension Setting: CustomTestStringConvertible {
     try configuration(environment(for: setting).merging([setting.name: value]) { $1 })
   }
 
-  @Test func mostSettingsOfTheServerDeclareTheirDefaultAsAValue() {
+  @Test func mostServerSettingsDeclareADefaultValue() {
     let values = Setting.ofServer.filter { if case .value = $0.fallback { true } else { false } }
 
     #expect(values.count >= 30)
   }
 
   @Test(arguments: Setting.ofServer)
-  func settingTheDefaultChangesNothingAndAnotherValueSomething(setting: Setting) throws {
+  func onlyValuesOtherThanTheDefaultChangeTheConfiguration(setting: Setting) throws {
     guard case .value(let value) = setting.fallback else { return }
     let other: String? =
       switch setting.kind {
@@ -118,7 +118,7 @@ extension Setting: CustomTestStringConvertible {
   }
 
   @Test(arguments: Setting.ofServer)
-  func valuesAreAcceptedInTheDeclaredRangeAlone(setting: Setting) throws {
+  func valuesOutsideTheDeclaredRangeAreRejected(setting: Setting) throws {
     let range: ClosedRange<Int>
     switch setting.kind {
     case .integer(let declared), .milliseconds(let declared): range = declared
@@ -138,7 +138,7 @@ extension Setting: CustomTestStringConvertible {
   }
 
   @Test(arguments: Setting.ofServer)
-  func wordsThatAreNotDeclaredAreRejectedWithThoseThatAre(setting: Setting) {
+  func unknownChoiceIsRejectedWithTheAcceptedOnes(setting: Setting) {
     let expectation: String
     switch setting.kind {
     case .boolean, .flag: expectation = "must be 1, true, yes, 0, false or no"

@@ -20,25 +20,7 @@ public struct APIKey: Hashable, Sendable {
   /// Returns a Boolean value that indicates whether a name is 1 to 100 characters out of `A–Z a–z 0–9 . _ -`.
   public static func isAcceptable(name: String) -> Bool {
     (1...maximumNameLength).contains(name.utf8.count)
-      && name.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-          true
-        default: false
-        }
-      }
-  }
-
-  /// Creates a key from its secret, of which the digest is kept.
-  init(name: String, scope: AccessScope, secret: String) {
-    self.init(name: name, scope: scope, digest: Self.digest(of: secret.utf8))
-  }
-
-  init(name: String, scope: AccessScope, digest: [UInt8]) {
-    self.name = name
-    self.scope = scope
-    self.digest = digest
+      && name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._-".utf8.contains($0) }
   }
 
   /// Returns a new key.
@@ -64,5 +46,12 @@ public struct APIKey: Hashable, Sendable {
     var difference: UInt8 = 0
     for (mine, other) in zip(self.digest, digest) { difference |= mine ^ other }
     return difference == 0
+  }
+}
+
+extension APIKey {
+  /// Creates a key from its secret, of which the digest is kept.
+  init(name: String, scope: AccessScope, secret: String) {
+    self.init(name: name, scope: scope, digest: Self.digest(of: secret.utf8))
   }
 }

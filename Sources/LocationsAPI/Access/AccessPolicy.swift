@@ -53,9 +53,7 @@ public struct AccessPolicy: Sendable {
       throw .unauthenticated("this server requires an API key, but has no keys", challenge: .required)
     }
     guard isLoopback else {
-      throw .forbidden(
-        "this server has neither API keys (API_KEYS_FILE) nor token keys (JWT_JWKS_FILE, JWT_JWKS_URL);"
-          + " without them it accepts changes only where it listens on a loopback address")
+      throw .keyless("changes only where it listens on a loopback address")
     }
     try KeylessAccess.check(request)
     return .anonymous

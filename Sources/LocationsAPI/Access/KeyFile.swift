@@ -26,7 +26,7 @@ public struct KeyFile: Hashable, Sendable {
     var keys: [APIKey] = []
     var names: Set<ExactText> = []
     for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
-      let line = line.trimmingSpaces
+      let line = line.trimmingBlanks
       guard !line.isEmpty, line.first != "#" else { continue }
       let number = index + 1
       let parts = line.split(separator: ":", omittingEmptySubsequences: false)
@@ -46,13 +46,5 @@ public struct KeyFile: Hashable, Sendable {
       keys.append(APIKey(name: String(parts[0]), scope: scope, digest: digest))
     }
     self.keys = keys
-  }
-}
-
-extension Substring {
-  fileprivate var trimmingSpaces: Substring {
-    var text = drop { $0 == " " || $0 == "\t" }
-    while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-    return text
   }
 }

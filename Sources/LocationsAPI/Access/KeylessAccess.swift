@@ -16,17 +16,17 @@ enum KeylessAccess {
   /// - Throws: `Problem` 403 `forbidden` with the reason.
   static func check(_ request: HTTPRequest) throws(Problem) {
     guard let peer = request.remoteAddress.flatMap({ IPAddress($0) }), peer.isLoopback else {
-      throw .keyless("from other machines")
+      throw .keyless("no such requests from other machines")
     }
     for (name, _) in request.headers where isForwarding(name) {
-      throw .keyless("that were forwarded by a proxy (this one has the field '\(name)')")
+      throw .keyless("no such requests that were forwarded by a proxy (this one has the field '\(name)')")
     }
     guard let authority = request.authority, Loopback.contains(authority: authority) else {
-      throw .keyless("under another host name than that of a loopback address, such as localhost")
+      throw .keyless("no such requests under another host name than that of a loopback address, such as localhost")
     }
     let origins = request.headers["origin"]
     guard origins.isEmpty || (origins.count == 1 && Loopback.contains(origin: origins[0])) else {
-      throw .keyless("from pages of other machines")
+      throw .keyless("no such requests from pages of other machines")
     }
   }
 
@@ -37,9 +37,10 @@ enum KeylessAccess {
 }
 
 extension Problem {
-  fileprivate static func keyless(_ requests: String) -> Problem {
+  /// 403 `forbidden`, with the requests that are accepted without keys.
+  static func keyless(_ accepted: String) -> Problem {
     .forbidden(
       "this server has neither API keys (API_KEYS_FILE) nor token keys (JWT_JWKS_FILE, JWT_JWKS_URL);"
-        + " without them it accepts no such requests \(requests)")
+        + " without them it accepts \(accepted)")
   }
 }

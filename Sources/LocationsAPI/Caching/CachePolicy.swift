@@ -36,8 +36,8 @@ public struct CachePolicy: Sendable {
     isOff ? cacheControl : "\(isPrivate ? "private" : "public"), max-age=\(seconds)"
   }
 
-  /// Returns `Vary` of a response that depends on these fields of the request.
-  func vary(by fields: String) -> String { isPrivate ? "\(fields), authorization" : fields }
+  /// The value of `Vary` on responses that may be kept.
+  var vary: String { isPrivate ? "accept, accept-encoding, authorization" : "accept, accept-encoding" }
 
   /// Returns a Boolean value that indicates whether a text is a list of directives (RFC 9111, section 5.2): names, some
   /// with `=` and a token or a quoted string, separated by commas. A directive that is a time has whole seconds, up to

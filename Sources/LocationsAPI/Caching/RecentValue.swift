@@ -3,20 +3,16 @@ import Synchronization
 
 /// A value that is computed once for all concurrent callers, and kept for a short time.
 final class RecentValue<Value: Sendable>: Sendable {
-  private enum State {
-    case none
-    case inProgress(Task<Value, Never>)
-    case found(Value, asOf: Duration)
-  }
-
-  private enum Step {
-    case found(Value)
-    case inProgress(Task<Value, Never>)
+  /// A computation, which is in progress until it has ended.
+  private struct Computation {
+    let task: Task<Value, Never>
+    let start: Duration
+    var hasEnded = false
   }
 
   private let maximumAge: Duration
   private let uptime: @Sendable () -> Duration
-  private let state = Mutex(State.none)
+  private let last = Mutex<Computation?>(nil)
 
   /// Creates a value that is not computed yet.
   ///
@@ -30,24 +26,16 @@ final class RecentValue<Value: Sendable>: Sendable {
 
   /// Returns the value: the last one where it is not too old, the one that is being computed, or else a new one.
   func value(_ find: @escaping @Sendable () async -> Value) async -> Value {
-    let step: Step = state.withLock { state in
+    let task = last.withLock { last in
       let now = uptime()
-      switch state {
-      case .found(let value, let time) where now - time < maximumAge: return .found(value)
-      case .inProgress(let task): return .inProgress(task)
-      case .none, .found:
-        let task = Task {
-          let value = await find()
-          self.state.withLock { $0 = .found(value, asOf: now) }
-          return value
-        }
-        state = .inProgress(task)
-        return .inProgress(task)
+      if let last, !last.hasEnded || now - last.start < maximumAge { return last.task }
+      let task = Task {
+        defer { self.last.withLock { $0?.hasEnded = true } }
+        return await find()
       }
+      last = Computation(task: task, start: now)
+      return task
     }
-    switch step {
-    case .found(let value): return value
-    case .inProgress(let task): return await task.value
-    }
+    return await task.value
   }
 }

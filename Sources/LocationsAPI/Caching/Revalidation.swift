@@ -57,7 +57,7 @@ final class Revalidation: Sendable {
     self.service = service
     self.policy = policy
     self.clock = clock
-    unnamed = ["cache-control": policy.cacheControl, "vary": policy.vary(by: "accept, accept-encoding")]
+    unnamed = ["cache-control": policy.cacheControl, "vary": policy.vary]
     var hash = FNV1a()
     hash.combine(bytes: program.utf8)
     programTag = String(hash.value & 0xFFFF_FFFF, radix: 36)

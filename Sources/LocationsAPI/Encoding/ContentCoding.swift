@@ -16,7 +16,8 @@ enum ContentCoding {
 
   /// Returns the coding that a request prefers: gzip where it is named and weighs no less than identity.
   ///
-  /// - Returns: the coding, and a Boolean value that indicates whether identity is excluded; `nil` where every coding is.
+  /// - Returns: the coding, and a Boolean value that indicates whether identity is excluded; `nil` where every coding
+  ///   is.
   static func chosen(by headers: HTTPHeaders) -> (coding: ContentCoding, isRequired: Bool)? {
     guard headers.contains(name: "accept-encoding") else { return (.identity, false) }
     var (gzip, identity, others): (Double?, Double?, Double?)

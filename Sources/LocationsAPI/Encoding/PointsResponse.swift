@@ -36,16 +36,17 @@ extension HTTPResponse {
   }
 
   /// Creates a response of one place. The caller adds the `Vary` header.
-  init(_ point: FoundPoint, fields: FieldSet, format: PointFormat) {
+  init(_ point: PointOfInterest, _ presentation: PresentationArguments) {
+    let (found, fields) = (FoundPoint(point: point, distanceMetres: nil), presentation.fields)
     var buffer = ByteBuffer()
-    switch format {
-    case .json: PointJSON.append(point, fields: fields, to: &buffer)
-    case .geoJSON: PointGeoJSON.append(point, fields: fields, to: &buffer)
+    switch presentation.format {
+    case .json: PointJSON.append(found, fields: fields, to: &buffer)
+    case .geoJSON: PointGeoJSON.append(found, fields: fields, to: &buffer)
     case .geoJSONSequence, .ndjson, .csv:
-      self.init([point], fields: fields, format: format, next: nil)
+      self.init([found], fields: fields, format: presentation.format, next: nil)
       return
     }
-    self.init(contentType: format.mediaType, bytes: buffer)
+    self.init(contentType: presentation.format.mediaType, bytes: buffer)
   }
 
   /// Creates a response of a JSON text.

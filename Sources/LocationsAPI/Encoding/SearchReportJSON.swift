@@ -1,7 +1,6 @@
 import JSONText
 import Points
 
-/// The JSON text of a report of searches.
 enum SearchReportJSON {
   /// Returns the report of a stretch of time as one object.
   static func text(of report: SearchReport, from start: Timestamp, until end: Timestamp) -> JSONWriter<[UInt8]> {
@@ -38,14 +37,10 @@ enum SearchReportJSON {
     _ writeSubject: (Subject, inout JSONWriter<[UInt8]>) -> Void
   ) {
     json.write(name: name)
-    json.beginArray()
-    for entry in counts {
-      json.beginObject()
+    json.writeArray(of: counts) { entry, json in
       writeSubject(entry.subject, &json)
       write(entry.count, to: &json)
-      json.endObject()
     }
-    json.endArray()
   }
 
   private static func write(_ count: SearchReport.Count, to json: inout JSONWriter<[UInt8]>) {

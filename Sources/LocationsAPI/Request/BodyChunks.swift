@@ -3,8 +3,8 @@ import HTTPServer
 import NIOCore
 import NIOHTTP1
 
-/// The decoded bytes of a body, piece by piece. The next piece is read from the client when the one before has been used,
-/// so that memory is bounded whatever the body's length.
+/// The decoded bytes of a body, chunk by chunk. The next chunk is read from the client when the one before has been
+/// used, so that memory is bounded whatever the body's length.
 struct BodyChunks: AsyncSequence, Sendable {
   private let body: HTTPRequestBody
   private let isGzip: Bool
@@ -12,7 +12,7 @@ struct BodyChunks: AsyncSequence, Sendable {
 
   /// Creates the chunks of a request's body.
   ///
-  /// - Parameter hash: updated with each piece of the body as it was sent.
+  /// - Parameter hash: updated with each chunk of the body as it was sent.
   /// - Throws: `Problem` 415 where it has another content coding than gzip.
   init(_ request: HTTPRequest, hash: RequestHash? = nil) throws(Problem) {
     self.hash = hash
@@ -27,30 +27,24 @@ struct BodyChunks: AsyncSequence, Sendable {
     isGzip = !codings.isEmpty
   }
 
-  func makeAsyncIterator() -> Iterator { Iterator(pieces: body.makeAsyncIterator(), isGzip: isGzip, hash: hash) }
+  func makeAsyncIterator() -> Iterator { Iterator(input: body.makeAsyncIterator(), isGzip: isGzip, hash: hash) }
 
   struct Iterator: AsyncIteratorProtocol {
     /// The maximum number of decompressed bytes of a chunk.
     private static let outputBytes = 1 << 16
 
-    private var pieces: HTTPRequestBody.Iterator
-    private var decoder: GzipDecoder?
-    private let isGzip: Bool
-    private let hash: RequestHash?
-    private var piece = ByteBuffer()
-    private var mayHoldMore = false
-
-    fileprivate init(pieces: HTTPRequestBody.Iterator, isGzip: Bool, hash: RequestHash?) {
-      self.pieces = pieces
-      self.isGzip = isGzip
-      self.hash = hash
-    }
+    fileprivate var input: HTTPRequestBody.Iterator
+    fileprivate let isGzip: Bool
+    fileprivate let hash: RequestHash?
+    fileprivate var decoder: GzipDecoder?
+    fileprivate var compressed = ByteBuffer()
+    fileprivate var mayHoldMore = false
 
     /// Returns the next bytes; `nil` at the end.
     ///
     /// - Throws: `HTTPBodyError`, `GzipError`.
     mutating func next() async throws -> ByteBufferView? {
-      guard isGzip else { return try await nextPiece()?.readableBytesView }
+      guard isGzip else { return try await nextInput()?.readableBytesView }
       let decoder: GzipDecoder
       if let made = self.decoder {
         decoder = made
@@ -59,15 +53,15 @@ struct BodyChunks: AsyncSequence, Sendable {
         self.decoder = decoder
       }
       while true {
-        if piece.readableBytes > 0 || mayHoldMore {
-          let (taken, output) = try piece.withUnsafeReadableBytes { bytes in
+        if compressed.readableBytes > 0 || mayHoldMore {
+          let (taken, output) = try compressed.withUnsafeReadableBytes { bytes in
             try decoder.decode(bytes, atMost: Self.outputBytes)
           }
-          piece.moveReaderIndex(forwardBy: taken)
+          compressed.moveReaderIndex(forwardBy: taken)
           mayHoldMore = output.count == Self.outputBytes
           if !output.isEmpty { return ByteBuffer(bytes: output).readableBytesView }
-        } else if let next = try await nextPiece() {
-          piece = next
+        } else if let next = try await nextInput() {
+          compressed = next
         } else {
           try decoder.finish()
           return nil
@@ -75,10 +69,10 @@ struct BodyChunks: AsyncSequence, Sendable {
       }
     }
 
-    private mutating func nextPiece() async throws -> ByteBuffer? {
-      let piece = try await pieces.next()
-      if let piece { hash?.update(piece) }
-      return piece
+    private mutating func nextInput() async throws -> ByteBuffer? {
+      let chunk = try await input.next()
+      if let chunk { hash?.update(chunk) }
+      return chunk
     }
   }
 }

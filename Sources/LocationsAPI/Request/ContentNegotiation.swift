@@ -6,8 +6,8 @@ extension PointFormat {
   /// The suffix that distinguishes the entity tags of this format from those of the others, which share the address.
   var etagSuffix: String { self == .json ? "" : ".\(rawValue)" }
 
-  /// Returns the format that the request's `f` parameter names, or else the one of those offered that its `Accept` header
-  /// prefers (RFC 9110, section 12.5.1); the first one offered where neither says anything.
+  /// Returns the format that the request's `f` parameter names, or else the one of those offered that its `Accept`
+  /// header prefers (RFC 9110, section 12.5.1); the first one offered where neither says anything.
   ///
   /// - Throws: `Problem` 400 for an unknown `f`, 406 when nothing offered is acceptable.
   static func chosen(
@@ -76,13 +76,13 @@ struct MediaRange {
 
   private init?(_ element: Substring) {
     let parts = element.split(separator: ";", omittingEmptySubsequences: false)
-    let names = Self.trim(parts[0]).split(separator: "/", omittingEmptySubsequences: false)
+    let names = parts[0].trimmingBlanks.split(separator: "/", omittingEmptySubsequences: false)
     guard names.count == 2, !names[0].isEmpty, !names[1].isEmpty else { return nil }
     type = Substring(names[0].lowercased())
     subtype = Substring(names[1].lowercased())
     var quality = 1000
     for parameter in parts.dropFirst() {
-      let pair = Self.trim(parameter)
+      let pair = parameter.trimmingBlanks
       guard pair.lowercased().hasPrefix("q=") else { continue }
       guard let weight = Double(pair.dropFirst(2)), (0...1).contains(weight) else { return nil }
       quality = Int((weight * 1000).rounded())
@@ -109,9 +109,12 @@ struct MediaRange {
     }
     return best.quality
   }
+}
 
-  private static func trim(_ text: Substring) -> Substring {
-    var text = text
+extension Substring {
+  /// The text without spaces and tabs at its ends.
+  var trimmingBlanks: Substring {
+    var text = self
     while let first = text.utf8.first, first == 0x20 || first == 0x09 { text = text.dropFirst() }
     while let last = text.utf8.last, last == 0x20 || last == 0x09 { text = text.dropLast() }
     return text

@@ -5,8 +5,8 @@ import Points
 
 /// The position at which a page ended, as an opaque text for the `cursor` parameter.
 ///
-/// It has the position and a fingerprint of the query, so that a cursor of another query is rejected instead of skipping
-/// places. It has no secret and needs none: a forged cursor gives a page that starts elsewhere.
+/// It has the position and a fingerprint of the query, so that a cursor of another query is rejected instead of
+/// skipping places. It has no secret and needs none: a forged cursor gives a page that starts elsewhere.
 enum Cursor {
   private static let version: UInt8 = 1
   private static let byteCount = 1 + 8 + 8 + 8 + 4

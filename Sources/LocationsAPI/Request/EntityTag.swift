@@ -6,11 +6,6 @@ import Points
 /// Entity tags (RFC 9110, section 8.8.3) of single places: strong, made from the version and, as several formats and
 /// codings share an address, from the format and from the content coding.
 enum EntityTag {
-  /// Returns the tag of a place in a format, quotes included.
-  static func of(_ point: PointOfInterest, format: PointFormat, coding: ContentCoding = .identity) -> String {
-    of(version: point.version, format: format, coding: coding)
-  }
-
   /// Returns the tag of a version in a format, quotes included.
   static func of(version: Int64, format: PointFormat, coding: ContentCoding = .identity) -> String {
     let (format, coding) = (format.etagSuffix, coding == .gzip ? gzipSuffix : "")
@@ -28,21 +23,22 @@ enum EntityTag {
   /// The suffix of the tags of gzipped representations.
   private static let gzipSuffix = ".gzip"
 
-  /// Returns the tag of the place in the format that `If-None-Match` names, of either coding; `nil` where it names none.
+  /// Returns the tag of the place in the format that `If-None-Match` names, of either coding; `nil` where it names
+  /// none.
   ///
   /// A client that has the place in one coding does not need it in the other.
   static func known(
     of point: PointOfInterest, format: PointFormat, ifNoneMatch values: [Substring]
   ) -> String? {
     guard !values.isEmpty else { return nil }
-    let plain = of(point, format: format)
+    let plain = of(version: point.version, format: format)
     if matches(plain, ifNoneMatch: values) { return plain }
-    let gzip = of(point, format: format, coding: .gzip)
+    let gzip = of(version: point.version, format: format, coding: .gzip)
     return matches(gzip, ifNoneMatch: values) ? gzip : nil
   }
 
-  /// Returns a Boolean value that indicates whether `If-None-Match` names the tag: by the weak comparison, or as `*` (RFC
-  /// 9110, section 13.1.2).
+  /// Returns a Boolean value that indicates whether `If-None-Match` names the tag: by the weak comparison, or as `*`
+  /// (RFC 9110, section 13.1.2).
   static func matches(_ tag: String, ifNoneMatch values: [Substring]) -> Bool {
     switch EntityTagList(values) {
     case .any: true
@@ -66,7 +62,6 @@ enum EntityTag {
 
 /// The value of `If-Match` or `If-None-Match` (RFC 9110, section 13.1).
 enum EntityTagList {
-  /// One tag.
   struct Tag {
     /// A Boolean value that indicates whether the tag is a weak one.
     let isWeak: Bool

@@ -27,7 +27,7 @@ extension IdempotencyKey {
     guard values.count == 1, (1...maximumLength).contains(value.utf8.count),
       value.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else {
-      throw .invalidHeader("Idempotency-Key", "must be 1 to \(maximumLength) visible ASCII characters")
+      throw .invalidParameter("Idempotency-Key", "must be 1 to \(maximumLength) visible ASCII characters")
     }
     // A principal's namespace has no colon.
     return "\(principal.namespace):\(value)"
@@ -61,12 +61,12 @@ final class RequestHash: Sendable {
     self.hash = Mutex(hash)
   }
 
-  /// Adds a piece of the body.
-  func update(_ piece: ByteBuffer) {
-    piece.withUnsafeReadableBytes { bytes in hash.withLock { $0.update(bufferPointer: bytes) } }
+  /// Adds a chunk of the body.
+  func update(_ chunk: ByteBuffer) {
+    chunk.withUnsafeReadableBytes { bytes in hash.withLock { $0.update(bufferPointer: bytes) } }
   }
 
-  /// The hash of the head and the pieces so far.
+  /// The hash of the head and the chunks so far.
   var value: UInt64 {
     hash.withLock { $0 }.finalize().prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }

@@ -1,46 +1,18 @@
 /// The query parameters of all calls.
 enum Parameter: Int, CaseIterable {
-  case latitude
-  case longitude
-  case radius
-  case category
-  case box
-  case limit
-  case cursor
-  case fields
-  case format
-  case mode
-  case dryRun
-  case source
-  case sourceID
-  case confirm
-  case idField
-  case unknownFields
-  case since
-  case until
+  case latitude, longitude, radius, category, box, limit, cursor, fields, format, mode, dryRun, source, sourceID
+  case confirm, idField, unknownFields, since, until
 
-  /// Creates the parameter of a name; `nil` where there is none.
+  private static let all = allCases
+
+  /// Creates the parameter of a name; `nil` where there is none. The longitude has three names.
   init?(name: some StringProtocol) {
-    switch name {
-    case "lat": self = .latitude
-    case "long", "lon", "lng": self = .longitude
-    case "radius": self = .radius
-    case "category": self = .category
-    case "bbox": self = .box
-    case "limit": self = .limit
-    case "cursor": self = .cursor
-    case "fields": self = .fields
-    case "f": self = .format
-    case "mode": self = .mode
-    case "dryRun": self = .dryRun
-    case "source": self = .source
-    case "sourceId": self = .sourceID
-    case "confirm": self = .confirm
-    case "idField": self = .idField
-    case "unknownFields": self = .unknownFields
-    case "since": self = .since
-    case "until": self = .until
-    default: return nil
+    if name == "lon" || name == "lng" {
+      self = .longitude
+    } else if let parameter = Self.all.first(where: { $0.name == name }) {
+      self = parameter
+    } else {
+      return nil
     }
   }
 
@@ -76,9 +48,7 @@ extension Set<Parameter> {
   /// The parameters of a place's representation.
   static let presentation: Set = [.fields, .format]
 
-  /// The parameters of a list.
   static let list: Set = filters.union(presentation).union([.limit, .cursor])
 
-  /// The parameters of a check.
   static let check: Set = [.latitude, .longitude, .radius, .fields, .format]
 }

@@ -33,10 +33,8 @@ struct ParameterValues {
     }
   }
 
-  /// Returns a Boolean value that indicates whether the request has the parameter.
   func has(_ parameter: Parameter) -> Bool { texts[parameter.rawValue] != nil }
 
-  /// The text of a parameter.
   subscript(parameter: Parameter) -> String? { texts[parameter.rawValue] }
 
   /// Adds a violation.
@@ -109,8 +107,8 @@ struct ParameterValues {
     return nil
   }
 
-  /// Returns the categories of all `category` parameters together. A comma stands between two, encoded or not, and may be part
-  /// of a name as well: where there is one, the whole is a category too.
+  /// Returns the categories of all `category` parameters together. A comma stands between two, encoded or not, and may
+  /// be part of a name as well: where there is one, the whole is a category too.
   mutating func categories() -> Set<ExactText> {
     var categories: Set<ExactText> = []
     for list in categoryLists {
@@ -135,10 +133,19 @@ struct ParameterValues {
     !name.isEmpty && !name.utf8.contains(0) && name.unicodeScalars.count <= PointDraft.maximumCategoryLength
   }
 
-  /// Returns the elements of a list, which commas separate. It is split at bytes: a comma with a combining mark behind it is one
-  /// character and still a comma.
+  /// Returns the elements of a list, which commas separate. It is split at bytes: a comma with a combining mark behind
+  /// it is one character and still a comma.
   private static func list(_ text: String) -> [Substring] {
     text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { Substring($0) }
+  }
+
+  /// Returns the query of the parameters that filter places.
+  mutating func filters() -> PointQuery {
+    let center = coordinate(requiredFor: has(.radius) ? "radius" : nil)
+    let radius = self.radius()
+    return PointQuery(
+      proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: box(), categories: categories(),
+      source: source())
   }
 
   /// Returns the maximum number of places of a page.
@@ -237,8 +244,8 @@ extension Problem {
 }
 
 extension Duration {
-  /// Creates a duration from text in ISO 8601 in weeks, or in days, hours, minutes and seconds, such as `PT24H` or `P1DT12H`; `nil`
-  /// where it is none.
+  /// Creates a duration from text in ISO 8601 in weeks, or in days, hours, minutes and seconds, such as `PT24H` or
+  /// `P1DT12H`; `nil` where it is none.
   ///
   /// Years and months are rejected: they are not of one length. A number has five digits at most.
   init?(iso8601 text: String) {

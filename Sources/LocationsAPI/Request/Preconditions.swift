@@ -10,8 +10,8 @@ enum Preconditions {
   /// - Throws: `Problem` 400 for a malformed entity tag, 428 where a required condition is missing.
   static func read(_ headers: HTTPHeaders, isRequired: Bool) throws(Problem) -> WriteCondition {
     let match = try ifMatch(headers)
-    let isAbsenceAsked = try ifNoneMatch(headers)
-    switch (match, isAbsenceAsked) {
+    let requiresAbsence = try ifNoneMatch(headers)
+    switch (match, requiresAbsence) {
     // No place exists and is absent at once.
     case (_?, true): return .versions([])
     case (let match?, false): return match
@@ -33,7 +33,7 @@ enum Preconditions {
     case .any: return .exists
     case .tags(let tags, let isWellFormed):
       guard isWellFormed, !tags.isEmpty else {
-        throw .invalidHeader("If-Match", "must be * or entity tags such as \"3\", with their quotation marks")
+        throw .invalidParameter("If-Match", "must be * or entity tags such as \"3\", with their quotation marks")
       }
       // The comparison is the strong one, by which a weak tag matches nothing.
       return .versions(Set(tags.compactMap { $0.isWeak ? nil : EntityTag.version(of: $0.text) }))
@@ -43,13 +43,8 @@ enum Preconditions {
   private static func ifNoneMatch(_ headers: HTTPHeaders) throws(Problem) -> Bool {
     guard headers.contains(name: "if-none-match") else { return false }
     guard case .any = EntityTagList(headers[canonicalForm: "if-none-match"]) else {
-      throw .invalidHeader("If-None-Match", "must be * in a write")
+      throw .invalidParameter("If-None-Match", "must be * in a write")
     }
     return true
   }
-}
-
-extension Problem {
-  /// 400 for a header field whose value breaks a rule.
-  static func invalidHeader(_ name: String, _ detail: String) -> Problem { .invalidParameter(name, detail) }
 }

@@ -1,8 +1,9 @@
+import Basics
 public import HTTPServer
 import NIOHTTP1
 
-/// The address under which clients see the service, for the targets that responses name: `Link`, `Location` and the links
-/// in bodies.
+/// The address under which clients see the service, for the targets that responses name: `Link`, `Location` and the
+/// links in bodies.
 ///
 /// It is the configured one, or else the path prefix that a trusted proxy removed. Without either, targets are
 /// relative references, which lead to the right place under any prefix (RFC 3986, section 5).
@@ -57,12 +58,7 @@ public struct PublicAddress: Sendable {
   /// Returns a Boolean value that indicates whether a path may have the byte (RFC 3986, section 3.3), a percent sign
   /// included.
   private static func isOfPath(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "a")...UInt8(ascii: "z"):
-      true
-    default: "-._~%!$&'()*+=:@/".utf8.contains(byte)
-    }
+    byte.isASCIIAlphanumeric || "-._~%!$&'()*+=:@/".utf8.contains(byte)
   }
 
   private static func withoutTrailingSlashes(_ text: Substring) -> Substring {

@@ -29,14 +29,10 @@ struct CategoriesRoute: RouteHandler {
       try await service.store.categoryCounts(in: box)
     }
     var json = JSONWriter()
-    json.beginArray()
-    for count in counts {
-      json.beginObject()
+    json.writeArray(of: counts) { count, json in
       json.write(member: "category", count.category)
       json.write(member: "count", count.count)
-      json.endObject()
     }
-    json.endArray()
     return HTTPResponse(json)
   }
 }

@@ -10,7 +10,6 @@ import Points
 struct CheckRoute: RouteHandler {
   static let parameters: Set = .check
 
-  /// The default radius in metres.
   static let defaultRadiusMetres = 50.0
 
   let service: PointsService

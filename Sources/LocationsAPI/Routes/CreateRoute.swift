@@ -41,9 +41,8 @@ extension HTTPResponse {
   ///
   /// - Parameter location: the value of `Location` for a place that was created.
   init(written point: PointOfInterest, createdAt location: String?, _ presentation: PresentationArguments) {
-    self.init(
-      FoundPoint(point: point, distanceMetres: nil), fields: presentation.fields, format: presentation.format)
-    headers.add(name: "etag", value: EntityTag.of(point, format: presentation.format))
+    self.init(point, presentation)
+    headers.add(name: "etag", value: EntityTag.of(version: point.version, format: presentation.format))
     guard let location else { return }
     status = .created
     headers.add(name: "location", value: location)

@@ -59,7 +59,6 @@ private final class RunningExport: Sendable {
   private let beginning: AsyncThrowingStream<Void, any Error>
   private let writers: AsyncStream<HTTPResponseWriter>.Continuation
 
-  /// Starts an export for a request.
   init(_ arguments: ExportArguments, _ editor: PointEditor, _ request: HTTPRequest) {
     let (beginning, begun) = AsyncThrowingStream.makeStream(of: Void.self)
     let (awaited, writers) = AsyncStream.makeStream(of: HTTPResponseWriter.self)
@@ -83,7 +82,7 @@ private final class RunningExport: Sendable {
           if bytes.readableBytes > 0 { try await writer.write(bytes) }
         }
         try await editor.store.exportPoints(matching: arguments.query) { points in
-          // Piece by piece: a batch of long places is megabytes. What is written is not kept while that waits.
+          // Chunk by chunk: a batch of long places is megabytes. What is written is not kept while that waits.
           var rest = ArraySlice(points)
           repeat { try await write(text.withLock { $0.take(&rest) }) } while !rest.isEmpty
         }
@@ -134,11 +133,7 @@ private struct ExportArguments {
   /// - Throws: `Problem` 400 or 406.
   init(_ request: HTTPRequest) throws(Problem) {
     var values = try ParameterValues(request, allowing: ExportRoute.parameters)
-    let center = values.coordinate(requiredFor: values.has(.radius) ? "radius" : nil)
-    let radius = values.radius()
-    query = PointQuery(
-      proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: values.box(),
-      categories: values.categories(), source: values.source())
+    query = values.filters()
     try values.check()
     format = try .chosen(by: values[.format], accept: request.headers, from: PointFormat.exports)
     isGzip = ContentCoding.prefersGzip(request.headers)
@@ -160,15 +155,14 @@ private struct ExportText {
   /// most of it for zlib.
   static func memoryBytes(isGzip: Bool) -> Int { (isGzip ? 320 : 64) * 1024 }
 
-  /// The length of a piece in bytes.
-  private static let pieceBytes = 32 * 1024
+  private static let chunkBytes = 32 * 1024
 
-  /// Removes places until they fill a piece, and returns their text.
+  /// Removes places until they fill a chunk, and returns their text.
   mutating func take(_ points: inout ArraySlice<PointOfInterest>) -> ByteBuffer {
     var text: [UInt8] = []
     if !hasBegun { writer.begin(to: &text) }
     hasBegun = true
-    while text.count < Self.pieceBytes, let point = points.popFirst() { writer.append(point, to: &text) }
+    while text.count < Self.chunkBytes, let point = points.popFirst() { writer.append(point, to: &text) }
     if points.isEmpty { points = [] }
     return encoded(text)
   }
@@ -178,17 +172,14 @@ private struct ExportText {
     var text: [UInt8] = []
     if !hasBegun { writer.begin(to: &text) }
     writer.end(to: &text)
-    guard let encoder else { return ByteBuffer(bytes: text) }
-    var gzip: [UInt8] = []
-    text.withUnsafeBytes { encoder.encode($0, into: &gzip) }
-    encoder.finish(into: &gzip)
-    return ByteBuffer(bytes: gzip)
+    return encoded(text, isLast: true)
   }
 
-  private func encoded(_ text: [UInt8]) -> ByteBuffer {
+  private func encoded(_ text: [UInt8], isLast: Bool = false) -> ByteBuffer {
     guard let encoder else { return ByteBuffer(bytes: text) }
     var gzip: [UInt8] = []
     text.withUnsafeBytes { encoder.encode($0, into: &gzip) }
+    if isLast { encoder.finish(into: &gzip) }
     return ByteBuffer(bytes: gzip)
   }
 }

@@ -14,12 +14,10 @@ struct FeaturedRoute: RouteHandler {
       try await service.featuredPoint()
     }
     guard let (point, remainingSeconds) = featured else { throw .notFound("there are no places to feature") }
-    var response = HTTPResponse(
-      FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format)
+    var response = HTTPResponse(point, arguments)
     try await ContentCoding.apply(to: &response, of: request)
-    response.headers.add(
-      name: "cache-control", value: policy.cacheControl(maximumAgeSeconds: remainingSeconds))
-    response.headers.add(name: "vary", value: policy.vary(by: "accept, accept-encoding"))
+    response.headers.add(name: "cache-control", value: policy.cacheControl(maximumAgeSeconds: remainingSeconds))
+    response.headers.add(name: "vary", value: policy.vary)
     return response
   }
 }

@@ -139,7 +139,6 @@ extension Problem {
   }
 }
 
-/// The JSON of an import's report.
 enum ImportReportJSON {
   /// Returns the JSON object of a report; `warnings` is left out where there are none.
   static func text(of report: ImportReport, warnings: [String] = []) -> JSONWriter<[UInt8]> {
@@ -150,15 +149,11 @@ enum ImportReportJSON {
     json.write(member: "unchanged", report.unchanged)
     json.write(member: "rejected", report.rejected)
     json.write(name: "errors")
-    json.beginArray()
-    for row in report.rejections {
-      json.beginObject()
+    json.writeArray(of: report.rejections) { row, json in
       json.write(member: "row", row.number)
       if let line = row.location.line { json.write(member: "line", line) }
       json.write(member: "detail", row.detail)
-      json.endObject()
     }
-    json.endArray()
     if !warnings.isEmpty {
       json.write(name: "warnings")
       json.beginArray()

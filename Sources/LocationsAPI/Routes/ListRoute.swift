@@ -33,16 +33,17 @@ struct ListRoute: RouteHandler {
   private func find(
     _ arguments: ListArguments, for request: HTTPRequest
   ) async throws(PointStoreError) -> HTTPResponse {
-    guard arguments.format == .json, arguments.fields.isDisjoint(with: .administrative) else {
+    var response: HTTPResponse
+    let next: String?
+    if arguments.format == .json, arguments.fields.isDisjoint(with: .administrative) {
+      let page = try await service.summaries(matching: arguments.query)
+      next = page.next.map { nextTarget(after: $0, arguments, for: request) }
+      response = HTTPResponse(page.summaries, fields: arguments.fields)
+    } else {
       let page = try await service.page(matching: arguments.query)
-      let next = page.next.map { nextTarget(after: $0, arguments, for: request) }
-      var response = HTTPResponse(page.points, fields: arguments.fields, format: arguments.format, next: next)
-      if let next { response.addLink(toNext: next) }
-      return response
+      next = page.next.map { nextTarget(after: $0, arguments, for: request) }
+      response = HTTPResponse(page.points, fields: arguments.fields, format: arguments.format, next: next)
     }
-    let page = try await service.summaries(matching: arguments.query)
-    let next = page.next.map { nextTarget(after: $0, arguments, for: request) }
-    var response = HTTPResponse(page.summaries, fields: arguments.fields)
     if let next { response.addLink(toNext: next) }
     return response
   }
@@ -56,7 +57,6 @@ struct ListRoute: RouteHandler {
 }
 
 extension HTTPResponse {
-  /// Adds a link to the next page.
   fileprivate mutating func addLink(toNext next: String) {
     var link = ""
     link.reserveCapacity(next.utf8.count + 16)
@@ -78,15 +78,8 @@ struct ListArguments: Hashable {
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(_ request: HTTPRequest) throws(Problem) {
     var values = try ParameterValues(request, allowing: ListRoute.parameters)
-    let center = values.coordinate(requiredFor: values.has(.radius) ? "radius" : nil)
-    let radius = values.radius()
-    var query = PointQuery(
-      proximity: center.map { .init(center: $0, radiusMetres: radius) },
-      box: values.box(),
-      categories: values.categories(),
-      source: values.source(),
-      limit: values.limit()
-    )
+    var query = values.filters()
+    query.limit = values.limit()
     query.after = values.position(in: query)
     fields = values.fields()
     try values.check()

@@ -22,11 +22,10 @@ struct LocationRoute: RouteHandler {
       name(&response, etag: known)
       return response
     }
-    var response = HTTPResponse(
-      FoundPoint(point: point, distanceMetres: nil), fields: arguments.fields, format: arguments.format)
+    var response = HTTPResponse(point, arguments)
     try await ContentCoding.apply(to: &response, of: request)
     let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
-    name(&response, etag: EntityTag.of(point, format: arguments.format, coding: coding))
+    name(&response, etag: EntityTag.of(version: point.version, format: arguments.format, coding: coding))
     return response
   }
 
@@ -34,7 +33,7 @@ struct LocationRoute: RouteHandler {
   private func name(_ response: inout HTTPResponse, etag: String) {
     response.headers.add(name: "etag", value: etag)
     response.headers.add(name: "cache-control", value: policy.cacheControl)
-    response.headers.add(name: "vary", value: policy.vary(by: "accept, accept-encoding"))
+    response.headers.add(name: "vary", value: policy.vary)
   }
 }
 

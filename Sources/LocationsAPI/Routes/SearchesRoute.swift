@@ -63,7 +63,6 @@ extension ParameterValues {
 }
 
 extension Timestamp {
-  /// Returns the time earlier by a duration.
   fileprivate func earlier(by duration: Duration) -> Timestamp {
     Timestamp(microsecondsSinceEpoch: microsecondsSinceEpoch - duration.components.seconds * 1_000_000)
   }

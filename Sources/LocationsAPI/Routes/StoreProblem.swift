@@ -39,9 +39,9 @@ extension Problem {
 
 extension HTTPRequest {
   /// Calls the store. An error is logged with the request's id where operators need it, and thrown as a problem.
-  func reportingStoreErrors<Answer>(
-    _ call: () async throws(PointStoreError) -> Answer
-  ) async throws(Problem) -> Answer {
+  func reportingStoreErrors<Value>(
+    _ call: () async throws(PointStoreError) -> Value
+  ) async throws(Problem) -> Value {
     do {
       return try await call()
     } catch {

@@ -42,9 +42,9 @@ extension Problem {
 
 extension HTTPRequest {
   /// Calls the store for a write. An error is logged where operators need it, and thrown as a problem.
-  func reportingWriteErrors<Answer>(
-    _ call: () async throws(PointWriteError) -> Answer
-  ) async throws(Problem) -> Answer {
+  func reportingWriteErrors<Value>(
+    _ call: () async throws(PointWriteError) -> Value
+  ) async throws(Problem) -> Value {
     do {
       return try await call()
     } catch {

@@ -2,18 +2,17 @@ import Points
 
 /// A parser of CSV.
 ///
-/// A quotation mark that is left open would include the rows behind it in its field. The row of such a mark is rejected,
-/// and parsing goes on with the next line.
+/// A quotation mark that is left open would include the rows behind it in its field. The row of such a mark is
+/// rejected, and parsing goes on with the next line.
 struct CSVParser: RecordParser {
   private let options: RowOptions
   private var decoder: CSVRowDecoder?
   private var record = CSVRecord()
 
-  /// A Boolean value that indicates whether the rest of the line is skipped.
   private var isSkippingLine = false
 
-  /// The number of bytes that may yet be read a second time. It grows with each valid record, so that parsing stays linear in
-  /// the text's length however often a quotation mark is left open.
+  /// The number of bytes that may yet be read a second time. It grows with each valid record, so that parsing stays
+  /// linear in the text's length however often a quotation mark is left open.
   private var rereadingCredit = 8 << 20
 
   var hasForeignIDs: Bool { false }
@@ -23,10 +22,7 @@ struct CSVParser: RecordParser {
   }
 
   mutating func parse(
-    _ bytes: UnsafeBufferPointer<UInt8>,
-    isLast: Bool,
-    progress: inout ParseProgress,
-    into rows: inout [PointParser.Row]
+    _ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool, progress: inout ParseProgress
   ) throws(FormatError) {
     while true {
       if isSkippingLine, !skipLine(bytes, &progress) { break }
@@ -35,25 +31,25 @@ struct CSVParser: RecordParser {
       let inReach = UnsafeBufferPointer(rebasing: bytes[..<limit])
       switch record.scan(inReach, from: progress.start, position: &progress.position) {
       case .end:
-        try takeRecord(endingAt: progress.position - 1, of: bytes, &progress, &rows)
+        try takeRecord(endingAt: progress.position - 1, of: bytes, &progress)
         continue
       case .strayQuote:
-        try rejectQuotes(bytes, &progress, &rows)
+        try rejectQuotes(bytes, &progress)
         continue
       case .more: break
       }
       if progress.position - progress.start > progress.maximumRecordBytes {
-        try rejectAsTooLong(bytes, &progress, &rows)
+        try rejectAsTooLong(bytes, &progress)
         continue
       }
       guard isLast else { return }
       if record.isWithinQuotes {
-        try rejectQuotes(bytes, &progress, &rows)
+        try rejectQuotes(bytes, &progress)
         continue
       }
       if progress.start < bytes.count {
         record.finish(at: bytes.count - progress.start)
-        try takeRecord(endingAt: bytes.count, of: bytes, &progress, &rows)
+        try takeRecord(endingAt: bytes.count, of: bytes, &progress)
       }
       break
     }
@@ -63,10 +59,7 @@ struct CSVParser: RecordParser {
   // MARK: Records
 
   private mutating func takeRecord(
-    endingAt end: Int,
-    of bytes: UnsafeBufferPointer<UInt8>,
-    _ progress: inout ParseProgress,
-    _ rows: inout [PointParser.Row]
+    endingAt end: Int, of bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
   ) throws(FormatError) {
     defer { startRecord(&progress) }
     let text = UnsafeBufferPointer(rebasing: bytes[progress.start..<end])
@@ -78,11 +71,11 @@ struct CSVParser: RecordParser {
       decoder = try CSVRowDecoder(header: text, fields: record.fields, options: options)
     } else {
       let fields = record.fields
-      progress.append(in: bytes, to: &rows) { decoder?.row($0, of: text, fields: fields) ?? Self.noHeader($0) }
+      progress.append(in: bytes) { decoder?.row($0, of: text, fields: fields) ?? Self.noHeader($0) }
     }
   }
 
-  /// Returns the row of a text without a header, which ``takeRecord(endingAt:of:_:_:)`` rules out.
+  /// Returns the row of a text without a header, which ``takeRecord(endingAt:of:_:)`` rules out.
   private static func noHeader(_ number: Int) -> PointParser.Row {
     .failure(RejectedRow(number: number, detail: "stands before the header"))
   }
@@ -95,26 +88,22 @@ struct CSVParser: RecordParser {
   // MARK: Malformed records
 
   private mutating func rejectQuotes(
-    _ bytes: UnsafeBufferPointer<UInt8>,
-    _ progress: inout ParseProgress,
-    _ rows: inout [PointParser.Row]
+    _ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
   ) throws(FormatError) {
     let detail = "has a quotation mark that neither ends its field nor is doubled, or a quoted field that does not end"
     guard decoder != nil else { throw FormatError(reason: "the header " + detail) }
-    progress.reject(detail, in: bytes, into: &rows)
+    progress.reject(detail, in: bytes)
     goOnWithNextLine(bytes, &progress)
   }
 
   private mutating func rejectAsTooLong(
-    _ bytes: UnsafeBufferPointer<UInt8>,
-    _ progress: inout ParseProgress,
-    _ rows: inout [PointParser.Row]
+    _ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
   ) throws(FormatError) {
-    if record.isWithinQuotes { return try rejectQuotes(bytes, &progress, &rows) }
+    if record.isWithinQuotes { return try rejectQuotes(bytes, &progress) }
     guard decoder != nil else {
       throw FormatError(reason: "the header is longer than \(progress.maximumRecordBytes) bytes")
     }
-    progress.rejectAsTooLong(in: bytes, into: &rows)
+    progress.rejectAsTooLong(in: bytes)
     isSkippingLine = true
     startRecord(&progress)
   }

@@ -56,12 +56,9 @@ struct CSVRowDecoder: Sendable {
   private func read(_ field: PointField, from bytes: UnsafeBufferPointer<UInt8>, into draft: inout RowDraft) {
     switch field {
     case .name, .category, .source, .sourceID: draft.setText(string(field, bytes, &draft), of: field)
-    case .latitude:
+    case .latitude, .longitude:
       let text = bytes.trimmed
-      if !text.isEmpty { draft.setLatitude(text, pointer: "/lat") }
-    case .longitude:
-      let text = bytes.trimmed
-      if !text.isEmpty { draft.setLongitude(text, pointer: "/long") }
+      if !text.isEmpty { draft.setDegrees(text, of: field, pointer: field == .latitude ? "/lat" : "/long") }
     case .id:
       let text = bytes.trimmed
       draft.id = PointID(utf8: text)

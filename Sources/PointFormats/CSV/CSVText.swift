@@ -49,9 +49,9 @@ enum CSVText {
 /// The guard that keeps a spreadsheet from taking a text for a formula.
 ///
 /// Spreadsheets calculate a cell of a CSV file that begins with `=`, `+`, `-` or `@`, quoted or not, and a formula can
-/// send the contents of other cells elsewhere (CWE-1236). A user who may write a place must not attack the users who open
-/// an export, so such a text is written behind an apostrophe, which spreadsheets know as the mark of a text. So is a text
-/// that already begins with apostrophes before such a character: removing one restores every text.
+/// send the contents of other cells elsewhere (CWE-1236). A user who may write a place must not attack the users who
+/// open an export, so such a text is written behind an apostrophe, which spreadsheets know as the mark of a text. So is
+/// a text that already begins with apostrophes before such a character: removing one restores every text.
 enum FormulaGuard {
   /// Returns a Boolean value that indicates whether the text must be guarded, or is.
   static func isNeeded(for text: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -66,6 +66,5 @@ enum FormulaGuard {
     return UnsafeBufferPointer(rebasing: text.dropFirst())
   }
 
-  /// The guard.
   static let apostrophe = UInt8(ascii: "'")
 }

@@ -4,8 +4,8 @@ public import Points
 
 /// Places as CSV (RFC 4180): a header line with the names of the fields, then a line for each place.
 ///
-/// Lines end with CRLF. Tags are a JSON object in their column; an optional value that a place lacks is an empty cell. A
-/// text that a spreadsheet would take for a formula is written behind an apostrophe (see ``FormulaGuard``).
+/// Lines end with CRLF. Tags are a JSON object in their column; an optional value that a place lacks is an empty cell.
+/// A text that a spreadsheet would take for a formula is written behind an apostrophe (see ``FormulaGuard``).
 public struct PointCSV: Sendable {
   private let columns: [(name: String, field: FieldSet)]
 

@@ -39,11 +39,7 @@ public struct FileChunks: AsyncSequence, Sendable {
 
   /// An iterator over the chunks of a file.
   public struct AsyncIterator: AsyncIteratorProtocol {
-    private let reader: FileReader
-
-    fileprivate init(reader: FileReader) {
-      self.reader = reader
-    }
+    fileprivate let reader: FileReader
 
     /// Returns the next chunk; `nil` at the file's end.
     ///
@@ -81,7 +77,8 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// An open file.
 ///
-/// Unchecked: the mutable properties are accessed on the serial queue alone, and in `deinit`, after the last of its work.
+/// Unchecked: the mutable properties are accessed on the serial queue alone, and in `deinit`, after the last of its
+/// work.
 private final class FileReader: @unchecked Sendable {
   private let path: String
   private let chunkSize: Int
@@ -102,7 +99,7 @@ private final class FileReader: @unchecked Sendable {
     let result = await withCheckedContinuation {
       (continuation: CheckedContinuation<Result<[UInt8], FileError>, Never>) in
       queue.async {
-        continuation.resume(returning: Result { () throws(FileError) in try self.read() })
+        continuation.resume(returning: Result { () throws(FileError) in try self.readChunk() })
       }
     }
     let chunk = try result.get()
@@ -117,18 +114,12 @@ private final class FileReader: @unchecked Sendable {
     }
   }
 
-  private func read() throws(FileError) -> [UInt8] {
-    let descriptor = try open()
+  private func readChunk() throws(FileError) -> [UInt8] {
+    let descriptor = try openFile()
     var failure: CInt = 0
     let chunk = [UInt8](unsafeUninitializedCapacity: chunkSize) { buffer, count in
       while true {
-        #if canImport(Darwin)
-          let result = Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-        #elseif canImport(Musl)
-          let result = Musl.read(descriptor, buffer.baseAddress, buffer.count)
-        #else
-          let result = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-        #endif
+        let result = read(descriptor, buffer.baseAddress, buffer.count)
         if result >= 0 {
           count = result
           return
@@ -149,19 +140,13 @@ private final class FileReader: @unchecked Sendable {
     return chunk
   }
 
-  private func open() throws(FileError) -> CInt {
+  private func openFile() throws(FileError) -> CInt {
     if let descriptor { return descriptor }
     let descriptor: CInt
     if path == FileChunks.standardInputPath {
       descriptor = STDIN_FILENO
     } else {
-      #if canImport(Darwin)
-        descriptor = Darwin.open(path, O_RDONLY | O_CLOEXEC)
-      #elseif canImport(Musl)
-        descriptor = Musl.open(path, O_RDONLY | O_CLOEXEC)
-      #else
-        descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-      #endif
+      descriptor = open(path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else { throw error(errno) }
     }
     self.descriptor = descriptor

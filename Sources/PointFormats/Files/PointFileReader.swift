@@ -2,8 +2,8 @@ public import Points
 
 /// Places read from chunks of bytes as they arrive, in batches for a `PointImporter`.
 ///
-/// A chunk is read only when a batch is needed, so that the importer applies back-pressure to the sender. Memory is bounded
-/// by a record, a chunk and a batch, whatever the length of the whole.
+/// A chunk is read only when a batch is needed, so that the importer applies back-pressure to the sender. Memory is
+/// bounded by a record, a chunk and a batch, whatever the length of the whole.
 public struct PointFileReader<Chunks: AsyncSequence & Sendable>: AsyncSequence, Sendable
 where Chunks.Element: Sequence<UInt8> {
   /// Some rows, in order; never none.
@@ -18,7 +18,7 @@ where Chunks.Element: Sequence<UInt8> {
   /// Creates a reader.
   ///
   /// - Parameters:
-  ///   - chunks: the text, in pieces of any size.
+  ///   - chunks: the text, in chunks of any size.
   ///   - parser: the parser of the text, with the number of the first row.
   ///   - batchSize: the minimum number of rows of a batch, except the last; it has at most the rows of one chunk more.
   ///   - notes: the notes about the rows.
@@ -47,14 +47,9 @@ where Chunks.Element: Sequence<UInt8> {
 
   /// An iterator over the batches.
   public struct AsyncIterator: AsyncIteratorProtocol {
-    private var chunks: Chunks.AsyncIterator
-    private var batcher: RowBatcher
-    private var hasEnded = false
-
-    fileprivate init(chunks: Chunks.AsyncIterator, batcher: RowBatcher) {
-      self.chunks = chunks
-      self.batcher = batcher
-    }
+    fileprivate var chunks: Chunks.AsyncIterator
+    fileprivate var batcher: RowBatcher
+    fileprivate var hasEnded = false
 
     /// Returns the next batch; `nil` at the end.
     ///

@@ -3,11 +3,10 @@ public import Points
 
 /// A writer of files that ``PointParser`` reads as the same places with the same ids.
 ///
-/// Each place is appended to bytes of the caller; nothing is kept. All fields are written, tags always, other optional ones
-/// where there is a value. Coordinates are the shortest decimals that read as the same number.
-/// In CSV, ``PointParser`` removes the apostrophe that keeps a spreadsheet from calculating a text.
+/// Each place is appended to bytes of the caller; nothing is kept. All fields are written, tags always, other optional
+/// ones where there is a value. Coordinates are the shortest decimals that read as the same number. In CSV,
+/// ``PointParser`` removes the apostrophe that keeps a spreadsheet from calculating a text.
 public struct PointFileWriter: Sendable {
-  /// The fields that are written.
   private static let fields = FieldSet.all.subtracting(.distance)
 
   /// The format that is written.

@@ -85,36 +85,19 @@ public struct PointFiles: AsyncSequence, Sendable {
   /// Returns an iterator from the first file.
   public func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(
-      files: files[...], options: options, requiresUsableRow: requiresUsableRow,
+      sequence: self, files: files[...],
       batcher: RowBatcher(
         parser: PointParser(format: files.first?.format ?? .ndjson, options: options), path: files.first?.path,
-        notes: notes, batchSize: batchSize, onRejection: onRejection),
-      onProgress: onProgress)
+        notes: notes, batchSize: batchSize, onRejection: onRejection))
   }
 
   /// An iterator over the batches.
   public struct AsyncIterator: AsyncIteratorProtocol {
-    private var files: ArraySlice<File>
-    private let onProgress: @Sendable (Progress) -> Void
-    private let options: RowOptions
-    private let requiresUsableRow: Bool
-    private var batcher: RowBatcher
-    private var chunks: FileChunks.AsyncIterator?
-    private var bytesRead = 0
-
-    fileprivate init(
-      files: ArraySlice<File>,
-      options: RowOptions,
-      requiresUsableRow: Bool,
-      batcher: RowBatcher,
-      onProgress: @escaping @Sendable (Progress) -> Void
-    ) {
-      self.files = files
-      self.options = options
-      self.requiresUsableRow = requiresUsableRow
-      self.batcher = batcher
-      self.onProgress = onProgress
-    }
+    fileprivate let sequence: PointFiles
+    fileprivate var files: ArraySlice<File>
+    fileprivate var batcher: RowBatcher
+    fileprivate var chunks: FileChunks.AsyncIterator?
+    fileprivate var bytesRead = 0
 
     /// Returns the next batch; `nil` at the end of the last file.
     ///
@@ -138,14 +121,9 @@ public struct PointFiles: AsyncSequence, Sendable {
         self.chunks = chunks
         try batcher.consume(chunk)
         bytesRead += chunk.count
-        onProgress(
+        sequence.onProgress(
           Progress(
-            path: file.path,
-            bytesRead: bytesRead,
-            byteCount: await chunks.byteCount,
-            rows: batcher.parser.nextRow - 1
-          )
-        )
+            path: file.path, bytesRead: bytesRead, byteCount: await chunks.byteCount, rows: batcher.parser.nextRow - 1))
       } else {
         try batcher.finish()
         try checkUsableRows(of: file)
@@ -153,14 +131,14 @@ public struct PointFiles: AsyncSequence, Sendable {
         self.chunks = nil
         bytesRead = 0
         if let next = files.first {
-          let parser = PointParser(format: next.format, firstRow: batcher.parser.nextRow, options: options)
+          let parser = PointParser(format: next.format, firstRow: batcher.parser.nextRow, options: sequence.options)
           batcher.go(onWith: parser, path: next.path)
         }
       }
     }
 
     private func checkUsableRows(of file: File) throws(FileError) {
-      guard requiresUsableRow, let first = batcher.firstRejection,
+      guard sequence.requiresUsableRow, let first = batcher.firstRejection,
         batcher.rejectedRows == batcher.parser.nextRow - batcher.parser.firstRow
       else { return }
       let rows =

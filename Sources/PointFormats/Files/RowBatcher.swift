@@ -32,10 +32,9 @@ struct RowBatcher {
     self.onRejection = onRejection
   }
 
-  /// A Boolean value that indicates whether a batch is full.
   var isFull: Bool { batch.count >= batchSize }
 
-  /// Parses the next piece of a text; see ``PointParser/consume(_:into:)``.
+  /// Parses the next chunk of a text; see ``PointParser/consume(_:into:)``.
   mutating func consume(_ chunk: some Sequence<UInt8>) throws(FormatError) {
     defer { sort() }
     try parser.consume(chunk, into: &rows)

@@ -2,8 +2,8 @@ import JSONText
 
 /// The reference system of a GeoJSON text's coordinates, which the member `crs` of GeoJSON before RFC 7946 names.
 enum CoordinateSystem {
-  /// The names of WGS 84 in degrees that programs write, in lower case. The order of the axes in GeoJSON is longitude and
-  /// latitude under each of them.
+  /// The names of WGS 84 in degrees that programs write, in lower case. The order of the axes in GeoJSON is longitude
+  /// and latitude under each of them.
   private static let supportedNames: Set = [
     "urn:ogc:def:crs:ogc:1.3:crs84", "urn:ogc:def:crs:ogc::crs84", "urn:ogc:def:crs:ogc:1.3:crs84h",
     "urn:ogc:def:crs:ogc::crs84h", "ogc:crs84", "crs84", "urn:ogc:def:crs:epsg::4326", "urn:ogc:def:crs:epsg::4979",

@@ -12,7 +12,6 @@ private struct FeatureParts {
   /// The name of that member as it is spelled.
   var propertyIDName: JSONReader.Text?
 
-  /// A Boolean value that indicates whether the Feature has a geometry.
   var hasGeometry = false
 
   /// The `type`; `nil` when it is missing.
@@ -160,18 +159,16 @@ extension JSONRowDecoder {
 
   private func readPosition(from reader: inout JSONReader, into draft: inout RowDraft) throws(JSONError) {
     try reader.enterArray()
-    guard try reader.nextElement(), try reader.nextKind() == .number else {
+    func nextNumber() throws(JSONError) -> UnsafeBufferPointer<UInt8>? {
+      guard try reader.nextElement(), try reader.nextKind() == .number else { return nil }
+      return try reader.readNumber()
+    }
+    guard let longitude = try nextNumber(), let latitude = try nextNumber() else {
       draft.rejectGeometry("/geometry/coordinates", "must be an array of longitude and latitude, both numbers")
       return
     }
-    let longitude = try reader.readNumber()
-    guard try reader.nextElement(), try reader.nextKind() == .number else {
-      draft.rejectGeometry("/geometry/coordinates", "must be an array of longitude and latitude, both numbers")
-      return
-    }
-    let latitude = try reader.readNumber()
-    draft.setLongitude(longitude, pointer: "/geometry/coordinates/0")
-    draft.setLatitude(latitude, pointer: "/geometry/coordinates/1")
+    draft.setDegrees(longitude, of: .longitude, pointer: "/geometry/coordinates/0")
+    draft.setDegrees(latitude, of: .latitude, pointer: "/geometry/coordinates/1")
   }
 }
 

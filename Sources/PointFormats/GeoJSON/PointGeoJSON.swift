@@ -20,8 +20,8 @@ public enum PointGeoJSON {
     }
   }
 
-  /// Appends a FeatureCollection of a page of places, with the members that OGC API Features adds (OGC 17-069r4, section
-  /// 7.16).
+  /// Appends a FeatureCollection of a page of places, with the members that OGC API Features adds (OGC 17-069r4,
+  /// section 7.16).
   ///
   /// `timeStamp` is the time of the last change to a place on the page and not that of the response, so that the same
   /// places are the same bytes; a page of no places has none.

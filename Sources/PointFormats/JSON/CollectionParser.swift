@@ -1,7 +1,7 @@
 import JSONText
 
-/// A parser of one JSON text's rows: the elements of the array `features` of a FeatureCollection, or of an array that is
-/// the whole text, or a Feature that is.
+/// A parser of one JSON text's rows: the elements of the array `features` of a FeatureCollection, or of an array that
+/// is the whole text, or a Feature that is.
 ///
 /// Only the elements are kept in memory while they are read; of the other members only the nesting is.
 struct CollectionParser: RecordParser {
@@ -36,19 +36,17 @@ struct CollectionParser: RecordParser {
   }
 
   mutating func parse(
-    _ bytes: UnsafeBufferPointer<UInt8>,
-    isLast: Bool,
-    progress: inout ParseProgress,
-    into rows: inout [PointParser.Row]
+    _ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool, progress: inout ParseProgress
   ) throws(FormatError) {
     while progress.position < bytes.count {
       switch state {
       case .start: try start(bytes, &progress)
-      case .members: try scanMembers(bytes, &progress, &rows)
+      case .members: try scanMembers(bytes, &progress)
       case .beforeElement(let isFirst): try beginElement(bytes, &progress, isFirst: isFirst)
-      case .element: try scanElement(bytes, &progress, &rows)
+      case .element: try scanElement(bytes, &progress)
       case .afterElement: try endElement(bytes, &progress)
-      case .end: try skip(bytes, &progress, before: "something follows the end of the JSON text")
+      case .end:
+        if skipWhiteSpace(bytes, &progress) { throw error("something follows the end of the JSON text", progress) }
       }
     }
     discardUnkeptText(bytes, &progress)
@@ -71,9 +69,7 @@ struct CollectionParser: RecordParser {
   }
 
   private mutating func scanMembers(
-    _ bytes: UnsafeBufferPointer<UInt8>,
-    _ progress: inout ParseProgress,
-    _ rows: inout [PointParser.Row]
+    _ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
   ) throws(FormatError) {
     switch try nextEvent(bytes, &progress) {
     case nil: return
@@ -85,7 +81,10 @@ struct CollectionParser: RecordParser {
     case .end:
       state = .end
       guard !hasFeatures else { return }
-      try takeOnlyFeature(bytes, &progress, &rows)
+      guard members.isFeature else {
+        throw FormatError(reason: "the text is not a GeoJSON FeatureCollection: it has no array named 'features'")
+      }
+      takeElement(bytes, &progress)
     }
   }
 
@@ -104,17 +103,6 @@ struct CollectionParser: RecordParser {
         throw FormatError(reason: "the text is not a GeoJSON FeatureCollection: its type is \(got)")
       }
     }
-  }
-
-  private mutating func takeOnlyFeature(
-    _ bytes: UnsafeBufferPointer<UInt8>,
-    _ progress: inout ParseProgress,
-    _ rows: inout [PointParser.Row]
-  ) throws(FormatError) {
-    guard members.isFeature else {
-      throw FormatError(reason: "the text is not a GeoJSON FeatureCollection: it has no array named 'features'")
-    }
-    takeElement(bytes, &progress, &rows)
   }
 
   // MARK: Elements
@@ -137,16 +125,14 @@ struct CollectionParser: RecordParser {
   }
 
   private mutating func scanElement(
-    _ bytes: UnsafeBufferPointer<UInt8>,
-    _ progress: inout ParseProgress,
-    _ rows: inout [PointParser.Row]
+    _ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
   ) throws(FormatError) {
     switch element.scan(bytes, position: &progress.position) {
     case .more: return
     case .mismatch:
       throw error("the brackets do not match, so that its end cannot be found", progress, row: progress.nextRow)
     case .end:
-      takeElement(bytes, &progress, &rows)
+      takeElement(bytes, &progress)
       isTooLong = false
       progress.start = progress.position
       state = .afterElement
@@ -154,16 +140,12 @@ struct CollectionParser: RecordParser {
   }
 
   /// Appends the row of the element that ends at the position.
-  private mutating func takeElement(
-    _ bytes: UnsafeBufferPointer<UInt8>,
-    _ progress: inout ParseProgress,
-    _ rows: inout [PointParser.Row]
-  ) {
+  private mutating func takeElement(_ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress) {
     if isTooLong || progress.position - progress.start > progress.maximumRecordBytes {
-      progress.rejectAsTooLong(in: bytes, into: &rows)
+      progress.rejectAsTooLong(in: bytes)
     } else {
       let text = UnsafeBufferPointer(rebasing: bytes[progress.start..<progress.position])
-      progress.append(in: bytes, to: &rows) { decoder.row($0, of: text) }
+      progress.append(in: bytes) { decoder.row($0, of: text) }
     }
   }
 
@@ -196,14 +178,6 @@ struct CollectionParser: RecordParser {
       progress.position += 1
     }
     return false
-  }
-
-  private func skip(
-    _ bytes: UnsafeBufferPointer<UInt8>,
-    _ progress: inout ParseProgress,
-    before reason: String
-  ) throws(FormatError) {
-    if skipWhiteSpace(bytes, &progress) { throw error(reason, progress) }
   }
 
   private mutating func discardUnkeptText(_ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress) {

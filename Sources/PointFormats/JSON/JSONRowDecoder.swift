@@ -12,7 +12,6 @@ struct JSONRowDecoder: Sendable {
 
   private let accepts: Acceptance
 
-  /// The options of the import.
   let options: RowOptions
 
   private let idField: [UInt8]?
@@ -83,8 +82,8 @@ struct JSONRowDecoder: Sendable {
 
   /// Reads an object's members as the fields of a place.
   ///
-  /// - Parameter readsTagsLast: a Boolean value that indicates whether `tags` is read after the other members, which takes
-  ///   a second pass over it.
+  /// - Parameter readsTagsLast: a Boolean value that indicates whether `tags` is read after the other members, which
+  ///   takes a second pass over it.
   private mutating func placeDraft(
     from reader: inout JSONReader, readsTagsLast: Bool
   ) throws(JSONError) -> PointOutcome {
@@ -164,16 +163,13 @@ struct JSONRowDecoder: Sendable {
       guard let text = try string(.id, from: &reader, into: &draft) else { return draft.id = nil }
       draft.id = PointID(text)
       if draft.id == nil { draft.reject(.id, "/id", "must be a UUID, got '\(text.prefix(40))'") }
-    case .latitude:
+    case .latitude, .longitude:
       let pointer = "/" + (try reader.string(of: name))
-      guard let text = try number(.latitude, pointer, from: &reader, into: &draft) else { return }
-      if draft.latitude != nil { draft.reject(.latitude, pointer, "gives the latitude a second time") }
-      draft.setLatitude(text, pointer: pointer)
-    case .longitude:
-      let pointer = "/" + (try reader.string(of: name))
-      guard let text = try number(.longitude, pointer, from: &reader, into: &draft) else { return }
-      if draft.longitude != nil { draft.reject(.longitude, pointer, "gives the longitude a second time") }
-      draft.setLongitude(text, pointer: pointer)
+      guard let text = try number(field, pointer, from: &reader, into: &draft) else { return }
+      if (field == .latitude ? draft.latitude : draft.longitude) != nil {
+        draft.reject(field, pointer, "gives the \(field) a second time")
+      }
+      draft.setDegrees(text, of: field, pointer: pointer)
     case .tags, .serviceMade: try reader.skipValue()
     }
   }

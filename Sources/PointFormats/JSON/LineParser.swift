@@ -18,19 +18,16 @@ struct LineParser: RecordParser {
   }
 
   mutating func parse(
-    _ bytes: UnsafeBufferPointer<UInt8>,
-    isLast: Bool,
-    progress: inout ParseProgress,
-    into rows: inout [PointParser.Row]
+    _ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool, progress: inout ParseProgress
   ) throws(FormatError) {
     guard let separator = findSeparator(in: bytes, progress: &progress) else { return }
     while let end = bytes.firstIndex(of: separator, from: progress.position) {
-      takeRecord(progress.start..<end, of: bytes, progress: &progress, into: &rows)
+      takeRecord(progress.start..<end, of: bytes, &progress)
       progress.start = end + 1
       progress.position = end + 1
     }
     if isLast {
-      takeRecord(progress.start..<bytes.count, of: bytes, progress: &progress, into: &rows)
+      takeRecord(progress.start..<bytes.count, of: bytes, &progress)
       progress.start = bytes.count
     } else if bytes.count - progress.start > progress.maximumRecordBytes {
       isTooLong = true
@@ -53,18 +50,15 @@ struct LineParser: RecordParser {
   }
 
   private mutating func takeRecord(
-    _ range: Range<Int>,
-    of bytes: UnsafeBufferPointer<UInt8>,
-    progress: inout ParseProgress,
-    into rows: inout [PointParser.Row]
+    _ range: Range<Int>, of bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
   ) {
     if isTooLong || range.count > progress.maximumRecordBytes {
       isTooLong = false
-      progress.rejectAsTooLong(in: bytes, into: &rows)
+      progress.rejectAsTooLong(in: bytes)
       return
     }
     let record = UnsafeBufferPointer(rebasing: bytes[range])
     guard !record.allSatisfy(\.isWhiteSpace) else { return }
-    progress.append(in: bytes, to: &rows) { decoder.row($0, of: record) }
+    progress.append(in: bytes) { decoder.row($0, of: record) }
   }
 }

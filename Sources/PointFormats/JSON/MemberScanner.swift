@@ -49,7 +49,6 @@ struct MemberScanner {
   /// The limit of what is kept of a value: the description of a reference system takes several lines.
   private static let maximumValueLength = 4096
 
-  /// A Boolean value that indicates whether the `type` is Feature.
   var isFeature: Bool { type == "Feature" }
 
   /// Goes on behind the array `features`, which the caller has read.

@@ -1,3 +1,4 @@
+import Basics
 public import JSONText
 public import Points
 
@@ -31,11 +32,11 @@ public struct PointDocument: Hashable, Sendable {
   /// Creates a document from a text. Linear in its length.
   ///
   /// - Throws: ``Failure``, with every rule that is broken.
-  public init(_ text: UnsafeBufferPointer<UInt8>, form: Form = .object) throws(Failure) {
+  public init(_ text: some Collection<UInt8>, form: Form = .object) throws(Failure) {
     var decoder = JSONRowDecoder(accepts: form == .object ? .places : .features, options: .strict)
     let draft: RowDraft
     do {
-      draft = try decoder.draft(of: text)
+      draft = try text.withContiguousBytes { bytes throws(JSONError) in try decoder.draft(of: bytes) }
     } catch {
       throw .malformed(error)
     }
@@ -45,14 +46,5 @@ public struct PointDocument: Hashable, Sendable {
       throw .invalid(error)
     }
     id = draft.id
-  }
-
-  /// Creates a document from a text. Linear in its length.
-  ///
-  /// - Throws: ``Failure``, with every rule that is broken.
-  public init(_ text: some Collection<UInt8>, form: Form = .object) throws(Failure) {
-    self = try Array(text).withUnsafeBufferPointer { bytes in
-      Result { () throws(Failure) in try PointDocument(bytes, form: form) }
-    }.get()
   }
 }

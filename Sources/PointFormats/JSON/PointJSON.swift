@@ -51,8 +51,8 @@ public enum PointJSON {
 
   // MARK: Lengths
 
-  /// The maximum length of the texts around the strings and the coordinates: names, punctuation, the id, the distance (at
-  /// most 20,004 km), the version and two times.
+  /// The maximum length of the texts around the strings and the coordinates: names, punctuation, the id, the distance
+  /// (at most 20,004 km), the version and two times.
   @usableFromInline static let fixedLength = 384
 
   /// Returns the maximum number of bytes that a place takes as an object, with a comma.

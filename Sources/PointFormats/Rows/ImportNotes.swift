@@ -62,7 +62,8 @@ public final class ImportNotes: Sendable {
   /// Notes that a text has been read to its end.
   func end(_ parser: PointParser, path: String?) {
     state.withLock { state in
-      state.texts.append(Self.text(of: parser, path: path))
+      state.texts.append(
+        Text(path: path, format: parser.format, firstRow: parser.firstRow, lines: parser.lines))
       if parser.hasForeignIDs { state.hasForeignIDs = true }
     }
   }
@@ -90,11 +91,8 @@ public final class ImportNotes: Sendable {
     return RowLocation(file: file, line: line, feature: isFeature ? row - firstRow + 1 : nil)
   }
 
-  private static func text(of parser: PointParser, path: String?) -> Text {
-    Text(path: path, format: parser.format, firstRow: parser.firstRow, lines: parser.lines)
-  }
-
-  /// The names of ids in well-known data sets, in the order of preference; any other name that ends in `id` comes after.
+  /// The names of ids in well-known data sets, in the order of preference; any other name that ends in `id` comes
+  /// after.
   private static let idNames = [
     "id", "@id", "osm_id", "fid", "gid", "ogc_fid", "objectid", "uuid", "ref", "ident", "code", "iata", "icao",
     "wikidata",

@@ -1,3 +1,4 @@
+import Basics
 public import Points
 
 /// An incremental parser of places: a state machine without input or output of its own.
@@ -6,26 +7,26 @@ public import Points
 /// element of the array of features, or a record of a CSV file that is neither the header nor blank; a record of CSV
 /// may span lines. Rows are numbered from ``nextRow`` on, the rejected ones too.
 ///
-/// Memory is bounded by ``maximumRecordBytes`` and the piece given, whatever the length of the whole.
+/// Memory is bounded by ``maximumRecordBytes`` and the chunk given, whatever the length of the whole.
 ///
 /// A field is recognised by the same spellings in every format, in any case: `name`; `lat`, `latitude` or `y`; `long`,
 /// `lon`, `lng`, `longitude` or `x`; `category`, `tags`, `id`, `source`, and `sourceId` or `source_id`. `version`,
 /// `createdAt`, `updatedAt` and `distance`, which the service sets, are ignored, so that an export can be imported. Any
 /// other member or column is a tag, or an error where ``RowOptions/unknownFields`` says so.
 ///
-/// A tag's value that is a number or a boolean becomes its text; null, and an empty cell of CSV, is no tag. An array or an
-/// object becomes its JSON text as a member of its own, and is an error in `tags`. `tags` takes precedence over a
+/// A tag's value that is a number or a boolean becomes its text; null, and an empty cell of CSV, is no tag. An array or
+/// an object becomes its JSON text as a member of its own, and is an error in `tags`. `tags` takes precedence over a
 /// member or column of the same name.
 ///
 /// - JSON: an object of these members, or a GeoJSON Feature. Coordinates are numbers.
-/// - GeoJSON: a Feature of a Point; an altitude is left out, and so are coordinates among the properties. An `id` of the
-///   properties, or else of the Feature, is the place's when it is a UUID; in the properties any other is a tag, as is a
-///   `source` without a `sourceId`. Other members of the Feature are left out. A `crs` must be WGS 84.
-/// - CSV: a header row with the columns in any order; `tags` is a JSON object. An apostrophe before `=`, `+`, `-` or `@`
-///   that keeps spreadsheets from calculating a text is removed (see ``PointFileWriter``).
+/// - GeoJSON: a Feature of a Point; an altitude is left out, and so are coordinates among the properties. An `id` of
+///   the properties, or else of the Feature, is the place's when it is a UUID; in the properties any other is a tag, as
+///   is a `source` without a `sourceId`. Other members of the Feature are left out. A `crs` must be WGS 84.
+/// - CSV: a header row with the columns in any order; `tags` is a JSON object. An apostrophe before `=`, `+`, `-` or
+///   `@` that keeps spreadsheets from calculating a text is removed (see ``PointFileWriter``).
 ///
-/// Where ``RowOptions/source`` is given, a row without a source and `sourceId` of its own takes it, with the row's id as
-/// the `sourceId`.
+/// Where ``RowOptions/source`` is given, a row without a source and `sourceId` of its own takes it, with the row's id
+/// as the `sourceId`.
 public struct PointParser: Sendable {
   /// The default maximum length of a row in bytes: 1 MiB.
   public static let defaultMaximumRecordBytes = 1 << 20
@@ -36,10 +37,8 @@ public struct PointParser: Sendable {
   /// The maximum length of a row in bytes; a longer one is skipped and rejected.
   public let maximumRecordBytes: Int
 
-  /// The format of the text.
   let format: PointFormat
 
-  /// The number of the first row.
   let firstRow: Int
 
   private var parser: any RecordParser
@@ -83,31 +82,20 @@ public struct PointParser: Sendable {
   /// A Boolean value that indicates whether a Feature had an `id` that is no UUID.
   var hasForeignIDs: Bool { parser.hasForeignIDs }
 
-  /// Reads the next piece of the text and appends the rows that it ends.
-  ///
-  /// - Throws: ``FormatError`` when no more rows can be read; the rows before it have been appended.
-  public mutating func consume(_ bytes: UnsafeRawBufferPointer, into rows: inout [Row]) throws(FormatError) {
-    // A piece at a time is joined to the rest of the one before; copying costs little compared with parsing.
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let piece = rest.prefix(1 << 16)
-      rest = rest[piece.endIndex...]
-      window.append(contentsOf: UnsafeRawBufferPointer(rebasing: piece))
-      try parse(isLast: false, into: &rows)
-    }
-  }
-
-  /// Reads the next piece of the text and appends the rows that it ends.
+  /// Reads the next chunk of the text and appends the rows that it ends.
   ///
   /// - Throws: ``FormatError`` when no more rows can be read; the rows before it have been appended.
   public mutating func consume(_ bytes: some Sequence<UInt8>, into rows: inout [Row]) throws(FormatError) {
-    let result = bytes.withContiguousStorageIfAvailable { buffer in
-      Result { () throws(FormatError) in try consume(UnsafeRawBufferPointer(buffer), into: &rows) }
+    try bytes.withContiguousBytes { bytes throws(FormatError) in
+      // A part at a time is joined to the rest of the one before; copying costs little compared with parsing.
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let part = rest.prefix(1 << 16)
+        rest = rest[part.endIndex...]
+        window.append(contentsOf: part)
+        try parse(isLast: false, into: &rows)
+      }
     }
-    if let result { return try result.get() }
-    try Array(bytes).withUnsafeBytes { buffer in
-      Result { () throws(FormatError) in try consume(buffer, into: &rows) }
-    }.get()
   }
 
   /// Ends the text and appends the rows that were still open. Nothing may be consumed afterwards.
@@ -127,11 +115,13 @@ public struct PointParser: Sendable {
     // Moved out, so that the parser may change while it reads.
     var window: [UInt8] = []
     swap(&window, &self.window)
+    swap(&rows, &progress.rows)
     let result = window.withUnsafeBufferPointer { bytes in
       Result { () throws(FormatError) in
-        try parser.parse(bytes, isLast: isLast, progress: &progress, into: &rows)
+        try parser.parse(bytes, isLast: isLast, progress: &progress)
       }
     }
+    swap(&rows, &progress.rows)
     let end = progress.start
     window.withUnsafeBufferPointer { progress.dropStart(of: $0) }
     swap(&window, &self.window)
@@ -167,8 +157,8 @@ private enum FileSignature {
 
   /// Returns the length of the byte-order mark of UTF-8 at the start, 0 without one.
   ///
-  /// - Throws: ``FormatError`` when the bytes are of another encoding, or compressed: otherwise every row of them would be
-  ///   rejected without a useful reason.
+  /// - Throws: ``FormatError`` when the bytes are of another encoding, or compressed: otherwise every row of them would
+  ///   be rejected without a useful reason.
   static func lengthOfByteOrderMark(in bytes: [UInt8]) throws(FormatError) -> Int {
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return 3 }
     if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {

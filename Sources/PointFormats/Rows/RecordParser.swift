@@ -13,15 +13,15 @@ protocol RecordParser: Sendable {
   ///   - isLast: a Boolean value that indicates whether the text ends with these bytes.
   /// - Throws: ``FormatError`` when no more rows can be read.
   mutating func parse(
-    _ bytes: UnsafeBufferPointer<UInt8>,
-    isLast: Bool,
-    progress: inout ParseProgress,
-    into rows: inout [PointParser.Row]
+    _ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool, progress: inout ParseProgress
   ) throws(FormatError)
 }
 
-/// The position up to which a text has been read.
+/// The position up to which a text has been read, and the rows that were read.
 struct ParseProgress {
+  /// The rows that the caller has not taken yet.
+  var rows: [PointParser.Row] = []
+
   /// The start of the current row.
   var start = 0
 
@@ -31,7 +31,6 @@ struct ParseProgress {
   /// The number of bytes of the text before the current ones.
   var bytesDropped = 0
 
-  /// The number of the next row.
   var nextRow: Int
 
   /// The maximum length of a row.
@@ -59,9 +58,7 @@ struct ParseProgress {
   mutating func removeSkippedRow() { skippedLine = nil }
 
   /// Appends the row that starts at ``start`` and counts it.
-  mutating func append(
-    in bytes: UnsafeBufferPointer<UInt8>, to rows: inout [PointParser.Row], _ row: (Int) -> PointParser.Row
-  ) {
+  mutating func append(in bytes: UnsafeBufferPointer<UInt8>, _ row: (Int) -> PointParser.Row) {
     let line = skippedLine ?? counter.line(at: start, in: bytes)
     skippedLine = nil
     lines.append(line, ofRow: nextRow)
@@ -75,15 +72,13 @@ struct ParseProgress {
   }
 
   /// Appends the row that starts at ``start`` as rejected.
-  mutating func reject(
-    _ detail: String, in bytes: UnsafeBufferPointer<UInt8>, into rows: inout [PointParser.Row]
-  ) {
-    append(in: bytes, to: &rows) { .failure(RejectedRow(number: $0, detail: detail)) }
+  mutating func reject(_ detail: String, in bytes: UnsafeBufferPointer<UInt8>) {
+    append(in: bytes) { .failure(RejectedRow(number: $0, detail: detail)) }
   }
 
   /// Appends the row that starts at ``start`` as too long.
-  mutating func rejectAsTooLong(in bytes: UnsafeBufferPointer<UInt8>, into rows: inout [PointParser.Row]) {
-    reject("is longer than \(maximumRecordBytes) bytes", in: bytes, into: &rows)
+  mutating func rejectAsTooLong(in bytes: UnsafeBufferPointer<UInt8>) {
+    reject("is longer than \(maximumRecordBytes) bytes", in: bytes)
   }
 
   /// Prepares for the bytes before ``start`` to be dropped.

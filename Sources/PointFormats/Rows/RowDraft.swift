@@ -62,27 +62,22 @@ struct RowDraft {
     }
   }
 
-  /// Sets the latitude from its text, or rejects it.
-  mutating func setLatitude(_ text: UnsafeBufferPointer<UInt8>, pointer: String) {
-    latitude = DecimalText.value(of: text)
-    if latitude.map(Coordinate.latitudes.contains) != true {
-      reject(.latitude, pointer, "must be a number from -90 to 90, got \(Self.quote(text))")
+  /// Sets the latitude or the longitude from its text, or rejects it.
+  mutating func setDegrees(_ text: UnsafeBufferPointer<UInt8>, of field: PointField, pointer: String) {
+    let value = DecimalText.value(of: text)
+    let isLatitude = field == .latitude
+    if isLatitude { latitude = value } else { longitude = value }
+    if value.map((isLatitude ? Coordinate.latitudes : Coordinate.longitudes).contains) != true {
+      let range = isLatitude ? "-90 to 90" : "-180 to 180"
+      reject(field, pointer, "must be a number from \(range), got \(Self.quote(text))")
     }
   }
 
-  /// Sets the longitude from its text, or rejects it.
-  mutating func setLongitude(_ text: UnsafeBufferPointer<UInt8>, pointer: String) {
-    longitude = DecimalText.value(of: text)
-    if longitude.map(Coordinate.longitudes.contains) != true {
-      reject(.longitude, pointer, "must be a number from -180 to 180, got \(Self.quote(text))")
-    }
-  }
-
-  /// Determines the origin of the place, once all fields but the tags have been read: the row's own source and `sourceId` where
-  /// it has both, otherwise the source of the options, if any, with the row's key.
+  /// Determines the origin of the place, once all fields but the tags have been read: the row's own source and
+  /// `sourceId` where it has both, otherwise the source of the options, if any, with the row's key.
   ///
-  /// - Parameter loneSourceIsTag: a Boolean value that indicates whether a source without a `sourceId` is a tag rather than an error. It is one in any
-  ///   case where the options give a source.
+  /// - Parameter loneSourceIsTag: a Boolean value that indicates whether a source without a `sourceId` is a tag rather
+  ///   than an error. It is one in any case where the options give a source.
   mutating func settleOrigin(
     _ options: RowOptions, pointerPrefix: String, loneSourceIsTag: Bool, tags: inout TagsBuilder
   ) {

@@ -48,7 +48,7 @@ struct RowLines: Sendable {
   }
 }
 
-/// A counter of the lines of a text that comes in pieces. A line ends with LF, CR or both.
+/// A counter of the lines of a text that comes in chunks. A line ends with LF, CR or both.
 struct LineCounter {
   /// The line of the last position, counted from 1.
   private var line = 1

@@ -18,14 +18,14 @@ public struct RowOptions: Hashable, Sendable {
   /// The source of the rows that do not name their own together with a `sourceId`; `nil` where there is none.
   @ComparedByBytes public private(set) var source: String?
 
-  /// The member or column whose value is the `sourceId` under ``source``; `nil` for the Feature's `id`, or the member or
-  /// column `id` or `sourceId`.
+  /// The member or column whose value is the `sourceId` under ``source``; `nil` for the Feature's `id`, or the member
+  /// or column `id` or `sourceId`.
   @ComparedByBytes public private(set) var idField: String?
 
   /// Creates options.
   ///
-  /// - Throws: ``RowOptionError`` for a source that no place can have, an `idField` that is another field of a place, and
-  ///   an `idField` without a source.
+  /// - Throws: ``RowOptionError`` for a source that no place can have, an `idField` that is another field of a place,
+  ///   and an `idField` without a source.
   public init(
     unknownFields: UnknownFields = .tags, source: String? = nil, idField: String? = nil
   ) throws(RowOptionError) {

@@ -35,12 +35,6 @@ struct TokenConfiguration: Hashable {
     case address(URL, authorities: AuthorityFile?)
   }
 
-  /// A file of certificates, and the variable that names it.
-  struct AuthorityFile: Hashable {
-    let variable: String
-    let path: String
-  }
-
   let keySet: KeySet
   let issuer: String
   let audience: String

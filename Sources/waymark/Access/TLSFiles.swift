@@ -54,7 +54,6 @@ extension ConfigurationError {
 }
 
 extension Reloading.Part {
-  /// The certificate and its key.
   static func certificate(_ identity: TLSIdentity) -> Self {
     Self(name: "the certificate") {
       do throws(TLSIdentityError) {

@@ -16,15 +16,15 @@ struct TokenKeyRequest: TokenKeyFetcher {
   static let maximumBytes = 1 << 20
 
   let url: URL
-  let authorities: TokenConfiguration.AuthorityFile?
+  let authorities: AuthorityFile?
 
   /// Creates a request.
   ///
   /// - Throws: ``ConfigurationError`` where the file of authorities can't be used.
-  init(_ url: URL, authorities: TokenConfiguration.AuthorityFile?) throws(ConfigurationError) {
+  init(_ url: URL, authorities: AuthorityFile?) throws(ConfigurationError) {
     self.url = url
     self.authorities = authorities
-    _ = try certificates()
+    _ = try authorities?.certificates()
   }
 
   /// The address without its query, which may hold a secret.
@@ -33,7 +33,7 @@ struct TokenKeyRequest: TokenKeyFetcher {
   func fetch() async throws(TokenKeyFetchError) -> TokenKeyDocument {
     let roots: [NIOSSLCertificate]?
     do {
-      roots = try certificates()
+      roots = try authorities?.certificates()
     } catch {
       throw TokenKeyFetchError("\(error)")
     }
@@ -70,15 +70,6 @@ struct TokenKeyRequest: TokenKeyFetcher {
       return .failure(
         TokenKeyFetchError(ServerTarget.reason(error, authorityFileNames: "JWT_JWKS_CA_FILE or SSL_CERT_FILE")))
     }
-  }
-
-  private func certificates() throws(ConfigurationError) -> [NIOSSLCertificate]? {
-    guard let authorities else { return nil }
-    guard let certificates = try? NIOSSLCertificate.fromPEMFile(authorities.path), !certificates.isEmpty else {
-      throw .init(
-        variable: authorities.variable, value: authorities.path, expectation: "must be a file of certificates in PEM")
-    }
-    return certificates
   }
 }
 

@@ -38,10 +38,10 @@ struct CheckCommand: AsyncParsableCommand {
       report.note(.problem("\(error)"))
       throw ExitCode(1)
     }
-    checkListening(configuration, &report)
+    await checkListening(configuration, &report)
     await checkFiles(configuration, &report)
     switch configuration.store {
-    case .memory(let files, let path): checkMemory(files, path, &report)
+    case .memory(let files, let path): await checkMemory(files, path, &report)
     case .postgres(let database):
       let isAnalysing = configuration.analytics == .postgres
       await checkDatabase(database, uses: isAnalysing ? [.serving, .analytics] : [.serving], &report)
@@ -49,10 +49,11 @@ struct CheckCommand: AsyncParsableCommand {
     if let exit = report.exit { throw exit }
   }
 
-  private func checkListening(_ configuration: ServeConfiguration, _ report: inout CheckReport) {
+  private func checkListening(_ configuration: ServeConfiguration, _ report: inout CheckReport) async {
     let (host, port) = (configuration.http.host, configuration.http.port)
-    report.examine("the address \(host):\(port) is free") { () throws(ListeningFailed) in
+    await report.examine {
       try ListeningFailed.check(host: host, port: port)
+      return "the address \(host):\(port) is free"
     }
     let access = configuration.access
     if access.keysFile == nil, access.tokens == nil, !Loopback.contains(host: host) {
@@ -65,33 +66,25 @@ struct CheckCommand: AsyncParsableCommand {
 
   private func checkFiles(_ configuration: ServeConfiguration, _ report: inout CheckReport) async {
     if let files = configuration.tls {
-      report.examine("the certificate \(files.certificate) and its key") { () throws(ConfigurationError) in
+      await report.examine {
         _ = try TLSIdentity(files)
+        return "the certificate \(files.certificate) and its key"
       }
       checkValidity(of: files.certificate, &report)
     }
     if let path = configuration.access.keysFile {
-      do {
-        let count = try KeyFile(path: path).keys.count
-        report.note(.fine("the keys of \(path): \(count)"))
-      } catch {
-        report.note(.problem("\(error)"))
-      }
+      await report.examine { "the keys of \(path): \(try KeyFile(path: path).keys.count)" }
     }
     switch configuration.access.tokens?.keySet {
     case nil: break
     case .file(let path):
-      do {
-        report.note(.fine("the token keys of \(path): \(try await TokenKeySet(path: path).count)"))
-      } catch {
-        report.note(.problem("\(error)"))
-      }
+      await report.examine { "the token keys of \(path): \(try await TokenKeySet(path: path).count)" }
     case .address(let url, let authorities): await checkTokenKeys(url, authorities, &report)
     }
   }
 
   private func checkTokenKeys(
-    _ url: URL, _ authorities: TokenConfiguration.AuthorityFile?, _ report: inout CheckReport
+    _ url: URL, _ authorities: AuthorityFile?, _ report: inout CheckReport
   ) async {
     do {
       let request = try TokenKeyRequest(url, authorities: authorities)
@@ -121,13 +114,14 @@ struct CheckCommand: AsyncParsableCommand {
     }
   }
 
-  private func checkMemory(_ files: [String], _ path: String?, _ report: inout CheckReport) {
+  private func checkMemory(_ files: [String], _ path: String?, _ report: inout CheckReport) async {
     for file in files {
-      report.examine("the data file \(file)") { () throws(FileError) in
+      await report.examine {
         _ = try PointFiles.File(path: file)
         guard FileManager.default.isReadableFile(atPath: file) else {
           throw FileError(path: file, reason: "can't be read")
         }
+        return "the data file \(file)"
       }
     }
     guard let path else { return report.note(.warning("places are in memory alone, as MEMORY_STORE_PATH is not set")) }
@@ -155,7 +149,7 @@ struct CheckCommand: AsyncParsableCommand {
       guard let replica = database.replicaConninfo else { return }
       let configuration = try PostgresConfiguration(database, replica: replica)
       _ = try await DatabaseCheck(configuration: configuration, migrations: migrations).findings(for: [])
-      report.note(.fine("the replica answers"))
+      report.note(.fine("the replica responds"))
     } catch let error as DatabaseCheck.Unreachable {
       report.noteUnreachable("the database can't be reached: \(error)")
     } catch {
@@ -186,11 +180,10 @@ struct CheckReport {
     exit = Exit.unavailable
   }
 
-  /// Prints that a check passed, or the error with which it failed.
-  mutating func examine<Failure: Error>(_ subject: String, _ body: () throws(Failure) -> Void) {
+  /// Prints the subject of a check that passed, or the error with which it failed.
+  mutating func examine(_ check: () async throws -> String) async {
     do {
-      try body()
-      note(.fine(subject))
+      note(.fine(try await check()))
     } catch {
       note(.problem("\(error)"))
     }

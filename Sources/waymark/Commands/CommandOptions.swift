@@ -67,7 +67,7 @@ struct ClientOptions: ParsableArguments {
     do {
       return try ServerTarget(
         url: url, apiKey: settings["WAYMARK_API_KEY"],
-        authorities: settings["SSL_CERT_FILE"].map { (variable: variable, file: $0) },
+        authorities: settings["SSL_CERT_FILE"].map { AuthorityFile(variable: variable, path: $0) },
         trace: settings["TRACEPARENT"].flatMap(TraceParent.init))
     } catch {
       throw Exit.because(error, Exit.usage)

@@ -10,7 +10,6 @@ enum Exit {
   static let usage = ExitCode(64)
   /// Invalid input.
   static let badData = ExitCode(65)
-  /// An unavailable store.
   static let unavailable = ExitCode(69)
 
   /// Writes the reason to standard error, in one line, and returns the code.

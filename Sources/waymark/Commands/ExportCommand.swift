@@ -62,12 +62,13 @@ struct ExportCommand: AsyncParsableCommand {
         configuration: try PostgresConfiguration(configuration),
         migrations: try Migration.all(inDirectory: configuration.migrationsPath))
       let output = try ExportFile(path: file)
-      let text = Mutex(PointFileWriter(format: format))
-      try output.write(text.withLock { $0.beginning() })
+      let writer = Mutex(PointFileWriter(format: format))
+      try output.write(writer.withLock { $0.bytes { $0.begin(to: &$1) } })
       try await store.exportPoints(matching: PointQuery()) { points in
-        try output.write(text.withLock { $0.text(of: points) })
+        try output.write(
+          writer.withLock { $0.bytes { writer, bytes in for point in points { writer.append(point, to: &bytes) } } })
       }
-      try output.write(text.withLock { $0.ending() })
+      try output.write(writer.withLock { $0.bytes { $0.end(to: &$1) } })
       try await output.finish()
       await store.shutDown()
     } catch let error as PointStoreError {
@@ -87,21 +88,10 @@ struct ExportCommand: AsyncParsableCommand {
 }
 
 extension PointFileWriter {
-  fileprivate mutating func beginning() -> [UInt8] {
-    var text: [UInt8] = []
-    begin(to: &text)
-    return text
-  }
-
-  fileprivate mutating func text(of points: [PointOfInterest]) -> [UInt8] {
-    var text: [UInt8] = []
-    for point in points { append(point, to: &text) }
-    return text
-  }
-
-  fileprivate mutating func ending() -> [UInt8] {
-    var text: [UInt8] = []
-    end(to: &text)
-    return text
+  /// Returns the bytes that a closure appends.
+  fileprivate mutating func bytes(_ append: (inout PointFileWriter, inout [UInt8]) -> Void) -> [UInt8] {
+    var bytes: [UInt8] = []
+    append(&self, &bytes)
+    return bytes
   }
 }

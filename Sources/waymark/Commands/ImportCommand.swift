@@ -56,8 +56,7 @@ struct ImportCommand: AsyncParsableCommand {
     let options = try rows.options()
     let report: ImportReport
     if let target = try server.target() {
-      let server = ImportServer(target, isAtomic: atomic, isDryRun: dryRun, options: options)
-      report = try await send(files, to: server)
+      report = try await send(files, to: target, options)
     } else {
       report = try await importIntoDatabase(files, options)
     }
@@ -66,7 +65,9 @@ struct ImportCommand: AsyncParsableCommand {
     if report.rejected > 0, strict { throw Exit.because("rows were rejected, which --strict forbids", Exit.badData) }
   }
 
-  private func send(_ files: [PointFiles.File], to server: ImportServer) async throws -> ImportReport {
+  private func send(
+    _ files: [PointFiles.File], to target: ServerTarget, _ options: RowOptions
+  ) async throws -> ImportReport {
     guard !database.namesDatabase else {
       throw Exit.because("--url and --database-url can't be given both", Exit.usage)
     }
@@ -75,13 +76,15 @@ struct ImportCommand: AsyncParsableCommand {
     }
     let reporter = reporter(of: files)
     defer { reporter.finish() }
+    let server = ImportServer(
+      target, isAtomic: atomic, isDryRun: dryRun, options: options,
+      onProgress: { path, bytes in reporter.report(path: path, bytesOfFile: bytes, rows: nil) },
+      onWarning: { warning in
+        reporter.finish()
+        StandardError.warn(warning)
+      })
     do {
-      return try await server.importing(
-        files, onProgress: { path, bytes in reporter.report(path: path, bytesOfFile: bytes, rows: nil) },
-        onWarning: { warning in
-          reporter.finish()
-          StandardError.warn(warning)
-        })
+      return try await server.importing(files)
     } catch {
       reporter.finish()
       throw Exit.because(error, error.exitCode)

@@ -19,9 +19,21 @@ struct ImportServer {
   /// The path of the call, with its parameters.
   private let call: String
 
+  private let onProgress: @Sendable (_ path: String, _ bytesRead: Int) -> Void
+  private let onWarning: (String) -> Void
+
   /// Creates a server.
-  init(_ target: ServerTarget, isAtomic: Bool, isDryRun: Bool, options: RowOptions = .standard) {
+  ///
+  /// - Parameters:
+  ///   - onProgress: takes, at each chunk that is sent, the path of the file and the number of its bytes read so far.
+  ///   - onWarning: takes the server's warnings.
+  init(
+    _ target: ServerTarget, isAtomic: Bool, isDryRun: Bool, options: RowOptions,
+    onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void, onWarning: @escaping (String) -> Void
+  ) {
     self.target = target
+    self.onProgress = onProgress
+    self.onWarning = onWarning
     let parameters = [
       isAtomic ? "mode=atomic" : nil, isDryRun ? "dryRun=true" : nil,
       options.unknownFields == .tags ? nil : "unknownFields=\(options.unknownFields.rawValue)",
@@ -33,66 +45,33 @@ struct ImportServer {
 
   /// Sends the files, each by a request of its own, and adds up the server's reports. Memory is bounded whatever the
   /// size of a file. Rows are numbered over all files.
-  ///
-  /// - Parameters:
-  ///   - onProgress: takes, at each chunk that is sent, the path of the file and the number of its bytes read so far.
-  ///   - onWarning: takes the server's warnings.
-  func importing(
-    _ files: [PointFiles.File],
-    onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void,
-    onWarning: (String) -> Void
-  ) async throws(ImportServerError) -> ImportReport {
-    try await target.withClient { client in
-      await Self.result { () throws(ImportServerError) in
-        try await importing(files, by: client, onProgress: onProgress, onWarning: onWarning)
+  func importing(_ files: [PointFiles.File]) async throws(ImportServerError) -> ImportReport {
+    try await target.withClient { (client) async throws(ImportServerError) in
+      var whole = ImportReport()
+      for (index, file) in files.enumerated() {
+        do throws(ImportServerError) {
+          let report = try await send(file, by: client)
+          for warning in report.warnings ?? [] { onWarning("\(file.path): \(warning)") }
+          whole.add(report.counted(after: whole.rowCount, in: file))
+        } catch {
+          throw error.about(file, importedBefore: index)
+        }
       }
-    }.get()
-  }
-
-  private static func result<Value>(
-    _ body: () async throws(ImportServerError) -> Value
-  ) async -> Result<Value, ImportServerError> {
-    do {
-      return .success(try await body())
-    } catch {
-      return .failure(error)
+      return whole
     }
-  }
-
-  private func importing(
-    _ files: [PointFiles.File],
-    by client: HTTPClient,
-    onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void,
-    onWarning: (String) -> Void
-  ) async throws(ImportServerError) -> ImportReport {
-    var whole = ImportReport()
-    for (index, file) in files.enumerated() {
-      do {
-        let report = try await send(file, by: client, onProgress: onProgress)
-        for warning in report.warnings ?? [] { onWarning("\(file.path): \(warning)") }
-        whole.add(report.counted(after: whole.rowCount, in: file))
-      } catch {
-        throw error.about(file, importedBefore: index)
-      }
-    }
-    return whole
   }
 
   /// Sends a file, and once more where the connection broke off. Both requests have one key, so that the file is
   /// imported once.
-  private func send(
-    _ file: PointFiles.File,
-    by client: HTTPClient,
-    onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void
-  ) async throws(ImportServerError) -> ServerReport {
+  private func send(_ file: PointFiles.File, by client: HTTPClient) async throws(ImportServerError) -> ServerReport {
     let key = UUID().uuidString
     do {
-      return try await send(file, key: key, by: client, onProgress: onProgress)
+      return try await send(file, key: key, by: client)
     } catch {
       // The standard input can't be read a second time.
       guard case .brokenOff = error, file.path != FileChunks.standardInputPath else { throw error }
       do {
-        return try await send(file, key: key, by: client, onProgress: onProgress)
+        return try await send(file, key: key, by: client)
       } catch let second {
         // That the server is unavailable now does not determine the outcome of the first request.
         if case .unavailable = second { throw error }
@@ -102,15 +81,12 @@ struct ImportServer {
   }
 
   private func send(
-    _ file: PointFiles.File,
-    key: String,
-    by client: HTTPClient,
-    onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void
+    _ file: PointFiles.File, key: String, by client: HTTPClient
   ) async throws(ImportServerError) -> ServerReport {
     var request = target.request(.POST, call)
     request.headers.add(
       contentsOf: ["content-type": file.format.mediaType, "accept": "application/json", "idempotency-key": key])
-    request.body = .stream(FileBuffers(path: file.path) { onProgress(file.path, $0) }, length: .unknown)
+    request.body = .stream(FileBuffers(path: file.path) { [onProgress] in onProgress(file.path, $0) }, length: .unknown)
     let status: HTTPResponseStatus
     let body: ByteBuffer
     do {
@@ -126,7 +102,7 @@ struct ImportServer {
     do {
       return try JSONDecoder().decode(ServerReport.self, from: Data(body.readableBytesView))
     } catch {
-      throw .refused("\(target.base) did not respond as Waymark does")
+      throw .denied("\(target.base) did not respond as Waymark does")
     }
   }
 }
@@ -143,12 +119,7 @@ private struct FileBuffers: AsyncSequence, Sendable {
   struct Iterator: AsyncIteratorProtocol {
     fileprivate var chunks: FileChunks.AsyncIterator
     fileprivate let onProgress: @Sendable (_ bytesRead: Int) -> Void
-    private var bytesRead = 0
-
-    fileprivate init(chunks: FileChunks.AsyncIterator, onProgress: @escaping @Sendable (_ bytesRead: Int) -> Void) {
-      self.chunks = chunks
-      self.onProgress = onProgress
-    }
+    fileprivate var bytesRead = 0
 
     mutating func next() async throws -> ByteBuffer? {
       guard let chunk = try await chunks.next() else { return nil }
@@ -160,7 +131,6 @@ private struct FileBuffers: AsyncSequence, Sendable {
 }
 
 extension ImportReport {
-  /// The number of rows.
   fileprivate var rowCount: Int { accepted + rejected }
 }
 
@@ -202,8 +172,8 @@ extension ServerReport.Row {
 enum ImportServerError: Error, Hashable, CustomStringConvertible {
   /// The file or its places can't be read.
   case unreadable(String)
-  /// The server rejects it, from this user or at all.
-  case refused(String)
+  /// The server denies the request, to this user or at all.
+  case denied(String)
   /// The server, or its store, can't be reached.
   case unavailable(String)
   /// Rows are invalid, and the import is atomic.
@@ -243,7 +213,7 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
     case .payloadTooLarge, .unsupportedMediaType: self = .unreadable(reason)
     case .requestTimeout, .tooManyRequests, .badGateway, .serviceUnavailable, .gatewayTimeout:
       self = .unavailable(reason)
-    default: self = .refused(reason)
+    default: self = .denied(reason)
     }
   }
 
@@ -253,7 +223,7 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
     if count > 0 { text += count == 1 ? "; the file before it was" : "; the \(count) files before it were" }
     switch self {
     case .unreadable: return .unreadable("\(file.path): \(text)")
-    case .refused: return .refused(text)
+    case .denied: return .denied(text)
     case .unavailable: return .unavailable(text)
     case .rejected: return self
     case .brokenOff: return .brokenOff(text)
@@ -262,16 +232,15 @@ enum ImportServerError: Error, Hashable, CustomStringConvertible {
 
   var description: String {
     switch self {
-    case .unreadable(let text), .refused(let text), .unavailable(let text), .brokenOff(let text): text
+    case .unreadable(let text), .denied(let text), .unavailable(let text), .brokenOff(let text): text
     case .rejected(let report): ImportSummary.rejection(of: report)
     }
   }
 
-  /// The exit code.
   var exitCode: ExitCode {
     switch self {
     case .unreadable, .rejected: Exit.badData
-    case .refused: Exit.failed
+    case .denied: Exit.failed
     case .unavailable, .brokenOff: Exit.unavailable
     }
   }

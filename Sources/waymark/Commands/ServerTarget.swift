@@ -19,12 +19,11 @@ struct ServerTarget: Sendable {
   ///
   /// - Parameters:
   ///   - url: the address of the server, without the path of a call.
-  ///   - authorities: a file of the certificates that the server's may be signed with, in PEM, and the name of the
-  ///     option or variable that gives it; `nil` for those that the system trusts.
+  ///   - authorities: the authorities that may have signed its certificate; `nil` for those that the system trusts.
   ///   - trace: the trace that the requests are steps of.
   /// - Throws: ``ConfigurationError`` for an address, a key or a file that can't be used, without the key.
   init(
-    url: String, apiKey: String?, authorities: (variable: String, file: String)? = nil, trace: TraceParent? = nil
+    url: String, apiKey: String?, authorities: AuthorityFile? = nil, trace: TraceParent? = nil
   ) throws(ConfigurationError) {
     guard let components = URLComponents(string: url), let scheme = components.scheme?.lowercased(),
       ["http", "https"].contains(scheme), components.host?.isEmpty == false, components.user == nil,
@@ -40,20 +39,14 @@ struct ServerTarget: Sendable {
     self.base = base
     self.apiKey = apiKey
     self.trace = trace
-    guard scheme == "https", let (variable, file) = authorities else {
-      self.authorities = nil
-      return
-    }
-    let certificates = try? NIOSSLCertificate.fromPEMFile(file)
-    guard let certificates, !certificates.isEmpty else {
-      throw .init(variable: variable, value: file, expectation: "must be a file of certificates in PEM")
-    }
-    self.authorities = certificates
+    self.authorities = scheme == "https" ? try authorities?.certificates() : nil
   }
 
   /// Calls with a client, which is shut down afterwards.
-  func withClient<Value>(_ body: (HTTPClient) async -> Value) async -> Value {
-    await HTTPClient.withClient(trusting: authorities, body)
+  func withClient<Value, Failure>(
+    _ body: (HTTPClient) async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
+    try await HTTPClient.withClient(trusting: authorities, body)
   }
 
   /// Returns a request.
@@ -117,6 +110,21 @@ struct ServerTarget: Sendable {
   }
 }
 
+/// A file of the authorities that may have signed a server's certificate, in PEM, and the option or variable that names
+/// it.
+struct AuthorityFile: Hashable {
+  let variable: String
+  let path: String
+
+  /// Returns the certificates of the file.
+  func certificates() throws(ConfigurationError) -> [NIOSSLCertificate] {
+    guard let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty else {
+      throw .init(variable: variable, value: path, expectation: "must be a file of certificates in PEM")
+    }
+    return certificates
+  }
+}
+
 extension HTTPClient {
   /// The timeout of connecting. The server limits the duration of a call.
   private static let connectTimeout = TimeAmount.seconds(10)
@@ -125,9 +133,9 @@ extension HTTPClient {
   ///
   /// - Parameter authorities: the certificates that a server's may be signed with; `nil` for those that the system
   ///   trusts.
-  static func withClient<Value>(
-    trusting authorities: [NIOSSLCertificate]?, _ body: (HTTPClient) async -> Value
-  ) async -> Value {
+  static func withClient<Value, Failure>(
+    trusting authorities: [NIOSSLCertificate]?, _ body: (HTTPClient) async throws(Failure) -> Value
+  ) async throws(Failure) -> Value {
     var configuration = Configuration()
     configuration.timeout.connect = connectTimeout
     // A request whose body is a stream can't be sent again to elsewhere.
@@ -139,9 +147,14 @@ extension HTTPClient {
       configuration.tlsConfiguration = tls
     }
     let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    let value = await body(client)
+    let result: Result<Value, Failure>
+    do {
+      result = .success(try await body(client))
+    } catch {
+      result = .failure(error)
+    }
     try? await client.shutdown()
-    return value
+    return try result.get()
   }
 }
 
@@ -187,29 +200,23 @@ extension ServerTarget {
   /// - Parameter mediaType: the media type that the response must have.
   /// - Throws: ``ServerCallError``, or the error of writing.
   func download(_ request: HTTPClientRequest, _ mediaType: String, to file: ExportFile) async throws {
-    let result: Result<Void, any Error> = await withClient { client in
+    try await withClient { (client) async throws in
+      let response: HTTPClientResponse
       do {
-        let response: HTTPClientResponse
-        do {
-          response = try await client.execute(request, deadline: .distantFuture)
-        } catch {
-          throw ServerCallError(error, target: self)
-        }
-        guard response.status == .ok else {
-          let body = try? await response.body.collect(upTo: Self.maximumProblemBytes)
-          throw ServerCallError(response.status, body: Data(body?.readableBytesView ?? ByteBufferView()))
-        }
-        guard response.headers.first(name: "content-type")?.hasPrefix(mediaType) == true else {
-          throw ServerCallError(notWaymark: self)
-        }
-        var body = response.body.makeAsyncIterator()
-        while let buffer = try await next(of: &body) { try file.write(Array(buffer.readableBytesView)) }
-        return .success(())
+        response = try await client.execute(request, deadline: .distantFuture)
       } catch {
-        return .failure(error)
+        throw ServerCallError(error, target: self)
       }
+      guard response.status == .ok else {
+        let body = try? await response.body.collect(upTo: Self.maximumProblemBytes)
+        throw ServerCallError(response.status, body: Data(body?.readableBytesView ?? ByteBufferView()))
+      }
+      guard response.headers.first(name: "content-type")?.hasPrefix(mediaType) == true else {
+        throw ServerCallError(notWaymark: self)
+      }
+      var body = response.body.makeAsyncIterator()
+      while let buffer = try await next(of: &body) { try file.write(Array(buffer.readableBytesView)) }
     }
-    try result.get()
   }
 
   private func next(of body: inout HTTPClientResponse.Body.AsyncIterator) async throws -> ByteBuffer? {

@@ -8,7 +8,6 @@ import Points
 /// Nothing in an event can split a line, steer a terminal or turn its text around: control characters, line separators
 /// and marks of direction are written as JSON escapes them.
 struct LineLogHandler: LogHandler {
-  /// The format of a line.
   enum Format: String, CaseIterable {
     /// `2026-11-20T10:15:00.123456Z info message key=value`
     case text
@@ -101,8 +100,8 @@ struct LineLogHandler: LogHandler {
 }
 
 extension JSONWriter {
-  /// Writes a value of metadata: numbers and booleans as such, so that they can be summed up and compared. A string is a
-  /// string whatever it holds, so that a field's type does not change from line to line.
+  /// Writes a value of metadata: numbers and booleans as such, so that they can be summed up and compared. A string is
+  /// a string whatever it holds, so that a field's type does not change from line to line.
   fileprivate mutating func write(_ value: Logger.MetadataValue) {
     switch value {
     case .string(let text): write(string: text)

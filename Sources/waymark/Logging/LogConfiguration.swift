@@ -13,20 +13,18 @@ struct LogConfiguration {
     format = try settings.choice("LOG_FORMAT", default: isTerminal ? .text : .json)
   }
 
-  /// A logger of this configuration.
   var logger: Logger {
     Logger(label: "waymark") { [level, format] _ in LineLogHandler(format: format, level: level) }
   }
 }
 
-/// The standard error of the process.
 enum StandardError {
   static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
   /// Writes a warning as one line.
   static func warn(_ text: String) { write(Array("waymark: warning: \(text)\n".utf8)) }
 
-  /// Writes bytes, as one piece where the system takes them at once. Bytes that can't be written are lost: no other
+  /// Writes bytes, as one chunk where the system takes them at once. Bytes that can't be written are lost: no other
   /// output is left to report it.
   @Sendable
   static func write(_ bytes: [UInt8]) {

@@ -3,6 +3,7 @@ import LocationsAPI
 import MemoryStore
 import Points
 import PostgresStore
+import PrometheusMetrics
 
 /// Collects the number of places in memory.
 struct PointsCollector: MetricsCollector {
@@ -11,7 +12,7 @@ struct PointsCollector: MetricsCollector {
 
   init(_ store: MemoryStore, factory: any MetricsFactory) {
     self.store = store
-    places = Meter(label: MetricCatalogue.places, factory: factory)
+    places = Meter(label: MetricCatalogue.places.name, factory: factory)
   }
 
   func collect() async { places.set(store.count) }
@@ -30,9 +31,9 @@ struct PoolCollector: MetricsCollector {
 
     init(_ kind: String, _ factory: any MetricsFactory) {
       func meter(_ label: String) -> Meter { Meter(label: label, dimensions: [("kind", kind)], factory: factory) }
-      connections = meter(MetricCatalogue.bulkConnections)
-      limit = meter(MetricCatalogue.bulkLimit)
-      waiting = meter(MetricCatalogue.bulkWaiting)
+      connections = meter(MetricCatalogue.bulkConnections.name)
+      limit = meter(MetricCatalogue.bulkLimit.name)
+      waiting = meter(MetricCatalogue.bulkWaiting.name)
     }
 
     func set(_ use: BulkLoad.Use) {
@@ -47,15 +48,15 @@ struct PoolCollector: MetricsCollector {
   /// - Parameter limit: the maximum number of connections, whatever their use.
   init(_ store: PostgresStore, limit total: Int, factory: any MetricsFactory) {
     func connections(_ state: String) -> Meter {
-      Meter(label: MetricCatalogue.poolConnections, dimensions: [("state", state)], factory: factory)
+      Meter(label: MetricCatalogue.poolConnections.name, dimensions: [("state", state)], factory: factory)
     }
     self.store = store
     self.total = total
     connecting = connections("connecting")
     idle = connections("idle")
     busy = connections("busy")
-    limit = Meter(label: MetricCatalogue.poolLimit, factory: factory)
-    waiting = Meter(label: MetricCatalogue.poolWaiting, factory: factory)
+    limit = Meter(label: MetricCatalogue.poolLimit.name, factory: factory)
+    waiting = Meter(label: MetricCatalogue.poolWaiting.name, factory: factory)
     exports = BulkMeters("export", factory)
     imports = BulkMeters("import", factory)
   }
@@ -80,7 +81,7 @@ struct AnalyticsCollector: MetricsCollector {
 
   init(_ analytics: any BackgroundAnalytics, factory: any MetricsFactory) {
     self.analytics = analytics
-    dropped = TotalFollower(FloatingPointCounter(label: MetricCatalogue.droppedSearches, factory: factory))
+    dropped = TotalFollower(FloatingPointCounter(label: MetricCatalogue.droppedSearches.name, factory: factory))
   }
 
   func collect() async { dropped.follow(Double(analytics.dropped)) }
@@ -96,10 +97,10 @@ struct TokenKeyCollector: MetricsCollector {
     func fetches(_ outcome: String) -> TotalFollower {
       TotalFollower(
         FloatingPointCounter(
-          label: MetricCatalogue.tokenKeyFetches, dimensions: [("outcome", outcome)], factory: factory))
+          label: MetricCatalogue.tokenKeyFetches.name, dimensions: [("outcome", outcome)], factory: factory))
     }
     self.source = source
-    keys = Meter(label: MetricCatalogue.tokenKeys, factory: factory)
+    keys = Meter(label: MetricCatalogue.tokenKeys.name, factory: factory)
     successes = fetches("ok")
     failures = fetches("failed")
   }

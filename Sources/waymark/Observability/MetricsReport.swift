@@ -10,7 +10,7 @@ struct MetricsReport: MetricsSource {
   init(_ metrics: PrometheusMetrics, version: String, collectors: [any MetricsCollector]) {
     self.metrics = metrics
     self.collectors = collectors
-    Meter(label: MetricCatalogue.build, dimensions: [("version", version)], factory: metrics).set(1)
+    Meter(label: MetricCatalogue.build.name, dimensions: [("version", version)], factory: metrics).set(1)
   }
 
   var contentType: String { PrometheusMetrics.contentType }

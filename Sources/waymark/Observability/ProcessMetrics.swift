@@ -1,25 +1,32 @@
 import CoreMetrics
 import Glibc
+import PrometheusMetrics
 
 /// Collects the system's figures of this process, by the names that Prometheus' client libraries have for them.
 struct ProcessMetrics: MetricsCollector {
-  static let residentMemory = "process_resident_memory_bytes"
-  static let virtualMemory = "process_virtual_memory_bytes"
-  static let processorTime = "process_cpu_seconds_total"
-  static let openDescriptors = "process_open_fds"
-  static let maximumDescriptors = "process_max_fds"
-  static let startTime = "process_start_time_seconds"
+  static let residentMemory = MetricDescription("process_resident_memory_bytes", "Resident memory size in bytes.")
+  static let virtualMemory = MetricDescription("process_virtual_memory_bytes", "Virtual memory size in bytes.")
+  static let processorTime = MetricDescription(
+    "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.")
+  static let openDescriptors = MetricDescription("process_open_fds", "Number of open file descriptors.")
+  static let maximumDescriptors = MetricDescription("process_max_fds", "Maximum number of open file descriptors.")
+  static let startTime = MetricDescription(
+    "process_start_time_seconds", "Start time of the process since unix epoch in seconds.")
+
+  static let descriptions = [
+    residentMemory, virtualMemory, processorTime, openDescriptors, maximumDescriptors, startTime,
+  ]
 
   private let residentMemory, virtualMemory, openDescriptors, maximumDescriptors, startTime: Meter
   private let processorTime: TotalFollower
 
   init(factory: any MetricsFactory) {
-    residentMemory = Meter(label: Self.residentMemory, factory: factory)
-    virtualMemory = Meter(label: Self.virtualMemory, factory: factory)
-    openDescriptors = Meter(label: Self.openDescriptors, factory: factory)
-    maximumDescriptors = Meter(label: Self.maximumDescriptors, factory: factory)
-    startTime = Meter(label: Self.startTime, factory: factory)
-    processorTime = TotalFollower(FloatingPointCounter(label: Self.processorTime, factory: factory))
+    residentMemory = Meter(label: Self.residentMemory.name, factory: factory)
+    virtualMemory = Meter(label: Self.virtualMemory.name, factory: factory)
+    openDescriptors = Meter(label: Self.openDescriptors.name, factory: factory)
+    maximumDescriptors = Meter(label: Self.maximumDescriptors.name, factory: factory)
+    startTime = Meter(label: Self.startTime.name, factory: factory)
+    processorTime = TotalFollower(FloatingPointCounter(label: Self.processorTime.name, factory: factory))
   }
 
   func collect() async {

@@ -1,6 +1,7 @@
 import CoreMetrics
 import HTTPServer
 import NIOHTTP1
+import PrometheusMetrics
 
 /// The metrics of requests: their counts, durations and bytes.
 ///
@@ -22,7 +23,6 @@ struct RequestMetrics: SynchronousMiddleware {
   private let factory: any MetricsFactory
   private let handles = HandleCache<Key, Handles>()
 
-  /// Creates metrics in a backend.
   init(factory: any MetricsFactory) {
     self.factory = factory
   }
@@ -36,7 +36,8 @@ struct RequestMetrics: SynchronousMiddleware {
     if let duration = request.duration { handles.duration.recordNanoseconds(duration.wholeNanoseconds) }
     if !request.isWhole {
       Counter(
-        label: MetricCatalogue.incompleteResponses, dimensions: [("route", request.route ?? "none")], factory: factory
+        label: MetricCatalogue.incompleteResponses.name, dimensions: [("route", request.route ?? "none")],
+        factory: factory
       ).increment()
     }
   }
@@ -46,9 +47,9 @@ struct RequestMetrics: SynchronousMiddleware {
     let method = ("method", key.method.name)
     let status = ("status", key.status.map(String.init) ?? "none")
     return Handles(
-      requests: Counter(label: MetricCatalogue.requests, dimensions: [method, route, status], factory: factory),
-      duration: Timer(label: MetricCatalogue.requestDuration, dimensions: [method, route], factory: factory),
-      bytes: Counter(label: MetricCatalogue.bodyBytes, dimensions: [route], factory: factory)
+      requests: Counter(label: MetricCatalogue.requests.name, dimensions: [method, route, status], factory: factory),
+      duration: Timer(label: MetricCatalogue.requestDuration.name, dimensions: [method, route], factory: factory),
+      bytes: Counter(label: MetricCatalogue.bodyBytes.name, dimensions: [route], factory: factory)
     )
   }
 }
@@ -72,7 +73,6 @@ enum MethodLabel: UInt8 {
   /// No method: the request could not be parsed.
   case none
 
-  /// Creates the label of a method.
   init(_ method: HTTPMethod?) {
     self =
       switch method {
@@ -88,6 +88,5 @@ enum MethodLabel: UInt8 {
       }
   }
 
-  /// The text of the label.
   var name: String { "\(self)" }
 }

@@ -1,5 +1,6 @@
 import CoreMetrics
 import HTTPServer
+import PrometheusMetrics
 import Synchronization
 
 /// The numbers of a server's connections and current requests.
@@ -14,11 +15,10 @@ final class ServerMetrics: MetricsCollector {
 
   /// Creates a collector without a server.
   init(factory: any MetricsFactory) {
-    connections = Meter(label: MetricCatalogue.connections, factory: factory)
-    requests = Meter(label: MetricCatalogue.requestsInFlight, factory: factory)
+    connections = Meter(label: MetricCatalogue.connections.name, factory: factory)
+    requests = Meter(label: MetricCatalogue.requestsInFlight.name, factory: factory)
   }
 
-  /// Sets the server.
   func watch(_ server: HTTPServer) { watched.withLock { $0.server = server } }
 
   func collect() async {

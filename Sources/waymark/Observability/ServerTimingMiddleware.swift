@@ -1,8 +1,8 @@
 import HTTPServer
 import NIOHTTP1
 
-/// A middleware that adds `Server-Timing` (https://www.w3.org/TR/server-timing/) to responses: `store` is the time spent
-/// waiting for the store, `total` the time to the response's head, both in milliseconds.
+/// A middleware that adds `Server-Timing` (https://www.w3.org/TR/server-timing/) to responses: `store` is the time
+/// spent waiting for the store, `total` the time to the response's head, both in milliseconds.
 struct ServerTimingMiddleware: Middleware {
   nonisolated(nonsending) func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
     let start = ContinuousClock.now

@@ -2,7 +2,7 @@ import CMalloc
 
 /// The return of freed memory to the system.
 ///
-/// libpq puts rows into pieces of 2 KiB, and an import has some pieces for each row: long responses and large files
+/// libpq puts rows into chunks of 2 KiB, and an import has some chunks for each row: long responses and large files
 /// leave tens of megabytes of them behind, whose pages the GNU C library keeps for later allocations. 50 clients that
 /// had requested a thousand places each left a heap of 18 MB with 0.1 MB in use. Looking for such pages takes a few
 /// tenths of a millisecond, beside a million places too.
@@ -15,7 +15,7 @@ enum MemoryTrimming {
       // when it is freed. By default the library raises the threshold at the first of them, and puts later ones between
       // the small ones.
       _ = mallopt(M_MMAP_THRESHOLD, 128 << 10)
-      // The smallest pieces join the free memory beside them when they are freed. Those that do so later, together, can
+      // The smallest chunks join the free memory beside them when they are freed. Those that do so later, together, can
       // leave megabytes at the end of a thread's heap, where malloc_trim does not look.
       _ = mallopt(M_MXFAST, 0)
     #endif

@@ -4,7 +4,6 @@ import LocationsAPI
 /// The configuration of `waymark serve`, parsed and validated once. Nothing below the composition root knows where a
 /// value came from, or that there is an environment.
 struct ServeConfiguration {
-  /// The store of the places.
   enum Store: Hashable {
     /// In memory, and durably in a file where one is named. An empty store is filled from data files, or from the
     /// bundled sample where there are none.
@@ -51,7 +50,6 @@ struct ServeConfiguration {
   /// A Boolean value that indicates whether a change without a condition is rejected.
   let requiresIfMatch: Bool
 
-  /// The directives of `Cache-Control`.
   let cacheControl: String
 
   /// A Boolean value that indicates whether each request is logged at level `info`.

@@ -7,9 +7,7 @@ struct Setting: Sendable {
   enum Kind: Sendable {
     /// Any text, with the word that stands for it in the help.
     case text(_ placeholder: String)
-    /// The path of a file.
     case file
-    /// The path of a folder.
     case folder
     case integer(ClosedRange<Int>)
     /// A number in the range, or 0.

@@ -73,7 +73,7 @@ extension Setting {
   }
 
   /// The word that stands for the value.
-  private var placeholder: String {
+  var placeholder: String {
     switch kind {
     case .text(let placeholder), .list(let placeholder): placeholder
     case .file: "file"

@@ -55,7 +55,6 @@ struct Settings {
     return number
   }
 
-  /// Returns a duration in whole milliseconds.
   func milliseconds(_ name: String) throws(ConfigurationError) -> Duration { .milliseconds(try integer(name)) }
 
   /// Returns a number that is in the declared range or 0.

@@ -68,15 +68,11 @@ extension Setting {
   /// The accepted values in words.
   fileprivate var values: String {
     switch kind {
-    case .text(let placeholder): placeholder
-    case .list(let placeholder): placeholder
-    case .file: "file"
-    case .folder: "folder"
     case .integer(let range): "\(range.lowerBound) to \(range.upperBound)"
     case .numberOrZero(let range): "\(range.lowerBound) to \(Int(range.upperBound)), or 0"
     case .milliseconds(let range): "\(range.lowerBound) to \(range.upperBound) ms"
-    case .boolean, .flag: "boolean"
     case .choice(let choices): choices.joined(separator: ", ")
+    case .text, .list, .file, .folder, .boolean, .flag: placeholder
     }
   }
 }

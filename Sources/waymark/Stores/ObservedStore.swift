@@ -2,6 +2,7 @@ import CoreMetrics
 import Geo
 import JSONText
 import Points
+import PrometheusMetrics
 import Synchronization
 
 /// A store that times and counts the calls of another one, and logs its outages.
@@ -169,7 +170,7 @@ private struct StoreMetrics {
 
   private static func timer(_ operation: StoreOperation, _ outcome: String, _ factory: any MetricsFactory) -> Timer {
     Timer(
-      label: MetricCatalogue.storeDuration, dimensions: [("operation", "\(operation)"), ("outcome", outcome)],
+      label: MetricCatalogue.storeDuration.name, dimensions: [("operation", "\(operation)"), ("outcome", outcome)],
       factory: factory)
   }
 }

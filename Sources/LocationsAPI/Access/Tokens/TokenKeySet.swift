@@ -72,6 +72,5 @@ public struct TokenKeySet: Sendable {
     return fitting.count == 1 ? fitting[0] : nil
   }
 
-  /// Returns the key of that name.
   subscript(id: String) -> TokenKey? { keys[ExactText(id)] }
 }

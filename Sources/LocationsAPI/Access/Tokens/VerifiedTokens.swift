@@ -12,7 +12,6 @@ struct VerifiedTokens {
 
   private var tokens: [ID: VerifiedToken] = [:]
 
-  /// The number of tokens.
   var count: Int { tokens.count }
 
   /// Returns the key of a token.
@@ -48,7 +47,6 @@ struct VerifiedToken: Hashable, Sendable {
   /// The time at which it is no longer valid, in seconds since 1970, the leeway included.
   let validUntil: Double
 
-  /// Returns a Boolean value that indicates whether it is valid at a time.
   func isValid(at now: Timestamp) -> Bool { validFrom <= now.seconds && now.seconds < validUntil }
 
   /// Checks that it is valid at a time.

@@ -1,10 +1,8 @@
-/// The search for bytes that JSON strings must escape, eight bytes at a time where possible.
-@usableFromInline
-enum JSONBytes {
+extension JSONString {
   /// Returns the index of the first byte from `start` on that must be escaped: a quotation mark, a reverse solidus or a
-  /// control character below U+0020; the count when there is none.
+  /// control character below U+0020; the count when there is none. Linear; eight bytes at a time where possible.
   @inlinable
-  static func endOfPlainText(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+  public static func endOfPlainText(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
     guard let base = UnsafeRawPointer(bytes.baseAddress) else { return start }
     var position = start
     while position &+ 8 <= bytes.count {
@@ -21,7 +19,8 @@ enum JSONBytes {
     return position
   }
 
-  /// Returns a word whose lowest bit set is the top bit of the lowest byte that needs an escape; zero when there is none.
+  /// Returns a word whose lowest bit set is the top bit of the lowest byte that needs an escape; zero when there is
+  /// none.
   ///
   /// A byte is below n just when the subtraction of n borrows from its top bit, which was clear. A borrow may run on
   /// and mark a byte above wrongly, never one below, so that the lowest mark is right.
