@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: [(2026, 2, 29), (1900, 2, 29), (2026, 4, 31)])
-  func aDayThatTheMonthLacksComesBackAsAnother(year: Int, month: Int, day: Int) {
+  func dayBeyondTheMonthIsADayOfTheNextMonth(year: Int, month: Int, day: Int) {
     let date = CivilDate(year: year, month: month, day: day)
 
     #expect(CivilDate(daysSinceEpoch: date.daysSinceEpoch) == CivilDate(year: year, month: month + 1, day: 1))
@@ -37,7 +37,7 @@ import Testing
 
 @Suite struct FNV1aTests {
   @Test(arguments: [("", 0xCBF2_9CE4_8422_2325), ("a", 0xAF63_DC4C_8601_EC8C), ("foobar", 0x8594_4171_F739_67E8)])
-  func theHashesAreThePublishedOnes(text: String, expected: UInt64) {
+  func hashesEqualThePublishedValues(text: String, expected: UInt64) {
     var hash = FNV1a()
 
     hash.combine(bytes: text.utf8)

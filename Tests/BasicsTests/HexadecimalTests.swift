@@ -2,7 +2,7 @@ import Basics
 import Testing
 
 @Suite struct HexadecimalTests {
-  @Test func everyByteReadsAsItself() {
+  @Test func everyByteRoundTrips() {
     let bytes = Array(UInt8.min ... .max)
 
     let text = Hexadecimal.encode(bytes)

@@ -20,7 +20,7 @@ import Testing
     let before = try await driver.get("/locations?fields=*")
     let copy = store.folder.path(of: "copy.db")
 
-    let refused = try await WaymarkProcess.run(["backup", "--url", "http://127.0.0.1:\(port)", copy])
+    let rejected = try await WaymarkProcess.run(["backup", "--url", "http://127.0.0.1:\(port)", copy])
     let backup = try await WaymarkProcess.run(
       ["backup", copy], environment: ["HTTP_PORT": "\(port)", "WAYMARK_API_KEY": secret])
     let left = try FileManager.default.contentsOfDirectory(
@@ -32,7 +32,7 @@ import Testing
     let repeated = try await restored.send(
       "POST", "/locations", headers: key.merging(["Idempotency-Key": "once"]) { $1 }, body: body)
 
-    #expect(refused.status == 1 && refused.log.contains("the server responded with 401"))
+    #expect(rejected.status == 1 && rejected.log.contains("the server responded with 401"))
     #expect(backup.status == 0, "\(backup.log)")
     #expect(left.sorted() == ["copy.db", "keys.txt", "nothing.ndjson", "places.db", "places.db-wal"])
     #expect(after.body == before.body)

@@ -4,7 +4,7 @@ import PostgresTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct CheckTests {
-  @Test func checkFindsWhatADatabaseLacks() async throws {
+  @Test func checkReportsProblemsOfTheDatabase() async throws {
     let database = try await TemporaryDatabase.make()
     let owner = ["DATABASE_URL": database.url, "HTTP_PORT": "0"]
     let role = "clerk_\(database.name)"

@@ -268,10 +268,10 @@ import WaymarkClient
     let stranger = try ClientDriver(port: port)
     let friend = try ClientDriver(port: port, configuration: LoaderConfiguration(apiKey: String(key)))
 
-    let refused = try await problem { _ = try await stranger.load({ CategoriesRequest(baseURL: $0) }, ()) }
+    let rejected = try await problem { _ = try await stranger.load({ CategoriesRequest(baseURL: $0) }, ()) }
     let counts = try await friend.load({ CategoriesRequest(baseURL: $0) }, ()).value
 
-    #expect(refused.code == .unauthenticated)
+    #expect(rejected.code == .unauthenticated)
     #expect(!counts.isEmpty)
   }
 }

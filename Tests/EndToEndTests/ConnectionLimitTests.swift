@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct ConnectionLimitTests {
   private static let poolSize = 6
 
-  @Test(.timeLimit(.minutes(10))) func unreadExportsAndIdleImportsLeaveConnectionsForAllOthers() async throws {
+  @Test(.timeLimit(.minutes(10))) func unreadExportsAndIdleImportsLeaveConnectionsForRequests() async throws {
     let place = try await LoadedServers()
     let attacked = try await place.serve("attacked", ["DATABASE_POOL_SIZE": "\(Self.poolSize)"])
     let other = try await place.serve("other", ["DATABASE_POOL_SIZE": "\(Self.poolSize)"])

@@ -6,8 +6,8 @@ import Testing
 
 /// Runs the commands of docs/getting-started.md as they stand there, in order and in one shell.
 ///
-/// The environment provides what the page assumes: `PATH` leads to the built program and to PostgreSQL's tools, and libpq's
-/// variables to a temporary server. The only substitution is a free port for 8080.
+/// The environment provides what the page assumes: `PATH` leads to the built program and to PostgreSQL's tools, and
+/// libpq's variables to a temporary server. The only substitution is a free port for 8080.
 @Suite(.timeLimit(.minutes(10))) struct GettingStartedTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
 

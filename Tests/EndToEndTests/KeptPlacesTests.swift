@@ -48,15 +48,15 @@ import Testing
     let damaged = try Data(contentsOf: URL(filePath: path)).damaging("BBBBBB", with: "B\u{7}B\u{7}BB")
     try damaged.write(to: URL(filePath: path))
 
-    let refused = try await WaymarkProcess.run(["serve", "--http-port", "0", "--memory-store-path", path])
+    let rejected = try await WaymarkProcess.run(["serve", "--http-port", "0", "--memory-store-path", path])
     let skipping = try await WaymarkProcess([
       "serve", "--http-port", "0", "--memory-store-path", path, "--skip-damaged",
     ])
     let names = try await ServerDriver(port: try await skipping.port()).get("/locations?fields=*").places.map(\.name)
 
-    #expect(refused.status == 65)
-    #expect(refused.log.contains("\(path) is damaged: row 2 of table place"))
-    #expect(refused.log.contains("--skip-damaged"))
+    #expect(rejected.status == 65)
+    #expect(rejected.log.contains("\(path) is damaged: row 2 of table place"))
+    #expect(rejected.log.contains("--skip-damaged"))
     #expect(names == ["AAAAAA"])
     _ = try await skipping.logLine(with: "a damaged row was left out")
   }

@@ -107,7 +107,7 @@ import Testing
     #expect(command.log.contains("temporary tables"), "\(command.log)")
   }
 
-  @Test func privilegesOfTheDocumentationAreEnoughForEverything() async throws {
+  @Test func documentedPrivilegesAreSufficient() async throws {
     let role = try await RestrictedRole()
     for grant in Self.serving { try await role.grant(grant) }
     try await role.grant("TEMPORARY ON DATABASE \(role.database.name)")

@@ -27,7 +27,7 @@ import Testing
     try await standby.start()
     try await primary.waitUntilFollowed(by: standby)
     try await primary.stop(.immediate)
-    let refused = try await create()
+    let rejected = try await create()
     // The service reconnects to the replica after some time.
     var replicaAlone = try await driver.get("/locations")
     while replicaAlone.status == 503 { replicaAlone = try await driver.get("/locations") }
@@ -41,9 +41,9 @@ import Testing
     #expect(try both.places.count == 1)
     #expect(both.headers["etag"] == nil)
     #expect(try primaryAlone.places.count == 1)
-    #expect(refused.status == 503)
-    #expect(refused.headers["retry-after"] != nil)
-    #expect(try refused.problem.code == "store-unavailable")
+    #expect(rejected.status == 503)
+    #expect(rejected.headers["retry-after"] != nil)
+    #expect(try rejected.problem.code == "store-unavailable")
     #expect(try replicaAlone.places.count == 2)
     #expect(single.status == 200)
     #expect(ready.status == 200)

@@ -75,9 +75,9 @@ import Testing
 
     try await migrate(newest)
 
-    let refused = try await older.get("/health/ready")
-    #expect(refused.status == 503)
-    #expect(String(decoding: refused.body, as: UTF8.self).contains("9002_contracting.sql"))
+    let rejected = try await older.get("/health/ready")
+    #expect(rejected.status == 503)
+    #expect(String(decoding: rejected.body, as: UTF8.self).contains("9002_contracting.sql"))
     #expect(try await newer.get("/health/ready").status == 200)
     let outcome = try await WaymarkProcess.run(["migrate"], environment: self.older)
     #expect(outcome.status == 1)

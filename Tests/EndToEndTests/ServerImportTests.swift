@@ -123,19 +123,19 @@ import Testing
     let many = (0..<20_000).map { #"{"name":"A","lat":1,"long":1,"source":"t","sourceId":"\#($0 % 7)"}"# + "\n" }
     let file = try store.folder.write(many.joined(), to: "a.ndjson")
 
-    let refused = try await WaymarkProcess.run(["import", "--url", url, file])
+    let rejected = try await WaymarkProcess.run(["import", "--url", url, file])
     let wrong = try await WaymarkProcess.run(["import", "--url", url, "--api-key", "wrong", file])
     let taken = try await WaymarkProcess.run(["import", "--url", url, file], environment: ["WAYMARK_API_KEY": secret])
 
-    #expect((refused.status, wrong.status, taken.status) == (1, 1, 0))
-    #expect(refused.log.contains("the server responded with 401: this call needs an API key"))
+    #expect((rejected.status, wrong.status, taken.status) == (1, 1, 0))
+    #expect(rejected.log.contains("the server responded with 401: this call needs an API key"))
     #expect(
       taken.output.hasPrefix("20000 rows: 7 created, 0 updated, 0 unchanged, 19993 rejected\nrow 1 (\(file), line 1): ")
     )
     withExtendedLifetime(server) {}
   }
 
-  @Test func aServerThatIsNotThereExitsWith69() async throws {
+  @Test func unreachableServerExitsWith69() async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write(lines, to: "a.ndjson")
 
@@ -153,7 +153,7 @@ import Testing
     ["--unknown-fields", "keep", "a.csv"],
     ["--url", "http://host", "--database-url", "postgresql://host", "a.csv"],
   ])
-  func whatDoesNotGoTogetherExitsWith64(arguments: [String]) async throws {
+  func conflictingOptionsExitWith64(arguments: [String]) async throws {
     let outcome = try await WaymarkProcess.run(["import"] + arguments)
 
     #expect(outcome.status == 64)

@@ -29,10 +29,10 @@ import Testing
       let response = response.withLock { $0 }
       // This status stands for no response at all.
       if response.status == .continue { try? await Task.sleep(for: .seconds(86_400)) }
-      var answer = HTTPResponse(
+      var httpResponse = HTTPResponse(
         status: response.status, contentType: "application/jwk-set+json", bytes: response.body)
-      for (name, value) in response.fields { answer.headers.add(name: name, value: value) }
-      return answer
+      for (name, value) in response.fields { httpResponse.headers.add(name: name, value: value) }
+      return httpResponse
     }
   }
 
@@ -104,16 +104,16 @@ import Testing
       let driver = ServerDriver(port: try await server.port())
 
       let ready = try await driver.get("/health/ready").status
-      let refused = try await post(driver, signer)
+      let rejected = try await post(driver, signer)
       let line = try await server.logLine(with: "the token keys can't be fetched")
       keys.publish(signer)
       _ = try await server.logLine(with: "the token keys were fetched")
       let accepted = try await post(driver, signer).status
 
       #expect(ready == 200)
-      #expect(refused.status == 503)
-      #expect(try refused.problem.code == "token-keys-unavailable")
-      #expect(try #require(Int(refused.headers["retry-after"] ?? "")) >= 1)
+      #expect(rejected.status == 503)
+      #expect(try rejected.problem.code == "token-keys-unavailable")
+      #expect(try #require(Int(rejected.headers["retry-after"] ?? "")) >= 1)
       #expect(line.contains("the response has the status 500") && !line.contains("secret"), "\(line)")
       #expect(accepted == 201)
     }
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func responsesThatCantBeUsedAreNamedByCheck() async throws {
+  @Test func checkReportsUnusableTokenKeyResponses() async throws {
     let certificate = try TestCertificateFiles(try TestCertificate())
     let keys = KeyServer()
     try await withKeyServer(keys) { port in

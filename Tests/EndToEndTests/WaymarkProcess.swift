@@ -13,7 +13,7 @@ final class WaymarkProcess: Sendable {
     let log: String
   }
 
-  /// The error of a process that did not do what a test waited for.
+  /// The error of a process that did not reach the awaited state.
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }

@@ -5,7 +5,7 @@ import Testing
   @Test(arguments: [
     (10.0, 50.0), (5, 45), (15, 55), (5, 55), (15, 45),
   ])
-  func boxHoldsItsInsideItsEdgesAndItsCorners(longitude: Double, latitude: Double) throws {
+  func boxContainsItsInteriorEdgesAndCorners(longitude: Double, latitude: Double) throws {
     let box = try BoundingBox(west: 5, south: 45, east: 15, north: 55)
 
     #expect(box.contains(try Coordinate(latitude: latitude, longitude: longitude)))
@@ -14,7 +14,7 @@ import Testing
   @Test(arguments: [
     (4.999_999_999, 50.0), (15.000_000_001, 50), (10, 44.999_999_999), (10, 55.000_000_001), (-170, 50), (180, 50),
   ])
-  func boxLeavesOutWhatIsBeyondAnEdge(longitude: Double, latitude: Double) throws {
+  func boxExcludesCoordinatesBeyondAnEdge(longitude: Double, latitude: Double) throws {
     let box = try BoundingBox(west: 5, south: 45, east: 15, north: 55)
 
     #expect(!box.contains(try Coordinate(latitude: latitude, longitude: longitude)))
@@ -23,7 +23,7 @@ import Testing
   @Test(arguments: [
     (170.0, true), (180, true), (-180, true), (-170, true), (169.9, false), (-169.9, false), (0, false),
   ])
-  func boxWhoseWestIsPastItsEastCrossesTheAntimeridian(longitude: Double, isInside: Bool) throws {
+  func boxWithWestGreaterThanEastCrossesTheAntimeridian(longitude: Double, isInside: Bool) throws {
     let box = try BoundingBox(west: 170, south: -10, east: -170, north: 10)
 
     #expect(box.crossesAntimeridian)
@@ -31,14 +31,14 @@ import Testing
   }
 
   @Test(arguments: [(170.0, 180.0), (-180, -170), (180, 180), (-180, -180), (180, -180), (-180, 180)])
-  func edgeOnTheAntimeridianHoldsBothItsNames(west: Double, east: Double) throws {
+  func edgeOnTheAntimeridianContainsBothLongitudes(west: Double, east: Double) throws {
     let box = try BoundingBox(west: west, south: -10, east: east, north: 10)
 
     #expect(box.contains(try Coordinate(latitude: 0, longitude: 180)))
     #expect(box.contains(try Coordinate(latitude: 0, longitude: -180)))
   }
 
-  @Test func poleIsWhereTheLongitudeItWasGivenIs() throws {
+  @Test func poleIsInABoxOnlyByItsGivenLongitude() throws {
     let box = try BoundingBox(west: 0, south: 80, east: 10, north: 90)
 
     #expect(box.contains(try Coordinate(latitude: 90, longitude: 5)))
@@ -48,7 +48,7 @@ import Testing
   @Test(arguments: [
     (5.0, 15.0), (170, -170), (170, 180), (-180, -170), (180, 180), (-180, -180), (180, -180), (-180, 180), (0, 0),
   ])
-  func longitudeRangesHoldJustWhatTheBoxHolds(west: Double, east: Double) throws {
+  func longitudeRangesContainExactlyTheLongitudesOfTheBox(west: Double, east: Double) throws {
     let box = try BoundingBox(west: west, south: -10, east: east, north: 10)
 
     for longitude in [-180, -179.5, -170, -169.5, -5, -0.0, 0, 5, 10, 15, 15.5, 169.5, 170, 179.5, 180] {
@@ -62,7 +62,7 @@ import Testing
     (-180.5, 0.0, 10.0, 10.0), (.nan, 0, 10, 10), (0, -91, 10, 10), (0, .nan, 10, 10), (0, 0, 181, 10),
     (0, 0, .infinity, 10), (0, 0, 10, 90.5), (0, 0, 10, .nan), (0, 10, 10, 9.999),
   ])
-  func edgesThatMakeNoBoxAreRefused(west: Double, south: Double, east: Double, north: Double) {
+  func invalidEdgesAreRejected(west: Double, south: Double, east: Double, north: Double) {
     #expect(throws: BoundingBoxError.self) {
       try BoundingBox(west: west, south: south, east: east, north: north)
     }

@@ -11,17 +11,17 @@ import Testing
   }
 
   @Test(arguments: [90.000_000_000_000_02, -91, .infinity, -.infinity, 1e300])
-  func latitudeOutOfRangeIsRefused(latitude: Double) {
+  func latitudeOutOfRangeIsRejected(latitude: Double) {
     #expect(throws: CoordinateError.latitude(latitude)) { try Coordinate(latitude: latitude, longitude: 0) }
   }
 
   @Test(arguments: [180.000_000_000_000_03, -181, .infinity, -.infinity])
-  func longitudeOutOfRangeIsRefused(longitude: Double) {
+  func longitudeOutOfRangeIsRejected(longitude: Double) {
     #expect(throws: CoordinateError.longitude(longitude)) { try Coordinate(latitude: 0, longitude: longitude) }
   }
 
   @Test(arguments: [(Double.nan, 0.0), (0, .nan), (-.nan, .nan), (.signalingNaN, 0)])
-  func whatIsNotANumberIsRefused(latitude: Double, longitude: Double) {
+  func nanIsRejected(latitude: Double, longitude: Double) {
     #expect(throws: CoordinateError.self) { try Coordinate(latitude: latitude, longitude: longitude) }
   }
 

@@ -2,7 +2,7 @@ import Geo
 import Testing
 
 @Suite struct EarthCentredTests {
-  @Test func axesMeetTheSurfaceWhereTheyShould() throws {
+  @Test func axesMeetTheSurfaceAtTheRadiiOfTheEllipsoid() throws {
     let greenwich = EarthCentred(try Coordinate(latitude: 0, longitude: 0))
     let bengal = EarthCentred(try Coordinate(latitude: 0, longitude: 90))
     let pole = EarthCentred(try Coordinate(latitude: 90, longitude: 0))
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: [-90, -67.25, -0.0, 0, 1e-12, 51.5])
-  func meridianOf180DegreesIsOneByEitherName(latitude: Double) throws {
+  func longitudes180AndMinus180HaveOnePosition(latitude: Double) throws {
     let east = EarthCentred(try Coordinate(latitude: latitude, longitude: 180))
     let west = EarthCentred(try Coordinate(latitude: latitude, longitude: -180))
 
@@ -39,7 +39,7 @@ import Testing
     #expect(pole.x.bitPattern == 0 && pole.y.bitPattern == 0)
   }
 
-  @Test func chordIsTheStraightLine() {
+  @Test func chordIsTheLengthOfTheStraightLine() {
     let chord = EarthCentred(x: 1, y: 2, z: 3).chordSquared(to: EarthCentred(x: 3, y: 5, z: 9))
 
     #expect(chord == 49)

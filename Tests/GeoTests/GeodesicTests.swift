@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func oneSpotIsAtNoDistanceFromItselfByAnyName() {
+  @Test func equalPositionsHaveDistanceZero() {
     for pair in Self.reference where pair.kind == "coincident" {
       #expect(Geodesic.distanceMetres(from: pair.start, to: pair.end) == 0, "\(pair.testDescription)")
     }
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: [-71.5, 0, 50.01078781334113, 89.9])
-  func meridianOf180DegreesIsAsFarByEitherName(latitude: Double) throws {
+  func longitudes180AndMinus180HaveEqualDistances(latitude: Double) throws {
     let center = try Coordinate(latitude: latitude, longitude: -166.15693640620108)
     for other in [-60.0, -0.0, 0, 12.25, 90] {
       let east = Geodesic.distanceMetres(from: center, to: try Coordinate(latitude: other, longitude: 180))
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func distanceIsANumberWithinBoundsOnAGridOfEveryAwkwardAngle() throws {
+  @Test func distanceIsFiniteAndBoundedOnAGridOfSpecialAngles() throws {
     let latitudes = [
       -90, -89.999_999_999_999, -60, -45, -1e-9, -0.0, 0, Double.leastNonzeroMagnitude, 30, 45, 60, 89.5, 90,
     ]
@@ -107,7 +107,7 @@ import Testing
     Double.leastNonzeroMagnitude, Double.leastNormalMagnitude / 1e12,
     1e-308, 1e-200, 1e-170, 1e-162, 1e-155, 1e-154, 1e-150, 1e-101, 1e-99, 1e-50,
   ])
-  func latitudeNextToTheEquatorIsAsFarAsTheEquator(tiny: Double) throws {
+  func latitudeNextToTheEquatorHasTheDistanceOfTheEquator(tiny: Double) throws {
     let longitudes = [-180, -179.7, -120, -3, 0, tiny, 1, 2.5, 45, 90, 135, 179.1, 179.4, 179.9, 179.999_999, 180]
     let latitudes = [-tiny, 0, tiny, tiny / 3, -45, 60]
     for longitude in longitudes {
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test func estimateIsWithinAHundredMetresUpToHalfWayRound() {
+  @Test func estimateIsWithin100MetresUpToAQuarterOfTheEarth() {
     for pair in Self.reference where pair.kind == "far" && pair.metres < 1e7 {
       let (_, error) = Geodesic.estimateMetres(from: EarthCentred(pair.start), to: EarthCentred(pair.end))
 

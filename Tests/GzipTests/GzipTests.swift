@@ -10,16 +10,16 @@ import Testing
     return gzip
   }
 
-  /// Returns the text of gzip that comes in pieces, with so much room for each output.
-  private func decoded(_ gzip: [UInt8], pieces: Int = 1 << 20, room: Int = 1 << 16) throws -> [UInt8] {
+  /// Returns the text of gzip that comes in chunks, with so much room for each output.
+  private func decoded(_ gzip: [UInt8], chunkSize: Int = 1 << 20, room: Int = 1 << 16) throws -> [UInt8] {
     let decoder = try GzipDecoder()
     var text: [UInt8] = []
     var rest = gzip[...]
     while !rest.isEmpty {
-      let piece = rest.prefix(pieces)
-      var (taken, output) = try piece.withUnsafeBytes { try decoder.decode($0, atMost: room) }
+      let chunk = rest.prefix(chunkSize)
+      var (taken, output) = try chunk.withUnsafeBytes { try decoder.decode($0, atMost: room) }
       text += output
-      while output.count == room, taken == piece.count {
+      while output.count == room, taken == chunk.count {
         output = try decoder.decode(UnsafeRawBufferPointer(start: nil, count: 0), atMost: room).output
         text += output
       }
@@ -30,10 +30,10 @@ import Testing
   }
 
   @Test(arguments: [(1 << 20, 1 << 16), (1, 1 << 16), (1000, 7)])
-  func whatWasEncodedIsDecodedHoweverItComes(pieces: Int, room: Int) throws {
+  func encodedBytesRoundTripWhateverTheChunks(chunkSize: Int, room: Int) throws {
     let bytes = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) }
 
-    let text = try decoded(try encoded(bytes), pieces: pieces, room: room)
+    let text = try decoded(try encoded(bytes), chunkSize: chunkSize, room: room)
 
     #expect(text == bytes)
   }
@@ -42,17 +42,17 @@ import Testing
     let gzip = try encoded([1, 2]) + encoded([]) + encoded([3])
 
     #expect(try decoded(gzip) == [1, 2, 3])
-    #expect(try decoded(gzip, pieces: 1) == [1, 2, 3])
+    #expect(try decoded(gzip, chunkSize: 1) == [1, 2, 3])
   }
 
-  @Test func gzipThatIsCutOffIsNotWhole() throws {
+  @Test func truncatedGzipIsAnError() throws {
     let gzip = try encoded(Array("a text".utf8))
 
     #expect(throws: GzipError.truncated) { try decoded(Array(gzip.dropLast())) }
     #expect(throws: GzipError.truncated) { try decoded([]) }
   }
 
-  @Test func whatIsNoGzipIsRefused() throws {
+  @Test func invalidGzipIsRejected() throws {
     var damaged = try encoded(Array("a text".utf8))
     damaged[damaged.count - 5] ^= 1
 
@@ -60,7 +60,7 @@ import Testing
     #expect(throws: GzipError.malformed) { try decoded(damaged) }
   }
 
-  @Test func aBombIsDefused() throws {
+  @Test func decompressionBombIsRejected() throws {
     let bomb = try encoded([UInt8](repeating: 0, count: GzipDecoder.freeBytes + (1 << 20)))
 
     #expect(throws: GzipError.tooMuch) { try decoded(bomb) }

@@ -19,7 +19,7 @@ import Testing
   }
 
   /// The standard library's description is the shortest there is; ours has the same digits.
-  @Test func theFastWayWritesTheShortestDecimal() {
+  @Test func integerArithmeticWritesTheShortestDecimal() {
     var generator = Xorshift(state: 3)
     for _ in 0..<200_000 {
       let decimals = Int(generator.next() % 9)
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func anyNumberReadsAsItselfWithinTheUpperBound() {
+  @Test func anyNumberRoundTripsWithinTheMaximumLength() {
     var generator = Xorshift(state: 11)
     for _ in 0..<50_000 {
       let value = Double(bitPattern: generator.next())
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func theUpperBoundIsReachedByTheSmallestNumbers() {
+  @Test func smallestNumbersHaveTheMaximumLength() {
     let longest = (1...2000).map { shortest(-Double(bitPattern: $0)).utf8.count }.max()
 
     #expect(longest == DecimalText.maximumLength)
@@ -70,7 +70,7 @@ import Testing
     #expect(String(decoding: bytes, as: UTF8.self) == text)
   }
 
-  /// Times 20, a number with a few bits of fraction is exact, and so is what is nearest.
+  /// Times 20, a number with a few bits of fraction is exact, and so is the nearest tenth.
   @Test func tenthsAreNearestForNumbersOfFewBits() {
     var generator = Xorshift(state: 5)
     for _ in 0..<50_000 {
@@ -88,7 +88,7 @@ import Testing
   @Test(
     arguments: [0, 7, 10, 99, 100, 12_345, 9_999_999_999_999_999_999, 10_000_000_000_000_000_000, .max] as [UInt64]
   )
-  func aWholeNumberIsWritten(value: UInt64) {
+  func integersAreWritten(value: UInt64) {
     let bytes = [UInt8](unsafeUninitializedCapacity: 20) { buffer, count in
       if let start = buffer.baseAddress { count = DecimalText.write(value, to: start) }
     }
@@ -102,19 +102,19 @@ import Testing
     ("1e999", .infinity), ("-1e999", -.infinity), ("0.00000000000000000000000000001", 1e-29),
     ("123456789012345678901234567890", 123_456_789_012_345_677_877_719_597_056),
   ])
-  func decimalTextIsRead(text: String, value: Double) {
+  func decimalTextIsParsed(text: String, value: Double) {
     #expect(read(text) == value)
   }
 
   @Test(arguments: [
     "", "-", "+", ".", "-.", "e5", "1e", "1e+", "1.2.3", "1,5", "nan", "inf", "0x1p3", " 1", "1 ", "1_0", "--1", "٣",
   ])
-  func whatIsNotDecimalTextIsNot(text: String) {
+  func otherTextIsNotParsedAsANumber(text: String) {
     #expect(read(text) == nil)
   }
 
   /// The fast way and the standard library read the same number.
-  @Test func decimalTextIsReadAsTheNearestNumber() {
+  @Test func decimalTextIsParsedAsTheNearestNumber() {
     var generator = Xorshift(state: 13)
     for _ in 0..<50_000 {
       let digits = String(generator.next() % 1_000_000_000_000_000_000 >> (generator.next() % 60))

@@ -37,7 +37,7 @@ import Testing
     (#"{"a":1"b":2}"#, 6), (#"{"a":1]"#, 6), (#"{"a" 1}"#, 5), ("{}}", 2), ("/**/1", 0), ("\u{FEFF}1", 0),
     ("\u{A0}1", 0),
   ])
-  func whatIsNotJSONIsRefusedWhereItGoesWrong(text: String, offset: Int) {
+  func invalidJSONIsRejectedAtItsOffset(text: String, offset: Int) {
     let error = #expect(throws: JSONError.self) { try JSONReader.value(of: text.utf8) }
 
     #expect(error?.offset == offset)
@@ -50,7 +50,7 @@ import Testing
       [0xF0, 0x8F, 0xBF, 0xBF], [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xF0, 0x9F, 0x98], [0xFE], [0xFF],
     ] as [[UInt8]]
   )
-  func aStringThatIsNotUTF8IsRefusedWhetherItIsTakenOrSkipped(bytes: [UInt8]) {
+  func nonUTF8StringIsRejectedEvenWhenSkipped(bytes: [UInt8]) {
     for padding in 0..<9 {
       let text =
         Array(repeating: UInt8(ascii: "x"), count: padding) + bytes + Array(repeating: UInt8(ascii: "y"), count: 9)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func arraysAndObjectsMayBeNestedAsDeepAsAllowedAndNoDeeper() throws {
+  @Test func nestingIsLimitedToTheMaximumDepth() throws {
     let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
     let deeper = String(repeating: #"{"a":"#, count: 65) + "1" + String(repeating: "}", count: 65)
 
@@ -108,7 +108,7 @@ import Testing
     #expect(seen == [#"{"a":[1,"x\n",{}]}"#, "A", "-15.0", "true", "null", "l of 2"])
   }
 
-  @Test func aTextIsComparedAsWhatItSays() throws {
+  @Test func textIsComparedAfterUnescaping() throws {
     let text = Array(#"["name","n\u0061me","nam","namé"]"#.utf8)
 
     let equal = try text.withUnsafeBufferPointer { bytes in
@@ -122,15 +122,15 @@ import Testing
     #expect(equal == [true, true, false, false])
   }
 
-  @Test func ofMembersOfOneNameTheLastCounts() throws {
+  @Test func lastOfRepeatedMembersIsUsed() throws {
     let value = try JSONReader.value(of: #"{"a":1,"a":2}"#.utf8)
 
     #expect(value["a"] == .number("2"))
     #expect(value["b"] == nil)
   }
 
-  /// Whatever bytes are given, reading ends, and taking and skipping agree on what is JSON.
-  @Test func anyBytesAreReadOrRefused() {
+  /// Whatever bytes are given, parsing ends, and reading and skipping accept the same texts.
+  @Test func anyBytesAreParsedOrRejected() {
     var generator = Xorshift(state: 42)
     let alphabet = Array(#"{}[]":,\u0123eE+-. tfn"#.utf8) + [0x00, 0x0A, 0x7F, 0x80, 0xC3, 0xA9, 0xED, 0xF0, 0xFF]
     var accepted = 0

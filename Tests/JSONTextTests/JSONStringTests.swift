@@ -7,7 +7,7 @@ import Testing
     ("\n\r\t\u{8}\u{C}\0\u{1F}\u{7F}", #""\n\r\t\u0008\u000c\u0000\u001f"# + "\u{7F}\""),
     ("1234567\"", #""1234567\"""#), ("12345678\"12345678\\", #""12345678\"12345678\\""#),
   ])
-  func onlyWhatMustBeEscapedIs(text: String, json: String) {
+  func onlyRequiredCharactersAreEscaped(text: String, json: String) {
     var appended: [UInt8] = []
 
     JSONString.write(text, to: &appended)
@@ -16,7 +16,7 @@ import Testing
     #expect(written(text) == appended)
   }
 
-  @Test func everyScalarBelow300ReadsAsItselfWhereverItStands() throws {
+  @Test func everyScalarBelow300RoundTripsInEveryPosition() throws {
     for value in 0..<300 {
       let scalar = try #require(Unicode.Scalar(UInt32(value)))
       for padding in 0..<10 {
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func anyTextReadsAsItself() throws {
+  @Test func anyTextRoundTrips() throws {
     var generator = Xorshift(state: 7)
     for _ in 0..<5_000 {
       var text = ""
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func theUpperBoundIsReachedAndNotPassed() {
+  @Test func maximumLengthIsReachedButNotExceeded() {
     let text = String(repeating: "\u{1}", count: 100)
 
     #expect(written(text).count == JSONString.maximumLength(utf8Count: 100))

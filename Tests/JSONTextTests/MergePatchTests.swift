@@ -32,7 +32,7 @@ import Testing
     #expect(try JSONReader.value(of: json) == JSONReader.value(of: outcome.utf8))
   }
 
-  @Test func manyMembersTakeTimeInProportion() {
+  @Test func mergingManyMembersTakesLinearTime() {
     let members = (0..<50_000).map { JSONValue.Member(name: "n\($0)", value: .bool(true)) }
 
     let merged = JSONValue.object(members).merging(.object(members.map { .init(name: $0.name, value: .null) }))

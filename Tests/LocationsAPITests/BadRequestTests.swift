@@ -67,27 +67,27 @@ import Testing
     Case("/categories?limit=5", "unknown-parameter", "limit"),
   ])
   func badInputIsAProblemThatNamesTheParameter(bad: Case) async throws {
-    let answer = try await ServiceDriver(store: StubStore()).send(.GET, bad.target)
+    let response = try await ServiceDriver(store: StubStore()).send(.GET, bad.target)
 
-    #expect(answer.status == 400)
-    #expect(answer.headers["content-type"] == ["application/problem+json"])
-    #expect(try answer.code == bad.code)
-    #expect(try answer.parameters == bad.parameters)
-    #expect(try answer.object["type"] as? String == "urn:waymark:problem:\(bad.code)")
-    #expect(try answer.object["status"] as? Int == 400)
+    #expect(response.status == 400)
+    #expect(response.headers["content-type"] == ["application/problem+json"])
+    #expect(try response.code == bad.code)
+    #expect(try response.parameters == bad.parameters)
+    #expect(try response.object["type"] as? String == "urn:waymark:problem:\(bad.code)")
+    #expect(try response.object["status"] as? Int == 400)
   }
 
-  @Test func everythingThatIsWrongIsToldAtOnce() async throws {
-    let answer = try await ServiceDriver(store: StubStore()).send(.GET, "/locations?lat=91&limit=0&bbox=1&foo=1")
+  @Test func allInvalidParametersAreReportedTogether() async throws {
+    let response = try await ServiceDriver(store: StubStore()).send(.GET, "/locations?lat=91&limit=0&bbox=1&foo=1")
 
-    #expect(try Set(answer.parameters) == ["foo", "long", "lat", "bbox", "limit"])
+    #expect(try Set(response.parameters) == ["foo", "long", "lat", "bbox", "limit"])
   }
 
-  @Test func whatIsQuotedBackIsCutShort() async throws {
+  @Test func longValuesAreTruncatedInProblems() async throws {
     let long = String(repeating: "9", count: 5000)
 
-    let answer = try await ServiceDriver(store: StubStore()).send(.GET, "/locations?limit=\(long)")
+    let response = try await ServiceDriver(store: StubStore()).send(.GET, "/locations?limit=\(long)")
 
-    #expect(answer.body.count < 500)
+    #expect(response.body.count < 500)
   }
 }

@@ -15,19 +15,19 @@ import Testing
     (PointStoreError.overloaded, 503, "overloaded"), (.unavailable(reason: "test"), 503, "store-unavailable"),
     (.timeout, 504, "store-timeout"),
   ])
-  func anExportThatFailsBeforeItsFirstPlacesIsAnsweredWithAProblem(
+  func exportThatFailsBeforeTheFirstPlacesGetsAProblem(
     error: PointStoreError, status: Int, code: String
   ) async throws {
     let driver = ServiceDriver(writing: ScriptedExports { _ in throw error })
 
-    let answer = try await driver.send(.GET, "/locations/export")
+    let response = try await driver.send(.GET, "/locations/export")
 
-    #expect(answer.status == status)
-    #expect(try answer.code == code)
-    #expect(status != 503 || answer.headers.contains(name: "retry-after"))
+    #expect(response.status == status)
+    #expect(try response.code == code)
+    #expect(status != 503 || response.headers.contains(name: "retry-after"))
   }
 
-  @Test func anExportThatFailsLaterBreaksItsResponseOff() async throws {
+  @Test func exportThatFailsLaterClosesTheConnection() async throws {
     let driver = ServiceDriver(
       writing: ScriptedExports { consume in
         try await consume([])
@@ -37,13 +37,13 @@ import Testing
     await #expect(throws: PointStoreError.self) { try await driver.send(.GET, "/locations/export") }
   }
 
-  @Test func askingForTheHeadTakesNoConnection() async throws {
+  @Test func headRequestForAnExportTakesNoDatabaseConnection() async throws {
     let exports = Counter()
     let driver = ServiceDriver(writing: ScriptedExports { _ in exports.add() })
 
-    let answer = try await driver.send(.HEAD, "/locations/export")
+    let response = try await driver.send(.HEAD, "/locations/export")
 
-    #expect(answer.status == 200)
+    #expect(response.status == 200)
     #expect(exports.value == 0)
   }
 
@@ -66,7 +66,7 @@ import Testing
     await isCancelled.pass()
   }
 
-  @Test(.timeLimit(.minutes(2))) func aRequestThatIsCancelledWhileItWaitsCancelsItsExport() async throws {
+  @Test(.timeLimit(.minutes(2))) func cancelledWaitingRequestCancelsItsExport() async throws {
     let hasBegun = Gate()
     let isCancelled = Gate()
     let store = ScriptedExports { _ in

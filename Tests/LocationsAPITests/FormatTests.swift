@@ -18,10 +18,10 @@ import Testing
     ])
   }
 
-  @Test func jsonReadsBackAsWhatWasWritten() async throws {
-    let answer = try await driver().send(.GET, "/locations?lat=48.8584&long=2.2945")
+  @Test func jsonRoundTrips() async throws {
+    let response = try await driver().send(.GET, "/locations?lat=48.8584&long=2.2945")
 
-    let places = try JSONDecoder().decode([DecodedPoint].self, from: answer.body)
+    let places = try JSONDecoder().decode([DecodedPoint].self, from: response.body)
     #expect(places.map(\.name) == [hostileName, "Tiny"])
     #expect(places.map(\.category) == ["tower", nil])
     #expect(places.map(\.lat) == [48.8584, -89.9999999])
@@ -30,12 +30,12 @@ import Testing
     #expect(places.map(\.tags) == [["b": "2", "a": "line\nbreak\t\"q\""], [:]])
   }
 
-  @Test func geoJSONIsAFeatureCollectionWithTheOtherFieldsAsProperties() async throws {
-    let answer = try await driver().send(.GET, "/locations?lat=48.8584&long=2.2945&limit=1&f=geojson")
+  @Test func geoJSONFeaturesHaveTheOtherFieldsAsProperties() async throws {
+    let response = try await driver().send(.GET, "/locations?lat=48.8584&long=2.2945&limit=1&f=geojson")
 
-    let collection = try JSONDecoder().decode(DecodedCollection.self, from: answer.body)
+    let collection = try JSONDecoder().decode(DecodedCollection.self, from: response.body)
     let feature = try #require(collection.features.first)
-    #expect(answer.headers["content-type"] == ["application/geo+json"])
+    #expect(response.headers["content-type"] == ["application/geo+json"])
     #expect(collection.type == "FeatureCollection")
     #expect(feature.type == "Feature")
     #expect(PointID(feature.id) != nil)
@@ -46,7 +46,7 @@ import Testing
     #expect(feature.properties.tags == ["b": "2", "a": "line\nbreak\t\"q\""])
   }
 
-  @Test func featureCollectionLeadsToTheNextPageAndSaysHowManyItHas() async throws {
+  @Test func featureCollectionHasNextLinkAndNumberReturned() async throws {
     let driver = try await driver()
 
     let first = try await driver.send(.GET, "/locations?limit=1&f=geojson")
@@ -65,11 +65,11 @@ import Testing
   }
 
   @Test func aGeoJSONSequenceHasARecordSeparatorBeforeEachFeature() async throws {
-    let answer = try await driver().send(.GET, "/locations?f=geojsonseq&fields=name")
+    let response = try await driver().send(.GET, "/locations?f=geojsonseq&fields=name")
 
-    let records = answer.text.split(separator: "\u{1E}")
-    #expect(answer.headers["content-type"] == ["application/geo+json-seq"])
-    #expect(answer.text.hasPrefix("\u{1E}"))
+    let records = response.text.split(separator: "\u{1E}")
+    #expect(response.headers["content-type"] == ["application/geo+json-seq"])
+    #expect(response.text.hasPrefix("\u{1E}"))
     #expect(records.count == 2)
     #expect(records.allSatisfy { $0.hasSuffix("\n") })
     for record in records {
@@ -78,18 +78,18 @@ import Testing
     }
   }
 
-  @Test func csvQuotesWhatRFC4180AsksFor() async throws {
-    let answer = try await driver().send(
+  @Test func csvQuotesFieldsByRFC4180() async throws {
+    let response = try await driver().send(
       .GET, "/locations?lat=48.8584&long=2.2945&f=csv&fields=name,lat,distance,tags&limit=1")
 
-    #expect(answer.headers["content-type"] == ["text/csv; charset=utf-8"])
+    #expect(response.headers["content-type"] == ["text/csv; charset=utf-8"])
     #expect(
-      answer.text == "name,lat,distance,tags\r\n"
+      response.text == "name,lat,distance,tags\r\n"
         + "\"O'Hare \"\"quoted\"\" \\ , <b>\u{2028}日本 🗽é\",48.8584,0.0,"
         + #""{""a"":""line\nbreak\t\""q\"""",""b"":""2""}""# + "\r\n")
   }
 
-  @Test func anEmptyAnswerIsWellFormedInEveryFormat() async throws {
+  @Test func emptyResponseIsWellFormedInEveryFormat() async throws {
     let driver = try await ServiceDriver(places: [])
 
     #expect(try await driver.send(.GET, "/locations").text == "[]")
@@ -111,34 +111,34 @@ import Testing
     ("application/geo+json;q=0.1, nonsense, ;;, */*;q=0.01", "application/geo+json"),
   ])
   func theAcceptHeaderChoosesTheFormat(accept: String, contentType: String) async throws {
-    let answer = try await driver().send(.GET, "/locations", headers: ["accept": accept])
+    let response = try await driver().send(.GET, "/locations", headers: ["accept": accept])
 
-    #expect(answer.status == 200)
-    #expect(answer.headers["content-type"] == [contentType])
-    #expect(answer.headers["vary"] == ["accept, accept-encoding"])
+    #expect(response.status == 200)
+    #expect(response.headers["content-type"] == [contentType])
+    #expect(response.headers["vary"] == ["accept, accept-encoding"])
   }
 
   @Test(arguments: [["*/*", "application/json;q=0"], ["application/json;q=0", "*/*"]])
   func allAcceptHeadersChooseTheFormatTogether(values: [String]) async throws {
     let headers = HTTPHeaders(values.map { ("Accept", $0) })
 
-    let answer = try await driver().send(.GET, "/locations", headers: headers)
+    let response = try await driver().send(.GET, "/locations", headers: headers)
 
-    #expect(answer.headers["content-type"] == ["application/geo+json"])
+    #expect(response.headers["content-type"] == ["application/geo+json"])
   }
 
   @Test(arguments: ["text/html", "application/json;q=0", "image/*"])
-  func nothingAcceptableIs406(accept: String) async throws {
-    let answer = try await ServiceDriver(store: StubStore()).send(.GET, "/locations", headers: ["accept": accept])
+  func unacceptableMediaTypesGet406(accept: String) async throws {
+    let response = try await ServiceDriver(store: StubStore()).send(.GET, "/locations", headers: ["accept": accept])
 
-    #expect(answer.status == 406)
-    #expect(try answer.code == "not-acceptable")
+    #expect(response.status == 406)
+    #expect(try response.code == "not-acceptable")
   }
 
   @Test func theFormatParameterOverridesTheHeader() async throws {
-    let answer = try await driver().send(.GET, "/locations?f=json", headers: ["accept": "text/csv"])
+    let response = try await driver().send(.GET, "/locations?f=json", headers: ["accept": "text/csv"])
 
-    #expect(answer.headers["content-type"] == ["application/json"])
+    #expect(response.headers["content-type"] == ["application/json"])
   }
 
   @Test func theLongestPlaceFitsTheBufferReservedForIt() async throws {
@@ -151,11 +151,11 @@ import Testing
     let driver = try await ServiceDriver(places: [place])
 
     for format in ["json", "geojson", "geojsonseq", "csv"] {
-      let answer = try await driver.send(.GET, "/locations?lat=1&long=1&fields=*&f=\(format)")
-      #expect(answer.status == 200)
+      let response = try await driver.send(.GET, "/locations?lat=1&long=1&fields=*&f=\(format)")
+      #expect(response.status == 200)
     }
-    let answer = try await driver.send(.GET, "/locations?lat=1&long=1&fields=*")
-    let read = try JSONDecoder().decode([DecodedPoint].self, from: answer.body)
+    let response = try await driver.send(.GET, "/locations?lat=1&long=1&fields=*")
+    let read = try JSONDecoder().decode([DecodedPoint].self, from: response.body)
     #expect(read[0].lat == -Double.leastNonzeroMagnitude)
     #expect(read[0].name == quotes)
     #expect(read[0].tags == tags)

@@ -23,62 +23,62 @@ import Testing
 
   // MARK: SQL
 
-  @Test(arguments: sql) func sqlIsNoNumberAndNoWordOfOurs(text: String) async throws {
+  @Test(arguments: sql) func sqlInTypedParametersIsRejected(text: String) async throws {
     let driver = try await Self.driver()
     let value = try Self.encoded(text)
 
     for name in ["lat", "long", "radius", "limit", "bbox", "cursor", "fields", "f"] {
       let others = [("lat", "1"), ("long", "1")].filter { $0.0 != name }.map { "&\($0.0)=\($0.1)" }.joined()
-      let answer = try await driver.send(.GET, "/locations?\(name)=\(value)\(others)")
-      #expect(answer.status == 400, "\(name)")
-      #expect(try answer.parameters.contains(name))
+      let response = try await driver.send(.GET, "/locations?\(name)=\(value)\(others)")
+      #expect(response.status == 400, "\(name)")
+      #expect(try response.parameters.contains(name))
     }
     for target in ["/locations/\(value)", "/locations?\(value)=1", "/locations/check?lat=\(value)&long=1"] {
-      let answer = try await driver.send(.GET, target)
-      #expect(answer.status == 400, "\(target)")
+      let response = try await driver.send(.GET, target)
+      #expect(response.status == 400, "\(target)")
     }
   }
 
-  @Test(arguments: sql) func sqlAsACategoryIsACategoryThatNoPlaceHas(text: String) async throws {
+  @Test(arguments: sql) func sqlAsACategoryMatchesNoPlace(text: String) async throws {
     let driver = try await Self.driver()
 
-    let answer = try await driver.send(.GET, "/locations?category=\(try Self.encoded(text))")
+    let response = try await driver.send(.GET, "/locations?category=\(try Self.encoded(text))")
 
-    #expect(answer.status == 200)
-    #expect(try answer.array.isEmpty)
+    #expect(response.status == 200)
+    #expect(try response.array.isEmpty)
   }
 
-  @Test(arguments: sql) func sqlAsAValueIsKeptAsItIs(text: String) async throws {
+  @Test(arguments: sql) func sqlInAValueIsStoredUnchanged(text: String) async throws {
     let driver = ServiceDriver(writing: MemoryStore())
     let place: [String: Any] = [
       "name": text, "lat": 1, "long": 2, "category": text, "tags": [text: text], "source": text, "sourceId": text,
     ]
     let json = String(decoding: try JSONSerialization.data(withJSONObject: place), as: UTF8.self)
 
-    let answer = try await driver.send(.POST, "/locations", json: json)
+    let response = try await driver.send(.POST, "/locations", json: json)
 
-    #expect(answer.status == 201)
-    #expect(try answer.object["name"] as? String == text)
-    #expect(try answer.object["tags"] as? [String: String] == [text: text])
+    #expect(response.status == 201)
+    #expect(try response.object["name"] as? String == text)
+    #expect(try response.object["tags"] as? [String: String] == [text: text])
   }
 
   // MARK: Headers
 
   @Test(arguments: ["\r\nX-Injected: 1", "\n", "\u{0}", "\u{1B}[31m", "é\u{2028}", "\"><script>"])
-  func nothingOfAPlaceOrAParameterGetsIntoAField(text: String) async throws {
+  func inputCannotInjectResponseHeaderFields(text: String) async throws {
     let driver = ServiceDriver(writing: MemoryStore())
     let place: [String: Any] = ["name": "a", "lat": 1, "long": 2, "tags": ["k\(text)": "v\(text)"]]
     let json = String(decoding: try JSONSerialization.data(withJSONObject: place), as: UTF8.self)
 
     let created = try await driver.send(.POST, "/locations", json: json)
-    let refused = try await driver.send(
+    let rejected = try await driver.send(
       .POST, "/locations", json: String(decoding: try JSONEncoder().encode(["name": "a\(text)b"]), as: UTF8.self))
     let listed = try await Self.driver().send(
       .GET, "/locations?limit=1&category=cafe,bar,\(try Self.encoded("x\(text)"))")
     let missing = try await driver.send(.GET, "/\(try Self.encoded(text))")
 
-    for answer in [created, refused, listed, missing] {
-      for (name, value) in answer.headers {
+    for response in [created, rejected, listed, missing] {
+      for (name, value) in response.headers {
         #expect(value.utf8.allSatisfy { (0x20..<0x7F).contains($0) }, "\(name)")
         #expect(!value.contains("Injected: 1") && !value.contains("<script"))
       }
@@ -97,15 +97,15 @@ import Testing
     ("bare word", "nan"), ("half a pair of surrogates", #"{"name":"\ud800"}"#), ("nothing", ""),
     ("two values", "{}{}"), ("a mark of order", "\u{FEFF}{}"),
   ])
-  func jsonThatIsNoneIsRefused(name: String, json: LongText) async throws {
+  func malformedJSONIsRejected(name: String, json: LongText) async throws {
     let driver = ServiceDriver(writing: MemoryStore())
 
     for (method, target) in [
       (HTTPMethod.POST, "/locations"), (.PUT, "/locations/0199a1b2-0000-7000-8000-000000000000"),
     ] {
-      let answer = try await driver.send(method, target, json: json.text)
-      #expect(answer.status == 400)
-      #expect(try answer.code == "malformed-body")
+      let response = try await driver.send(method, target, json: json.text)
+      #expect(response.status == 400)
+      #expect(try response.code == "malformed-body")
     }
   }
 
@@ -116,13 +116,13 @@ import Testing
   func hugeNumbersAreOutOfRangeOrExact(number: String) async throws {
     let driver = ServiceDriver(writing: MemoryStore())
 
-    let answer = try await driver.send(.POST, "/locations", json: #"{"name":"a","long":0,"lat":\#(number)}"#)
+    let response = try await driver.send(.POST, "/locations", json: #"{"name":"a","long":0,"lat":\#(number)}"#)
 
-    #expect(answer.status == 422 || answer.status == 400)
-    #expect(answer.body.count < 1000)
+    #expect(response.status == 422 || response.status == 400)
+    #expect(response.body.count < 1000)
   }
 
-  @Test func bytesThatAreNotUTF8AreRefusedWhereverTheyStand() async throws {
+  @Test func bytesThatAreNotUTF8AreRejectedEverywhere() async throws {
     let driver = ServiceDriver(writing: MemoryStore())
     let invalid: [[UInt8]] = [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82]]
 
@@ -146,7 +146,7 @@ import Testing
   @Test(arguments: [
     "application/x-ndjson", "application/geo+json", "application/geo+json-seq", "text/csv", "application/json",
   ])
-  func importOfWhatIsNoneOfItsFormatIsRefusedOrReported(type: String) async throws {
+  func malformedImportIsRejectedOrItsRowsReported(type: String) async throws {
     let driver = ServiceDriver(writing: MemoryStore())
     let texts = [
       String(repeating: "[", count: 200_000), String(repeating: #"{"a":"#, count: 50_000), "\u{1E}\u{1E}\u{1E}",
@@ -155,15 +155,15 @@ import Testing
     ]
 
     for text in texts {
-      let answer = try await driver.send(.POST, "/locations/import", headers: ["content-type": type], json: text)
-      #expect([200, 400].contains(answer.status), "\(text.prefix(20))")
-      if answer.status == 200 { #expect(try answer.object["created"] as? Int == 0) }
+      let response = try await driver.send(.POST, "/locations/import", headers: ["content-type": type], json: text)
+      #expect([200, 400].contains(response.status), "\(text.prefix(20))")
+      if response.status == 200 { #expect(try response.object["created"] as? Int == 0) }
     }
   }
 
   // MARK: Bombs
 
-  @Test func aBombIsRefusedAndNothingOfItTaken() async throws {
+  @Test func decompressionBombIsRejectedAndNothingImported() async throws {
     let store = MemoryStore()
     let encoder = try GzipEncoder()
     var gzip: [UInt8] = []
@@ -173,28 +173,28 @@ import Testing
     for _ in 0..<25 { blanks.withUnsafeBytes { encoder.encode($0, into: &gzip) } }
     encoder.finish(into: &gzip)
 
-    let answer = try await ServiceDriver(writing: store).send(
+    let response = try await ServiceDriver(writing: store).send(
       .POST, "/locations/import", headers: ["content-type": "application/x-ndjson", "content-encoding": "gzip"],
       body: ByteBuffer(bytes: gzip))
 
     #expect(gzip.count < 50_000)
-    #expect(answer.status == 413)
-    #expect(try answer.code == "body-too-large")
+    #expect(response.status == 413)
+    #expect(try response.code == "body-too-large")
     #expect(store.count == 0)
   }
 
-  @Test func aPlaceThatIsPackedTwiceIsNotUnpacked() async throws {
-    let answer = try await ServiceDriver(writing: MemoryStore()).send(
+  @Test func doublyCompressedPlaceIsRejected() async throws {
+    let response = try await ServiceDriver(writing: MemoryStore()).send(
       .POST, "/locations/import",
       headers: ["content-type": "application/x-ndjson", "content-encoding": "gzip, gzip"], body: ByteBuffer(bytes: [1]))
 
-    #expect(answer.status == 415)
+    #expect(response.status == 415)
   }
 
   // MARK: Spreadsheets
 
   @Test(arguments: ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "'=1", "=HYPERLINK(\"http://a\")"])
-  func textThatASpreadsheetWouldCalculateIsExportedAsText(text: String) async throws {
+  func formulasAreExportedAsTextInCSV(text: String) async throws {
     let driver = try await ServiceDriver(places: [.at(1, 1, name: text, category: text, tags: ["k": text])])
 
     let csv = try await driver.send(.GET, "/locations?f=csv").text

@@ -19,26 +19,26 @@ import Testing
   }
 
   @Test func theNearestPlaceComesFirstWithItsGeodesicDistance() async throws {
-    let answer = try await driver().send(.GET, "/locations?lat=0&long=0.012")
+    let response = try await driver().send(.GET, "/locations?lat=0&long=0.012")
 
-    #expect(answer.status == 200)
-    #expect(answer.headers["content-type"] == ["application/json"])
-    #expect(try answer.names == ["E1", "E2", "E0", "E3", "E4", "E5", "East", "West"])
+    #expect(response.status == 200)
+    #expect(response.headers["content-type"] == ["application/json"])
+    #expect(try response.names == ["E1", "E2", "E0", "E3", "E4", "E5", "East", "West"])
     // A hundredth of a degree on the equator is a hundredth of a 360th of 2π × 6,378,137 m.
-    #expect(try answer.array.map { $0["distance"] as? Double }.prefix(3) == [222.6, 890.6, 1335.8])
+    #expect(try response.array.map { $0["distance"] as? Double }.prefix(3) == [222.6, 890.6, 1335.8])
   }
 
   @Test func aPlaceHasTheStandardFieldsInTheirOrder() async throws {
-    let answer = try await driver().send(.GET, "/locations?lat=0&long=0&limit=1")
+    let response = try await driver().send(.GET, "/locations?lat=0&long=0&limit=1")
 
-    let id = try #require(try answer.array.first?["id"] as? String)
+    let id = try #require(try response.array.first?["id"] as? String)
     #expect(
-      answer.text == """
+      response.text == """
         [{"id":"\(id)","name":"E0","category":"even","lat":0,"long":0,"distance":0.0,"tags":{"n":"0"}}]
         """)
   }
 
-  @Test func allFieldsAreGivenWhenAskedForAndAbsentOnesLeftOut() async throws {
+  @Test func allFieldsAreReturnedOnRequestWithoutAbsentOnes() async throws {
     let driver = try await driver()
 
     let full = try await driver.send(.GET, "/locations?lat=0&long=0&limit=1&fields=*")
@@ -53,41 +53,41 @@ import Testing
   }
 
   @Test func onlyTheNamedFieldsAreGiven() async throws {
-    let answer = try await driver().send(.GET, "/locations?lat=0&long=0&limit=1&fields=name,lat")
+    let response = try await driver().send(.GET, "/locations?lat=0&long=0&limit=1&fields=name,lat")
 
-    #expect(answer.text == #"[{"name":"E0","lat":0}]"#)
+    #expect(response.text == #"[{"name":"E0","lat":0}]"#)
   }
 
   @Test(arguments: ["lon", "lng", "long"])
   func theLongitudeHasThreeNames(name: String) async throws {
-    let answer = try await driver().send(.GET, "/locations?lat=0&\(name)=0&limit=1")
+    let response = try await driver().send(.GET, "/locations?lat=0&\(name)=0&limit=1")
 
-    #expect(try answer.names == ["E0"])
+    #expect(try response.names == ["E0"])
   }
 
-  @Test func aRadiusLeavesOutWhatIsFarther() async throws {
-    let answer = try await driver().send(.GET, "/locations?lat=0&long=0&radius=1113.2")
+  @Test func radiusExcludesFartherPlaces() async throws {
+    let response = try await driver().send(.GET, "/locations?lat=0&long=0&radius=1113.2")
 
-    #expect(try answer.names == ["E0", "E1"])
+    #expect(try response.names == ["E0", "E1"])
   }
 
   @Test(arguments: ["category=odd", "category=odd,none", "category=none&category=odd"])
-  func categoriesAreAListOrRepeated(query: String) async throws {
-    let answer = try await driver().send(.GET, "/locations?lat=0&long=0&\(query)")
+  func categoriesAreGivenAsAListOrRepeated(query: String) async throws {
+    let response = try await driver().send(.GET, "/locations?lat=0&long=0&\(query)")
 
-    #expect(try answer.names == ["E1", "E3", "E5"])
+    #expect(try response.names == ["E1", "E3", "E5"])
   }
 
   @Test(arguments: ["category=a%2Cb", "category=a,b", "category=a%2cb", "category=b%2Ca,x&category=a%2Cb"])
-  func listOfCategoriesIsSplitAfterDecodingAndMatchesAsAWholeToo(query: String) async throws {
+  func categoryListIsSplitAfterDecodingAndAlsoMatchedWhole(query: String) async throws {
     let driver = try await ServiceDriver(places: [
       .at(0, 0, name: "Whole", category: "a,b"), .at(0, 1, name: "A", category: "a"),
       .at(0, 2, name: "B", category: "b"), .at(0, 3, name: "C", category: "c"),
     ])
 
-    let answer = try await driver.send(.GET, "/locations?lat=0&long=0&\(query)")
+    let response = try await driver.send(.GET, "/locations?lat=0&long=0&\(query)")
 
-    #expect(try answer.names == ["Whole", "A", "B"])
+    #expect(try response.names == ["Whole", "A", "B"])
   }
 
   @Test(arguments: ["%2C", "a%2C%2Cb", "%2Ca"])
@@ -97,39 +97,39 @@ import Testing
     }.compactMap(\.self)
     let driver = try await ServiceDriver(places: places)
 
-    let answer = try await driver.send(.GET, "/locations?category=\(category)")
+    let response = try await driver.send(.GET, "/locations?category=\(category)")
 
-    #expect(try answer.names == [category.replacing("%2C", with: ",")])
+    #expect(try response.names == [category.replacing("%2C", with: ",")])
   }
 
-  @Test func commaWithACombiningMarkBehindItIsAComma() async throws {
+  @Test func commaBeforeACombiningMarkIsASeparator() async throws {
     let driver = try await ServiceDriver(places: [
       .at(0, 0, name: "A", category: "a"), .at(0, 1, name: "Mark", category: "\u{301}b"),
     ])
 
-    let answer = try await driver.send(.GET, "/locations?category=a,%CC%81b")
+    let response = try await driver.send(.GET, "/locations?category=a,%CC%81b")
 
-    #expect(try Set(answer.names) == ["A", "Mark"])
+    #expect(try Set(response.names) == ["A", "Mark"])
   }
 
   @Test func boxAndFieldsAreSplitAfterDecodingToo() async throws {
-    let answer = try await driver().send(.GET, "/locations?bbox=179%2C-1,-179%2c1&fields=name%2Clat")
+    let response = try await driver().send(.GET, "/locations?bbox=179%2C-1,-179%2c1&fields=name%2Clat")
 
-    #expect(try Set(answer.names) == ["East", "West"])
-    #expect(try answer.array.allSatisfy { Set($0.keys) == ["name", "lat"] })
+    #expect(try Set(response.names) == ["East", "West"])
+    #expect(try response.array.allSatisfy { Set($0.keys) == ["name", "lat"] })
   }
 
   @Test func aBoxMayCrossTheAntimeridian() async throws {
-    let answer = try await driver().send(.GET, "/locations?bbox=179,-1,-179,1")
+    let response = try await driver().send(.GET, "/locations?bbox=179,-1,-179,1")
 
-    #expect(try Set(answer.names) == ["East", "West"])
-    #expect(try answer.array.allSatisfy { $0["distance"] == nil })
+    #expect(try Set(response.names) == ["East", "West"])
+    #expect(try response.array.allSatisfy { $0["distance"] == nil })
   }
 
   @Test func aBoxCombinesWithACentre() async throws {
-    let answer = try await driver().send(.GET, "/locations?bbox=0.015,-1,0.035,1&lat=0&long=1")
+    let response = try await driver().send(.GET, "/locations?bbox=0.015,-1,0.035,1&lat=0&long=1")
 
-    #expect(try answer.names == ["E3", "E2"])
+    #expect(try response.names == ["E3", "E2"])
   }
 
   @Test(arguments: ["/locations?limit=3", "/locations?lat=0&long=0&limit=3", "/locations?bbox=-180,-90,180,90&limit=1"])
@@ -139,9 +139,9 @@ import Testing
     var target: String? = first
 
     while let page = target, names.count < 100 {
-      let answer = try await driver.send(.GET, page)
-      names += try answer.names
-      target = answer.next
+      let response = try await driver.send(.GET, page)
+      names += try response.names
+      target = response.next
     }
 
     #expect(names.count == 8)
@@ -149,23 +149,23 @@ import Testing
   }
 
   @Test func theLastPageHasNoLink() async throws {
-    let answer = try await driver().send(.GET, "/locations?limit=8")
+    let response = try await driver().send(.GET, "/locations?limit=8")
 
-    #expect(try answer.names.count == 8)
-    #expect(answer.headers["link"].isEmpty)
+    #expect(try response.names.count == 8)
+    #expect(response.headers["link"].isEmpty)
   }
 
-  @Test func aCursorIsRefusedWithOtherConditions() async throws {
+  @Test func cursorIsRejectedWithOtherConditions() async throws {
     let driver = try await driver()
     let next = try #require(try await driver.send(.GET, "/locations?lat=0&long=0&limit=1").next)
 
-    let answer = try await driver.send(.GET, next.replacing("lat=0", with: "lat=1"))
+    let response = try await driver.send(.GET, next.replacing("lat=0", with: "lat=1"))
 
-    #expect(answer.status == 400)
-    #expect(try answer.parameters == ["cursor"])
+    #expect(response.status == 400)
+    #expect(try response.parameters == ["cursor"])
   }
 
-  @Test func aLinkCannotBeBrokenOutOf() {
+  @Test func linkTargetIsEscaped() {
     let value = NextLink.query("a=>;rel=evil\"<\u{E9}&cursor=old&b=1", cursor: "new")
 
     #expect(value == "?a=%3E;rel=evil%22%3C%C3%A9&b=1&cursor=new")
@@ -175,7 +175,7 @@ import Testing
     (nil, "cursor=new"), ("", "cursor=new"), ("&&a=1&&b&", "a=1&b&cursor=new"),
     ("cursor&cursors=1", "cursors=1&cursor=new"),
   ])
-  func aLinkHasEachParameterThatIsNotTheCursor(query: String?, expected: String) {
+  func nextLinkKeepsAllParametersExceptTheCursor(query: String?, expected: String) {
     let value = NextLink.query(query.map { $0[...] }, cursor: "new")
 
     #expect(value == "?\(expected)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LocationsAPI
 
-/// Texts that are canonically equivalent are told apart on every way in and out.
+/// Canonically equivalent texts stay distinct in every input and output.
 @Suite struct NormalFormTests {
   private static let places = #"""
     {"name":"composed","lat":1,"long":1,"category":"\u00e9","source":"s","sourceId":"\u00e9"}
@@ -32,13 +32,13 @@ import Testing
     #expect(try Set(first.names + second.names) == ["composed", "decomposed"])
   }
 
-  @Test func categoriesAreCountedEachForItself() async throws {
+  @Test func normalFormsOfACategoryAreCountedSeparately() async throws {
     let counts = try await driver().send(.GET, "/categories").array
 
     #expect(counts.map { $0["count"] as? Int } == [1, 1])
   }
 
-  @Test func mergePatchChangesTheTagThatItNames() async throws {
+  @Test func mergePatchChangesOnlyTheTagWithTheSameBytes() async throws {
     let driver = ServiceDriver(writing: MemoryStore())
     let place = #"{"name":"x","lat":1,"long":2,"tags":{"\u00e9":"composed","e\u0301":"decomposed"}}"#
     let target = try #require(try await driver.send(.POST, "/locations", json: place).location)
@@ -49,7 +49,7 @@ import Testing
     #expect(changed.text.utf8.contains("\"tags\":{\"e\u{301}\":\"decomposed\"}".utf8))
   }
 
-  @Test func headerOfCSVMayHaveBothForms() async throws {
+  @Test func csvHeaderMayHaveBothNormalForms() async throws {
     let driver = ServiceDriver(writing: MemoryStore())
 
     let report = try await driver.send(

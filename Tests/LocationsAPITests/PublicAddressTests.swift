@@ -92,7 +92,7 @@ import Testing
     [""],
     ["/a?b"], ["/a#b"], ["/a, /b"], ["/" + String(repeating: "a", count: 256)], ["/\u{E9}"], ["/."],
   ])
-  func prefixThatIsNoPathIsIgnored(values: [String]) async throws {
+  func invalidForwardedPrefixIsIgnored(values: [String]) async throws {
     #expect(try await targets(prefix: values, trusting: "127.0.0.0/8") == Self.relative)
   }
 
@@ -100,7 +100,7 @@ import Testing
     "example.com", "ftp://example.com", "https://", "https://user@example.com", "https://example.com/a?b",
     "https://example.com/#a", "https://exa mple.com", "https://example.com:port", "//example.com", "/poi",
   ])
-  func addressThatIsNoneIsToldApart(url: String) {
+  func invalidPublicURLIsRejected(url: String) {
     #expect(!PublicAddress.isAcceptable(url: url))
   }
 }

@@ -11,43 +11,43 @@ import Testing
     let driver = try await ServiceDriver(places: [.at(1, 2, name: "Here")])
     let id = try #require(try await driver.send(.GET, "/locations").array[0]["id"] as? String)
 
-    let answer = try await driver.send(.GET, "/locations/\(id.uppercased())?fields=*")
+    let response = try await driver.send(.GET, "/locations/\(id.uppercased())?fields=*")
 
-    #expect(answer.status == 200)
-    #expect(answer.headers["etag"] == ["\"1\""])
-    #expect(try answer.object["id"] as? String == id)
-    #expect(try answer.object["version"] as? Int == 1)
+    #expect(response.status == 200)
+    #expect(response.headers["etag"] == ["\"1\""])
+    #expect(try response.object["id"] as? String == id)
+    #expect(try response.object["version"] as? Int == 1)
   }
 
   @Test(arguments: ["\"1\"", "W/\"1\"", "\"7\", \"1\"", "*", "W/\"x\" , W/\"1\""])
-  func aKnownETagAnswersNotModified(ifNoneMatch: String) async throws {
+  func matchingETagGets304(ifNoneMatch: String) async throws {
     let driver = try await ServiceDriver(places: [.at(1, 2, name: "Here")])
     let id = try #require(try await driver.send(.GET, "/locations").array[0]["id"] as? String)
 
-    let answer = try await driver.send(.GET, "/locations/\(id)", headers: ["if-none-match": ifNoneMatch])
+    let response = try await driver.send(.GET, "/locations/\(id)", headers: ["if-none-match": ifNoneMatch])
 
-    #expect(answer.status == 304)
-    #expect(answer.body.isEmpty)
-    #expect(answer.headers["etag"] == ["\"1\""])
+    #expect(response.status == 304)
+    #expect(response.body.isEmpty)
+    #expect(response.headers["etag"] == ["\"1\""])
   }
 
   @Test(arguments: ["\"2\"", "1", "\"1.geojson\"", "\"1", ""])
-  func anotherETagAnswersThePlace(ifNoneMatch: String) async throws {
+  func differentETagGetsThePlace(ifNoneMatch: String) async throws {
     let driver = try await ServiceDriver(places: [.at(1, 2, name: "Here")])
     let id = try #require(try await driver.send(.GET, "/locations").array[0]["id"] as? String)
 
-    let answer = try await driver.send(.GET, "/locations/\(id)", headers: ["if-none-match": ifNoneMatch])
+    let response = try await driver.send(.GET, "/locations/\(id)", headers: ["if-none-match": ifNoneMatch])
 
-    #expect(answer.status == 200)
+    #expect(response.status == 200)
   }
 
   @Test func anUnknownIDIsNotFound() async throws {
     let driver = try await ServiceDriver(places: [])
 
-    let answer = try await driver.send(.GET, "/locations/0199a1b2-0000-7000-8000-000000000000")
+    let response = try await driver.send(.GET, "/locations/0199a1b2-0000-7000-8000-000000000000")
 
-    #expect(answer.status == 404)
-    #expect(try answer.code == "not-found")
+    #expect(response.status == 404)
+    #expect(try response.code == "not-found")
   }
 
   @Test func aCheckFindsTheNearestPlaceWithinTheRadius() async throws {
@@ -64,9 +64,9 @@ import Testing
     #expect(try wide.object["isPointOfInterest"] as? Bool == true)
   }
 
-  @Test func theFeaturedPlaceStaysForItsSlotAndMayBeCachedForTheRestOfIt() async throws {
+  @Test func featuredPlaceIsCacheableUntilTheEndOfItsInterval() async throws {
     let places = try (0..<50).map { try PointDraft.at(0, Double($0), name: "\($0)") }
-    func featured(atSeconds seconds: Int64) async throws -> ServiceDriver.Answer {
+    func featured(atSeconds seconds: Int64) async throws -> ServiceDriver.Response {
       let clock = FixedClock(Timestamp(microsecondsSinceEpoch: seconds * 1_000_000))
       return try await ServiceDriver(places: places, clock: clock).send(.GET, "/locations/featured")
     }
@@ -85,10 +85,10 @@ import Testing
     #expect(names.count > 10)
   }
 
-  @Test func withoutPlacesNoneIsFeatured() async throws {
-    let answer = try await ServiceDriver(places: []).send(.GET, "/locations/featured")
+  @Test func withoutPlacesTheFeaturedPlaceIs404() async throws {
+    let response = try await ServiceDriver(places: []).send(.GET, "/locations/featured")
 
-    #expect(answer.status == 404)
+    #expect(response.status == 404)
   }
 
   @Test func categoriesComeMostFrequentFirst() async throws {
@@ -96,24 +96,24 @@ import Testing
     let driver = try await ServiceDriver(
       places: categories.enumerated().map { try .at(0, Double($0.offset), name: "x", category: $0.element) })
 
-    let answer = try await driver.send(.GET, "/categories")
+    let response = try await driver.send(.GET, "/categories")
 
     #expect(
-      answer.text == #"[{"category":"c","count":2},{"category":"a","count":1},{"category":"b","count":1}]"#)
+      response.text == #"[{"category":"c","count":2},{"category":"a","count":1},{"category":"b","count":1}]"#)
   }
 
-  @Test func theIndexTellsTheVersionAndLinks() async throws {
-    let answer = try await ServiceDriver(store: StubStore()).send(.GET, "/")
+  @Test func indexHasTheVersionAndLinks() async throws {
+    let response = try await ServiceDriver(store: StubStore()).send(.GET, "/")
 
-    #expect(try answer.object["name"] as? String == "waymark")
-    #expect(try answer.object["version"] as? String == "1.2.3")
-    #expect(try (answer.object["links"] as? [String: String])?["categories"] == "categories{?bbox}")
+    #expect(try response.object["name"] as? String == "waymark")
+    #expect(try response.object["version"] as? String == "1.2.3")
+    #expect(try (response.object["links"] as? [String: String])?["categories"] == "categories{?bbox}")
   }
 
-  @Test func aLiveServiceIsLiveWhateverItsStore() async throws {
-    let answer = try await ServiceDriver(store: StubStore()).send(.GET, "/health/live")
+  @Test func livenessIsIndependentOfTheStore() async throws {
+    let response = try await ServiceDriver(store: StubStore()).send(.GET, "/health/live")
 
-    #expect(answer.status == 200)
+    #expect(response.status == 200)
   }
 
   @Test(arguments: [
@@ -122,19 +122,19 @@ import Testing
     (.timeout, 503), (.overloaded, 503), (.unexpected(reason: "XX000"), 503),
   ])
   func aServiceWhoseStoreFailsIsNotReady(error: PointStoreError, status: Int) async throws {
-    let answer = try await ServiceDriver(store: StubStore(failing: error)).send(.GET, "/health/ready")
+    let response = try await ServiceDriver(store: StubStore(failing: error)).send(.GET, "/health/ready")
 
-    #expect(answer.status == status)
-    #expect(answer.headers["retry-after"].count == 1)
-    #expect(!answer.text.contains("db.internal") && !answer.text.contains("XX000"))
+    #expect(response.status == status)
+    #expect(response.headers["retry-after"].count == 1)
+    #expect(!response.text.contains("db.internal") && !response.text.contains("XX000"))
   }
 
-  @Test func aSchemaThatIsNotCurrentNamesTheCommandThatMendsIt() async throws {
+  @Test func readinessNamesTheMigrateCommandForAnOutdatedSchema() async throws {
     let store = StubStore(failing: .schemaMismatch(reason: "0002 is missing; run: waymark migrate"))
 
-    let answer = try await ServiceDriver(store: store).send(.GET, "/health/ready")
+    let response = try await ServiceDriver(store: store).send(.GET, "/health/ready")
 
-    #expect(try answer.object["detail"] as? String == "0002 is missing; run: waymark migrate")
+    #expect(try response.object["detail"] as? String == "0002 is missing; run: waymark migrate")
   }
 
   @Test(
@@ -147,23 +147,23 @@ import Testing
       (.outcomeUnknown(reason: "SELECT secret"), 504, "outcome-unknown", false),
       (.unexpected(reason: "SELECT secret"), 500, "internal", false),
     ])
-  func aStoreThatFailsIsAProblemThatTellsNoSecrets(
+  func storeErrorIsAProblemWithoutSecrets(
     target: String, failure: (error: PointStoreError, status: Int, code: String, retries: Bool)
   ) async throws {
-    let answer = try await ServiceDriver(store: StubStore(failing: failure.error)).send(.GET, target)
+    let response = try await ServiceDriver(store: StubStore(failing: failure.error)).send(.GET, target)
 
-    #expect(answer.status == failure.status)
-    #expect(try answer.code == failure.code)
-    #expect(answer.headers["retry-after"].isEmpty != failure.retries)
-    #expect(!answer.text.contains("SELECT"))
+    #expect(response.status == failure.status)
+    #expect(try response.code == failure.code)
+    #expect(response.headers["retry-after"].isEmpty != failure.retries)
+    #expect(!response.text.contains("SELECT"))
   }
 
   @Test(arguments: ["/locations", "/locations/check", "/locations/featured", "/categories", "/health/live", "/"])
-  func otherMethodsAreRefusedWithThoseThatAreAllowed(target: String) async throws {
-    let answer = try await ServiceDriver(store: StubStore()).send(.DELETE, target)
+  func otherMethodsAreRejectedWithTheAllowedOnes(target: String) async throws {
+    let response = try await ServiceDriver(store: StubStore()).send(.DELETE, target)
 
-    #expect(answer.status == 405)
-    #expect(answer.headers["allow"] == ["GET, HEAD, OPTIONS"])
-    #expect(try answer.code == "method-not-allowed")
+    #expect(response.status == 405)
+    #expect(response.headers["allow"] == ["GET, HEAD, OPTIONS"])
+    #expect(try response.code == "method-not-allowed")
   }
 }

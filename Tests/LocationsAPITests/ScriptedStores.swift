@@ -39,7 +39,7 @@ struct RefusingStore: ForwardingStore {
   ///
   /// - Parameters:
   ///   - creationError: the error of creations.
-  ///   - times: the number of creations that are refused, the first ones.
+  ///   - times: the number of creations that are rejected, the first ones.
   ///   - changeError: the error of changes to a version.
   ///   - batches: the number of batches of deletions that are made; those that follow find the store unavailable.
   init(

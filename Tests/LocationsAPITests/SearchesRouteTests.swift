@@ -20,31 +20,31 @@ import Testing
   private func get(
     _ target: String, history: (any SearchHistory)?, access: AccessPolicy = AccessPolicy(keys: nil, isLoopback: true),
     headers: HTTPHeaders = [:]
-  ) async throws -> ServiceDriver.Answer {
+  ) async throws -> ServiceDriver.Response {
     let router = LocationsAPI(
       service: PointsService(store: StubStore()), access: AccessControl(access), searches: history,
       clock: FixedClock(Self.now), version: "1"
     ).router()
     let response = await router.respond(to: ServiceDriver.request(.GET, target, headers: headers))
-    return ServiceDriver.Answer(
+    return ServiceDriver.Response(
       target: target, status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))
   }
 
   @Test func theReportIsOneObject() async throws {
-    let answer = try await get("/analytics/searches", history: history)
+    let response = try await get("/analytics/searches", history: history)
 
-    #expect(answer.status == 200)
-    #expect(answer.headers.first(name: "cache-control") == "no-store")
+    #expect(response.status == 200)
+    #expect(response.headers.first(name: "cache-control") == "no-store")
     #expect(
-      answer.text == """
+      response.text == """
         {"since":"2026-11-20T10:15:00Z","until":"2026-11-21T10:15:00Z","searches":7,"foundNothing":2,\
         "durationMs":{"p50":0.25,"p99":12.0},\
         "busiestCells":[{"lat":-12.34,"long":180.0,"searches":5,"foundNothing":1}],"cellsFoundNothing":[],\
         "categories":[{"category":"a\\"b","searches":3,"foundNothing":0}],\
         "hours":[{"hour":"2026-11-21T10:00:00Z","searches":7,"foundNothing":2}]}
         """)
-    #expect(try answer.object.count == 9)
+    #expect(try response.object.count == 9)
   }
 
   @Test(arguments: [
@@ -54,32 +54,32 @@ import Testing
     ("?since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z", 20),
     ("?until=2026-02-01T00:00:00Z", "2026-01-31T00:00:00Z", "2026-02-01T00:00:00Z", 20),
   ])
-  func theStretchOfTimeIsThatOfTheParameters(query: String, since: String, until: String, limit: Int) async throws {
+  func reportCoversThePeriodOfTheParameters(query: String, since: String, until: String, limit: Int) async throws {
     _ = try await get("/analytics/searches\(query)", history: history)
 
-    #expect(history.asked == ["\(since) \(until) \(limit)"])
+    #expect(history.calls == ["\(since) \(until) \(limit)"])
   }
 
   @Test(arguments: [
     ("since=yesterday", "since"), ("since=PT", "since"), ("since=P1Y", "since"), ("until=2026-11-21", "until"),
     ("limit=0", "limit"), ("since=PT1H&until=PT2H", "since"), ("since=PT1H&since=PT2H", "since"), ("lat=1", "lat"),
   ])
-  func whatIsWrongIsNamed(query: String, parameter: String) async throws {
-    let answer = try await get("/analytics/searches?\(query)", history: history)
+  func invalidParametersAreReported(query: String, parameter: String) async throws {
+    let response = try await get("/analytics/searches?\(query)", history: history)
 
-    #expect(answer.status == 400)
-    #expect(try answer.parameters == [parameter])
-    #expect(history.asked.isEmpty)
+    #expect(response.status == 400)
+    #expect(try response.parameters == [parameter])
+    #expect(history.calls.isEmpty)
   }
 
-  @Test func whereNothingIsKeptItIsNotFoundAndTheReasonSaid() async throws {
-    let answer = try await get("/analytics/searches", history: nil)
+  @Test func withoutRecordedSearchesTheReportIs404WithAReason() async throws {
+    let response = try await get("/analytics/searches", history: nil)
 
-    #expect(answer.status == 404)
-    #expect(answer.text.contains("ANALYTICS=postgres"))
+    #expect(response.status == 404)
+    #expect(response.text.contains("ANALYTICS=postgres"))
   }
 
-  @Test func itTakesAKeyOfScopeAdmin() async throws {
+  @Test func reportNeedsAKeyWithAdminScope() async throws {
     var generator = SystemRandomNumberGenerator()
     let (writer, writerKey) = APIKey.generate(name: "w", scope: .write, using: &generator)
     let (admin, adminKey) = APIKey.generate(name: "a", scope: .admin, using: &generator)
@@ -90,8 +90,8 @@ import Testing
       [:], ["authorization": "Bearer \(writer)"], ["authorization": "Bearer \(admin)"],
     ]
     for headers in attempts {
-      let answer = try await get("/analytics/searches", history: history, access: access, headers: headers)
-      statuses.append(answer.status)
+      let response = try await get("/analytics/searches", history: history, access: access, headers: headers)
+      statuses.append(response.status)
     }
     let keyless = try await get(
       "/analytics/searches", history: history, access: AccessPolicy(keys: nil, isLoopback: false))
@@ -103,26 +103,26 @@ import Testing
   @Test(arguments: [
     ("PT24H", 86_400), ("P1DT1H1M1S", 90_061), ("P2W", 1_209_600), ("PT0S", 0), ("P90D", 7_776_000),
   ])
-  func durationsAreRead(text: String, seconds: Int64) {
+  func durationsAreParsed(text: String, seconds: Int64) {
     #expect(Duration(iso8601: text) == .seconds(seconds))
   }
 
   @Test(arguments: [
     "", "P", "PT", "P1", "1D", "P1H", "PT1D", "P1DT", "P-1D", "P1M", "PT1.5H", "p1d", "P1W2D", "P9999999D",
   ])
-  func whatIsNoDurationIsNotRead(text: String) {
+  func invalidDurationsAreRejected(text: String) {
     #expect(Duration(iso8601: text) == nil)
   }
 }
 
 /// A history that returns one report and records the requested periods.
 private final class RecordingHistory: SearchHistory {
-  private let questions = Mutex<[String]>([])
+  private let log = Mutex<[String]>([])
 
-  var asked: [String] { questions.withLock { $0 } }
+  var calls: [String] { log.withLock { $0 } }
 
   func searches(from start: Timestamp, until end: Timestamp, limit: Int) async throws(PointStoreError) -> SearchReport {
-    questions.withLock { $0.append("\(start) \(end) \(limit)") }
+    log.withLock { $0.append("\(start) \(end) \(limit)") }
     var report = SearchReport()
     report.total = .init(searches: 7, foundNothing: 2)
     report.medianDuration = .microseconds(250)

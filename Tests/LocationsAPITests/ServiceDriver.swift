@@ -58,7 +58,7 @@ struct ServiceDriver {
   /// Sends a request with a body of JSON, or of the media type in the headers.
   func send(
     _ method: HTTPMethod, _ target: String, headers: HTTPHeaders = [:], json: String
-  ) async throws -> Answer {
+  ) async throws -> Response {
     var headers = headers
     if !headers.contains(name: "content-type") { headers.add(name: "content-type", value: "application/json") }
     return try await send(method, target, headers: headers, body: ByteBuffer(string: json))
@@ -68,10 +68,10 @@ struct ServiceDriver {
   func send(
     _ method: HTTPMethod = .GET, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer(),
     from address: String = "127.0.0.1"
-  ) async throws -> Answer {
+  ) async throws -> Response {
     let request = Self.request(method, target, headers: headers, body: body, from: address)
     let response = await responder.respond(to: request)
-    return Answer(
+    return Response(
       target: target, status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))
   }
@@ -95,8 +95,8 @@ struct ServiceDriver {
       remoteAddress: try? SocketAddress(ipAddress: address, port: 1))
   }
 
-  /// An answer, read.
-  struct Answer {
+  /// A response with its body.
+  struct Response {
     let target: String
     let status: Int
     let headers: HTTPHeaders

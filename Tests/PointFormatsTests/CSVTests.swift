@@ -25,11 +25,11 @@ import Testing
   }
 
   @Test(arguments: ["\n", "\r\n", "\r"], [1, 2, 7, .max])
-  func linesEndWithLFOrCRLFOrCRAndBlankOnesAreNoRows(end: String, pieceSize: Int) {
+  func linesEndWithLFOrCRLFOrCRAndBlankOnesAreNoRows(end: String, chunkSize: Int) {
     let text = ["\u{FEFF}name,lat,long,note", "A,1,2,", "", "\"B\nC\",1,2,\"x,\r\ny\"", "  ", "D, 1 ,\t2,z"]
       .joined(separator: end)
 
-    let parsed = Parsed(text, .csv, pieceSize: pieceSize)
+    let parsed = Parsed(text, .csv, chunkSize: chunkSize)
 
     #expect(parsed.names == [1: "A", 3: "D"])
     #expect(parsed.details == [2: "/name must not contain control characters"])
@@ -55,7 +55,7 @@ import Testing
       "the header has a quotation mark that neither ends its field nor is doubled, or a quoted field that does not end"
     ),
   ])
-  func aHeaderThatIsNoneIsAnErrorOfTheWhole(text: String, reason: String) {
+  func invalidHeaderIsAnErrorOfTheWholeFile(text: String, reason: String) {
     #expect(Parsed(text, .csv).error == FormatError(reason: reason))
   }
 
@@ -71,7 +71,7 @@ import Testing
     ("X,\"1,5\",2", "/lat must be a number from -90 to 90, got '1,5'"),
     ("X\0,1,2", "/name must not contain control characters"),
   ])
-  func aRowThatCannotBeTakenIsRejectedAndTheRestGoesOn(row: String, detail: String) {
+  func invalidRowIsRejectedAndTheRestIsParsed(row: String, detail: String) {
     let parsed = Parsed("name,lat,long\nA,1,2\n\(row)\nB,1,2\n", .csv)
 
     #expect(parsed.names == [1: "A", 3: "B"])
@@ -89,20 +89,20 @@ import Testing
   }
 
   @Test(arguments: ["A,\"1,2", "\"A,1,2", "\"A\"x,1,2", "A,1,\"2"], [1, 5, .max])
-  func aQuoteLeftOpenCostsOnlyItsOwnLine(row: String, pieceSize: Int) {
+  func unclosedQuoteRejectsOnlyItsOwnLine(row: String, chunkSize: Int) {
     let text = "name,lat,long\n\(row)\nB,1,2\n\"C, D\",1,2\nE,1,2\n"
 
-    let parsed = Parsed(text, .csv, pieceSize: pieceSize)
+    let parsed = Parsed(text, .csv, chunkSize: chunkSize)
 
     #expect(parsed.names == [2: "B", 3: "C, D", 4: "E"])
     #expect(parsed.rejections.map(\.number) == [1])
   }
 
   @Test(arguments: [3, 1000, .max])
-  func aQuoteLeftOpenSwallowsNoMoreThanARowMayHold(pieceSize: Int) {
+  func unclosedQuoteSpansAtMostTheMaximumRowLength(chunkSize: Int) {
     let text = "name,lat,long\nA,\"1,2\n" + String(repeating: "B,1,2\n", count: 1000)
 
-    let parsed = Parsed(text, .csv, pieceSize: pieceSize, maximumRecordBytes: 500)
+    let parsed = Parsed(text, .csv, chunkSize: chunkSize, maximumRecordBytes: 500)
 
     #expect(parsed.rejections.map(\.number) == [1])
     #expect(parsed.rows.count == 1000)
@@ -110,7 +110,7 @@ import Testing
 
   /// Each line closes the quote of the one before and opens another, so that each would be read again with all that
   /// follow it, which would take hours.
-  @Test(.timeLimit(.minutes(5))) func manyQuotesLeftOpenTakeNoMoreThanLinearTime() {
+  @Test(.timeLimit(.minutes(5))) func manyUnclosedQuotesAreParsedInLinearTime() {
     let text = "name,lat,long\n\"a\n" + String(repeating: "x\",\"y\n", count: 170_000) + "x\"y\nB,1,2\n"
 
     let parsed = Parsed(text, .csv)
@@ -120,10 +120,10 @@ import Testing
   }
 
   @Test(arguments: [3, .max])
-  func aRowThatIsTooLongIsSkippedAndTheRestGoesOn(pieceSize: Int) {
+  func tooLongRowIsSkippedAndTheRestIsParsed(chunkSize: Int) {
     let text = "name,lat,long\n" + String(repeating: "A", count: 3000) + ",1,2\nB,1,2\n"
 
-    let parsed = Parsed(text, .csv, pieceSize: pieceSize, maximumRecordBytes: 1000)
+    let parsed = Parsed(text, .csv, chunkSize: chunkSize, maximumRecordBytes: 1000)
 
     #expect(parsed.names == [2: "B"])
     #expect(parsed.details == [1: "is longer than 1000 bytes"])
@@ -133,7 +133,7 @@ import Testing
     #expect(Parsed("name,lat,long\n6\" pipe,1,2\n", .csv).names == [1: "6\" pipe"])
   }
 
-  @Test func aTagsCellThatIsNoObjectIsRejected() {
+  @Test func tagsCellThatIsNotAnObjectIsRejected() {
     let parsed = Parsed("name,lat,long,tags\nA,1,2,x\nB,1,2,[]\n", .csv)
 
     #expect(

@@ -1,7 +1,7 @@
 import PointFormats
 import Testing
 
-/// However a text is cut into pieces, the same is read from it.
+/// The rows of a text do not depend on its division into chunks.
 @Suite struct ChunkingTests {
   private static let texts: [(PointFormat, String)] = [
     (
@@ -29,11 +29,11 @@ import Testing
   ]
 
   @Test(arguments: texts.indices, [1, 2, 3, 5, 64])
-  func theSameIsReadWhateverThePieces(index: Int, pieceSize: Int) {
+  func rowsAreTheSameWhateverTheChunks(index: Int, chunkSize: Int) {
     let (format, text) = Self.texts[index]
     let whole = Parsed(text, format)
 
-    let inPieces = Parsed(text, format, pieceSize: pieceSize)
+    let inPieces = Parsed(text, format, chunkSize: chunkSize)
 
     #expect(inPieces == whole)
     #expect(whole.error == nil)
@@ -43,7 +43,7 @@ import Testing
 
   /// Whatever is done to a text, reading it ends, and how it is cut changes nothing.
   @Test(arguments: texts.indices)
-  func theSameIsReadOfADamagedTextWhateverThePieces(index: Int) {
+  func rowsOfADamagedTextAreTheSameWhateverTheChunks(index: Int) {
     let (format, text) = Self.texts[index]
     var generator = SystemRandomNumberGenerator()
     let noise = Array("\"\\{}[],:\n\r\u{1E} 0x".utf8) + [0x00, 0xC3, 0xFF]
@@ -64,7 +64,7 @@ import Testing
       let inPieces = Parsed(
         bytes,
         format,
-        pieceSize: Int.random(in: 1...20, using: &generator),
+        chunkSize: Int.random(in: 1...20, using: &generator),
         maximumRecordBytes: limit
       )
 

@@ -32,7 +32,7 @@ import Testing
     #expect(row.draft.origin == SourceReference(source: "osm", sourceID: "n/1"))
   }
 
-  @Test func flatPropertiesBecomeTagsAndTagsGoBeforeThem() {
+  @Test func flatPropertiesBecomeTagsButTagsTakePrecedence() {
     let more =
       #","tags":{"a":"of tags"},"a":"flat","n":1.50,"t":true,"z":null,"o":{"x": [1]},"ele":"7","version":3,"lat":0"#
 
@@ -44,7 +44,7 @@ import Testing
     )
   }
 
-  @Test func anIdThatIsNoUUIDAndASourceAloneAreTags() {
+  @Test func nonUUIDIdAndSourceWithoutSourceIdBecomeTags() {
     let parsed = Parsed(Self.collection(Self.feature("A", #","id":17,"source":"survey""#)), .geoJSON)
 
     #expect(parsed.rows.first?.id == nil)
@@ -52,7 +52,7 @@ import Testing
     #expect(parsed.rows.first?.draft.tags.json == #"{"id":"17","source":"survey"}"#)
   }
 
-  @Test func theIdOfThePropertiesGoesBeforeThatOfTheFeature() {
+  @Test func idOfThePropertiesTakesPrecedenceOverTheFeatures() {
     let text = """
       {"type":"Feature","id":"0199a1b2-0000-7000-8000-000000000001","geometry":{"type":"Point","coordinates":[2,1]},\
       "properties":{"name":"A","id":"0199a1b2-0000-7000-8000-000000000002"}}
@@ -76,7 +76,7 @@ import Testing
     #expect(parsed.names == [1: "A"])
   }
 
-  @Test func aCollectionOfNothingIsNoRows() {
+  @Test func emptyCollectionHasNoRows() {
     #expect(Parsed(Self.collection(), .geoJSON) == Parsed())
   }
 
@@ -94,7 +94,7 @@ import Testing
     (#"{"features":[]} {}"#, "not valid JSON at byte 16: something follows the end of the JSON text"),
     (#"{features:[]}"#, "not valid JSON at byte 1: a member's name must be a string"),
   ])
-  func aTextThatIsNoFeatureCollectionIsAnErrorOfTheWhole(text: String, reason: String) {
+  func textThatIsNotAFeatureCollectionIsAnError(text: String, reason: String) {
     #expect(Parsed(text, .geoJSON).error == FormatError(reason: reason))
   }
 
@@ -129,7 +129,7 @@ import Testing
     (#"{"type":"Feature","a":[1,2}"#, "not valid JSON at byte 26: an array must go on with a comma or end"),
     (#"{"type":"Feature",,}"#, "not valid JSON at byte 18: a member's name must be a string"),
   ])
-  func aFeatureThatCannotBeTakenIsRejectedAndTheRestGoesOn(element: String, detail: String) {
+  func invalidFeatureIsRejectedAndTheRestIsParsed(element: String, detail: String) {
     let parsed = Parsed(Self.collection(Self.feature("A"), element, Self.feature("B")), .geoJSON)
 
     #expect(parsed.error == nil)
@@ -137,7 +137,7 @@ import Testing
     #expect(parsed.details == [2: detail])
   }
 
-  @Test func aFeatureWhoseEndCannotBeFoundIsAnErrorWithItsRow() {
+  @Test func featureWithUnbalancedBracketsIsAnErrorWithItsRow() {
     let text = Self.collection(Self.feature("A"), #"{"type":"Feature]"#, Self.feature("B"))
 
     let parsed = Parsed(text, .geoJSON)
@@ -146,20 +146,20 @@ import Testing
     #expect(parsed.error?.row == 2)
   }
 
-  @Test func aTextThatIsCutOffIsAnErrorWithItsRow() {
+  @Test func truncatedTextIsAnErrorWithItsRow() {
     let text = Self.collection(Self.feature("A"), Self.feature("B")).dropLast(10)
 
     #expect(Parsed(String(text), .geoJSON).error?.row == 2)
   }
 
   @Test(arguments: [5, .max])
-  func aFeatureThatIsTooLongIsSkippedAndTheRestGoesOn(pieceSize: Int) {
+  func tooLongFeatureIsSkippedAndTheRestIsParsed(chunkSize: Int) {
     let long = Self.feature("L", #","note":""# + String(repeating: "{", count: 2000) + "\"")
     let text =
       #"{"metadata":""# + String(repeating: "m", count: 3000) + #"","features":["#
       + [Self.feature("A"), long, Self.feature("B")].joined(separator: ",") + "]}"
 
-    let parsed = Parsed(text, .geoJSON, pieceSize: pieceSize, maximumRecordBytes: 1000)
+    let parsed = Parsed(text, .geoJSON, chunkSize: chunkSize, maximumRecordBytes: 1000)
 
     #expect(parsed.error == nil)
     #expect(parsed.names == [1: "A", 3: "B"])
@@ -184,13 +184,13 @@ import Testing
     #expect(Parsed(text, .geoJSONSequence).names == [1: "A", 2: "B"])
   }
 
-  @Test func recordsMayAlsoStandOneALine() {
+  @Test func recordsMayBeOnePerLine() {
     let text = Self.feature("A") + "\r\n" + Self.feature("B") + "\n"
 
     #expect(Parsed(text, .geoJSONSequence).names == [1: "A", 2: "B"])
   }
 
-  @Test func aRecordThatIsCutOffIsRejectedAndTheRestGoesOn() {
+  @Test func truncatedRecordIsRejectedAndTheRestIsParsed() {
     let text = "\u{1E}" + Self.feature("A").dropLast(4) + "\u{1E}" + Self.feature("B") + "\n"
 
     let parsed = Parsed(text, .geoJSONSequence)
@@ -199,7 +199,7 @@ import Testing
     #expect(parsed.rejections.map(\.number) == [1])
   }
 
-  @Test func aPlaceThatIsNoFeatureIsRejected() {
+  @Test func placeThatIsNotAFeatureIsRejected() {
     let parsed = Parsed(#"{"name":"A","lat":1,"long":2}"#, .geoJSONSequence)
 
     #expect(parsed.rejections.map(\.number) == [1])

@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: ["long", "lon", "lng"])
-  func longitudeGoesByThreeNames(name: String) {
+  func longitudeHasThreeNames(name: String) {
     let parsed = Parsed(#"{"name":"A","lat":1,"\#(name)":2}"#, .ndjson)
 
     #expect(parsed.rows.map(\.draft.coordinate.longitude) == [2])
@@ -35,7 +35,7 @@ import Testing
     #expect(Parsed(text, .ndjson).names == [1: "A", 2: "B"])
   }
 
-  @Test func aLineThatCannotBeReadIsRejectedAndTheRestGoesOn() {
+  @Test func unreadableLineIsRejectedAndTheRestIsParsed() {
     let text = """
       {"name":"A","lat":1,"long":2}
       {"name":"B","lat":1,
@@ -76,11 +76,11 @@ import Testing
     ("7", "must be an object, got a number"),
     ("[]", "must be an object, got an array"),
   ])
-  func aRowThatBreaksRulesIsRejectedWithAllOfThem(text: String, detail: String) {
+  func invalidRowIsRejectedWithAllViolations(text: String, detail: String) {
     #expect(Parsed(text, .ndjson).details == [1: detail])
   }
 
-  @Test func aRejectionStaysShortHoweverMuchIsWrong() throws {
+  @Test func rejectionIsShortWhateverTheNumberOfViolations() throws {
     let members = (0..<5000).map { "\"\(String(repeating: "x", count: 90))\($0)\":1" }.joined(separator: ",")
 
     let detail = Parsed("{\(members)}", .ndjson, options: try RowOptions(unknownFields: .reject)).details[1]
@@ -89,13 +89,13 @@ import Testing
     #expect((detail?.utf8.count ?? .max) < 1000)
   }
 
-  @Test func whatTheServiceMakesIsLeftOut() {
+  @Test func fieldsThatTheServiceSetsAreIgnored() {
     let text = #"{"name":"A","lat":1,"long":2,"version":3,"createdAt":"x","updatedAt":"y","distance":1.5}"#
 
     #expect(Parsed(text, .ndjson).names == [1: "A"])
   }
 
-  @Test func ofAMemberThatStandsTwiceTheLastCounts() {
+  @Test func lastOfARepeatedMemberIsUsed() {
     let parsed = Parsed(#"{"name":"A","name":"B","lat":1,"long":2,"tags":{"k":"1","k":"2"}}"#, .ndjson)
 
     #expect(parsed.names == [1: "B"])
@@ -119,17 +119,17 @@ import Testing
   }
 
   @Test(arguments: [7, 1 << 16, .max])
-  func aLineThatIsTooLongIsSkippedAndTheRestGoesOn(pieceSize: Int) {
+  func tooLongLineIsSkippedAndTheRestIsParsed(chunkSize: Int) {
     let long = #"{"name":"A","lat":1,"long":2,"tags":{"k":""# + String(repeating: "x", count: 5000) + "\"}}\n"
     let text = long + #"{"name":"B","lat":1,"long":2}"# + "\n" + long
 
-    let parsed = Parsed(text, .ndjson, pieceSize: pieceSize, maximumRecordBytes: 1000)
+    let parsed = Parsed(text, .ndjson, chunkSize: chunkSize, maximumRecordBytes: 1000)
 
     #expect(parsed.names == [2: "B"])
     #expect(parsed.details == [1: "is longer than 1000 bytes", 3: "is longer than 1000 bytes"])
   }
 
-  @Test func aTenMegabyteLineIsRejectedWithTheOrdinaryLimit() {
+  @Test func tenMegabyteLineExceedsTheDefaultLimit() {
     let text = String(repeating: "x", count: 10 << 20) + "\n" + #"{"name":"B","lat":1,"long":2}"#
 
     let parsed = Parsed(text, .ndjson)
@@ -155,7 +155,7 @@ import Testing
     #expect(parser.nextRow == 42)
   }
 
-  @Test func noTextIsNoRows() {
+  @Test func emptyTextHasNoRows() {
     #expect(Parsed("", .ndjson) == Parsed())
   }
 
@@ -165,7 +165,7 @@ import Testing
       ([0x1F, 0x8B, 0x08, 0x00], "the file is compressed with gzip; unpack it first"),
     ] as [([UInt8], String)]
   )
-  func aTextInAnotherEncodingIsAnErrorOfTheWhole(bytes: [UInt8], reason: String) {
+  func textInAnotherEncodingIsAnError(bytes: [UInt8], reason: String) {
     #expect(Parsed(bytes, .ndjson).error == FormatError(reason: reason))
   }
 }

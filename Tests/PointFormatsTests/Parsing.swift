@@ -18,9 +18,9 @@ struct Parsed: Equatable {
 
   init() {}
 
-  /// Reads the bytes in pieces of that size.
+  /// Reads the bytes in chunks of that size.
   init(
-    _ bytes: [UInt8], _ format: PointFormat, pieceSize: Int = .max, maximumRecordBytes: Int = 1 << 20,
+    _ bytes: [UInt8], _ format: PointFormat, chunkSize: Int = .max, maximumRecordBytes: Int = 1 << 20,
     options: RowOptions = .standard
   ) {
     var parser = PointParser(format: format, maximumRecordBytes: maximumRecordBytes, options: options)
@@ -28,8 +28,8 @@ struct Parsed: Equatable {
     do {
       var rest = bytes[...]
       while !rest.isEmpty {
-        try parser.consume(rest.prefix(pieceSize), into: &read)
-        rest = rest.dropFirst(pieceSize)
+        try parser.consume(rest.prefix(chunkSize), into: &read)
+        rest = rest.dropFirst(chunkSize)
       }
       try parser.finish(into: &read)
     } catch {
@@ -44,10 +44,10 @@ struct Parsed: Equatable {
   }
 
   init(
-    _ text: String, _ format: PointFormat, pieceSize: Int = .max, maximumRecordBytes: Int = 1 << 20,
+    _ text: String, _ format: PointFormat, chunkSize: Int = .max, maximumRecordBytes: Int = 1 << 20,
     options: RowOptions = .standard
   ) {
     self.init(
-      Array(text.utf8), format, pieceSize: pieceSize, maximumRecordBytes: maximumRecordBytes, options: options)
+      Array(text.utf8), format, chunkSize: chunkSize, maximumRecordBytes: maximumRecordBytes, options: options)
   }
 }

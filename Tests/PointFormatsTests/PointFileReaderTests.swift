@@ -8,7 +8,7 @@ import Testing
     #"{"name":"P\#(number)","lat":1,"long":2}"# + "\n"
   }
 
-  @Test func batchesHoldAtLeastTheSizeAskedForButTheLast() async throws {
+  @Test func allBatchesButTheLastHaveTheMinimumSize() async throws {
     let text = (1...25).map(Self.line).joined()
     let chunks = Chunks(Array(text.utf8), size: 10)
     let reader = PointFileReader(chunks, parser: PointParser(format: .ndjson), batchSize: 10) { _ in }
@@ -20,7 +20,7 @@ import Testing
     #expect(batches.flatMap(\.self) == Array(1...25))
   }
 
-  @Test func rejectedRowsAreToldInOrder() async throws {
+  @Test func rejectedRowsAreReportedInOrder() async throws {
     let text = Self.line(1) + "x\n" + Self.line(3) + "{}\n"
     let rejected = Mutex<[Int]>([])
     let reader = PointFileReader(Chunks(Array(text.utf8), size: 7), parser: PointParser(format: .ndjson, firstRow: 11))
@@ -36,7 +36,7 @@ import Testing
     #expect(rejected.withLock { $0 } == [12, 14])
   }
 
-  @Test func noMoreIsAskedForThanABatchNeeds() async throws {
+  @Test func onlyTheChunksThatABatchNeedsAreRead() async throws {
     let chunks = Chunks(Array((1...100).map(Self.line).joined().utf8), size: 20)
     let reader = PointFileReader(chunks, parser: PointParser(format: .ndjson), batchSize: 2) { _ in }
     var iterator = reader.makeAsyncIterator()
@@ -53,7 +53,7 @@ import Testing
     await #expect(throws: FormatError.self) { for try await _ in reader {} }
   }
 
-  @Test func noRowsAreNoBatches() async throws {
+  @Test func withoutRowsThereAreNoBatches() async throws {
     var iterator = PointFileReader(Chunks([], size: 1), parser: PointParser(format: .ndjson)) { _ in }
       .makeAsyncIterator()
 
@@ -62,7 +62,7 @@ import Testing
     #expect(batch == nil)
   }
 
-  @Test func aTextCutShortByCancellationIsNoWholeText() async {
+  @Test func cancellationIsNotTakenForTheEndOfTheText() async {
     let reading = Task {
       withUnsafeCurrentTask { $0?.cancel() }
       // A stream ends when its task is cancelled.
@@ -76,7 +76,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await reading.value }
   }
 
-  /// Bytes in chunks, counting how many were taken.
+  /// Bytes in chunks, with a count of those that were read.
   private final class Chunks: AsyncSequence, Sendable {
     let bytes: [UInt8]
     let size: Int

@@ -25,7 +25,7 @@ import Testing
     #expect(rejected.withLock { $0 } == [2, 4])
   }
 
-  @Test func progressIsToldInBytesAndRows() async throws {
+  @Test func progressIsReportedInBytesAndRows() async throws {
     let folder = try TemporaryFolder()
     let line = #"{"name":"A","lat":1,"long":2}"# + "\n"
     let path = try folder.file("a.ndjson", String(repeating: line, count: 20_000))
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func aFileWhoseNameTellsNoFormatIsAnError() {
+  @Test func fileNameWithoutAKnownFormatIsAnError() {
     #expect(throws: FileError.self) { try PointFiles.File(path: "places.xlsx") }
     #expect(throws: FileError.self) { try PointFiles.File(path: "-") }
   }

@@ -7,12 +7,12 @@ import Testing
     ("a.geojsonl", .geoJSONSequence), ("a.geojsonseq", .geoJSONSequence), ("a.ndjson", .ndjson), ("a.b.jsonl", .ndjson),
     ("a.CSV", .csv),
   ])
-  func aFileNameTellsTheFormat(name: String, format: PointFormat) {
+  func formatIsDerivedFromTheFileName(name: String, format: PointFormat) {
     #expect(PointFormat(fileName: name) == format)
   }
 
   @Test(arguments: ["", "-", "csv", "a.", "a.csv.gz", "a.csv/b", "a.xlsx"])
-  func otherFileNamesDoNot(name: String) {
+  func otherFileNamesHaveNoFormat(name: String) {
     #expect(PointFormat(fileName: name) == nil)
   }
 
@@ -21,12 +21,12 @@ import Testing
     ("Application/Geo+JSON-seq", .geoJSONSequence), ("application/x-ndjson;charset=utf-8", .ndjson),
     (" text/csv ; header=present", .csv),
   ])
-  func aMediaTypeTellsTheFormat(type: String, format: PointFormat) {
+  func formatIsDerivedFromTheMediaType(type: String, format: PointFormat) {
     #expect(PointFormat(mediaType: type) == format)
   }
 
   @Test(arguments: ["", ";", "text/plain", "application/geo+jsonx", "*/*"])
-  func otherMediaTypesDoNot(type: String) {
+  func otherMediaTypesHaveNoFormat(type: String) {
     #expect(PointFormat(mediaType: type) == nil)
   }
 

@@ -95,7 +95,7 @@ import Testing
         + "ID,A,,1.5,-2,,,,1,1970-01-01T00:00:00Z,1970-01-01T00:00:01Z\r\n"
     ),
   ])
-  func aPlaceIsWrittenWithWhatItHas(format: PointFormat, expected: String) throws {
+  func absentFieldsAreNotWritten(format: PointFormat, expected: String) throws {
     let point = PointOfInterest(
       id: PointID(high: 0x0199_A1B2_0000_7000, low: 0x8000_0000_0000_0001),
       draft: try PointDraft(name: "A", coordinate: Coordinate(latitude: 1.5, longitude: -2)),
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test(arguments: ["=1+1", "+39 Bar", "-1", "@home", "'=x", "''-x"])
-  func inCSVWhatASpreadsheetWouldCalculateStandsBehindAnApostrophe(name: String) throws {
+  func formulasAreWrittenBehindAnApostropheInCSV(name: String) throws {
     let point = PointOfInterest(
       id: PointID(high: 0, low: 0),
       draft: try PointDraft(name: name, coordinate: Coordinate(latitude: 1, longitude: 2)),

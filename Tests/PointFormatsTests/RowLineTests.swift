@@ -6,21 +6,21 @@ import Testing
 
 @Suite struct RowLineTests {
   @Test(arguments: [1, 3, 64, .max])
-  func aRejectedLineOfNDJSONIsNamedBesideItsRow(pieceSize: Int) {
+  func rejectedNDJSONRowHasItsLine(chunkSize: Int) {
     let text = "\n\r\n{\"name\":\"A\",\"lat\":1,\"long\":2}\r\n\nx\ny\n"
 
-    #expect(Parsed(text, .ndjson, pieceSize: pieceSize).lines == [2: 5, 3: 6])
+    #expect(Parsed(text, .ndjson, chunkSize: chunkSize).lines == [2: 5, 3: 6])
   }
 
   @Test(arguments: ["\n", "\r\n", "\r"], [1, 2, 5, .max])
-  func linesOfCSVAreCountedThroughQuotedFields(end: String, pieceSize: Int) {
+  func linesOfCSVAreCountedThroughQuotedFields(end: String, chunkSize: Int) {
     let text = ["name,lat,long", "\"A\nB\",1,2", "", "C,91,2", "\"open,1,2", "D,1"].joined(separator: end)
 
-    #expect(Parsed(text, .csv, pieceSize: pieceSize).lines == [1: 2, 2: 5, 3: 6, 4: 7])
+    #expect(Parsed(text, .csv, chunkSize: chunkSize).lines == [1: 2, 2: 5, 3: 6, 4: 7])
   }
 
   @Test(arguments: [1, 7, .max])
-  func aRejectedFeatureIsNamedByItsFirstLine(pieceSize: Int) {
+  func rejectedFeatureHasItsFirstLine(chunkSize: Int) {
     let text = """
       {
         "type": "FeatureCollection",
@@ -33,24 +33,24 @@ import Testing
       }
       """
 
-    #expect(Parsed(text, .geoJSON, pieceSize: pieceSize).lines == [1: 4, 2: 7])
+    #expect(Parsed(text, .geoJSON, chunkSize: chunkSize).lines == [1: 4, 2: 7])
   }
 
   @Test(arguments: [1, 50, .max])
-  func aRowThatIsTooLongIsNamedByItsFirstLine(pieceSize: Int) {
+  func tooLongRowHasItsFirstLine(chunkSize: Int) {
     let long = #"{"type":"Feature","# + String(repeating: "\n", count: 300) + "}"
     let good = #"{"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"B"}}"#
 
     let lines = Parsed(
-      "x\n\(String(repeating: "y", count: 300))\nz", .ndjson, pieceSize: pieceSize, maximumRecordBytes: 99)
+      "x\n\(String(repeating: "y", count: 300))\nz", .ndjson, chunkSize: chunkSize, maximumRecordBytes: 99)
     let features = Parsed(
-      "{\"features\":[\n\(long),\n\(good),\n7]}", .geoJSON, pieceSize: pieceSize, maximumRecordBytes: 99)
+      "{\"features\":[\n\(long),\n\(good),\n7]}", .geoJSON, chunkSize: chunkSize, maximumRecordBytes: 99)
 
     #expect(lines.lines == [1: 1, 2: 2, 3: 3])
     #expect(features.lines == [1: 2, 3: 304])
   }
 
-  @Test func aRowThatTheStoreRejectsIsFoundInItsFile() async throws {
+  @Test func rowRejectedByTheStoreHasItsFileAndLine() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "waymark-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -71,7 +71,7 @@ import Testing
     #expect(location(5).description == "\(geoJSON.path), feature 2, line 3")
   }
 
-  @Test func aFileOfWhichNoRowIsUsableIsAnErrorWhereThatIsAskedFor() async throws {
+  @Test func fileWithoutAValidRowIsAnErrorOnRequest() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "waymark-\(UUID().uuidString).ndjson")
     defer { try? FileManager.default.removeItem(at: file) }
     func read() async throws {
@@ -100,7 +100,7 @@ import Testing
     #"{"type":"name","properties":{"name":"urn:ogc:def:crs:EPSG:6.18:4326"}}"#,
     #"{"type":"name","properties":{"name":"EPSG:4326"}}"#, #"{"type":"EPSG","properties":{"code":4326}}"#, "null",
   ])
-  func coordinatesInWGS84AreTaken(crs: String) {
+  func coordinatesInWGS84AreAccepted(crs: String) {
     #expect(Parsed(Self.collection(crs), .geoJSON).error == nil)
   }
 
@@ -109,8 +109,8 @@ import Testing
     (#"{"type":"EPSG","properties":{"code":25832}}"#, "'EPSG:25832'"),
     (#"{"type":"link","properties":{"href":"http://example.com/x.wkt"}}"#, "'http://example.com/x.wkt'"),
   ])
-  func anotherReferenceSystemIsNamed(crs: String, name: String) throws {
-    let error = try #require(Parsed(Self.collection(crs), .geoJSON, pieceSize: 9).error)
+  func otherReferenceSystemIsRejectedByName(crs: String, name: String) throws {
+    let error = try #require(Parsed(Self.collection(crs), .geoJSON, chunkSize: 9).error)
     let sequence = Parsed(#"{"type":"Feature","crs":\#(crs)}"#, .geoJSONSequence)
 
     #expect(error.reason.contains("reference system \(name), but must be WGS 84"))

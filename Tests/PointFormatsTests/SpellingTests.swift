@@ -8,7 +8,7 @@ import Testing
 @Suite struct SpellingTests {
   @Test(
     arguments: ["lat", "latitude", "y", "LAT", "Latitude", "Y"], ["long", "lon", "lng", "longitude", "x", "LON", "X"])
-  func coordinatesGoByTheSameNamesInCSVAndJSON(latitude: String, longitude: String) {
+  func coordinatesHaveTheSameNamesInCSVAndJSON(latitude: String, longitude: String) {
     let csv = Parsed("Name,\(latitude),\(longitude)\nA,1,2\n", .csv)
     let json = Parsed(#"{"NAME":"A","\#(latitude)":1,"\#(longitude)":2}"#, .ndjson)
 
@@ -34,7 +34,7 @@ import Testing
     #expect(feature.rows.map(\.draft) == csv.rows.map(\.draft))
   }
 
-  @Test func tagsGoBeforeAMemberOfTheSameNameWhateverTheOrder() {
+  @Test func tagsTakePrecedenceOverMembersInAnyOrder() {
     let before = Parsed(#"{"tags":{"k":"tags"},"k":"member","name":"A","lat":1,"long":2}"#, .ndjson)
     let after = Parsed(#"{"k":"member","name":"A","lat":1,"long":2,"tags":{"k":"tags"}}"#, .ndjson)
 
@@ -42,7 +42,7 @@ import Testing
     #expect(after.rows.first?.draft.tags.dictionary == ["k": "tags"])
   }
 
-  @Test func unknownFieldsAreErrorsInEveryFormatWhereThatIsAskedFor() throws {
+  @Test func unknownFieldsAreErrorsInEveryFormatOnRequest() throws {
     let options = try RowOptions(unknownFields: .reject)
     let json = Parsed(#"{"name":"A","lat":1,"long":2,"nmae":3}"#, .ndjson, options: options)
     let feature = Parsed(
@@ -91,7 +91,7 @@ import Testing
     #expect(parsed.rows.first?.draft.origin == SourceReference(source: "s", sourceID: id))
   }
 
-  @Test func aRowsOwnSourceAndSourceIdStay() throws {
+  @Test func sourceAndSourceIdOfARowTakePrecedence() throws {
     let own = #","source":"osm","sourceId":"n1""#
     let lone = Parsed(
       Self.feature(#","id":"7""#, #","source":"survey""#), .geoJSON, options: try RowOptions(source: "s"))
@@ -102,7 +102,7 @@ import Testing
     #expect(lone.rows.first?.draft.tags.dictionary == ["source": "survey"])
   }
 
-  @Test func aFieldOfIdsIsTakenFromEveryFormatAndIsNoTag() throws {
+  @Test func idFieldIsUsedInEveryFormatAndIsNotATag() throws {
     let rows = [
       ("name,lat,long,ref\nA,1,2,R1\n", PointFormat.csv), (#"{"name":"A","lat":1,"long":2,"ref":"R1"}"#, .ndjson),
       (Self.feature(#","id":"other""#, #","ref":"R1""#), .geoJSON),
@@ -118,7 +118,7 @@ import Testing
         == ["/ref must be a string or a number, got an array"])
   }
 
-  @Test func aTextWithoutTheFieldOfIdsIsAnErrorOfTheWhole() throws {
+  @Test func csvWithoutTheIdFieldIsAnError() throws {
     let csv = "name,lat,long\nA,1,2\n"
 
     #expect(
@@ -128,7 +128,7 @@ import Testing
       Parsed(csv, .csv, options: try RowOptions(source: "s")).error?.reason.contains("'id' or 'sourceId'") == true)
   }
 
-  @Test func optionsThatCannotBeMeantAreErrors() {
+  @Test func invalidOptionsAreErrors() {
     #expect(throws: RowOptionError.source("must not be empty")) { try RowOptions(source: "") }
     #expect(throws: RowOptionError.self) { try RowOptions(source: String(repeating: "s", count: 201)) }
     #expect(throws: RowOptionError.idField("needs a source")) { try RowOptions(idField: "ref") }
@@ -140,7 +140,7 @@ import Testing
     (Self.feature("", #","osm_id":7,"ref":"x""#), "'osm_id' as the field of ids"),
     (Self.feature(""), "a field that differs in each row"),
   ])
-  func aKeyIsSuggestedForRowsWithoutOne(feature: String, advice: String) async throws {
+  func idFieldIsSuggestedForRowsWithoutAKey(feature: String, advice: String) async throws {
     let notes = ImportNotes()
     let chunks = [Array(feature.utf8)].async
 
@@ -153,7 +153,7 @@ import Testing
     #expect(notes.keyWarning?.contains(advice) == true)
   }
 
-  @Test func rowsWithKeysAreNotWarnedOf() async throws {
+  @Test func rowsWithKeysCauseNoWarning() async throws {
     let notes = ImportNotes()
     let text = #"{"name":"A","lat":1,"long":2,"source":"s","sourceId":"1"}"#
 

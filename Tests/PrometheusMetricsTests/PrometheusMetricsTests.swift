@@ -43,7 +43,7 @@ import Testing
         """)
   }
 
-  @Test func aBoundBelongsToItsBucket() {
+  @Test func upperBoundOfABucketIsInclusive() {
     let metrics = PrometheusMetrics([MetricDescription("m", "", buckets: [1, 2])])
     let recorder = Recorder(label: "m", factory: metrics)
 
@@ -72,7 +72,7 @@ import Testing
     #expect(metrics.text() == "# TYPE _9_lives_ counter\n_9_lives_{a_b_c=\"x\"} 1\n")
   }
 
-  @Test func aNameIsOfOneKind() {
+  @Test func metricNameHasOneKind() {
     let metrics = PrometheusMetrics()
 
     CoreMetrics.Counter(label: "m", factory: metrics).increment()
@@ -82,7 +82,7 @@ import Testing
     #expect(metrics.text() == "# TYPE m counter\nm 1\n")
   }
 
-  @Test func nothingIsLostWhereManyRecordAndOneReads() async {
+  @Test func concurrentRecordingLosesNothing() async {
     let metrics = PrometheusMetrics([MetricDescription("h", "", buckets: [0.5])])
 
     await withTaskGroup(of: Void.self) { group in

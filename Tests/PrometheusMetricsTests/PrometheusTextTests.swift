@@ -28,7 +28,7 @@ import Testing
         """)
   }
 
-  @Test func aCarriageReturnBeforeALineFeedDoesNotHideIt() {
+  @Test func lineFeedAfterACarriageReturnIsEscaped() {
     let text = text(.number(1), kind: .gauge, labels: [MetricLabel(name: "a", value: "x\r\ny")])
 
     #expect(text.utf8.count { $0 == UInt8(ascii: "\n") } == 2)

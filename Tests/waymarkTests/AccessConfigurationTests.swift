@@ -23,7 +23,7 @@ import Testing
     #expect(configuration.requiresIfMatch)
   }
 
-  @Test func readingCantRequireAKeyWhereThereAreNone() {
+  @Test func requiringAKeyForReadingNeedsConfiguredKeys() {
     let error = #expect(throws: ConfigurationError.self) {
       try ServeConfiguration(Settings(environment: ["READ_REQUIRES_KEY": "true"]))
     }
@@ -43,7 +43,7 @@ import Testing
     #expect(error?.description.contains("has none") == true)
   }
 
-  @Test func aFileOfKeysThatCantBeUsedIsNamedWithTheLine() throws {
+  @Test func invalidKeyFileIsReportedWithFileAndLine() throws {
     let path = FileManager.default.temporaryDirectory.appending(path: "waymark-keys-\(UUID())").path
     try Data("# mine\nwm_secret\n".utf8).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: [["keys", "create", "a b"], ["keys", "create", "a", "--scope", "root"]])
-  func aKeyNeedsANameAndAScope(arguments: [String]) async throws {
+  func keyCreationNeedsAValidNameAndScope(arguments: [String]) async throws {
     let command = try #require(try Waymark.parseAsRoot(arguments) as? CreateKeyCommand)
 
     await #expect(throws: Exit.usage) { try await command.run() }

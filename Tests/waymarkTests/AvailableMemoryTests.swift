@@ -7,18 +7,18 @@ import Testing
     AvailableMemory(physicalBytes: 16 << 30) { files[$0] }.bytes
   }
 
-  @Test func withoutALimitItIsTheMachines() {
+  @Test func withoutALimitAllMemoryOfTheMachineIsAvailable() {
     #expect(memory([:]) == 16 << 30)
     #expect(memory(["/sys/fs/cgroup/memory.max": "max\n", "/proc/self/cgroup": "0::/\n"]) == 16 << 30)
     #expect(memory(["/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"]) == 16 << 30)
   }
 
-  @Test func aContainersLimitCounts() {
+  @Test func memoryLimitOfTheContainerIsUsed() {
     #expect(memory(["/sys/fs/cgroup/memory.max": "536870912\n"]) == 512 << 20)
     #expect(memory(["/sys/fs/cgroup/memory/memory.limit_in_bytes": "536870912\n"]) == 512 << 20)
   }
 
-  @Test func theLeastLimitOfTheGroupsAboveCounts() {
+  @Test func leastLimitOfAllParentGroupsIsUsed() {
     let files = [
       "/proc/self/cgroup": "0::/pods/one/main\n", "/sys/fs/cgroup/pods/one/main/memory.max": "max\n",
       "/sys/fs/cgroup/pods/one/memory.max": "268435456\n", "/sys/fs/cgroup/pods/memory.max": "1073741824\n",
@@ -26,7 +26,7 @@ import Testing
     #expect(memory(files) == 256 << 20)
   }
 
-  @Test func theFirstVersionsMemoryGroupCounts() {
+  @Test func memoryLimitOfCgroupVersion1IsUsed() {
     let files = [
       "/proc/self/cgroup": "5:cpu,cpuacct:/other\n4:memory:/app\n",
       "/sys/fs/cgroup/memory/app/memory.limit_in_bytes": "134217728\n",
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: [(512 << 20, 128 << 20), (16 << 20, 16 << 20)])
-  func aQuarterIsForResponses(bytes: Int, quarter: Int) {
+  func responsesMayBufferAQuarterOfTheMemory(bytes: Int, quarter: Int) {
     #expect(AvailableMemory(physicalBytes: bytes) { _ in nil }.defaultBufferedBytes == quarter)
   }
 }

@@ -26,7 +26,7 @@ import Testing
       ])
   }
 
-  @Test func numbersAndBooleansAreSuchInJSONAndTextsOfDigitsAreNot() {
+  @Test func jsonLogKeepsTheTypesOfNumbersBooleansAndStrings() {
     let line = written(.json) {
       $0.info(
         "x",
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(arguments: [LineLogHandler.Format.text, .json])
-  func nothingInAMessageSplitsALine(format: LineLogHandler.Format) {
+  func lineSeparatorsInAMessageAreEscaped(format: LineLogHandler.Format) {
     let line = written(format) { $0.info("a\nb\u{1B}[31m", metadata: ["k": "c\r\nd"]) }
 
     #expect(line.filter { $0 == "\n" || $0 == "\r\n" }.count == 1)
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: [LineLogHandler.Format.text, .json])
-  func nothingInAMessageSteersATerminalOrTurnsTextAround(format: LineLogHandler.Format) {
+  func controlAndBidirectionalCharactersInAMessageAreEscaped(format: LineLogHandler.Format) {
     let line = written(format) {
       $0.info("caf\u{E9}", metadata: ["k": "\u{7F}\u{9B}31m \u{202E}txt.exe\u{2028}\u{2066}\u{61C}", "name": "日本 €"])
     }
@@ -59,7 +59,7 @@ import Testing
     #expect(line.contains("日本 €"))
   }
 
-  @Test func lessImportantLinesAreLeftOut() {
+  @Test func linesBelowTheLogLevelAreOmitted() {
     #expect(written(.text) { $0.debug("quiet") } == "")
   }
 

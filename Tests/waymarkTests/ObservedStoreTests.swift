@@ -24,7 +24,7 @@ import Testing
     for call in ["page", "page", "delete", "export", "import"] { await store.call(call, through: measured) }
     store.fail(with: .overloaded)
     for call in ["page", "delete", "export"] { await store.call(call, through: measured) }
-    store.refuse(with: .notFound)
+    store.reject(with: .notFound)
     await store.call("delete", through: measured)
 
     #expect(count("page", "ok") == "2")

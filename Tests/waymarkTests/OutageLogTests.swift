@@ -14,7 +14,7 @@ import Testing
       store, factory: PrometheusMetrics(), outages: OutageLog(watching: watch, logger: recorder.logger))
   }
 
-  @Test func anOutageThatWritesMeetIsLoggedOnceAndItsEndToo() async throws {
+  @Test func outageAndRecoveryOfWritesAreLoggedOnceEach() async throws {
     let log = observed()
 
     store.fail(with: .unavailable(reason: "gone"))
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: ["create", "put", "delete", "import", "export", "page"])
-  func everyCallRevealsAnOutage(call: String) async throws {
+  func outageIsDetectedByEveryCall(call: String) async throws {
     let log = observed()
 
     store.fail(with: .schemaMismatch(reason: "old"))
@@ -67,7 +67,7 @@ import Testing
     let log = observed()
 
     for _ in 0..<3 {
-      store.refuse(with: .store(.misconfigured(reason: "permission denied for table points")))
+      store.reject(with: .store(.misconfigured(reason: "permission denied for table points")))
       await store.call("create", through: log)
       await store.call("put", through: log)
       _ = try await log.page(matching: PointQuery())
@@ -84,22 +84,22 @@ import Testing
     #expect(recorder.lines.last?.hasPrefix("notice the store allows the operation again") == true)
   }
 
-  @Test func rejectedCallIsNoOutage() async throws {
+  @Test func rejectedCallIsNotLoggedAsAnOutage() async throws {
     let log = observed()
 
     for error in [PointWriteError.notFound, .conditionFailed(currentVersion: 1), .store(.timeout), .store(.overloaded)]
     {
-      store.refuse(with: error)
+      store.reject(with: error)
       await store.write(through: log)
     }
 
     #expect(recorder.lines.isEmpty)
   }
 
-  @Test func whereWritesAreWatchedAloneReadsDoNotEndAnOutage() async throws {
+  @Test func readsDoNotEndAnOutageOfWrites() async throws {
     let log = observed(watching: .writes)
 
-    store.refuse(with: .store(.unavailable(reason: "disk full")))
+    store.reject(with: .store(.unavailable(reason: "disk full")))
     await store.write(through: log)
     _ = try await log.page(matching: PointQuery())
     _ = try await log.importRows([ImportRow](), mode: .partial, dryRun: true)

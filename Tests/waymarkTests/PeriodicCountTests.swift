@@ -12,7 +12,7 @@ import Testing
     CompletedRequest(id: "r", method: nil, route: nil, status: status, bodyBytes: 0, duration: nil)
   }
 
-  @Test func whatClientsBringAboutIsOneLineAnIntervalWithACount() async throws {
+  @Test func errorsOfClientsAreCountedInOneLinePerInterval() async throws {
     let (recorder, intervalEnds) = (LogRecorder(), Gate())
     let log = AccessLog(logger: recorder.logger, isOn: false) { _ in await intervalEnds.pass() }
 
@@ -28,7 +28,7 @@ import Testing
     #expect(lines.first?.contains("1010") == true)
   }
 
-  @Test func whatTheServerBringsAboutIsAWarningEachTime() {
+  @Test func errorsOfTheServerAreLoggedAsAWarningEach() {
     let recorder = LogRecorder()
     let log = AccessLog(logger: recorder.logger, isOn: false)
 
@@ -37,7 +37,7 @@ import Testing
     #expect(recorder.lines.filter { $0.hasPrefix("warning") }.count == 3)
   }
 
-  @Test func eachIntervalIsCountedByItself() async {
+  @Test func countStartsAgainInEachInterval() async {
     let counts = Mutex<[Int]>([])
     let intervals = Counter()
     let count = PeriodicCount(interval: .seconds(10)) { _ in

@@ -10,14 +10,14 @@ import Testing
     try ServeConfiguration(Settings(environment: environment))
   }
 
-  @Test func withoutSettingsThereAreNeitherTokensNorALimit() throws {
+  @Test func withoutSettingsTokensAndRateLimitAreOff() throws {
     let configuration = try configuration([:])
 
     #expect(configuration.access.tokens == nil)
     #expect(configuration.rateLimit.limit == nil)
   }
 
-  @Test func tokensAloneMayCloseReading() throws {
+  @Test func readingMayRequireTokensWithoutAPIKeys() throws {
     let configuration = try configuration([
       "JWT_JWKS_FILE": "keys.json", "JWT_ISSUER": "i", "JWT_AUDIENCE": "a", "READ_REQUIRES_KEY": "1",
     ])
@@ -57,7 +57,7 @@ import Testing
     (["RATE_LIMIT_RPS": "1000000"], RateLimit(requestsPerSecond: 1_000_000, burst: 1_000_000)),
     (["RATE_LIMIT_RPS": "50", "RATE_LIMIT_BURST": "1"], RateLimit(requestsPerSecond: 50, burst: 1)),
   ])
-  func theBurstIsTwoSecondsWorthWhereItIsNotSet(environment: [String: String], limit: RateLimit?) throws {
+  func defaultBurstIsTwoSecondsOfRequests(environment: [String: String], limit: RateLimit?) throws {
     #expect(try configuration(environment).rateLimit.limit == limit)
   }
 
@@ -76,7 +76,7 @@ import Testing
         ("JWT_JWKS_CA_FILE", "c.pem")
       ),
     ] as [([String: String], (String, String)?)])
-  func keysMayComeFromAnAddress(environment: [String: String], authorities: (String, String)?) throws {
+  func tokenKeysMayBeFetchedFromAnAddress(environment: [String: String], authorities: (String, String)?) throws {
     let keySet = try configuration(environment.merging(issuer) { $1 }).access.tokens?.keySet
 
     let url = try #require(URL(string: environment["JWT_JWKS_URL"] ?? ""))
@@ -87,7 +87,7 @@ import Testing
     "http://i.example/jwks", "http://127.0.0.1.example/jwks", "ftp://i.example/jwks", "https:///jwks", "jwks.json",
     "https://user:secret@i.example/jwks", "https://i.example/jwks#keys", "http://localhost@i.example/",
   ])
-  func anAddressWhoseKeysOthersMightChangeIsRejected(address: String) {
+  func plainHTTPAddressOfTokenKeysIsRejected(address: String) {
     let error = #expect(throws: ConfigurationError.self) {
       try configuration(issuer.merging(["JWT_JWKS_URL": address]) { $1 })
     }
@@ -106,7 +106,7 @@ import Testing
       "JWT_JWKS_CA_FILE is for an address that begins with https"
     ),
   ])
-  func settingsOfAnAddressThatContradictEachOtherAreNamed(environment: [String: String], message: String) {
+  func conflictingTokenKeySettingsAreReported(environment: [String: String], message: String) {
     let error = #expect(throws: ConfigurationError.self) { try configuration(environment.merging(issuer) { $1 }) }
 
     #expect(error?.description == message)
@@ -123,7 +123,7 @@ import Testing
       (["Cache-Control": "max-age=3600, no-cache"], .zero), (["Cache-Control": "no-store"], .zero),
       (["Cache-Control": "max-age=soon"], nil), (["Cache-Control": "max-age=-1"], nil), ([:], nil),
     ] as [([String: String], Duration?)])
-  func theTimeThatKeysMayBeKeptIsReadFromTheResponse(fields: [String: String], expected: Duration?) {
+  func lifetimeOfTokenKeysIsParsedFromTheResponse(fields: [String: String], expected: Duration?) {
     #expect(HTTPHeaders(fields.map { ($0.key, $0.value) }).maximumAge == expected)
   }
 }

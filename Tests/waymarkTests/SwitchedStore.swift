@@ -10,7 +10,7 @@ final class SwitchedStore: WritablePointStore {
 
   func fail(with error: PointStoreError?) { errors.withLock { $0 = (error, error.map { .store($0) }) } }
 
-  func refuse(with error: PointWriteError) { errors.withLock { $0 = (nil, error) } }
+  func reject(with error: PointWriteError) { errors.withLock { $0 = (nil, error) } }
 
   func write(through store: some WritablePointStore) async { await call("delete", through: store) }
 

@@ -60,7 +60,7 @@ import Testing
     ),
     (["ANALYTICS_RETENTION_DAYS": "7"], "ANALYTICS_RETENTION_DAYS needs ANALYTICS=postgres"),
   ])
-  func settingThatWouldBeIgnoredStopsTheStart(environment: [String: String], message: String) {
+  func settingWithoutEffectStopsTheStart(environment: [String: String], message: String) {
     let error = #expect(throws: ConfigurationError.self) {
       try ServeConfiguration(Settings(environment: environment))
     }
@@ -80,7 +80,7 @@ import Testing
     _ = try ServeConfiguration(Settings(environment: environment))
   }
 
-  @Test func originsAreKeptAsBrowsersSendThem() throws {
+  @Test func originsAreNormalizedAsBrowsersSendThem() throws {
     let configuration = try ServeConfiguration(
       Settings(environment: ["CORS_ALLOWED_ORIGINS": "HTTPS://Example.org:443"]))
 

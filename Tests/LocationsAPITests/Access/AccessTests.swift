@@ -14,12 +14,12 @@ import Testing
     APIKey(name: "boss", scope: .admin, secret: "a"),
   ]
 
-  private func post(_ policy: AccessPolicy, headers: HTTPHeaders = [:]) async throws -> ServiceDriver.Answer {
+  private func post(_ policy: AccessPolicy, headers: HTTPHeaders = [:]) async throws -> ServiceDriver.Response {
     try await ServiceDriver(writing: MemoryStore(), access: policy)
       .send(.POST, "/locations", headers: headers, json: place)
   }
 
-  @Test func withoutKeysOnlyALoopbackServerTakesChanges() async throws {
+  @Test func withoutKeysOnlyALoopbackServerAcceptsWrites() async throws {
     let near = try await post(AccessPolicy(keys: nil, isLoopback: true))
     let far = try await post(AccessPolicy(keys: nil, isLoopback: false))
 
@@ -33,15 +33,15 @@ import Testing
     (nil, 401), ("Bearer w", 201), ("bearer  a", 201), ("Bearer r", 403), ("Bearer x", 401), ("Bearer", 401),
     ("Basic dzp3", 401), ("Bearer ww", 401),
   ])
-  func withKeysAWriteNeedsOneThatAllowsIt(authorization: String?, status: Int) async throws {
+  func withKeysAWriteNeedsAKeyWithWriteScope(authorization: String?, status: Int) async throws {
     let headers = HTTPHeaders(authorization.map { [("authorization", $0)] } ?? [])
 
-    let answer = try await post(AccessPolicy(keys: Self.keys, isLoopback: true), headers: headers)
+    let response = try await post(AccessPolicy(keys: Self.keys, isLoopback: true), headers: headers)
 
-    #expect(answer.status == status)
+    #expect(response.status == status)
     if status == 401 {
-      #expect(try answer.code == "unauthenticated")
-      #expect(answer.headers.first(name: "www-authenticate")?.hasPrefix("Bearer realm=\"waymark\"") == true)
+      #expect(try response.code == "unauthenticated")
+      #expect(response.headers.first(name: "www-authenticate")?.hasPrefix("Bearer realm=\"waymark\"") == true)
     }
   }
 
@@ -49,13 +49,13 @@ import Testing
   func everyWriteNeedsAKey(method: HTTPMethod) async throws {
     let driver = ServiceDriver(writing: MemoryStore(), access: AccessPolicy(keys: Self.keys, isLoopback: true))
 
-    let answer = try await driver.send(method, "/locations/0199a1b2-0000-7000-8000-000000000001", json: place)
+    let response = try await driver.send(method, "/locations/0199a1b2-0000-7000-8000-000000000001", json: place)
 
-    #expect(answer.status == 401)
+    #expect(response.status == 401)
   }
 
   @Test(arguments: [(nil, 401), ("Bearer r", 403), ("Bearer w", 200), ("Bearer a", 200)])
-  func deletionOfADataSetNeedsAKeyThatAllowsWrites(authorization: String?, status: Int) async throws {
+  func deletionOfADataSetNeedsAKeyWithWriteScope(authorization: String?, status: Int) async throws {
     let store = MemoryStore()
     _ = try await store.create(
       PointDraft(name: "x", coordinate: .init(latitude: 1, longitude: 2), source: "s", sourceID: "1"), once: nil)
@@ -75,12 +75,12 @@ import Testing
       writing: MemoryStore(), access: AccessPolicy(keys: Self.keys, isLoopback: true, readRequiresKey: true))
 
     let asAnyone = try await open.send(.GET, target)
-    let refused = try await closed.send(.GET, target)
+    let rejected = try await closed.send(.GET, target)
     let asReader = try await closed.send(.GET, target, headers: ["authorization": "Bearer r"])
     let health = try await closed.send(.GET, "/health/live")
 
     #expect(asAnyone.status != 401)
-    #expect(refused.status == 401)
+    #expect(rejected.status == 401)
     #expect(asReader.status == asAnyone.status)
     #expect(health.status == 200)
   }
@@ -134,7 +134,7 @@ import Testing
 }
 
 @Suite struct KeyFileTests {
-  @Test func aGeneratedKeysLineNamesThatKey() throws {
+  @Test func lineOfAGeneratedKeyMatchesTheKey() throws {
     var generator = SystemRandomNumberGenerator()
     let (secret, key) = APIKey.generate(name: "ci", scope: .write, using: &generator)
 
@@ -145,7 +145,7 @@ import Testing
     #expect(secret.utf8.count == 46 && !key.line.contains(secret))
   }
 
-  @Test func theHashIsTheOneThatSha256sumPrints() {
+  @Test func keyHashEqualsTheOutputOfSha256sum() {
     let key = APIKey(name: "a", scope: .read, secret: "abc")
 
     #expect(key.line == "a:read:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
@@ -173,7 +173,7 @@ import Testing
     ("::", false), ("10.0.0.1", false), ("127.example", false), ("", false), ("::ffff:127.0.0.1", true),
     ("0:0:0:0:0:0:0:1", true), ("::ffff:10.0.0.1", false), ("128.0.0.1", false), ("127.1", false),
   ])
-  func loopbackAddressesAreTold(host: String, isLoopback: Bool) {
+  func loopbackAddressesAreRecognized(host: String, isLoopback: Bool) {
     #expect(Loopback.contains(host: host) == isLoopback)
   }
 }

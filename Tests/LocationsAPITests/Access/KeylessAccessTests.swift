@@ -30,7 +30,7 @@ import Testing
   @Test(arguments: [
     "http://localhost:3000", "http://127.0.0.1", "http://[::1]:80", "https://localhost", "http://127.8.9.10:65535",
   ])
-  func pageOfThisMachineMayChangePlaces(origin: String) async throws {
+  func pageFromALoopbackOriginMayWrite(origin: String) async throws {
     #expect(try await statuses(headers: ["origin": origin]) == Self.open)
   }
 
@@ -44,11 +44,11 @@ import Testing
     "http://evil.example#http://localhost", "http://evil.example:80:@localhost", " http://localhost",
     "http://localhost\u{301}", "http://127.0.0.1:80\u{661}",
   ])
-  func pageOfAnotherMachineMayNot(origin: String) async throws {
+  func pageFromAnotherOriginMayNotWrite(origin: String) async throws {
     #expect(try await statuses(headers: ["origin": origin]) == Self.closed)
   }
 
-  @Test func secondOriginFieldIsRefused() async throws {
+  @Test func secondOriginFieldIsRejected() async throws {
     let headers: HTTPHeaders = ["origin": "http://localhost", "Origin": "http://localhost"]
 
     #expect(try await statuses(headers: headers) == Self.closed)
@@ -65,11 +65,11 @@ import Testing
     "2130706433",
     "localhost\u{301}",
   ])
-  func reboundHostNameIsRefused(host: String) async throws {
+  func requestWithARebindingHostNameIsRejected(host: String) async throws {
     #expect(try await statuses(headers: ["host": host]) == Self.closed)
   }
 
-  @Test func requestWithoutHostOrWithTwoIsRefused() async throws {
+  @Test func requestWithoutHostOrWithTwoIsRejected() async throws {
     let driver = ServiceDriver(writing: MemoryStore())
     let access = AccessControl(AccessPolicy(keys: nil, isLoopback: true))
     let bare = HTTPRequest(target: "/", remoteAddress: try SocketAddress(ipAddress: "127.0.0.1", port: 1))
@@ -80,7 +80,7 @@ import Testing
     #expect(twice.status == 403)
   }
 
-  @Test func authorityOfAnAbsoluteTargetCountsInsteadOfHost() async throws {
+  @Test func authorityOfAnAbsoluteTargetReplacesHost() async throws {
     #expect(try await statuses(headers: ["host": "evil.example"], prefix: "http://localhost:80") == Self.open)
     #expect(try await statuses(headers: ["host": "localhost"], prefix: "http://evil.example") == Self.closed)
     #expect(try await statuses(headers: ["host": "localhost"], prefix: "http://localhost@evil.example") == Self.closed)
@@ -90,26 +90,26 @@ import Testing
     "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Prefix", "x-forwarded-port",
     "X-Forwarded", "X-Real-IP", "Via", "VIA",
   ])
-  func forwardedRequestIsRefusedWhateverTheFieldSays(field: String) async throws {
+  func forwardedRequestIsRejectedWhateverTheFieldValue(field: String) async throws {
     #expect(try await statuses(headers: [field: "127.0.0.1"]) == Self.closed)
     #expect(try await statuses(headers: [field: ""]) == Self.closed)
   }
 
   @Test(arguments: [("127.0.0.1", true), ("127.1.2.3", true), ("::1", true), ("::ffff:127.0.0.1", true)])
-  func peerOfThisMachineIsAccepted(address: String, isAccepted: Bool) async throws {
+  func loopbackPeerIsAccepted(address: String, isAccepted: Bool) async throws {
     #expect(try await statuses(from: address) == Self.open)
   }
 
   @Test(arguments: ["10.0.0.1", "192.0.2.1", "::2", "2001:db8::1", "::ffff:10.0.0.1", "not an address"])
-  func peerOfAnotherMachineIsRefused(address: String) async throws {
+  func remotePeerIsRejected(address: String) async throws {
     #expect(try await statuses(from: address) == Self.closed)
   }
 
-  @Test func serverThatListensElsewhereIsClosedToAll() async throws {
+  @Test func serverOnANonLoopbackAddressRejectsWritesWithoutKeys() async throws {
     #expect(try await statuses(isLoopback: false) == Self.closed)
   }
 
-  @Test func noticeSaysWhatIsOpenAndHowToCloseIt() {
+  @Test func keylessNoticeExplainsAccessAndHowToRestrictIt() {
     let near = AccessControl(AccessPolicy(keys: nil, isLoopback: true)).keylessNotice
     let far = AccessControl(AccessPolicy(keys: nil, isLoopback: false)).keylessNotice
     let closed = AccessControl(AccessPolicy(keys: [], isLoopback: true)).keylessNotice

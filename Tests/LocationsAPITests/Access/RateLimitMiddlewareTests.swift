@@ -23,32 +23,32 @@ import Testing
     to service: Router, _ target: String = "/categories", from address: String = "192.0.2.1",
     headers: HTTPHeaders = [:], times: Int = 1
   ) async throws -> [HTTPResponse] {
-    var answers: [HTTPResponse] = []
+    var responses: [HTTPResponse] = []
     for _ in 0..<times {
       let request = HTTPRequest(
         target: target, headers: headers, remoteAddress: try SocketAddress(ipAddress: address, port: 1))
-      answers.append(await service.respond(to: request))
+      responses.append(await service.respond(to: request))
     }
-    return answers
+    return responses
   }
 
-  @Test func whoAsksTooOftenIsToldWhenToComeBack() async throws {
-    let answers = try await send(to: service(), times: 3)
+  @Test func requestBeyondTheLimitGets429WithRetryAfter() async throws {
+    let responses = try await send(to: service(), times: 3)
 
-    #expect(answers.map(\.status.code) == [200, 200, 429])
+    #expect(responses.map(\.status.code) == [200, 200, 429])
     #expect(
-      answers.map { $0.headers["ratelimit"] } == [
+      responses.map { $0.headers["ratelimit"] } == [
         [#""default";r=1;t=10"#], [#""default";r=0;t=20"#], [#""default";r=0;t=10"#],
       ])
-    #expect(answers.map { $0.headers["ratelimit-policy"] } == Array(repeating: [#""default";q=2;w=20"#], count: 3))
-    #expect(answers.map { $0.headers["retry-after"] } == [[], [], ["10"]])
+    #expect(responses.map { $0.headers["ratelimit-policy"] } == Array(repeating: [#""default";q=2;w=20"#], count: 3))
+    #expect(responses.map { $0.headers["retry-after"] } == [[], [], ["10"]])
     // A page must be able to read it.
-    #expect(answers[2].headers["access-control-allow-origin"] == ["*"])
-    let body = String(buffer: try await answers[2].body.collect())
+    #expect(responses[2].headers["access-control-allow-origin"] == ["*"])
+    let body = String(buffer: try await responses[2].body.collect())
     #expect(body.contains(#""code":"rate-limited""#) && body.contains("urn:waymark:problem:rate-limited"))
   }
 
-  @Test func addressesAreCountedEachForItself() async throws {
+  @Test func addressesHaveSeparateLimits() async throws {
     let service = try service()
 
     let statuses = [
@@ -62,7 +62,7 @@ import Testing
     #expect(statuses == [429, 200, 200, 429, 200])
   }
 
-  @Test func whoHasAKeyIsCountedByItWhereverItIs() async throws {
+  @Test func clientWithAKeyIsCountedByTheKeyNotTheAddress() async throws {
     let service = try service()
     let (one, two): (HTTPHeaders, HTTPHeaders) = (["authorization": "Bearer one"], ["authorization": "Bearer two"])
 
@@ -77,7 +77,7 @@ import Testing
     #expect(statuses == [200, 200, 429, 200, 200])
   }
 
-  @Test func guessingKeysIsCountedByAddress() async throws {
+  @Test func requestsWithInvalidKeysAreCountedByAddress() async throws {
     let service = try service()
 
     var statuses: [UInt] = []
@@ -88,20 +88,20 @@ import Testing
     #expect(statuses == [200, 200, 429, 429])
   }
 
-  @Test func whatIsNotThereIsCountedToo() async throws {
-    let answers = try await send(to: service(), "/nowhere", times: 3)
+  @Test func requestsWithoutARouteAreCounted() async throws {
+    let responses = try await send(to: service(), "/nowhere", times: 3)
 
-    #expect(answers.map(\.status.code) == [404, 404, 429])
+    #expect(responses.map(\.status.code) == [404, 404, 429])
   }
 
   @Test(arguments: ["/health/live", "/health/ready", "/metrics"])
   func probesAreNotCounted(target: String) async throws {
-    let answers = try await send(to: service(), target, times: 5)
+    let responses = try await send(to: service(), target, times: 5)
 
-    #expect(answers.allSatisfy { $0.status.code != 429 && !$0.headers.contains(name: "ratelimit") })
+    #expect(responses.allSatisfy { $0.status.code != 429 && !$0.headers.contains(name: "ratelimit") })
   }
 
-  @Test func whoComesThroughATrustedProxyIsCountedApart() async throws {
+  @Test func clientsBehindATrustedProxyHaveSeparateLimits() async throws {
     let trusting = try service(proxies: ["192.0.2.0/24"])
     let wary = try service()
 
@@ -114,7 +114,7 @@ import Testing
     #expect(try await last(wary) == 429)
   }
 
-  @Test func preflightIsNeitherCountedNorRefused() async throws {
+  @Test func preflightIsNeitherCountedNorRejected() async throws {
     let service = try service()
     let preflight: HTTPHeaders = ["origin": "https://page.example", "access-control-request-method": "POST"]
     func ask(_ headers: HTTPHeaders) async throws -> HTTPResponse {
@@ -125,9 +125,9 @@ import Testing
     }
 
     for _ in 0..<10 {
-      let answer = try await ask(preflight)
-      #expect(answer.status == .noContent)
-      #expect(answer.headers.contains(name: "access-control-allow-headers"))
+      let response = try await ask(preflight)
+      #expect(response.status == .noContent)
+      #expect(response.headers.contains(name: "access-control-allow-headers"))
     }
     let counted = try await send(to: service, times: 3).map(\.status.code)
     let after = try await ask(preflight)
@@ -138,17 +138,18 @@ import Testing
     #expect(plain.status.code == 429)
   }
 
-  @Test func pageMayReadWhatARefusalSays() async throws {
-    let answer = try #require(try await send(to: service(), headers: ["origin": "https://page.example"], times: 3).last)
-    let exposed = answer.headers[canonicalForm: "access-control-expose-headers"].map { $0.lowercased() }
+  @Test func pageMayReadTheHeadersOfARateLimitedResponse() async throws {
+    let response = try #require(
+      try await send(to: service(), headers: ["origin": "https://page.example"], times: 3).last)
+    let exposed = response.headers[canonicalForm: "access-control-expose-headers"].map { $0.lowercased() }
 
-    #expect(answer.status == .tooManyRequests)
+    #expect(response.status == .tooManyRequests)
     for field in ["retry-after", "ratelimit", "ratelimit-policy", "www-authenticate", "age", "allow", "date"] {
       #expect(exposed.contains(field))
     }
   }
 
-  @Test func theBodyOfARefusedRequestIsNotRead() async throws {
+  @Test func bodyOfARejectedRequestIsNotRead() async throws {
     let service = try service()
     _ = try await send(to: service, times: 2)
     let request = HTTPRequest(

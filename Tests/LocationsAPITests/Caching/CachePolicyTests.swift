@@ -20,14 +20,14 @@ import Testing
   }
 
   @Test(arguments: ["/locations", "/categories", "/locations/\(PointID.sample(1))", "/locations/check?lat=1&long=1"])
-  func answersCarryTheDirectivesThatWereGiven(target: String) async throws {
+  func responsesHaveTheConfiguredCacheDirectives(target: String) async throws {
     let response = try await respond(CachePolicy(directives: "max-age=5, stale-if-error=60"), to: target)
 
     #expect(response.headers["cache-control"] == ["max-age=5, stale-if-error=60"])
     #expect(response.headers.contains(name: "etag"))
   }
 
-  @Test func withNoStoreListsHaveNoNames() async throws {
+  @Test func withNoStoreListsHaveNoEntityTags() async throws {
     let response = try await respond(CachePolicy(directives: "no-store"), to: "/locations")
     let featured = try await respond(CachePolicy(directives: "no-store"), to: "/locations/featured")
 
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: ["/locations", "/locations/featured", "/locations/\(PointID.sample(1))"])
-  func whereReadingNeedsAKeyAnswersAreTheRequestersAlone(target: String) async throws {
+  func responsesArePrivateWhereReadingNeedsAKey(target: String) async throws {
     let response = try await respond(CachePolicy(directives: "public, max-age=5", readsNeedKey: true), to: target)
 
     #expect(response.headers["cache-control"].first?.hasPrefix("private, max-age=") == true)
@@ -46,7 +46,7 @@ import Testing
     #expect(response.headers[canonicalForm: "vary"].contains("authorization"))
   }
 
-  @Test func answersVaryByOriginWhereNotEveryPageMayReadThem() async throws {
+  @Test func responsesVaryByOriginWhereOriginsAreRestricted() async throws {
     let listed = try await respond(
       CachePolicy(), to: "/locations", cors: CORSPolicy(origins: .list(["https://example.com"])))
     let open = try await respond(CachePolicy(), to: "/locations", cors: CORSPolicy(origins: .any))
@@ -56,12 +56,12 @@ import Testing
   }
 
   @Test(arguments: ["no-cache", "no-store", "max-age=5", "public, max-age=60, s-maxage=\"7\"", "private=\"x, y\""])
-  func directivesAreTaken(text: String) {
+  func validCacheDirectivesAreAccepted(text: String) {
     #expect(CachePolicy.areDirectives(text))
   }
 
   @Test(arguments: ["", " ", "max-age=", "a b", "no-cache,", "no-cache\r\nx: y", "é", "max-age=\"5"])
-  func whatIsNoDirectiveIsRefused(text: String) {
+  func invalidCacheDirectivesAreRejected(text: String) {
     #expect(!CachePolicy.areDirectives(text))
   }
 }

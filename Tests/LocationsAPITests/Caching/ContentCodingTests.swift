@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: [20, 1000], ["/locations?limit=1000", "/locations?limit=1000&f=csv"])
-  func whatIsPackedIsWhatIsSentOtherwise(places: Int, target: String) async throws {
+  func gzippedBodyDecodesToTheUncompressedBody(places: Int, target: String) async throws {
     let driver = try await driver(places: places)
 
     let plain = try await driver.send(.GET, target)
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: ["", "?f=geojson", "?f=csv", "?f=geojsonseq"])
-  func singlePlaceIsPackedUnderATagOfItsOwn(query: String) async throws {
+  func gzippedPlaceHasItsOwnEntityTag(query: String) async throws {
     let (driver, target) = try await longPlace()
 
     let plain = try await driver.send(.GET, target + query)
@@ -56,9 +56,9 @@ import Testing
     #expect(packed.body.count < plain.body.count)
     #expect(try unpacked(packed.body) == plain.body)
     #expect(plain.headers.first(name: "etag") != packed.headers.first(name: "etag"))
-    for answer in [plain, packed] {
-      #expect(answer.headers[canonicalForm: "vary"].contains("accept-encoding"))
-      let tag = try #require(answer.headers.first(name: "etag"))
+    for response in [plain, packed] {
+      #expect(response.headers[canonicalForm: "vary"].contains("accept-encoding"))
+      let tag = try #require(response.headers.first(name: "etag"))
       #expect(!tag.hasPrefix("W/"))
       for coding in ["gzip", "identity"] {
         let again = try await driver.send(
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func tagOfAPackedPlaceNamesTheVersionThatAChangeIsMadeTo() async throws {
+  @Test func entityTagOfAGzippedPlaceIsAcceptedByIfMatch() async throws {
     let (driver, target) = try await longPlace()
     let body = #"{"name":"y","lat":1,"long":2}"#
     for query in ["", "?f=geojson"] {
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: ["/locations/check?lat=1&long=2", "/locations/featured"])
-  func checkAndFeaturedPlaceArePackedToo(target: String) async throws {
+  func checkAndFeaturedPlaceAreCompressed(target: String) async throws {
     let (driver, _) = try await longPlace()
 
     let plain = try await driver.send(.GET, target)
@@ -98,7 +98,7 @@ import Testing
     #expect(plain.headers[canonicalForm: "vary"].contains("accept-encoding"))
   }
 
-  @Test func whatIsShortIsSentAsItIsUnlessThatIsRuledOut() async throws {
+  @Test func shortResponseIsUncompressedUnlessIdentityIsExcluded() async throws {
     let driver = try await driver(places: 1)
 
     let short = try await driver.send(.GET, "/locations", headers: ["accept-encoding": "gzip"])
@@ -108,12 +108,12 @@ import Testing
     #expect(required.headers["content-encoding"] == ["gzip"])
   }
 
-  @Test func whoTakesNoCodingThatThereIsIsToldSo() async throws {
-    let answer = try await driver(places: 1).send(
+  @Test func requestThatExcludesEveryCodingGets406() async throws {
+    let response = try await driver(places: 1).send(
       .GET, "/locations", headers: ["accept-encoding": "br, identity;q=0"])
 
-    #expect(answer.status == 406)
-    #expect(try answer.code == "not-acceptable")
+    #expect(response.status == 406)
+    #expect(try response.code == "not-acceptable")
   }
 
   @Test(arguments: [
@@ -121,7 +121,7 @@ import Testing
     ("gzip;q=0", false), ("gzip;q=0, *", false), ("identity", false), ("", false), ("deflate", false),
     ("gzip;q=0.5, identity;q=0.9", false), ("gzip;q=nonsense", false),
   ])
-  func weightsDecide(header: String, isGzip: Bool) throws {
+  func codingIsChosenByWeights(header: String, isGzip: Bool) throws {
     let (coding, isRequired) = try #require(ContentCoding.chosen(by: ["accept-encoding": header]))
 
     #expect((coding == .gzip) == isGzip)

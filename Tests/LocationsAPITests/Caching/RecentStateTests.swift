@@ -22,11 +22,11 @@ import Testing
     func text() async -> String { "rendering \(renderings.add())" }
   }
 
-  @Test func readinessIsAskedOnceASecondWhateverTheRateOfProbes() async throws {
-    let (uptime, asked) = (Uptime(), Counter())
+  @Test func readinessIsCheckedAtMostOnceASecond() async throws {
+    let (uptime, checks) = (Uptime(), Counter())
     var store = StubStore()
     store.onReadiness = { () throws(PointStoreError) in
-      if asked.add() > 1 { throw .unavailable(reason: "gone") }
+      if checks.add() > 1 { throw .unavailable(reason: "gone") }
     }
     let driver = ServiceDriver(store: store, uptime: { uptime.now })
 
@@ -37,29 +37,29 @@ import Testing
     }
 
     #expect(statuses == [200, 200, 200, 200, 503, 503, 503])
-    #expect(asked.value == 2)
+    #expect(checks.value == 2)
   }
 
-  @Test func probesThatComeTogetherShareOneQuestion() async throws {
-    let (asked, gate) = (Counter(), Gate())
+  @Test func concurrentProbesShareOneReadinessCheck() async throws {
+    let (checks, gate) = (Counter(), Gate())
     var store = StubStore()
     store.onReadiness = { () throws(PointStoreError) in
-      asked.add()
+      checks.add()
       await gate.pass()
     }
     // Time that passes during a call of the store causes no second call.
-    let driver = ServiceDriver(store: store, uptime: { .seconds(asked.value * 10) })
+    let driver = ServiceDriver(store: store, uptime: { .seconds(checks.value * 10) })
 
     async let statuses = withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<50 { group.addTask { try await driver.send(.GET, "/health/ready").status } }
       return try await group.reduce(into: [Int]()) { $0.append($1) }
     }
-    while asked.value == 0 { await Task.yield() }
+    while checks.value == 0 { await Task.yield() }
     for _ in 0..<1000 { await Task.yield() }
     gate.open()
 
     #expect(try await statuses == Array(repeating: 200, count: 50))
-    #expect(asked.value == 1)
+    #expect(checks.value == 1)
   }
 
   @Test func metricsAreRenderedTenTimesASecondAtMost() async throws {

@@ -26,7 +26,7 @@ import Testing
   ]
 
   @Test(arguments: targets, [HTTPMethod.GET, .HEAD])
-  func whatTheClientHasIsNotSentAgain(target: String, method: HTTPMethod) async throws {
+  func unchangedResponseGets304(target: String, method: HTTPMethod) async throws {
     let driver = driver(try await store())
     let first = try await driver.send(.GET, target)
     let tag = try #require(first.headers.first(name: "etag"))
@@ -42,7 +42,7 @@ import Testing
     #expect(second.headers["vary"] == first.headers["vary"])
   }
 
-  @Test(arguments: targets) func anyChangeMakesTheAnswerAnother(target: String) async throws {
+  @Test(arguments: targets) func everyChangeChangesTheEntityTag(target: String) async throws {
     let store = try await store()
     let driver = driver(store)
     let tag = try #require(try await driver.send(.GET, target).headers.first(name: "etag"))
@@ -54,19 +54,19 @@ import Testing
     #expect(after.headers.first(name: "etag") != tag)
   }
 
-  @Test func aConfirmationCostsNoSearch() async throws {
+  @Test func notModifiedResponseNeedsNoSearch() async throws {
     // It fails the test where it is asked for a page.
     var store = StubStore()
     store.onDataVersion = { DataVersion(token: "v1") }
     let driver = ServiceDriver(store: store)
     let tag = try await self.tag(token: "v1")
 
-    let answer = try await driver.send(.GET, "/locations", headers: ["if-none-match": tag])
+    let response = try await driver.send(.GET, "/locations", headers: ["if-none-match": tag])
 
-    #expect(answer.status == 304)
+    #expect(response.status == 304)
   }
 
-  @Test func anAnswerIsNamedByTheVersionThatWasKnownBeforeTheSearch() async throws {
+  @Test func entityTagHasTheVersionKnownBeforeTheSearch() async throws {
     let known = Switchable(DataVersion(token: "before"))
     var store = StubStore { _ in
       known.value = DataVersion(token: "after")
@@ -74,13 +74,13 @@ import Testing
     }
     store.onKnownDataVersion = { known.value }
 
-    let answer = try await ServiceDriver(store: store).send(.GET, "/locations")
+    let response = try await ServiceDriver(store: store).send(.GET, "/locations")
 
-    #expect(answer.headers["etag"].first?.hasPrefix("W/\"before") == true)
+    #expect(response.headers["etag"].first?.hasPrefix("W/\"before") == true)
   }
 
   @Test(arguments: ["/locations", "/locations?f=geojson", "/locations?f=csv"])
-  func twoRepresentationsOfAVersionThatIsNotCurrentHaveTwoTags(target: String) async throws {
+  func differentResultsOfAnOutdatedVersionHaveDifferentTags(target: String) async throws {
     let places = try ["before", "after"].map { try PointDraft.at(1, 1, name: $0) }
     let shown = Switchable(0)
     var store = StubStore { _ in
@@ -109,7 +109,7 @@ import Testing
     #expect(changed.status == 200)
   }
 
-  @Test func anAnswerThatMayBeAnotherServersHasNoName() async throws {
+  @Test func responseOfAnotherSourceHasNoEntityTag() async throws {
     let known = Switchable(DataVersion(token: "v", source: 1))
     var store = StubStore { _ in
       known.value = DataVersion(token: "v", source: 2)
@@ -117,14 +117,14 @@ import Testing
     }
     store.onKnownDataVersion = { known.value }
 
-    let answer = try await ServiceDriver(store: store).send(.GET, "/locations")
+    let response = try await ServiceDriver(store: store).send(.GET, "/locations")
 
-    #expect(answer.status == 200)
-    #expect(answer.headers["etag"].isEmpty)
-    #expect(answer.headers["cache-control"] == ["no-cache"])
+    #expect(response.status == 200)
+    #expect(response.headers["etag"].isEmpty)
+    #expect(response.headers["cache-control"] == ["no-cache"])
   }
 
-  @Test func formatsAndProgramsHaveTagsOfTheirOwn() async throws {
+  @Test func entityTagDependsOnFormatAndProgramVersion() async throws {
     let store = try await store()
     let driver = driver(store)
     var tags: Set<String> = []
@@ -140,18 +140,18 @@ import Testing
     #expect(tags.isDisjoint(with: response.headers["etag"]))
   }
 
-  @Test func anOutageIsTold() async throws {
+  @Test func conditionalRequestDuringAnOutageGets503() async throws {
     let driver = ServiceDriver(store: StubStore(failing: .unavailable(reason: "gone")))
 
-    let answer = try await driver.send(.GET, "/locations", headers: ["if-none-match": "W/\"1\""])
+    let response = try await driver.send(.GET, "/locations", headers: ["if-none-match": "W/\"1\""])
 
-    #expect(answer.status == 503)
-    #expect(answer.headers.contains(name: "retry-after"))
+    #expect(response.status == 503)
+    #expect(response.headers.contains(name: "retry-after"))
   }
 
   // MARK: Dates
 
-  @Test func aDateIsNotConfirmedAfterTheClockWasSetBackAndThePlacesChanged() async throws {
+  @Test func changeAfterTheClockWasSetBackInvalidatesTheDate() async throws {
     let time = Switchable(Self.start)
     let clock = MonotoneClock(SwitchableClock(time: time))
     let store = MemoryStore(clock: clock)
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func theDateConfirmsWhereThereIsNoTag() async throws {
+  @Test func ifModifiedSinceIsUsedWithoutIfNoneMatch() async throws {
     let driver = driver(try await store())
     let date = try #require(try await driver.send(.GET, "/locations").headers.first(name: "last-modified"))
 
@@ -190,7 +190,7 @@ import Testing
     #expect(both.status == 200)
   }
 
-  @Test func aSecondThatIsNotOverNamesNothing() async throws {
+  @Test func lastModifiedIsOmittedDuringTheCurrentSecond() async throws {
     let store = try await store()
     let revalidation = Revalidation(
       service: PointsService(store: store), policy: CachePolicy(), program: "1", clock: FixedClock(Self.start))

@@ -12,7 +12,7 @@ import Testing
   private let store = WatchedStore()
   private var driver: ServiceDriver { ServiceDriver(writing: store) }
 
-  @Test func rowsAreReadElsewhereThanTheRequestIs() async throws {
+  @Test func importedRowsAreParsedOffTheEventLoop() async throws {
     let rows = String(repeating: #"{"name":"a","lat":1,"long":2}"# + "\n", count: 2_500)
 
     let status = try await onEventLoop {
@@ -25,14 +25,14 @@ import Testing
     #expect(store.placesOnEventLoop == Array(repeating: false, count: 2))
   }
 
-  @Test func exportsAreWrittenElsewhereThanTheRequestIsRead() async throws {
+  @Test func exportsAreWrittenOffTheEventLoop() async throws {
     let length = try await onEventLoop { try await driver.send(.GET, "/locations/export").body.count }
 
     #expect(length > 0)
     #expect(store.placesOnEventLoop == [false])
   }
 
-  @Test func dataSetsAreDeletedElsewhereThanTheRequestIsRead() async throws {
+  @Test func dataSetsAreDeletedOffTheEventLoop() async throws {
     let status = try await onEventLoop {
       try await driver.send(.DELETE, "/locations?source=s&confirm=true").status
     }

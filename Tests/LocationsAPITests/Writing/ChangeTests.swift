@@ -23,17 +23,17 @@ import Testing
     (#"{"Tags":{"a":null}}"#, #""name":"x","category":"cafe","lat":0.1,"long":2,"tags":{"b":"2"}"#),
     (#"{}"#, #""name":"x","category":"cafe","lat":0.1,"long":2,"tags":{"a":"1","b":"2"}"#),
   ])
-  func onlyWhatThePatchNamesIsChanged(patch: String, fields: String) async throws {
+  func patchChangesOnlyTheFieldsThatItNames(patch: String, fields: String) async throws {
     let driver = try await driver()
 
-    let answer = try await driver.send(
+    let response = try await driver.send(
       .PATCH, target, headers: ["content-type": "application/merge-patch+json"], json: patch)
 
-    #expect(answer.status == 200)
+    #expect(response.status == 200)
     #expect(
-      answer.text.hasPrefix(
+      response.text.hasPrefix(
         #"{"id":"0199a1b2-0000-7000-8000-000000000001",\#(fields),"source":"s","sourceId":"i","version":"#))
-    #expect(answer.headers["etag"] == [patch == "{}" ? "\"1\"" : "\"2\""])
+    #expect(response.headers["etag"] == [patch == "{}" ? "\"1\"" : "\"2\""])
   }
 
   @Test(arguments: [
@@ -41,13 +41,13 @@ import Testing
     (#"{"source":null}"#, "/source"), (#"{"id":"0199a1b2-0000-7000-8000-000000000002"}"#, "/id"), ("[]", ""),
     (#"{"tags":{"a":{"b":"c"}}}"#, "/tags/a"),
   ])
-  func whatThePatchMakesMustKeepTheRules(patch: String, pointer: String) async throws {
+  func patchedPlaceIsValidated(patch: String, pointer: String) async throws {
     let driver = try await driver()
 
-    let answer = try await driver.send(.PATCH, target, json: patch)
+    let response = try await driver.send(.PATCH, target, json: patch)
 
-    #expect(answer.status == 422)
-    #expect(try answer.pointers == [pointer])
+    #expect(response.status == 422)
+    #expect(try response.pointers == [pointer])
   }
 
   @Test(arguments: [#"{"lat":1,"latitude":2}"#, #"{"x":1,"longitude":2}"#, #"{"lon":1,"lng":1}"#])
@@ -72,22 +72,22 @@ import Testing
   @Test func anAbsentPlaceIsNotFound() async throws {
     let driver = ServiceDriver(writing: MemoryStore())
 
-    let answer = try await driver.send(.PATCH, target, json: "{}")
+    let response = try await driver.send(.PATCH, target, json: "{}")
 
-    #expect(answer.status == 404)
+    #expect(response.status == 404)
   }
 
-  @Test func anotherMediaTypeIsRefusedWithThoseThatAreTaken() async throws {
+  @Test func otherMediaTypeIsRejectedWithTheAcceptedOnes() async throws {
     let driver = try await driver()
 
-    let answer = try await driver.send(
+    let response = try await driver.send(
       .PATCH, target, headers: ["content-type": "application/json-patch+json"], json: "[]")
 
-    #expect(answer.status == 415)
-    #expect(answer.headers["accept-patch"] == ["application/merge-patch+json, application/json"])
+    #expect(response.status == 415)
+    #expect(response.headers["accept-patch"] == ["application/merge-patch+json, application/json"])
   }
 
-  @Test func ofFiftyChangesToOneVersionExactlyOneIsMade() async throws {
+  @Test func onlyOneOf50ConcurrentChangesToAVersionSucceeds() async throws {
     let driver = try await driver()
 
     let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -105,7 +105,7 @@ import Testing
     #expect(statuses.count { $0 == 412 } == 49)
   }
 
-  @Test func ofFiftyChangesWithoutAConditionNoneIsLost() async throws {
+  @Test func noneOf50ConcurrentUnconditionalChangesIsLost() async throws {
     let driver = try await driver()
 
     let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -120,12 +120,12 @@ import Testing
     #expect(tags?.count == 52)
   }
 
-  @Test func aPlaceThatIsChangedWithoutEndIsAConflictInTheEnd() async throws {
+  @Test func changeOfAConstantlyChangingPlaceIsAConflict() async throws {
     let driver = try await driver(RefusingStore(changes: .conditionFailed(currentVersion: 2)))
 
-    let answer = try await driver.send(.PATCH, target, json: #"{"name":"y"}"#)
+    let response = try await driver.send(.PATCH, target, json: #"{"name":"y"}"#)
 
-    #expect(answer.status == 409)
-    #expect(try answer.code == "conflict")
+    #expect(response.status == 409)
+    #expect(try response.code == "conflict")
   }
 }

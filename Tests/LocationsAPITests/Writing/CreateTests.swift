@@ -7,7 +7,7 @@ import Testing
   private let driver = ServiceDriver(writing: MemoryStore.countingFromOne())
   private let cafe = #"{"name":"Café","lat":1.5,"long":2,"category":"cafe","source":"osm","sourceId":"1"}"#
 
-  @Test func aNewPlaceIsToldWithItsAddressAndTag() async throws {
+  @Test func newPlaceIsReturnedWithLocationAndEntityTag() async throws {
     let created = try await driver.send(.POST, "/locations", json: cafe)
     let location = try #require(created.location)
 
@@ -23,10 +23,10 @@ import Testing
   @Test func aTakenOriginIsAConflict() async throws {
     _ = try await driver.send(.POST, "/locations", json: cafe)
 
-    let answer = try await driver.send(.POST, "/locations", json: cafe)
+    let response = try await driver.send(.POST, "/locations", json: cafe)
 
-    #expect(answer.status == 409)
-    #expect(try answer.code == "conflict")
+    #expect(response.status == 409)
+    #expect(try response.code == "conflict")
   }
 
   @Test(arguments: [
@@ -39,37 +39,37 @@ import Testing
     ("[]", [""]),
   ])
   func everyBrokenRuleIsNamedByItsPointer(body: String, pointers: [String]) async throws {
-    let answer = try await driver.send(.POST, "/locations", json: body)
+    let response = try await driver.send(.POST, "/locations", json: body)
 
-    #expect(answer.status == 422)
-    #expect(try answer.code == "invalid-place")
-    #expect(try Set(answer.pointers) == Set(pointers))
+    #expect(response.status == 422)
+    #expect(try response.code == "invalid-place")
+    #expect(try Set(response.pointers) == Set(pointers))
   }
 
   @Test(arguments: ["", "{", #"{"name":"x",}"#, "\u{FEFF}{}", #"{"name":"\ud800"}"#])
   func aBodyThatIsNotJSONIsMalformed(body: String) async throws {
-    let answer = try await driver.send(.POST, "/locations", json: body)
+    let response = try await driver.send(.POST, "/locations", json: body)
 
-    #expect(answer.status == 400)
-    #expect(try answer.code == "malformed-body")
+    #expect(response.status == 400)
+    #expect(try response.code == "malformed-body")
   }
 
-  @Test func whatTheServiceMakesIsLeftOutSoThatAPlaceCanBeSentBack() async throws {
+  @Test func fieldsThatTheServiceSetsAreIgnoredInABody() async throws {
     let body = #"{"name":"x","lat":1,"long":2,"version":9,"createdAt":"?","updatedAt":"?","distance":4}"#
 
-    let answer = try await driver.send(.POST, "/locations?fields=*", json: body)
+    let response = try await driver.send(.POST, "/locations?fields=*", json: body)
 
-    #expect(answer.status == 201)
-    #expect(try answer.object["version"] as? Int == 1)
+    #expect(response.status == 201)
+    #expect(try response.object["version"] as? Int == 1)
   }
 
   @Test(arguments: ["text/plain", "application/x-www-form-urlencoded", "application/merge-patch+json"])
-  func anotherMediaTypeIsRefusedWithThoseThatAreTaken(type: String) async throws {
-    let answer = try await driver.send(.POST, "/locations", headers: ["content-type": type], json: cafe)
+  func otherMediaTypeIsRejectedWithTheAcceptedOnes(type: String) async throws {
+    let response = try await driver.send(.POST, "/locations", headers: ["content-type": type], json: cafe)
 
-    #expect(answer.status == 415)
-    #expect(try answer.code == "unsupported-media-type")
-    #expect(answer.headers["accept-post"] == ["application/json, application/geo+json"])
+    #expect(response.status == 415)
+    #expect(try response.code == "unsupported-media-type")
+    #expect(response.headers["accept-post"] == ["application/json, application/geo+json"])
   }
 
   @Test func aFeatureIsAPlaceToo() async throws {
@@ -78,29 +78,29 @@ import Testing
     let unknown =
       #"{"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"x","adress":3}}"#
 
-    let answer = try await driver.send(
+    let response = try await driver.send(
       .POST, "/locations?f=json", headers: ["content-type": "application/geo+json"], json: feature)
     let misspelt = try await driver.send(
       .POST, "/locations", headers: ["content-type": "application/geo+json"], json: unknown)
 
-    #expect(answer.status == 201)
-    #expect(try answer.object["lat"] as? Double == 1)
-    #expect(try answer.object["tags"] as? [String: String] == ["height": "3"])
+    #expect(response.status == 201)
+    #expect(try response.object["lat"] as? Double == 1)
+    #expect(try response.object["tags"] as? [String: String] == ["height": "3"])
     #expect(misspelt.status == 422)
     #expect(try misspelt.pointers == ["/properties/adress"])
   }
 
-  @Test func aStoreThatIsOnlyReadHasNoCallsThatWrite() async throws {
-    let answer = try await ServiceDriver(places: []).send(.POST, "/locations", json: cafe)
+  @Test func readOnlyStoreHasNoWriteRoutes() async throws {
+    let response = try await ServiceDriver(places: []).send(.POST, "/locations", json: cafe)
 
-    #expect(answer.status == 405)
+    #expect(response.status == 405)
   }
 }
 
 @Suite struct IdempotencyTests {
   private let place = #"{"name":"x","lat":1,"long":2}"#
 
-  @Test func aRepeatAnswersAsTheFirstDid() async throws {
+  @Test func repeatedRequestGetsTheFirstResponse() async throws {
     let store = MemoryStore()
     let driver = ServiceDriver(writing: store)
 
@@ -114,32 +114,32 @@ import Testing
     #expect(store.count == 2)
   }
 
-  @Test func aKeyWithAnotherBodyIsRefused() async throws {
+  @Test func idempotencyKeyWithAnotherBodyIsRejected() async throws {
     let driver = ServiceDriver(writing: MemoryStore())
     _ = try await driver.send(.POST, "/locations", headers: ["idempotency-key": "a"], json: place)
 
-    let answer = try await driver.send(.POST, "/locations", headers: ["idempotency-key": "a"], json: place + " ")
+    let response = try await driver.send(.POST, "/locations", headers: ["idempotency-key": "a"], json: place + " ")
 
-    #expect(answer.status == 422)
-    #expect(try answer.code == "idempotency-key-reused")
+    #expect(response.status == 422)
+    #expect(try response.code == "idempotency-key-reused")
   }
 
-  @Test func aKeyWhoseFirstRequestIsNotAnsweredIsAConflictForAWhile() async throws {
+  @Test func idempotencyKeyOfARequestInProgressIsAConflict() async throws {
     let driver = ServiceDriver(writing: RefusingStore(creations: .keyInFlight))
 
-    let answer = try await driver.send(.POST, "/locations", headers: ["idempotency-key": "a"], json: place)
+    let response = try await driver.send(.POST, "/locations", headers: ["idempotency-key": "a"], json: place)
 
-    #expect(answer.status == 409)
-    #expect(answer.headers["retry-after"] == ["1"])
+    #expect(response.status == 409)
+    #expect(response.headers["retry-after"] == ["1"])
   }
 
   @Test(arguments: ["", "a b", "é", String(repeating: "x", count: 256)])
-  func aKeyIsVisibleASCIIOfBoundedLength(key: String) async throws {
+  func idempotencyKeyIsVisibleASCIIOfBoundedLength(key: String) async throws {
     let driver = ServiceDriver(writing: MemoryStore())
 
-    let answer = try await driver.send(.POST, "/locations", headers: ["idempotency-key": key], json: place)
+    let response = try await driver.send(.POST, "/locations", headers: ["idempotency-key": key], json: place)
 
-    #expect(answer.status == 400)
-    #expect(try answer.parameters == ["Idempotency-Key"])
+    #expect(response.status == 400)
+    #expect(try response.parameters == ["Idempotency-Key"])
   }
 }

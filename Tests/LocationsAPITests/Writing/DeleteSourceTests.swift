@@ -19,7 +19,7 @@ import Testing
     return store
   }
 
-  @Test func deletionOfASourceTellsHowManyPlacesItTook() async throws {
+  @Test func deletionOfASourceReportsTheNumberOfPlaces() async throws {
     let driver = ServiceDriver(writing: try await Self.store())
 
     let first = try await driver.send(.DELETE, "/locations?source=osm&confirm=true")
@@ -36,7 +36,7 @@ import Testing
     ("?source=osm&confirm=yes", "confirm"), ("?confirm=true", "source"), ("?source=&confirm=true", "source"),
     ("?source=osm&confirm=true&sourceId=node/1", "sourceId"), ("?source=osm&confirm=true&bbox=1,2,3,4", "bbox"),
   ])
-  func deletionThatDoesNotSayAllIsRejectedAndDeletesNothing(query: String, parameter: String) async throws {
+  func unconfirmedDeletionIsRejectedAndDeletesNothing(query: String, parameter: String) async throws {
     let driver = ServiceDriver(writing: try await Self.store())
 
     let response = try await driver.send(.DELETE, "/locations" + query)
@@ -47,7 +47,7 @@ import Testing
     #expect(try await driver.send(.GET, "/locations?limit=1000&source=osm").array.count == 1_000)
   }
 
-  @Test func deletionTakesNoCondition() async throws {
+  @Test func conditionalDeletionOfASourceIsRejected() async throws {
     let driver = ServiceDriver(writing: try await Self.store())
 
     let response = try await driver.send(
@@ -57,7 +57,7 @@ import Testing
     #expect(try await driver.send(.GET, "/locations").array.count == 20)
   }
 
-  @Test func failureMidwayTellsHowManyPlacesWereDeleted() async throws {
+  @Test func failedDeletionReportsTheNumberOfDeletedPlaces() async throws {
     let store = RefusingStore(try await Self.store(), allowingBatches: 2)
     let driver = ServiceDriver(writing: store)
 
@@ -69,7 +69,7 @@ import Testing
     #expect(try response.object["code"] as? String == "store-unavailable")
   }
 
-  @Test func clientThatHangsUpEndsTheDeletionBehindABatch() async throws {
+  @Test func disconnectStopsTheDeletionAfterABatch() async throws {
     let store = try await Self.store()
     let driver = ServiceDriver(writing: HangUp(store: store))
 

@@ -24,12 +24,12 @@ import Testing
   private func send(
     _ body: String, key: String = "k", as type: String = "application/x-ndjson", query: String = "",
     by driver: ServiceDriver? = nil
-  ) async throws -> ServiceDriver.Answer {
+  ) async throws -> ServiceDriver.Response {
     try await (driver ?? self.driver).send(
       .POST, "/locations/import\(query)", headers: ["content-type": type, "idempotency-key": key], json: body)
   }
 
-  @Test func aRepeatIsGivenTheWholeReportAgainAndChangesNothing() async throws {
+  @Test func repeatedImportGetsTheFirstReportAndChangesNothing() async throws {
     let first = try await send(Self.rows)
     let repeated = try await send(Self.rows)
     let other = try await send(Self.rows, key: "other")
@@ -47,17 +47,17 @@ import Testing
     ("application/x-ndjson", "", rows + "{\"name\":\"e\",\"lat\":1,\"long\":2}\n"),
     ("application/x-ndjson", "", ""),
   ])
-  func aKeyWithAnotherRequestIsRefused(type: String, query: String, body: String) async throws {
+  func idempotencyKeyWithAnotherRequestIsRejected(type: String, query: String, body: String) async throws {
     _ = try await send(Self.rows)
 
-    let answer = try await send(body, as: type, query: query)
+    let response = try await send(body, as: type, query: query)
 
-    #expect(answer.status == 422)
-    #expect(try answer.code == "idempotency-key-reused")
+    #expect(response.status == 422)
+    #expect(try response.code == "idempotency-key-reused")
     #expect(store.count == 2)
   }
 
-  @Test func aKeyIsOneRequestsWhateverItsKind() async throws {
+  @Test func idempotencyKeyIsSharedByCreationsAndImports() async throws {
     _ = try await send(Self.rows)
     let place = #"{"name":"x","lat":1,"long":2}"#
     let created = try await driver.send(.POST, "/locations", headers: ["idempotency-key": "p"], json: place)
@@ -69,14 +69,14 @@ import Testing
   }
 
   @Test(arguments: ["", "a b", String(repeating: "x", count: 256)])
-  func aKeyIsVisibleASCIIOfBoundedLength(key: String) async throws {
-    let answer = try await send(Self.rows, key: key)
+  func idempotencyKeyIsVisibleASCIIOfBoundedLength(key: String) async throws {
+    let response = try await send(Self.rows, key: key)
 
-    #expect(answer.status == 400)
-    #expect(try answer.parameters == ["Idempotency-Key"])
+    #expect(response.status == 400)
+    #expect(try response.parameters == ["Idempotency-Key"])
   }
 
-  @Test func aDryRunNeitherUsesNorRemembersItsKey() async throws {
+  @Test func dryRunNeitherReadsNorStoresItsKey() async throws {
     let dry = try await send(Self.rows, query: "?dryRun=true")
     let taken = try await send(Self.rows)
     let again = try await send(Self.rows + "\n", query: "?dryRun=true")
@@ -86,16 +86,16 @@ import Testing
     #expect(try again.object["created"] as? Int == 1)
   }
 
-  @Test func aFailedImportLeavesItsKeyFree() async throws {
+  @Test func failedImportDoesNotUseItsKey() async throws {
     let malformed = try await send(#"{"type":"#, as: "application/geo+json")
-    let refused = try await send(Self.rows, query: "?mode=atomic")
+    let rejected = try await send(Self.rows, query: "?mode=atomic")
     let taken = try await send(Self.rows)
 
-    #expect((malformed.status, refused.status, taken.status) == (400, 422, 200))
+    #expect((malformed.status, rejected.status, taken.status) == (400, 422, 200))
     #expect(try taken.object["created"] as? Int == 2)
   }
 
-  @Test func aFailedCreationLeavesItsKeyFree() async throws {
+  @Test func failedCreationDoesNotUseItsKey() async throws {
     func create(_ place: String, in store: some WritablePointStore) async throws -> Int {
       try await ServiceDriver(writing: store).send(
         .POST, "/locations", headers: ["idempotency-key": "k"], json: place
@@ -113,7 +113,7 @@ import Testing
     #expect([conflict, invalid, unavailable, created] == [409, 422, 503, 201])
   }
 
-  @Test func aRepeatThatComesWhileTheFirstIsInProgressIsAConflict() async throws {
+  @Test func repeatOfAnImportInProgressIsAConflict() async throws {
     let editor = PointEditor(store: store)
     let (stream, upload) = AsyncStream.makeStream(of: [ImportRow].self)
     let hasBegun = Gate()
@@ -142,7 +142,7 @@ import Testing
     #expect(repeated == report)
   }
 
-  @Test func anImportInProgressIsToldAsAConflictThatPasses() {
+  @Test func conflictWithAnImportInProgressHasRetryAfter() {
     let problem = Problem(PointWriteError.keyInFlight)
 
     #expect(problem.status == .conflict)

@@ -17,16 +17,16 @@ import Testing
 
   private func send(
     _ body: String, as type: String = "application/x-ndjson", query: String = ""
-  ) async throws -> ServiceDriver.Answer {
+  ) async throws -> ServiceDriver.Response {
     try await driver.send(.POST, "/locations/import\(query)", headers: ["content-type": type], json: body)
   }
 
-  @Test func goodRowsGoInAndBadOnesAreReported() async throws {
-    let answer = try await send(rows)
+  @Test func validRowsAreImportedAndInvalidOnesReported() async throws {
+    let response = try await send(rows)
 
-    #expect(answer.status == 200)
+    #expect(response.status == 200)
     #expect(
-      answer.text == """
+      response.text == """
         {"created":2,"updated":0,"unchanged":0,"rejected":1,\
         "errors":[{"row":2,"line":2,"detail":"/lat must be a number from -90 to 90, got '91'"}]}
         """)
@@ -36,21 +36,21 @@ import Testing
   @Test func rowsAreMatchedByTheirOrigin() async throws {
     _ = try await send(rows)
 
-    let answer = try await send(#"{"name":"a","lat":1,"long":2,"source":"s","sourceId":"1"}"#)
+    let response = try await send(#"{"name":"a","lat":1,"long":2,"source":"s","sourceId":"1"}"#)
     let changed = try await send(#"{"name":"a2","lat":1,"long":2,"source":"s","sourceId":"1"}"#)
 
-    #expect(try answer.object["unchanged"] as? Int == 1)
+    #expect(try response.object["unchanged"] as? Int == 1)
     #expect(try changed.object["updated"] as? Int == 1)
   }
 
-  @Test func anAtomicImportTakesAllOrNothing() async throws {
-    let refused = try await send(rows, query: "?mode=atomic")
+  @Test func atomicImportImportsAllRowsOrNone() async throws {
+    let rejected = try await send(rows, query: "?mode=atomic")
     let left = store.count
     let taken = try await send(#"{"name":"a","lat":1,"long":2}"#, query: "?mode=atomic")
 
-    #expect(refused.status == 422)
-    #expect(try refused.code == "invalid-place")
-    #expect(refused.text.contains(#""errors":[{"row":2,"#))
+    #expect(rejected.status == 422)
+    #expect(try rejected.code == "invalid-place")
+    #expect(rejected.text.contains(#""errors":[{"row":2,"#))
     #expect(left == 0)
     #expect(try taken.object["created"] as? Int == 1)
   }
@@ -104,10 +104,10 @@ import Testing
     #expect(try await store.allPoints().map(\.draft.tags.json) == [#"{"height":"3"}"#])
   }
 
-  @Test func aDryRunOnlySaysWhatItWouldDo() async throws {
-    let answer = try await send(rows, query: "?dryRun=true")
+  @Test func dryRunReportsWithoutChanging() async throws {
+    let response = try await send(rows, query: "?dryRun=true")
 
-    #expect(try answer.object["created"] as? Int == 2)
+    #expect(try response.object["created"] as? Int == 2)
     #expect(store.count == 0)
   }
 
@@ -123,13 +123,13 @@ import Testing
       "\u{1E}" + #"{"type":"Feature","properties":{"name":"a"},"geometry":{"type":"Point","coordinates":[2,1]}}"# + "\n"
     ),
   ])
-  func theContentTypeTellsTheFormat(type: String, body: String) async throws {
-    let answer = try await send(body, as: type)
+  func importFormatIsThatOfTheContentType(type: String, body: String) async throws {
+    let response = try await send(body, as: type)
 
-    #expect(try answer.object["created"] as? Int == 1)
+    #expect(try response.object["created"] as? Int == 1)
   }
 
-  @Test func gzipIsUndone() async throws {
+  @Test func gzippedImportIsDecompressed() async throws {
     let encoder = try GzipEncoder()
     var gzip: [UInt8] = []
     Array(rows.utf8).withUnsafeBytes { encoder.encode($0, into: &gzip) }
@@ -149,15 +149,15 @@ import Testing
   @Test(arguments: [
     ("text/csv", "name,lat\na,1\n"), ("application/geo+json", #"{"type":"FeatureCollection","features":["#),
   ])
-  func whatCantBeReadToItsEndLeavesNothing(type: String, body: String) async throws {
-    let answer = try await send(body, as: type)
+  func unreadableImportImportsNothing(type: String, body: String) async throws {
+    let response = try await send(body, as: type)
 
-    #expect(answer.status == 400)
-    #expect(try answer.code == "malformed-body")
+    #expect(response.status == 400)
+    #expect(try response.code == "malformed-body")
     #expect(store.count == 0)
   }
 
-  @Test func otherMediaTypesAndCodingsAreRefused() async throws {
+  @Test func otherMediaTypesAndCodingsAreRejected() async throws {
     let type = try await send(rows, as: "text/plain")
     let coding = try await driver.send(
       .POST, "/locations/import", headers: ["content-type": "text/csv", "content-encoding": "br"], json: "")
@@ -173,9 +173,9 @@ import Testing
     "?source=s&idField=lat",
   ])
   func parametersAreChecked(query: String) async throws {
-    let answer = try await send(rows, query: query)
+    let response = try await send(rows, query: query)
 
-    #expect(answer.status == 400)
+    #expect(response.status == 400)
   }
 }
 
@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test(arguments: ["ndjson", "geojson", "geojsonseq", "csv", "json"])
-  func whatIsExportedAndImportedElsewhereIsEqual(format: String) async throws {
+  func exportImportedIntoAnotherStoreIsEqual(format: String) async throws {
     try await fill()
     let elsewhere = MemoryStore(clock: FixedClock(Timestamp(microsecondsSinceEpoch: 0)))
 
@@ -207,7 +207,7 @@ import Testing
     #expect(try await elsewhere.allPoints() == store.allPoints())
   }
 
-  @Test func gzipIsSentToWhoAcceptsIt() async throws {
+  @Test func exportIsGzippedForClientsThatAcceptIt() async throws {
     try await fill()
 
     let plain = try await driver.send(.GET, "/locations/export", headers: ["accept-encoding": "gzip;q=0, br"])
@@ -220,20 +220,20 @@ import Testing
     #expect(Array(plain.body) == text)
   }
 
-  @Test func theFiltersApply() async throws {
+  @Test func filtersApplyToExports() async throws {
     try await fill()
 
-    let answer = try await driver.send(.GET, "/locations/export?category=cafe")
+    let response = try await driver.send(.GET, "/locations/export?category=cafe")
 
-    #expect(answer.text.split(separator: "\n").count == 1)
+    #expect(response.text.split(separator: "\n").count == 1)
   }
 
   @Test(arguments: [("?f=xml", "", 400), ("?limit=3", "", 400), ("", "image/png", 406), ("", "text/csv", 200)])
-  func whatIsAskedForIsChecked(query: String, accept: String, status: Int) async throws {
+  func invalidExportParametersAreRejected(query: String, accept: String, status: Int) async throws {
     let headers = HTTPHeaders(accept.isEmpty ? [] : [("accept", accept)])
 
-    let answer = try await driver.send(.GET, "/locations/export\(query)", headers: headers)
+    let response = try await driver.send(.GET, "/locations/export\(query)", headers: headers)
 
-    #expect(answer.status == status)
+    #expect(response.status == status)
   }
 }

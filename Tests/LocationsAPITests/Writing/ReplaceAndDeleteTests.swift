@@ -7,11 +7,11 @@ import Testing
   private let driver = ServiceDriver(writing: MemoryStore.countingFromOne())
   private let target = "/locations/0199a1b2-0000-7000-8000-000000000001"
 
-  private func put(_ name: String, headers: HTTPHeaders = [:]) async throws -> ServiceDriver.Answer {
+  private func put(_ name: String, headers: HTTPHeaders = [:]) async throws -> ServiceDriver.Response {
     try await driver.send(.PUT, target, headers: headers, json: #"{"name":"\#(name)","lat":1,"long":2}"#)
   }
 
-  @Test func puttingCreatesAndThenReplaces() async throws {
+  @Test func putCreatesAndThenReplaces() async throws {
     let created = try await put("a")
     let replaced = try await put("b")
     let unchanged = try await put("b")
@@ -27,37 +27,37 @@ import Testing
     ("\"1\"", 200), ("*", 200), ("\"7\", \"1\"", 200), ("\"1.geojson\"", 200), ("\"2\"", 412), ("W/\"1\"", 412),
     ("\"01\"", 412), ("\"1.json\"", 412), ("\"x\"", 412), ("1", 400), ("", 400),
   ])
-  func aChangeIsMadeToTheVersionsThatIfMatchNames(tag: String, status: Int) async throws {
+  func changeIsMadeOnlyToVersionsInIfMatch(tag: String, status: Int) async throws {
     _ = try await put("a")
 
-    let answer = try await put("b", headers: ["if-match": tag])
+    let response = try await put("b", headers: ["if-match": tag])
 
-    #expect(answer.status == status)
+    #expect(response.status == status)
     if status == 412 {
-      #expect(try answer.code == "version-mismatch")
-      #expect(answer.headers["etag"] == ["\"1\""])
+      #expect(try response.code == "version-mismatch")
+      #expect(response.headers["etag"] == ["\"1\""])
     }
   }
 
-  @Test func ifNoneMatchCreatesOnlyWhatIsNotThere() async throws {
+  @Test func ifNoneMatchCreatesOnlyAbsentPlaces() async throws {
     let created = try await put("a", headers: ["if-none-match": "*"])
-    let refused = try await put("b", headers: ["if-none-match": "*"])
+    let rejected = try await put("b", headers: ["if-none-match": "*"])
     let impossible = try await put("b", headers: ["if-none-match": "*", "if-match": "*"])
     let odd = try await put("b", headers: ["if-none-match": "\"1\""])
 
     #expect(created.status == 201)
-    #expect(refused.status == 412)
+    #expect(rejected.status == 412)
     #expect(impossible.status == 412)
     #expect(odd.status == 400)
   }
 
   @Test func ifMatchDoesNotCreate() async throws {
-    let answer = try await put("a", headers: ["if-match": "*"])
+    let response = try await put("a", headers: ["if-match": "*"])
 
-    #expect(answer.status == 412)
+    #expect(response.status == 412)
   }
 
-  @Test func theIDOfTheBodyIsThatOfThePath() async throws {
+  @Test func idInTheBodyMustEqualThatOfThePath() async throws {
     let same = try await driver.send(
       .PUT, target, json: #"{"id":"0199a1b2-0000-7000-8000-000000000001","name":"x","lat":1,"long":2}"#)
     let other = try await driver.send(
@@ -81,23 +81,23 @@ import Testing
   }
 
   @Test(arguments: [HTTPMethod.PUT, .PATCH, .DELETE])
-  func aServerMayAskForIfMatch(method: HTTPMethod) async throws {
+  func serverMayRequireIfMatch(method: HTTPMethod) async throws {
     let strict = ServiceDriver(writing: MemoryStore(), requiresIfMatch: true)
 
-    let answer = try await strict.send(method, target, json: "{}")
+    let response = try await strict.send(method, target, json: "{}")
     let created = try await strict.send(
       .PUT, target, headers: ["if-none-match": "*"], json: #"{"name":"x","lat":1,"long":2}"#)
 
-    #expect(answer.status == 428)
-    #expect(try answer.code == "if-match-required")
+    #expect(response.status == 428)
+    #expect(try response.code == "if-match-required")
     #expect(created.status == 201)
   }
 
   @Test(arguments: [HTTPMethod.PUT, .PATCH, .DELETE])
   func anIDIsAUUID(method: HTTPMethod) async throws {
-    let answer = try await driver.send(method, "/locations/7", json: "{}")
+    let response = try await driver.send(method, "/locations/7", json: "{}")
 
-    #expect(answer.status == 400)
-    #expect(try answer.parameters == ["id"])
+    #expect(response.status == 400)
+    #expect(try response.parameters == ["id"])
   }
 }

@@ -15,30 +15,30 @@ import Testing
   private let place =
     #"{"name":"a","category":"cafe","lat":1,"long":2,"tags":{"k":"v"},"source":"osm","sourceId":"node/1"}"#
 
-  private func create() async throws -> (target: String, answer: ServiceDriver.Answer) {
-    let answer = try await driver.send(.POST, "/locations", json: place)
-    return ("/locations/" + (try #require(answer.object["id"] as? String)), answer)
+  private func create() async throws -> (target: String, response: ServiceDriver.Response) {
+    let response = try await driver.send(.POST, "/locations", json: place)
+    return ("/locations/" + (try #require(response.object["id"] as? String)), response)
   }
 
-  @Test func singlePlacesAndTheAnswersToWritesCarryAllFields() async throws {
+  @Test func singlePlacesAndWriteResponsesHaveAllFields() async throws {
     let (target, created) = try await create()
     let read = try await driver.send(.GET, target)
     let replaced = try await driver.send(.PUT, target, json: place)
     let changed = try await driver.send(
       .PATCH, target, headers: ["content-type": "application/merge-patch+json"], json: #"{"name":"b"}"#)
 
-    for answer in [created, read, replaced, changed] { #expect(try Set(answer.object.keys) == Self.fields) }
+    for response in [created, read, replaced, changed] { #expect(try Set(response.object.keys) == Self.fields) }
     #expect(try await Set(driver.send(.GET, target + "?fields=name").object.keys) == ["name"])
   }
 
   @Test(arguments: ["/locations", "/locations/featured"])
-  func otherReadsKeepTheirShortForm(target: String) async throws {
+  func otherReadsHaveTheStandardFields(target: String) async throws {
     _ = try await create()
 
-    let answer = try await driver.send(.GET, target)
+    let response = try await driver.send(.GET, target)
 
-    #expect(answer.status == 200)
-    #expect(!answer.text.contains("sourceId") && !answer.text.contains("version"))
+    #expect(response.status == 200)
+    #expect(!response.text.contains("sourceId") && !response.text.contains("version"))
   }
 
   @Test(arguments: [("application/json", "json"), ("application/geo+json", "geojson")])
@@ -59,7 +59,7 @@ import Testing
     #expect(object["tags"] as? [String: String] == ["k": "v"])
   }
 
-  @Test func whatTheServiceSetsMayStandInABodyAndIsIgnored() async throws {
+  @Test func fieldsThatTheServiceSetsAreIgnored() async throws {
     let service =
       #""id":"0199a1b2-0000-7000-8000-000000000001","version":99,"createdAt":"1999","updatedAt":7,"distance":3"#
     let body = "{\"name\":\"x\",\"lat\":1,\"long\":2,\(service)}"
@@ -72,17 +72,17 @@ import Testing
 
     #expect([created, replaced, patched].map(\.status) == [201, 201, 200])
     #expect(try created.object["id"] as? String != "0199a1b2-0000-7000-8000-000000000001")
-    for answer in [created, replaced] { #expect(try answer.object["version"] as? Int != 99) }
+    for response in [created, replaced] { #expect(try response.object["version"] as? Int != 99) }
   }
 
   @Test(arguments: [HTTPMethod.PUT, .PATCH])
-  func idThatContradictsThePathIsRefused(method: HTTPMethod) async throws {
+  func idThatContradictsThePathIsRejected(method: HTTPMethod) async throws {
     let (target, _) = try await create()
     let body = #"{"name":"x","lat":1,"long":2,"id":"0199a1b2-0000-7000-8000-000000000002"}"#
 
-    let answer = try await driver.send(method, target, json: body)
+    let response = try await driver.send(method, target, json: body)
 
-    #expect(answer.status == 422)
-    #expect(try answer.pointers == ["/id"])
+    #expect(response.status == 422)
+    #expect(try response.pointers == ["/id"])
   }
 }

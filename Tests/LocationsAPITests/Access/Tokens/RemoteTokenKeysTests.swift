@@ -49,7 +49,7 @@ import Testing
     func add(_ set: TokenKeySet) { sets.withLock { $0.append(["1", "2"].filter { set[$0] != nil }) } }
   }
 
-  @Test func keysAreFetchedAgainWhenTheIssuerSaysSoAndInstalledWhenTheyAreOthers() async {
+  @Test func keysAreRefetchedAfterTheirLifetimeAndInstalledIfChanged() async {
     let publisher = Publisher([
       Self.published(Self.first, maximumAge: .seconds(3600)), Self.published(Self.first),
       Self.published(Self.first, Self.second),
@@ -76,7 +76,7 @@ import Testing
     await running.value
   }
 
-  @Test func failuresKeepTheKeysAreRetriedSoonerAndLoggedOnce() async {
+  @Test func failedFetchKeepsTheKeysAndIsRetriedAndLoggedOnce() async {
     let publisher = Publisher([
       Self.published(Self.first), Self.away, .success(TokenKeyDocument(json: Array("{}".utf8), maximumAge: nil)),
       Self.published(Self.first),
@@ -106,7 +106,7 @@ import Testing
     await running.value
   }
 
-  @Test func oneFetchServesAllWhoWaitForIt() async {
+  @Test func concurrentCallersShareOneFetch() async {
     let gate = Gate()
     let publisher = Publisher([Self.published(Self.first)], gate: gate)
     let keys = keys(publisher)
@@ -120,7 +120,7 @@ import Testing
     #expect(publisher.fetches.value == 1)
   }
 
-  @Test func manyTokensWithUnknownKeysFetchOnceInHalfAMinute() async {
+  @Test func tokensWithUnknownKeysCauseOneFetchIn30Seconds() async {
     let publisher = Publisher([Self.published(Self.first)])
     let keys = keys(publisher)
     await keys.fetch()
@@ -134,25 +134,25 @@ import Testing
     #expect(publisher.fetches.value == 4)
   }
 
-  @Test func requestsBeyondTheBoundDoNotWait() async {
+  @Test func requestsBeyondTheWaitLimitFailAtOnce() async {
     let gate = Gate()
     let publisher = Publisher([Self.published(Self.first)], gate: gate)
     let keys = keys(publisher)
     let bound = RemoteTokenKeys<ManualClock>.maximumWaiting
     await withTaskGroup { group in
       for _ in 0..<bound + 50 { group.addTask { await keys.refresh() } }
-      var refused = 0
+      var rejected = 0
       for await state in group {
-        if case .unknown(retryAfterSeconds: 1) = state { refused += 1 }
-        if refused == 50 { gate.open() }
+        if case .unknown(retryAfterSeconds: 1) = state { rejected += 1 }
+        if rejected == 50 { gate.open() }
       }
-      #expect(refused == 50)
+      #expect(rejected == 50)
     }
 
     #expect(await keys.refresh() == .current)
   }
 
-  @Test func withoutAnyKeysTheNextAttemptIsTold() async {
+  @Test func withoutKeysTheTimeOfTheNextFetchIsReported() async {
     let publisher = Publisher([Self.away])
     let keys = keys(publisher)
     for _ in 0..<5 { await keys.fetch() }
@@ -170,7 +170,7 @@ import Testing
     #expect(publisher.fetches.value == 6)
   }
 
-  @Test func aReloadBeginsAFetchOfItsOwnAndThrowsWhereItFails() async throws {
+  @Test func reloadStartsANewFetchAndThrowsItsError() async throws {
     let gate = Gate()
     let publisher = Publisher([Self.published(Self.first), Self.published(Self.second), Self.away], gate: gate)
     let installed = Installed()
@@ -187,7 +187,7 @@ import Testing
     #expect(installed.names == [["1"], ["2"]])
   }
 
-  @Test func aFailureThatATokenBroughtAboutIsRetriedSoon() async {
+  @Test func failedFetchForATokenIsRetriedSoon() async {
     let publisher = Publisher([Self.published(Self.first), Self.away, Self.published(Self.second)])
     let installed = Installed()
     let keys = keys(publisher, installed)

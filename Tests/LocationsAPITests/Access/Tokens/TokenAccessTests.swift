@@ -32,44 +32,44 @@ import Testing
 
   private func post(
     _ driver: ServiceDriver, _ token: String?, headers: HTTPHeaders = [:]
-  ) async throws -> ServiceDriver.Answer {
+  ) async throws -> ServiceDriver.Response {
     var headers = headers
     if let token { headers.add(name: "authorization", value: "Bearer \(token)") }
     return try await driver.send(.POST, "/locations", headers: headers, json: place)
   }
 
-  @Test func aTokenOpensWhatItsScopeAllows() async throws {
+  @Test func tokenGrantsTheAccessOfItsScope() async throws {
     let driver = driver(try await access())
 
     let written = try await post(driver, try issuer.token())
-    let refused = try await post(driver, try issuer.token(TokenIssuer.claims(["scope": "\"read\""])))
+    let rejected = try await post(driver, try issuer.token(TokenIssuer.claims(["scope": "\"read\""])))
     let nothing = try await post(driver, nil)
 
-    #expect([written.status, refused.status, nothing.status] == [201, 403, 401])
+    #expect([written.status, rejected.status, nothing.status] == [201, 403, 401])
     #expect(
-      refused.headers["www-authenticate"]
+      rejected.headers["www-authenticate"]
         == [#"Bearer realm="waymark", error="insufficient_scope", scope="write""#])
     #expect(nothing.headers["www-authenticate"] == [#"Bearer realm="waymark""#])
   }
 
-  @Test func whyATokenIsRefusedStandsInTheChallenge() async throws {
+  @Test func reasonOfATokenRejectionIsInTheChallenge() async throws {
     let token = try issuer.token(TokenIssuer.claims(["exp": "1"]))
 
-    let answer = try await post(driver(try await access()), token)
+    let response = try await post(driver(try await access()), token)
 
-    #expect(answer.status == 401)
-    #expect(try answer.code == "unauthenticated")
+    #expect(response.status == 401)
+    #expect(try response.code == "unauthenticated")
     #expect(
-      answer.headers["www-authenticate"]
+      response.headers["www-authenticate"]
         == [#"Bearer realm="waymark", error="invalid_token", error_description="the token has expired""#])
   }
 
   @Test(arguments: TokenRejection.allCases)
-  func everyReasonMayStandInAHeaderField(reason: TokenRejection) {
+  func everyRejectionReasonIsValidInAHeaderField(reason: TokenRejection) {
     #expect(reason.description.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C })
   }
 
-  @Test func aTokenThatWasVerifiedStillExpires() async throws {
+  @Test func cachedTokenExpires() async throws {
     let driver = driver(try await access())
     let token = try issuer.token()
     #expect(try await post(driver, token).status == 201)
@@ -82,7 +82,7 @@ import Testing
     #expect([before, after] == [201, 401])
   }
 
-  @Test func aTokenThatWasVerifiedIsRefusedOnceItsKeyIsGone() async throws {
+  @Test func cachedTokenIsRejectedAfterItsKeyIsRemoved() async throws {
     let access = try await access()
     let driver = driver(access)
     let other = TokenIssuer.es256()
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func aTokenOfANewKeyIsAcceptedOnceTheKeyIsFetched() async throws {
+  @Test func tokenWithANewKeyIsAcceptedAfterAFetch() async throws {
     let access = try await access()
     let next = TokenIssuer.es256(kid: "next")
     let newer = try await TokenKeySet(json: Array(TokenIssuer.keySet(issuer, next).utf8))
@@ -132,7 +132,7 @@ import Testing
     #expect(source.requests.value == 2)
   }
 
-  @Test func whereNewKeysCantBeFetchedTheTokenIsNotCalledInvalid() async throws {
+  @Test func failedKeyFetchIs503AndNotAnInvalidToken() async throws {
     let access = try await access()
     access.useTokenKeys(of: NewerKeys(.unknown(retryAfterSeconds: 7)))
     let driver = driver(access)
@@ -167,19 +167,19 @@ import Testing
     arguments: [
       ["iss": "\"https://other.example\""], ["aud": "\"other\""], ["exp": "1"], ["scope": "\"openid\""], ["sub": nil],
     ] as [[String: String?]])
-  func aTokenThatNoKeyMakesValidFetchesNothing(changes: [String: String?]) async throws {
+  func tokenWithInvalidClaimsCausesNoKeyFetch(changes: [String: String?]) async throws {
     let access = try await access()
     let source = NewerKeys(.current)
     access.useTokenKeys(of: source)
 
     let token = try TokenIssuer.es256(kid: "other").token(TokenIssuer.claims(changes))
-    let answer = try await post(driver(access), token)
+    let response = try await post(driver(access), token)
 
-    #expect(answer.status == 401)
+    #expect(response.status == 401)
     #expect(source.requests.value == 0)
   }
 
-  @Test func keysAndTokensWorkBesideEachOther() async throws {
+  @Test func apiKeysAndTokensWorkTogether() async throws {
     let driver = driver(
       try await access(keys: [APIKey(name: "k", scope: .write, secret: "wm_a.b.c")], readRequiresKey: true))
     func read(_ secret: String) async throws -> Int {
@@ -193,7 +193,7 @@ import Testing
     #expect(statuses == [200, 200, 401, 401])
   }
 
-  @Test func subjectsHaveIdempotencyKeysOfTheirOwn() async throws {
+  @Test func idempotencyKeysAreSeparateForEachSubject() async throws {
     let store = MemoryStore()
     let driver = driver(
       try await access(keys: [APIKey(name: "ann", scope: .write, secret: "wm_k")]), store: store)
@@ -204,7 +204,7 @@ import Testing
     #expect(store.count == 3)
   }
 
-  @Test func tokensThatNobodySignedAreNotVerifiedForWhoAsksTooMuch() async throws {
+  @Test func rateLimitedClientsNewTokensAreNotVerified() async throws {
     let access = try await access()
     let token = try issuer.token()
     let headers: HTTPHeaders = ["authorization": "Bearer \(token)"]

@@ -28,20 +28,20 @@ import Testing
   }
 
   @Test(arguments: [("-1", TokenRejection.expired), ("0", .expired), ("-1e300", .expired), ("1.5", .expired)])
-  func longAgoIsExpired(text: String, reason: TokenRejection) {
+  func tokenThatExpiredLongAgoIsRejected(text: String, reason: TokenRejection) {
     #expect(rejection(["exp": text]) == reason)
   }
 
-  @Test func theFarFutureIsTheIssuersAffair() throws {
+  @Test func expiryInTheFarFutureIsAccepted() throws {
     #expect(try grant(["exp": "1e300"]).validUntil > 1e299)
   }
 
   @Test(arguments: [nil, "\"1900000000\"", "null", "true", "[1900000000]", "1e999", "{}"])
-  func aTokenNeedsATimeAtWhichItExpires(text: String?) {
+  func tokenWithoutExpiryIsRejected(text: String?) {
     #expect(rejection(["exp": text]) == .incompleteClaims)
   }
 
-  @Test func aTokenMayBeForLater() throws {
+  @Test func tokenIsNotValidBeforeItsNotBeforeTime() throws {
     _ = try grant(["nbf": "\(TokenIssuer.now + 30)"])
 
     #expect(rejection(["nbf": "\(TokenIssuer.now + 31)"]) == .notYetValid)
@@ -49,13 +49,13 @@ import Testing
     #expect(rejection(["nbf": "\"0\""]) == .incompleteClaims)
   }
 
-  @Test func theIssuerIsTheOneThatIsTrusted() {
+  @Test func tokenOfAnotherIssuerIsRejected() {
     #expect(rejection(["iss": "\"https://issuer.example/\""]) == .wrongIssuer)
     #expect(rejection(["iss": nil]) == .incompleteClaims)
     #expect(rejection(["iss": "[\"https://issuer.example\"]"]) == .incompleteClaims)
   }
 
-  @Test func theAudienceIsThisService() throws {
+  @Test func tokenForAnotherAudienceIsRejected() throws {
     _ = try grant(["aud": "[\"other\",\"waymark\"]"])
 
     #expect(rejection(["aud": "\"other\""]) == .wrongAudience)
@@ -78,11 +78,11 @@ import Testing
   }
 
   @Test(arguments: [nil, "\"\"", "\"profile\"", "\"Write\"", "\"waymark:\"", "\"xwaymark:write\"", "7", "[7]"])
-  func aTokenNeedsAScopeOfThisService(text: String?) {
+  func tokenWithoutAScopeOfThisServiceIsRejected(text: String?) {
     #expect(rejection(["scope": text]) == .noScope)
   }
 
-  @Test func aTokenNeedsASubject() {
+  @Test func tokenWithoutASubjectIsRejected() {
     for text in [nil, "\"\"", "7", "\"a\\u0000b\"", "\"\(String(repeating: "x", count: 256))\""] {
       #expect(rejection(["sub": text]) == .incompleteClaims)
     }

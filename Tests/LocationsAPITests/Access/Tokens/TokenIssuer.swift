@@ -5,7 +5,7 @@ import HTTPServer
 
 @testable import LocationsAPI
 
-/// Issues tokens in tests: a key of its own, and what a service must know of it.
+/// Issues tokens in tests: its key pair, and the public key set for a service.
 struct TokenIssuer {
   static let name = "https://issuer.example"
   static let audience = "waymark"

@@ -13,7 +13,7 @@ import Testing
     (Duration?.none, Duration.seconds(600)), (.zero, .seconds(300)), (.seconds(900), .seconds(900)),
     (.seconds(1 << 31), .seconds(86_400)),
   ])
-  func theIntervalIsTheIssuersWithinBounds(maximumAge: Duration?, expected: Duration) {
+  func fetchIntervalIsTheIssuersWithinBounds(maximumAge: Duration?, expected: Duration) {
     var schedule = TokenKeySchedule(at: start)
 
     schedule.succeeded(maximumAge: maximumAge, at: start, jitter: 0)
@@ -25,7 +25,7 @@ import Testing
     #expect(shortest == start + expected * 0.9)
   }
 
-  @Test func thePauseDoublesWithEachFailureUpToItsBoundAndBeginsAnewAfterASuccess() {
+  @Test func retryPauseDoublesUpToABoundAndResetsAfterASuccess() {
     var schedule = TokenKeySchedule(at: start)
     func pauses(_ count: Int) -> [Duration] {
       (0..<count).map { _ in
@@ -48,7 +48,7 @@ import Testing
     #expect(halved == .seconds(1))
   }
 
-  @Test func tokensDemandOneFetchInHalfAMinute() {
+  @Test func fetchesForTokensAreLimitedToOneIn30Seconds() {
     var schedule = TokenKeySchedule(at: start)
     schedule.succeeded(maximumAge: nil, at: start, jitter: 0)
 

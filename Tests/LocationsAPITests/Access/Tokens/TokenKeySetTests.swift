@@ -15,7 +15,7 @@ import Testing
     for issuer in issuers { #expect(keys[issuer.kid]?.algorithm.name == issuer.algorithm) }
   }
 
-  @Test func keysForSomethingElseArePassedOver() async throws {
+  @Test func keysForOtherPurposesAreIgnored() async throws {
     let good = TokenIssuer.es256()
     let others = [
       #"{"kty":"oct","kid":"s","k":"c2VjcmV0"}"#, #"{"kty":"EC","crv":"secp256k1","kid":"k","x":"AA","y":"AA"}"#,
@@ -54,13 +54,13 @@ import Testing
       "holds a key that has numbers that are no RS256 key: number 1"
     ),
   ])
-  func aSetThatCantBeUsedIsRefused(json: String, reason: String) async {
+  func unusableKeySetIsRejected(json: String, reason: String) async {
     let error = await #expect(throws: TokenKeySet.Invalid.self) { try await keySet(json) }
 
     #expect(error?.description == reason)
   }
 
-  @Test func namesAreNotRepeatedAndNotMissing() async throws {
+  @Test func keyIDsMustBeUniqueAndPresent() async throws {
     let (one, same) = (TokenIssuer.es256(kid: "1"), TokenIssuer.es256(kid: "1"))
     let nameless = one.publicKey.replacing("\"kid\":\"1\"", with: "\"x5t\":\"1\"")
 

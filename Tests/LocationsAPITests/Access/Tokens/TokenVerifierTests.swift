@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: try TokenIssuer.all())
-  func aChangedTokenIsNot(issuer: TokenIssuer) async throws {
+  func modifiedTokenIsRejected(issuer: TokenIssuer) async throws {
     let parts = try issuer.token().split(separator: ".").map(String.init)
     let other = try issuer.token(TokenIssuer.claims(["scope": "\"admin\""])).split(separator: ".").map(String.init)
 
@@ -44,7 +44,7 @@ import Testing
     #expect(try await rejection(of: swapped, trusting: TokenIssuer.keySet(issuer)) == .badSignature)
   }
 
-  @Test func theKeyIsTheOneThatTheTokenNames() async throws {
+  @Test func tokenIsVerifiedWithTheKeyThatItNames() async throws {
     let (first, second) = (TokenIssuer.es256(kid: "1"), TokenIssuer.es256(kid: "2"))
     let both = try await verifier(TokenIssuer.keySet(first, second))
 
@@ -77,7 +77,7 @@ import Testing
     #expect(try await rejection(of: unfit, trusting: TokenIssuer.keySet(one, other)) == .unknownKey)
   }
 
-  @Test func aPublicKeyIsNoSecret() async throws {
+  @Test func publicKeyIsNotAcceptedAsAnHMACSecret() async throws {
     let issuer = try TokenIssuer.rsa("RS256")
     let publicKey = try TokenIssuer.rsaKey.get().publicKey
     for secret in [Array(publicKey.pemRepresentation.utf8), Array(publicKey.derRepresentation)] {
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: ["none", "None", "HS256", "RS512", "PS256", "ES256", "EdDSA", ""])
-  func theKeySaysByWhichAlgorithm(name: String) async throws {
+  func algorithmIsThatOfTheKey(name: String) async throws {
     let issuer = try TokenIssuer.rsa("RS256", namesAlgorithm: false)
     let token = try issuer.token(header: "{\"alg\":\"\(name)\",\"kid\":\"RS256\"}")
 
@@ -105,13 +105,13 @@ import Testing
     #"{"alg":"ES256","kid":"ES256","crit":["b64"],"b64":false}"#, #"{"alg":"ES256","kid":"ES256","typ":"dpop+jwt"}"#,
     #"["ES256"]"#, #"{"alg":"ES256""#, "",
   ])
-  func aHeaderThatIsNotUnderstoodIsRefused(header: String) async throws {
+  func unknownCriticalHeaderIsRejected(header: String) async throws {
     let issuer = TokenIssuer.es256()
 
     #expect(try await rejection(of: issuer.token(header: header), trusting: TokenIssuer.keySet(issuer)) == .malformed)
   }
 
-  @Test func whatIsNoTokenIsMalformed() async throws {
+  @Test func malformedTokenIsRejected() async throws {
     let issuer = TokenIssuer.es256()
     let token = try issuer.token()
     let parts = token.split(separator: ".").map(String.init)
@@ -127,7 +127,7 @@ import Testing
       try await rejection(of: "\(parts[0]).\(parts[1]).", trusting: TokenIssuer.keySet(issuer)) == .badSignature)
   }
 
-  @Test func deeplyNestedClaimsAreRefused() async throws {
+  @Test func deeplyNestedClaimsAreRejected() async throws {
     let issuer = TokenIssuer.es256()
     let nested = String(repeating: "[", count: 5000) + String(repeating: "]", count: 5000)
     let token = try issuer.token(TokenIssuer.claims(["x": nested]))
@@ -135,7 +135,7 @@ import Testing
     #expect(try await rejection(of: token, trusting: TokenIssuer.keySet(issuer)) == .malformed)
   }
 
-  @Test func manyClaimsAreNoTrouble() async throws {
+  @Test func tokenWithManyClaimsIsAccepted() async throws {
     let issuer = TokenIssuer.es256()
     let token = try issuer.token(TokenIssuer.claims(["x": "\"\(String(repeating: "x", count: 100_000))\""]))
 
