@@ -74,7 +74,7 @@ struct Application {
     let check = Task { [store] in try? await store.store.checkReadiness() }
     defer { check.cancel() }
     try await serviceGroup(server, reloading, stopSignals).run()
-    logger.info("the server has stopped")
+    logger.info("stopped")
   }
 
   private func listen() async throws(ListeningFailed) -> HTTPServer {

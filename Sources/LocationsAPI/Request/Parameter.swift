@@ -9,7 +9,7 @@ enum Parameter: Int, CaseIterable {
   init?(name: some StringProtocol) {
     if name == "lon" || name == "lng" {
       self = .longitude
-    } else if let parameter = Self.all.first(where: { $0.name == name }) {
+    } else if let parameter = Self.all.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
       self = parameter
     } else {
       return nil
