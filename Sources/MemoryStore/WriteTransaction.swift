@@ -89,18 +89,13 @@ struct WriteTransaction: Sendable {
 
   // MARK: Effects
 
-  /// The effects on the snapshot.
-  var pointChanges: PointChanges {
-    var effects = PointChanges(puts: imported)
-    for (id, point) in points {
-      if let point { effects.puts.append(point) } else { effects.removals.append(id) }
-    }
-    return effects
-  }
-
+  /// The batch for the journal.
   var batch: JournalBatch {
-    let effects = pointChanges
+    var (puts, removals) = (imported, [PointID]())
+    for (id, point) in points {
+      if let point { puts.append(point) } else { removals.append(id) }
+    }
     return JournalBatch(
-      puts: effects.puts, removals: effects.removals, records: records, highestVersion: versions.last)
+      puts: puts, removals: removals, records: records, highestVersion: versions.last)
   }
 }

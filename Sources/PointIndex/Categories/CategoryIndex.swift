@@ -4,9 +4,9 @@ import Points
 /// The places of each category of a ``Segment``: a tree over them, and their order by id.
 struct CategoryIndex: Sendable {
   /// The names of the categories by their numbers.
-  let names: [String]
+  var names: [String] { numbers.texts }
 
-  private let numbers: TextNumbers
+  let numbers: TextNumbers
   private let nameStarts: FixedBuffer<Int>
   private let nameBytes: FixedBuffer<UInt8>
   private let placeStarts: ContiguousArray<Int>
@@ -23,7 +23,6 @@ struct CategoryIndex: Sendable {
     idOrder order: FixedBuffer<UInt32>,
     columns: SegmentColumns
   ) {
-    names = numbers.texts
     self.numbers = numbers
     nameBytes = FixedBuffer(numbers.texts.flatMap(\.utf8))
     nameStarts = FixedBuffer(
@@ -57,6 +56,9 @@ struct CategoryIndex: Sendable {
     space = FixedBuffer(nodes.space)
     geographic = FixedBuffer(nodes.geographic)
   }
+
+  /// The number of bytes of the trees and orders.
+  var byteCount: Int { slots.byteCount + idOrder.byteCount + space.byteCount + geographic.byteCount }
 
   /// Returns the number of a category, or `nil` where no place has it.
   func number(of category: String) -> Int? {

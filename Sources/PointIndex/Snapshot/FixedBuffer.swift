@@ -10,6 +10,9 @@ final class FixedBuffer<Element: BitwiseCopyable>: @unchecked Sendable {
   /// The number of values.
   let count: Int
 
+  /// The number of bytes.
+  var byteCount: Int { count * MemoryLayout<Element>.stride }
+
   private let allocation: UnsafeMutablePointer<Element>
 
   /// Creates a buffer of values that the closure initializes, all of them.

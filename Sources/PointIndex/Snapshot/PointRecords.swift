@@ -2,26 +2,61 @@ import Geo
 import JSONText
 import Points
 
-/// The fields of a place that searches do not read. Its texts are in the bytes of ``PointRecords``: the name, the tags
-/// and the source's id, one after another.
+/// The fields of a place that searches do not read. Its texts are in the bytes beside it: the name, the tags and the
+/// source's id, one after another.
 struct PointRecord: BitwiseCopyable {
   /// The number that stands for no category and for no source.
   static let none = UInt32.max
 
-  /// The offset of the texts.
-  let start: Int
-
-  let nameLength: UInt32
-  let tagsLength: UInt32
-  let sourceIDLength: UInt32
-
-  /// The numbers of the category and the source in the segment.
-  let category: UInt32
-  let source: UInt32
+  /// The offset of the texts in the lowest 40 bits, and the length of the source's id in the others.
+  private var startAndSourceIDLength: UInt64
 
   let version: Int64
   let createdAtMicroseconds: Int64
   let updatedAtMicroseconds: Int64
+
+  let tagsLength: UInt32
+
+  /// The numbers of the category and the source.
+  var category: UInt32
+  var source: UInt32
+  let nameLength: UInt32
+
+  init(
+    start: Int,
+    nameLength: Int,
+    tagsLength: Int,
+    sourceIDLength: Int,
+    category: UInt32,
+    source: UInt32,
+    version: Int64,
+    createdAt: Timestamp,
+    updatedAt: Timestamp
+  ) {
+    precondition(start < 1 << Self.startBits && sourceIDLength < 1 << (64 - Self.startBits))
+    startAndSourceIDLength = UInt64(start) | UInt64(sourceIDLength) << Self.startBits
+    self.version = version
+    createdAtMicroseconds = createdAt.microsecondsSinceEpoch
+    updatedAtMicroseconds = updatedAt.microsecondsSinceEpoch
+    self.tagsLength = UInt32(tagsLength)
+    self.category = category
+    self.source = source
+    self.nameLength = UInt32(nameLength)
+  }
+
+  private static let startBits: UInt64 = 40
+
+  /// The offset of the texts.
+  var start: Int {
+    get { Int(startAndSourceIDLength & (1 << Self.startBits - 1)) }
+    set { startAndSourceIDLength = UInt64(sourceIDLength) << Self.startBits | UInt64(newValue) }
+  }
+
+  /// The length of the source's id in bytes.
+  var sourceIDLength: Int { Int(startAndSourceIDLength >> Self.startBits) }
+
+  /// The number of bytes of the texts.
+  var textLength: Int { Int(nameLength) + Int(tagsLength) + sourceIDLength }
 }
 
 /// The records of a segment's places, by slot.
@@ -31,61 +66,31 @@ struct PointRecord: BitwiseCopyable {
 struct PointRecords: Sendable {
   private let records: FixedBuffer<PointRecord>
   private let bytes: FixedBuffer<UInt8>
-  private let sources: [String]
 
-  /// Creates the records of the places, and numbers their categories.
-  ///
-  /// - Parameter order: the places in the order of their slots.
-  init(
-    _ points: UnsafeBufferPointer<PointOfInterest>,
-    order: ContiguousArray<SpatialOrder.Item>,
-    categories: inout TextNumbers
-  ) {
-    var sources = TextNumbers()
-    var end = 0
-    records = FixedBuffer(count: order.count) { records in
-      for slot in order.indices {
-        let index = Int(order[slot].index)
-        let record = PointRecord(
-          start: end,
-          nameLength: UInt32(points[index].draft.name.utf8.count),
-          tagsLength: UInt32(points[index].draft.tags.json.utf8.count),
-          sourceIDLength: UInt32(points[index].draft.origin?.sourceID.utf8.count ?? 0),
-          category: categories.number(of: points[index].draft.category) ?? PointRecord.none,
-          source: sources.number(of: points[index].draft.origin?.source) ?? PointRecord.none,
-          version: points[index].version,
-          createdAtMicroseconds: points[index].createdAt.microsecondsSinceEpoch,
-          updatedAtMicroseconds: points[index].updatedAt.microsecondsSinceEpoch
-        )
-        (records + slot).initialize(to: record)
-        end += Int(record.nameLength) + Int(record.tagsLength) + Int(record.sourceIDLength)
-      }
-    }
-    bytes = FixedBuffer(count: end) { bytes in
-      var position = bytes
-      for item in order {
-        Self.append(points[Int(item.index)].draft.name, to: &position)
-        Self.append(points[Int(item.index)].draft.tags.json, to: &position)
-        if let origin = points[Int(item.index)].draft.origin { Self.append(origin.sourceID, to: &position) }
-      }
-    }
-    self.sources = sources.texts
+  /// The sources by their numbers.
+  let sources: TextNumbers
+
+  /// Creates the records from columns by slot.
+  init(_ records: FixedBuffer<PointRecord>, texts: FixedBuffer<UInt8>, sources: TextNumbers) {
+    self.records = records
+    bytes = texts
+    self.sources = sources
   }
 
-  private static func append(_ text: String, to position: inout UnsafeMutablePointer<UInt8>) {
-    var text = text
-    text.withUTF8 { utf8 in
-      guard let start = utf8.baseAddress else { return }
-      position.initialize(from: start, count: utf8.count)
-      position += utf8.count
-    }
-  }
+  /// The numbers of bytes of the records and of the texts.
+  var byteCounts: (records: Int, texts: Int) { (records.byteCount, bytes.byteCount) }
 
   /// The number of places.
   var count: Int { records.count }
 
   /// Returns the number of the category of the place in a slot, or ``PointRecord/none``.
   func category(at slot: Int) -> UInt32 { records.pointer[slot].category }
+
+  /// Returns the record of the place in a slot.
+  func record(at slot: Int) -> PointRecord { records.pointer[slot] }
+
+  /// The texts of all places; valid for the life of the segment.
+  var texts: UnsafeBufferPointer<UInt8> { .init(start: bytes.pointer, count: bytes.count) }
 
   /// The records by slot, and the start of the texts; valid for the life of the segment.
   var pointers: (records: UnsafePointer<PointRecord>, texts: UnsafePointer<UInt8>) { (records.pointer, bytes.pointer) }
@@ -99,7 +104,7 @@ struct PointRecords: Sendable {
     return PointOfInterest(
       id: id,
       draft: PointDraft(
-        storedName: String(decoding: text(record.start, record.nameLength), as: UTF8.self),
+        storedName: String(decoding: text(record.start, Int(record.nameLength)), as: UTF8.self),
         category: hasCategory ? categories[Int(record.category)] : nil,
         coordinate: coordinate,
         tags: Tags(storedJSON: String(decoding: tags(of: record), as: UTF8.self)),
@@ -111,49 +116,70 @@ struct PointRecords: Sendable {
     )
   }
 
-  /// Returns a Boolean value that indicates whether the place in a slot has the source reference.
-  func isPoint(at slot: Int, from origin: SourceReference) -> Bool {
-    let record = records.pointer[slot]
-    guard record.source != PointRecord.none else { return false }
-    var sourceID = origin.sourceID
-    return sourceID.withUTF8 { $0.elementsEqual(self.sourceID(of: record)) }
-      && sources[Int(record.source)].hasSameBytes(as: origin.source)
+  /// Returns a Boolean value that indicates whether the place in a slot has an id in a source.
+  func isPoint(at slot: Int, fromSource source: UInt32, sourceID: UnsafeBufferPointer<UInt8>) -> Bool {
+    self.source(at: slot) == source && self.sourceID(of: records.pointer[slot]).elementsEqual(sourceID)
   }
 
   /// Returns the number of the source of the place in a slot, or ``PointRecord/none``.
   func source(at slot: Int) -> UInt32 { records.pointer[slot].source }
 
-  /// Returns the number of a source, or `nil` where no place has it. O(s) for s sources.
-  func number(ofSource source: String) -> UInt32? {
-    sources.firstIndex { $0.hasSameBytes(as: source) }.map { UInt32($0) }
-  }
-
   /// Returns a Boolean value that indicates whether the place in a slot is of the source.
   func isPoint(at slot: Int, of source: PointQuery.Source) -> Bool {
-    if let sourceID = source.sourceID {
-      return isPoint(at: slot, from: SourceReference(source: source.name.text, sourceID: sourceID.text))
+    guard let number = sources.existingNumber(of: source.name.text) else { return false }
+    guard var sourceID = source.sourceID?.text else { return self.source(at: slot) == number }
+    return sourceID.withUTF8 { isPoint(at: slot, fromSource: number, sourceID: $0) }
+  }
+
+  /// Returns an index of the slots by the source references of the places in them.
+  func sourceReferences() -> HashIndex {
+    var index = HashIndex(capacity: (0..<count).count { source(at: $0) != PointRecord.none })
+    for slot in 0..<count {
+      let record = records.pointer[slot]
+      if record.source != PointRecord.none {
+        index.insert(UInt32(slot), hash: Self.hash(ofSource: record.source, sourceID: sourceID(of: record)))
+      }
     }
-    let number = records.pointer[slot].source
-    return number != PointRecord.none && sources[Int(number)].hasSameBytes(as: source.name.text)
+    return index
+  }
+
+  /// Returns the slot of the place with a source reference, or `nil`. O(1) on average.
+  func slot(of reference: SourceReference, in sourceReferences: HashIndex) -> Int? {
+    guard let number = sources.existingNumber(of: reference.source) else { return nil }
+    var sourceID = reference.sourceID
+    return sourceID.withUTF8 { sourceID in
+      sourceReferences.first(hash: Self.hash(ofSource: number, sourceID: sourceID)) { slot in
+        isPoint(at: Int(slot), fromSource: number, sourceID: sourceID)
+      }
+      .map { Int($0) }
+    }
+  }
+
+  /// Returns a hash with a seed of this process, so that no client can choose ids that collide.
+  private static func hash(ofSource source: UInt32, sourceID: UnsafeBufferPointer<UInt8>) -> Int {
+    var hasher = Hasher()
+    hasher.combine(source)
+    hasher.combine(bytes: UnsafeRawBufferPointer(sourceID))
+    return hasher.finalize()
   }
 
   private func origin(of record: PointRecord) -> SourceReference? {
     guard record.source != PointRecord.none else { return nil }
     return SourceReference(
-      source: sources[Int(record.source)],
+      source: sources.texts[Int(record.source)],
       sourceID: String(decoding: sourceID(of: record), as: UTF8.self)
     )
   }
 
   private func tags(of record: PointRecord) -> UnsafeBufferPointer<UInt8> {
-    text(record.start + Int(record.nameLength), record.tagsLength)
+    text(record.start + Int(record.nameLength), Int(record.tagsLength))
   }
 
   private func sourceID(of record: PointRecord) -> UnsafeBufferPointer<UInt8> {
     text(record.start + Int(record.nameLength) + Int(record.tagsLength), record.sourceIDLength)
   }
 
-  private func text(_ start: Int, _ length: UInt32) -> UnsafeBufferPointer<UInt8> {
-    UnsafeBufferPointer(start: bytes.pointer + start, count: Int(length))
+  private func text(_ start: Int, _ length: Int) -> UnsafeBufferPointer<UInt8> {
+    UnsafeBufferPointer(start: bytes.pointer + start, count: length)
   }
 }

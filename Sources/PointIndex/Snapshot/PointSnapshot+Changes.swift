@@ -5,19 +5,24 @@ public struct PointChanges: Sendable {
   /// The places to add. A place replaces the one with the same id.
   ///
   /// Ids are unique among these. Source references are unique among these and the places that stay.
-  public var puts: ContiguousArray<PointOfInterest>
+  public var puts: PointBuffer
 
   /// The ids of places to remove. Unknown ids are ignored, and so are those of ``puts``.
   public var removals: [PointID]
 
   /// Creates a batch.
-  public init(puts: ContiguousArray<PointOfInterest> = [], removals: [PointID] = []) {
+  public init(puts: PointBuffer, removals: [PointID] = []) {
     self.puts = puts
     self.removals = removals
   }
 
+  /// Creates a batch of the given places and removals.
+  public init(puts: ContiguousArray<PointOfInterest> = [], removals: [PointID] = []) {
+    self.init(puts: PointBuffer(puts), removals: removals)
+  }
+
   /// A Boolean value that indicates whether the batch changes nothing.
-  public var isEmpty: Bool { puts.isEmpty && removals.isEmpty }
+  public var isEmpty: Bool { puts.count == 0 && removals.isEmpty }
 }
 
 extension PointSnapshot {
@@ -28,10 +33,10 @@ extension PointSnapshot {
   ///
   /// For m changes O(m log m), O(log n) times that on average, and an eighth of a byte for each place of a part that
   /// loses one.
-  public func applying(_ changes: PointChanges) -> PointSnapshot {
+  public func applying(_ changes: consuming PointChanges) -> PointSnapshot {
     if changes.isEmpty { return self }
     var ids = changes.removals
-    ids.append(contentsOf: changes.puts.lazy.map(\.id))
+    ids.append(contentsOf: changes.puts.ids)
     ids.sort()
     var kept: [Part] = []
     for var part in parts {
@@ -42,13 +47,21 @@ extension PointSnapshot {
       if part.count > 0 { kept.append(part) }
     }
     var points = changes.puts
+    changes.puts = PointBuffer()
     // The smallest first: each joins the new part when that would otherwise not be less than half of it.
     kept.sort { $0.count > $1.count }
-    while let part = kept.last, isJoining(part, additions: points.count) {
-      part.appendPoints(to: &points)
-      kept.removeLast()
+    var (end, count, textBytes) = (kept.count, points.count, points.textBytes)
+    while end > 0, isJoining(kept[end - 1], additions: count) {
+      end -= 1
+      count += kept[end].count
+      textBytes += kept[end].segment.records.texts.count
     }
-    if !points.isEmpty { kept.append(Part(segment: Segment(points))) }
+    if end < kept.count {
+      points.reserveCapacity(count, textBytes: textBytes)
+      for part in kept[end...].reversed() { points.append(contentsOf: part.segment, isDead: part.isDead) }
+      kept.removeLast(kept.count - end)
+    }
+    if points.count > 0 { kept.append(Part(segment: Segment(points))) }
     return PointSnapshot(parts: kept.map { $0.compacted() })
   }
 
@@ -80,14 +93,9 @@ extension PointSnapshot.Part {
   /// Returns the part without its dead places, where they are more than half.
   fileprivate func compacted() -> PointSnapshot.Part {
     guard let tombstones, tombstones.count > segment.count / 2 else { return self }
-    var points: ContiguousArray<PointOfInterest> = []
-    appendPoints(to: &points)
+    var points = PointBuffer()
+    points.reserveCapacity(count, textBytes: segment.records.texts.count)
+    points.append(contentsOf: segment, isDead: isDead)
     return PointSnapshot.Part(segment: Segment(points))
-  }
-
-  /// Adds the places that were not removed.
-  fileprivate func appendPoints(to points: inout ContiguousArray<PointOfInterest>) {
-    points.reserveCapacity(points.count + count)
-    for slot in 0..<segment.count where !isDead(slot) { points.append(segment.point(at: slot)) }
   }
 }

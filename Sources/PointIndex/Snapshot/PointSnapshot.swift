@@ -58,7 +58,18 @@ public final class PointSnapshot: Sendable {
   ///
   /// - Parameter points: places of which no two have the same id or the same source reference.
   public convenience init(_ points: ContiguousArray<PointOfInterest> = []) {
-    self.init(parts: points.isEmpty ? [] : [Part(segment: Segment(points))])
+    self.init(PointBuffer(points))
+  }
+
+  /// Creates a snapshot of the places of a buffer, which is freed meanwhile. O(n log n).
+  ///
+  /// - Parameter buffer: places of which no two have the same id or the same source reference.
+  public convenience init(_ buffer: consuming PointBuffer) {
+    if buffer.count == 0 {
+      self.init(parts: [])
+    } else {
+      self.init(parts: [Part(segment: Segment(buffer))])
+    }
   }
 
   // MARK: Look-ups

@@ -1,36 +1,75 @@
 import Geo
-import JSONText
 import Points
 
-/// A numbering of texts in the order of their first use.
-struct TextNumbers: Sendable {
-  private(set) var texts: [String] = []
-  private var numbers: [ExactText: UInt32] = [:]
-
-  /// Returns the number of a text, a new one for a new text; `nil` for no text.
-  mutating func number(of text: String?) -> UInt32? {
-    guard let text else { return nil }
-    if let number = numbers[ExactText(text)] { return number }
-    let number = UInt32(texts.count)
-    numbers[ExactText(text)] = number
-    texts.append(text)
-    return number
+extension FixedBuffer {
+  /// Creates a buffer of a value of each item.
+  convenience init(_ items: ContiguousArray<SpatialOrder.Item>, _ value: (SpatialOrder.Item) -> Element) {
+    self.init(count: items.count) { memory in
+      items.withUnsafeBufferPointer { items in
+        for slot in 0..<items.count { (memory + slot).initialize(to: value(items[slot])) }
+      }
+    }
   }
 
-  /// Returns the number of a text, or `nil` where it has none.
-  func existingNumber(of text: String) -> UInt32? { numbers[ExactText(text)] }
+  /// Creates a buffer of the values in the order of the items that stand for them.
+  convenience init(_ values: ContiguousArray<Element>, in items: ContiguousArray<SpatialOrder.Item>) {
+    self.init(count: items.count) { memory in
+      values.withUnsafeBufferPointer { values in
+        items.withUnsafeBufferPointer { items in
+          for slot in 0..<items.count { (memory + slot).initialize(to: values[Int(items[slot].index)]) }
+        }
+      }
+    }
+  }
 }
 
 extension Segment {
-  static func inSpatialOrder(_ points: ContiguousArray<PointOfInterest>) -> ContiguousArray<SpatialOrder.Item> {
+  /// Returns the places in the order of their slots.
+  static func inSpatialOrder(_ coordinates: ContiguousArray<Coordinate>) -> ContiguousArray<SpatialOrder.Item> {
     var items = ContiguousArray<SpatialOrder.Item>()
-    items.reserveCapacity(points.count)
-    for (index, point) in points.enumerated() {
-      let position = EarthCentred(point.draft.coordinate)
+    items.reserveCapacity(coordinates.count)
+    for (index, coordinate) in coordinates.enumerated() {
+      let position = EarthCentred(coordinate)
       items.append(.init(x: position.x, y: position.y, z: position.z, index: UInt32(index)))
     }
     items.withUnsafeMutableBufferPointer { SpatialOrder.sort($0) }
     return items
+  }
+
+  /// Returns the records in the order of the items, with the starts of their texts in the same order; and the starts of
+  /// the texts that they had.
+  static func records(
+    _ records: ContiguousArray<PointRecord>,
+    in items: ContiguousArray<SpatialOrder.Item>
+  ) -> (records: FixedBuffer<PointRecord>, formerStarts: FixedBuffer<Int>) {
+    records.withUnsafeBufferPointer { records in
+      let formerStarts = FixedBuffer(items) { records[Int($0.index)].start }
+      var end = 0
+      let inOrder = FixedBuffer(items) { item in
+        var record = records[Int(item.index)]
+        record.start = end
+        end += record.textLength
+        return record
+      }
+      return (inOrder, formerStarts)
+    }
+  }
+
+  /// Returns the texts of the records, which had other starts in the given texts.
+  static func texts(
+    _ texts: ContiguousArray<UInt8>,
+    of records: FixedBuffer<PointRecord>,
+    formerStarts: FixedBuffer<Int>
+  ) -> FixedBuffer<UInt8> {
+    FixedBuffer(count: texts.count) { memory in
+      texts.withUnsafeBufferPointer { texts in
+        guard let start = texts.baseAddress else { return }
+        for slot in 0..<records.count {
+          let record = records.pointer[slot]
+          (memory + record.start).initialize(from: start + formerStarts.pointer[slot], count: record.textLength)
+        }
+      }
+    }
   }
 
   /// Returns the slots in the order of the ids.
@@ -51,14 +90,5 @@ extension Segment {
       left.key != right.key ? left.key < right.key : ids.pointer[Int(left.slot)] < ids.pointer[Int(right.slot)]
     }
     return FixedBuffer(entries.lazy.map(\.slot))
-  }
-
-  /// Returns the slots by the source references of the places in them.
-  static func index(_ origins: some Collection<SourceReference?>) -> HashIndex {
-    var index = HashIndex(capacity: origins.lazy.count { $0 != nil })
-    for (slot, origin) in origins.enumerated() {
-      if let origin { index.insert(UInt32(slot), hash: origin.hashValue) }
-    }
-    return index
   }
 }

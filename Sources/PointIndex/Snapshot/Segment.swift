@@ -4,7 +4,9 @@ import Points
 import Synchronization
 
 /// The columns of a segment that searches read, by slot; valid for the life of the segment.
-struct SegmentColumns: BitwiseCopyable {
+struct SegmentColumns: BitwiseCopyable, @unchecked Sendable {
+  // Sendable: the memory behind the pointers is never written after the segment's initialization.
+
   let ids: UnsafePointer<PointID>
   let x: UnsafePointer<Double>
   let y: UnsafePointer<Double>
@@ -41,21 +43,22 @@ final class Segment: Sendable {
 
   /// Creates a segment of at least one place. O(n log n).
   ///
-  /// - Parameter points: places of which no two have the same id or the same source reference.
-  init(_ points: ContiguousArray<PointOfInterest>) {
-    precondition(points.count < UInt32.max)
-    let count = points.count
+  /// Each column of the buffer is freed as soon as it has been copied. While the texts are copied they are held twice,
+  /// beside some 150 bytes a place: that is the peak.
+  ///
+  /// - Parameter buffer: places of which no two have the same id or the same source reference.
+  init(_ buffer: consuming PointBuffer) {
+    let count = buffer.count
+    precondition(count > 0 && count < UInt32.max)
     self.count = count
-    let items = Self.inSpatialOrder(points)
-    x = FixedBuffer(items.lazy.map(\.x))
-    y = FixedBuffer(items.lazy.map(\.y))
-    z = FixedBuffer(items.lazy.map(\.z))
-    (ids, coordinates) = points.withUnsafeBufferPointer { points in
-      (
-        FixedBuffer(items.lazy.map { points[Int($0.index)].id }),
-        FixedBuffer(items.lazy.map { points[Int($0.index)].draft.coordinate })
-      )
-    }
+    var items = Self.inSpatialOrder(buffer.coordinates)
+    x = FixedBuffer(items) { $0.x }
+    y = FixedBuffer(items) { $0.y }
+    z = FixedBuffer(items) { $0.z }
+    ids = FixedBuffer(buffer.ids, in: items)
+    buffer.ids = []
+    coordinates = FixedBuffer(buffer.coordinates, in: items)
+    buffer.coordinates = []
     let columns = SegmentColumns(
       ids: ids.pointer,
       x: x.pointer,
@@ -63,33 +66,46 @@ final class Segment: Sendable {
       z: z.pointer,
       coordinates: coordinates.pointer
     )
-    // The places' texts on one processor, the orders and hashes on another.
-    let (texts, orders) = Parallel.both(where: count > 20_000) {
-      points.withUnsafeBufferPointer { points in
-        var categories = TextNumbers()
-        return (PointRecords(points, order: items, categories: &categories), categories)
-      }
+    let (inOrder, formerStarts) = Self.records(buffer.records, in: items)
+    buffer.records = []
+    items = []
+    // The places' texts on one processor, the orders on another.
+    let (references, orders) = Parallel.both(where: count > 20_000) {
+      [texts = buffer.texts, sources = buffer.sources] in
+      let texts = Self.texts(texts, of: inOrder, formerStarts: formerStarts)
+      let records = PointRecords(inOrder, texts: texts, sources: sources)
+      return (records, records.sourceReferences())
     } and: { [ids] in
-      points.withUnsafeBufferPointer { points in
-        (
-          Self.order(of: ids), Self.shuffleOrder(of: ids),
-          Self.index(items.lazy.map { points[Int($0.index)].draft.origin })
-        )
-      }
+      var nodes = NodeBounds()
+      nodes.append(treeOf: 0..<UInt32(count), columns: columns)
+      return (
+        Self.order(of: ids), Self.shuffleOrder(of: ids), FixedBuffer(nodes.space), FixedBuffer(nodes.geographic)
+      )
     }
-    let categoryNumbers: TextNumbers
-    (records, categoryNumbers) = texts
-    (idOrder, shuffleOrder, sourceReferences) = orders
-    var nodes = NodeBounds()
-    nodes.append(treeOf: 0..<UInt32(count), columns: columns)
-    spaceBounds = FixedBuffer(nodes.space)
-    geographicBounds = FixedBuffer(nodes.geographic)
+    buffer.texts = []
+    (records, sourceReferences) = references
+    (idOrder, shuffleOrder, spaceBounds, geographicBounds) = orders
     categories = CategoryIndex(
-      numbers: categoryNumbers,
+      numbers: buffer.categories,
       records: records,
       idOrder: idOrder,
       columns: columns
     )
+  }
+
+  /// The bytes of the columns and indexes, by their names.
+  var memory: [(name: String, bytes: Int)] {
+    [
+      ("ids", ids.byteCount),
+      ("coordinates", coordinates.byteCount + x.byteCount + y.byteCount + z.byteCount),
+      ("records", records.byteCounts.records),
+      ("texts", records.byteCounts.texts),
+      ("tree", spaceBounds.byteCount + geographicBounds.byteCount),
+      ("id order", idOrder.byteCount),
+      ("shuffle order", shuffleOrder.byteCount),
+      ("source references", sourceReferences.byteCount),
+      ("categories", categories.byteCount),
+    ]
   }
 
   /// The columns that searches read; valid for the life of the segment.
@@ -136,7 +152,7 @@ final class Segment: Sendable {
   /// Returns the index of the places of a source; `nil` where it has no place. Built in O(n) when the source is first
   /// searched, and kept for a few sources.
   func index(ofSource source: String) -> SourceIndex? {
-    guard let number = records.number(ofSource: source) else { return nil }
+    guard let number = records.sources.existingNumber(of: source) else { return nil }
     if let known = sourceIndexes.withLock({ $0.first { $0.number == number } }) { return known }
     // Not under the lock: other searches would wait.
     let index = SourceIndex(number: number, records: records, slotsByID: slotsByID, columns: columns)
@@ -158,7 +174,7 @@ final class Segment: Sendable {
 
   /// Returns the slot of the place with that source reference, or `nil`. O(1) on average.
   func slot(of source: SourceReference) -> Int? {
-    sourceReferences.first(hash: source.hashValue) { records.isPoint(at: Int($0), from: source) }.map { Int($0) }
+    records.slot(of: source, in: sourceReferences)
   }
 }
 

@@ -1,0 +1,213 @@
+public import Geo
+public import Points
+
+/// The fields of a place, its texts as bytes in UTF-8 that are valid until the call that they are passed to returns.
+public struct PointFields {
+  /// The id of the place.
+  public var id: PointID
+
+  /// The position, in WGS 84.
+  public var coordinate: Coordinate
+
+  /// The version of the place.
+  public var version: Int64
+
+  /// The time of its creation.
+  public var createdAt: Timestamp
+
+  /// The time of its last change.
+  public var updatedAt: Timestamp
+
+  /// The name.
+  public var name: UnsafeBufferPointer<UInt8>
+
+  /// The category; `nil` where the place has none.
+  public var category: UnsafeBufferPointer<UInt8>?
+
+  /// The tags, as ``Points/Tags/json``.
+  public var tags: UnsafeBufferPointer<UInt8>
+
+  /// The data set that the place was imported from; `nil` where it was not imported from any.
+  public var source: UnsafeBufferPointer<UInt8>?
+
+  /// The id of the place in that data set; `nil` where ``source`` is.
+  public var sourceID: UnsafeBufferPointer<UInt8>?
+
+  /// Creates the fields from stored values, without validation.
+  public init(
+    id: PointID,
+    coordinate: Coordinate,
+    version: Int64,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    name: UnsafeBufferPointer<UInt8>,
+    category: UnsafeBufferPointer<UInt8>?,
+    tags: UnsafeBufferPointer<UInt8>,
+    source: UnsafeBufferPointer<UInt8>?,
+    sourceID: UnsafeBufferPointer<UInt8>?
+  ) {
+    self.id = id
+    self.coordinate = coordinate
+    self.version = version
+    self.createdAt = createdAt
+    self.updatedAt = updatedAt
+    self.name = name
+    self.category = category
+    self.tags = tags
+    self.source = source
+    self.sourceID = sourceID
+  }
+}
+
+/// Places in the order of their arrival, as columns of plain values: what a ``PointSnapshot`` is built from.
+///
+/// A place takes 80 bytes and those of its name, its tags and its source's id, without an object of its own.
+public struct PointBuffer: Sendable {
+  var ids: ContiguousArray<PointID> = []
+  var coordinates: ContiguousArray<Coordinate> = []
+
+  /// The other fields; the texts are in ``texts``.
+  var records: ContiguousArray<PointRecord> = []
+  var texts: ContiguousArray<UInt8> = []
+
+  /// The categories and the sources by their numbers in the records.
+  var categories = TextNumbers()
+  var sources = TextNumbers()
+
+  /// Creates an empty buffer.
+  public init() {}
+
+  /// Creates a buffer of the given places.
+  public init(_ points: ContiguousArray<PointOfInterest>) {
+    reserveCapacity(points.count, textBytes: points.reduce(0) { $0 + $1.draft.textBytes })
+    for point in points { append(point) }
+  }
+
+  /// The number of places.
+  public var count: Int { ids.count }
+
+  /// The number of bytes of the names, the tags and the sources' ids.
+  public var textBytes: Int { texts.count }
+
+  /// Allocates memory for a total number of places, and of bytes of their texts, at once.
+  public mutating func reserveCapacity(_ count: Int, textBytes: Int = 0) {
+    ids.reserveCapacity(count)
+    coordinates.reserveCapacity(count)
+    records.reserveCapacity(count)
+    texts.reserveCapacity(textBytes)
+  }
+
+  /// Appends a place.
+  public mutating func append(_ point: PointOfInterest) {
+    let draft = point.draft
+    let record = PointRecord(
+      start: texts.count,
+      nameLength: draft.name.utf8.count,
+      tagsLength: draft.tags.json.utf8.count,
+      sourceIDLength: draft.origin?.sourceID.utf8.count ?? 0,
+      category: draft.category.map { categories.number(of: $0) } ?? PointRecord.none,
+      source: draft.origin.map { sources.number(of: $0.source) } ?? PointRecord.none,
+      version: point.version,
+      createdAt: point.createdAt,
+      updatedAt: point.updatedAt
+    )
+    append(point.id, draft.coordinate, record)
+    texts.append(contentsOf: draft.name.utf8)
+    texts.append(contentsOf: draft.tags.json.utf8)
+    if let origin = draft.origin { texts.append(contentsOf: origin.sourceID.utf8) }
+  }
+
+  /// Appends a place.
+  public mutating func append(_ fields: PointFields) {
+    let record = PointRecord(
+      start: texts.count,
+      nameLength: fields.name.count,
+      tagsLength: fields.tags.count,
+      sourceIDLength: fields.sourceID?.count ?? 0,
+      category: fields.category.map { categories.number(of: $0) } ?? PointRecord.none,
+      source: fields.source.map { sources.number(of: $0) } ?? PointRecord.none,
+      version: fields.version,
+      createdAt: fields.createdAt,
+      updatedAt: fields.updatedAt
+    )
+    append(fields.id, fields.coordinate, record)
+    texts.append(contentsOf: fields.name)
+    texts.append(contentsOf: fields.tags)
+    if let sourceID = fields.sourceID { texts.append(contentsOf: sourceID) }
+  }
+
+  /// Appends the places of another buffer.
+  public mutating func append(contentsOf other: PointBuffer) {
+    var numbers = NumberTranslation(categories: other.categories, sources: other.sources)
+    other.texts.withUnsafeBufferPointer { texts in
+      for index in other.ids.indices {
+        append(other.ids[index], other.coordinates[index], other.records[index], texts: texts, &numbers)
+      }
+    }
+  }
+
+  /// Appends the places of a segment that are not dead.
+  mutating func append(contentsOf segment: Segment, isDead: (_ slot: Int) -> Bool) {
+    let (columns, records) = (segment.columns, segment.records)
+    var numbers = NumberTranslation(categories: segment.categories.numbers, sources: records.sources)
+    for slot in 0..<segment.count where !isDead(slot) {
+      append(columns.ids[slot], columns.coordinates[slot], records.record(at: slot), texts: records.texts, &numbers)
+    }
+  }
+
+  /// Appends a place of other columns.
+  private mutating func append(
+    _ id: PointID,
+    _ coordinate: Coordinate,
+    _ record: PointRecord,
+    texts others: UnsafeBufferPointer<UInt8>,
+    _ numbers: inout NumberTranslation
+  ) {
+    var copy = record
+    copy.start = texts.count
+    copy.category = numbers.categories.number(of: record.category, in: &categories)
+    copy.source = numbers.sources.number(of: record.source, in: &sources)
+    append(id, coordinate, copy)
+    texts.append(contentsOf: UnsafeBufferPointer(rebasing: others[record.start..<record.start + record.textLength]))
+  }
+
+  private mutating func append(_ id: PointID, _ coordinate: Coordinate, _ record: PointRecord) {
+    ids.append(id)
+    coordinates.append(coordinate)
+    records.append(record)
+  }
+}
+
+/// The translation of the numbers of other columns to those of a buffer. Only categories and sources that a place has
+/// get a number.
+private struct NumberTranslation {
+  var categories: Numbers
+  var sources: Numbers
+
+  init(categories: TextNumbers, sources: TextNumbers) {
+    self.categories = Numbers(categories.texts)
+    self.sources = Numbers(sources.texts)
+  }
+
+  struct Numbers {
+    private let texts: [String]
+    private var numbers: ContiguousArray<UInt32>
+
+    init(_ texts: [String]) {
+      self.texts = texts
+      numbers = ContiguousArray(repeating: PointRecord.none, count: texts.count)
+    }
+
+    mutating func number(of other: UInt32, in target: inout TextNumbers) -> UInt32 {
+      if other == PointRecord.none { return other }
+      let index = Int(other)
+      if numbers[index] == PointRecord.none { numbers[index] = target.number(of: texts[index]) }
+      return numbers[index]
+    }
+  }
+}
+
+extension PointDraft {
+  /// The number of bytes of the texts that are not numbered.
+  fileprivate var textBytes: Int { name.utf8.count + tags.json.utf8.count + (origin?.sourceID.utf8.count ?? 0) }
+}

@@ -1,0 +1,79 @@
+import JSONText
+
+/// A numbering of texts in the order of their first use, by their bytes.
+struct TextNumbers: Sendable {
+  /// The texts by their numbers.
+  private(set) var texts: [String] = []
+
+  /// The numbers by the texts; `nil` while there are so few that a search through all of them is faster.
+  private var index: HashIndex?
+  private var capacity = Self.maximumUnindexed
+
+  /// The number that was returned last: texts often repeat.
+  private var last = 0
+
+  private static let maximumUnindexed = 8
+
+  /// Returns the number of a text in UTF-8, a new one for a new text. O(1) on average; it allocates memory for a new
+  /// text only.
+  mutating func number(of utf8: UnsafeBufferPointer<UInt8>) -> UInt32 {
+    existingNumber(of: utf8) ?? append(String(decoding: utf8, as: UTF8.self))
+  }
+
+  /// Returns the number of a text, a new one for a new text.
+  mutating func number(of text: String) -> UInt32 {
+    existingNumber(of: text) ?? append(text)
+  }
+
+  /// Returns the number of a text, or `nil` where it has none.
+  func existingNumber(of text: String) -> UInt32? {
+    var text = text
+    return text.withUTF8 { position(of: $0) }
+  }
+
+  private mutating func existingNumber(of utf8: UnsafeBufferPointer<UInt8>) -> UInt32? {
+    if last < texts.count, texts[last].hasSameBytes(as: utf8) { return UInt32(last) }
+    guard let number = position(of: utf8) else { return nil }
+    last = Int(number)
+    return number
+  }
+
+  private func position(of utf8: UnsafeBufferPointer<UInt8>) -> UInt32? {
+    guard let index else { return texts.firstIndex { $0.hasSameBytes(as: utf8) }.map { UInt32($0) } }
+    return index.first(hash: Self.hash(of: utf8)) { texts[Int($0)].hasSameBytes(as: utf8) }
+  }
+
+  private mutating func append(_ text: String) -> UInt32 {
+    let number = UInt32(texts.count)
+    texts.append(text)
+    if texts.count > capacity {
+      capacity *= 2
+      var larger = HashIndex(capacity: capacity)
+      for (number, text) in texts.enumerated() { larger.insert(UInt32(number), hash: Self.hash(of: text)) }
+      index = larger
+    } else {
+      index?.insert(number, hash: Self.hash(of: text))
+    }
+    return number
+  }
+
+  private static func hash(of text: String) -> Int {
+    var text = text
+    return text.withUTF8 { hash(of: $0) }
+  }
+
+  // Seeded, so that no client can choose texts that collide.
+  private static func hash(of utf8: UnsafeBufferPointer<UInt8>) -> Int {
+    var hasher = Hasher()
+    hasher.combine(bytes: UnsafeRawBufferPointer(utf8))
+    return hasher.finalize()
+  }
+}
+
+extension String {
+  /// Returns a Boolean value that indicates whether the text is the given UTF-8.
+  fileprivate func hasSameBytes(as other: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard utf8.count == other.count else { return false }
+    return utf8.withContiguousStorageIfAvailable { $0.elementsEqual(other) } ?? utf8.elementsEqual(other)
+  }
+}
