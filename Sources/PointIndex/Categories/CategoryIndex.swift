@@ -39,22 +39,30 @@ struct CategoryIndex: Sendable {
     }
     placeStarts = starts
     self.nodeStarts = nodeStarts
-    slots = Self.inSpatialOrder(
-      Self.grouped(0..<UInt32(records.count), by: records, starts: starts),
-      starts: starts,
-      columns: columns
-    )
-    idOrder = Self.grouped(UnsafeBufferPointer(start: order.pointer, count: order.count), by: records, starts: starts)
-    var nodes = NodeBounds()
-    for category in numbers.texts.indices {
-      let places = UnsafeBufferPointer(
-        start: slots.pointer + starts[category],
-        count: starts[category + 1] - starts[category]
+    let grouping = starts
+    let (trees, idOrder) = Parallel.both(where: records.count > 20_000) {
+      let slots = Self.inSpatialOrder(
+        Self.grouped(0..<UInt32(records.count), by: records, starts: grouping),
+        starts: grouping,
+        columns: columns
       )
-      nodes.append(treeOf: places, columns: columns)
+      var nodes = NodeBounds()
+      for (start, end) in zip(grouping, grouping.dropFirst()) {
+        nodes.append(
+          treeOf: UnsafeBufferPointer(start: slots.pointer + start, count: end - start),
+          columns: columns
+        )
+      }
+      return (slots, FixedBuffer(nodes.space), FixedBuffer(nodes.geographic))
+    } and: {
+      Self.grouped(
+        UnsafeBufferPointer(start: order.pointer, count: order.count),
+        by: records,
+        starts: grouping
+      )
     }
-    space = FixedBuffer(nodes.space)
-    geographic = FixedBuffer(nodes.geographic)
+    (slots, space, geographic) = trees
+    self.idOrder = idOrder
   }
 
   /// The number of bytes of the trees and orders.

@@ -12,7 +12,8 @@ enum SpatialOrder {
   }
 
   /// Sorts the items: the children of each node of the tree are made by halving across the longest side, with places
-  /// counted out so that all nodes but the last are full. O(n log n).
+  /// counted out so that all nodes but the last are full. O(n log n), on several processors
+  /// where the items are many.
   static func sort(_ items: UnsafeMutableBufferPointer<Item>) {
     var unit = PackedTree.leafCapacity
     while unit < items.count { unit *= PackedTree.fanOut }
@@ -35,8 +36,14 @@ enum SpatialOrder {
     guard nodes > 1 else { return split(items, unit: unit) }
     let middle = nodes / 2 * unit
     partition(items, at: middle)
-    halve(.init(rebasing: items[..<middle]), unit: unit)
-    halve(.init(rebasing: items[middle...]), unit: unit)
+    // Unsafe: the halves have no items in common.
+    nonisolated(unsafe) let first = UnsafeMutableBufferPointer(rebasing: items[..<middle])
+    nonisolated(unsafe) let second = UnsafeMutableBufferPointer(rebasing: items[middle...])
+    _ = Parallel.both(where: items.count > 20_000) {
+      halve(first, unit: unit)
+    } and: {
+      halve(second, unit: unit)
+    }
   }
 
   private static func partition(_ items: UnsafeMutableBufferPointer<Item>, at middle: Int) {
