@@ -175,7 +175,8 @@ let package = Package(
       .executableTarget(
         name: "waymark-bench",
         dependencies: [
-          "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PointFormats", "Points", "SyntheticData",
+          "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PointFormats", "PointIndex", "Points",
+          "SyntheticData",
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),

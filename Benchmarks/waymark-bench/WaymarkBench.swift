@@ -10,7 +10,7 @@ struct WaymarkBench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "waymark-bench",
     abstract: "Writes benchmark data, and measures parts of Waymark in process.",
-    subcommands: [WritePointsCommand.self, PointsCommand.self, MicroCommand.self]
+    subcommands: [WritePointsCommand.self, PointsCommand.self, MicroCommand.self, IndexCommand.self]
   )
 }
 
