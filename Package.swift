@@ -95,6 +95,7 @@ let package = Package(
       .target(
         name: "PostgresTestSupport",
         dependencies: [
+          "PostgresStore",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOPosix", package: "swift-nio"),
           .product(name: "Subprocess", package: "swift-subprocess"),
@@ -120,8 +121,16 @@ let package = Package(
     ),
     module(
       "PostgresStore",
-      ["CLibPQ", "Geo", "JSONText", "Points", logging, .product(name: "DequeModule", package: "swift-collections")],
+      [
+        "Basics", "CLibPQ", "Geo", "JSONText", "Points", logging,
+        .product(name: "DequeModule", package: "swift-collections"),
+      ],
       tests: ["PostgresTestSupport"]
+    ),
+    module(
+      "IndexedStore",
+      ["Geo", "JSONText", "PointIndex", "Points", "PostgresStore", logging],
+      tests: ["MemoryStore", "PostgresTestSupport"]
     ),
     module("PrometheusMetrics", [metrics]),
     module("PointFormats", ["Basics", "Geo", "JSONText", "Points"]),
@@ -151,7 +160,8 @@ let package = Package(
       .executableTarget(
         name: "waymark",
         dependencies: [
-          "Basics", "CBundledSample", "CMalloc", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore",
+          "Basics", "CBundledSample", "CMalloc", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
+          "MemoryStore",
           "PointFormats", "Points", "PostgresStore", "PrometheusMetrics", "SQLiteJournal",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),

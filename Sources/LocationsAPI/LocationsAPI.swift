@@ -17,6 +17,7 @@ public struct LocationsAPI: Sendable {
   private let metrics: (any MetricsSource)?
   private let searches: (any SearchHistory)?
   private let backup: BackupAction?
+  private let positions: (any PositionedStore)?
   private let clock: any WallClock
   private let uptime: @Sendable () -> Duration
   private let isDraining: @Sendable () -> Bool
@@ -34,6 +35,7 @@ public struct LocationsAPI: Sendable {
   ///   - metrics: the source of `GET /metrics`; without it there is no such call.
   ///   - searches: the history of searches; without it the call that reports them is 404.
   ///   - backup: the function that copies the store's file; without it the call that does is 501.
+  ///   - positions: the store, where its reads may be older than its writes.
   ///   - clock: the time of day. It is monotonic, and shared with a store that has the times of its changes.
   ///   - uptime: a monotonic time, by which readiness and metrics age.
   ///   - isDraining: returns a Boolean value that indicates whether the server is shutting down, and is no longer
@@ -49,6 +51,7 @@ public struct LocationsAPI: Sendable {
     metrics: (any MetricsSource)? = nil,
     searches: (any SearchHistory)? = nil,
     backup: BackupAction? = nil,
+    positions: (any PositionedStore)? = nil,
     clock: any WallClock = SystemClock(),
     uptime: @escaping @Sendable () -> Duration = monotonicTime,
     isDraining: @escaping @Sendable () -> Bool = { false },
@@ -63,6 +66,7 @@ public struct LocationsAPI: Sendable {
     self.metrics = metrics
     self.searches = searches
     self.backup = backup
+    self.positions = positions
     self.clock = clock
     self.uptime = uptime
     self.isDraining = isDraining
@@ -77,7 +81,8 @@ public struct LocationsAPI: Sendable {
   public func router(middlewares: [any Middleware] = []) -> Router {
     Router(
       readingRoutes + writingRoutes + operationRoutes,
-      middlewares: middlewares + [AuthenticationMiddleware(access: access)],
+      middlewares: middlewares + [AuthenticationMiddleware(access: access)]
+        + (positions.map { [FreshnessMiddleware(store: $0)] } ?? []),
       problemTypePrefix: Self.problemTypePrefix)
   }
 
@@ -136,7 +141,8 @@ public struct LocationsAPI: Sendable {
       Route(.GET, "/", handler: IndexRoute(version: version, address: address, hasMetrics: metrics != nil)),
       Route(.GET, "/health/live", handler: LiveRoute()),
       Route(
-        .GET, "/health/ready", handler: ReadyRoute(service: service, uptime: uptime, isDraining: isDraining)),
+        .GET, "/health/ready",
+        handler: ReadyRoute(service: service, positions: positions, uptime: uptime, isDraining: isDraining)),
       Route(
         .GET, "/analytics/searches", scope: .admin, parameters: SearchesRoute.parameters,
         handler: SearchesRoute(history: searches, clock: clock)),

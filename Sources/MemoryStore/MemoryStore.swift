@@ -117,21 +117,11 @@ extension MemoryStore: PointStore {
 
 extension MemoryStore: PointExporter {
   /// Passes every matching place of the current snapshot to a closure; see
-  /// ``Points/PointExporter/exportPoints(matching:to:)``.
-  ///
-  /// O(n), in memory for one batch.
+  /// ``PointIndex/PointSnapshot/exportPoints(matching:to:)``.
   public func exportPoints(
     matching query: PointQuery,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
-    var walk = PointWalk(snapshot, matching: query)
-    while !walk.isAtEnd {
-      try Task.checkCancellation()
-      let batch = walk.nextBatch(maximumCount: Self.exportBatch, maximumSteps: Self.exportBatch * 16)
-      if batch.isEmpty { await Task.yield() } else { try await consume(batch) }
-    }
+    try await snapshot.exportPoints(matching: query, to: consume)
   }
-
-  /// The maximum number of places of a batch of an export.
-  private static let exportBatch = 250
 }

@@ -1,4 +1,5 @@
 import HTTPServer
+import IndexedStore
 import LocationsAPI
 import Logging
 import Points
@@ -55,7 +56,8 @@ struct Application {
       caching: CachePolicy(
         directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
       metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors), searches: store.searchLog,
-      backup: store.backup, clock: clock, isDraining: { [drainState] in drainState.isDraining },
+      backup: store.backup, positions: store.positions, clock: clock,
+      isDraining: { [drainState] in drainState.isDraining },
       address: configuration.address, version: waymarkVersion)
     responder = api.router(
       middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))
@@ -106,6 +108,7 @@ struct Application {
     let services: [(any Service)?] = [
       MemoryTrimming.service,
       store,
+      store.index.map { index in BackgroundService { await index.run() } },
       store.changePruning?.service,
       store.searchLog.map {
         Pruning.searches(of: $0, retention: configuration.analyticsRetention, logger: logger).service

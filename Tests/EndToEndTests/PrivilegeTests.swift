@@ -36,8 +36,8 @@ import Testing
 
   /// The privileges in the documentation's table.
   private static let serving = [
-    "SELECT ON waymark_migrations", "SELECT, INSERT, UPDATE, DELETE ON points, changes, idempotency_keys",
-    "USAGE, UPDATE ON SEQUENCE point_versions", "SELECT ON SEQUENCE changes_sequence_seq",
+    "SELECT ON waymark_migrations", "SELECT, INSERT, UPDATE, DELETE ON points, idempotency_keys",
+    "SELECT, DELETE ON changes", "SELECT, UPDATE ON changes_pruned", "USAGE, UPDATE ON SEQUENCE point_versions",
   ]
 
   private let json = ["Content-Type": "application/json"]

@@ -82,6 +82,14 @@ struct ServerDriver: Sendable {
     try await send("POST", "/locations/import\(query)", headers: ["Content-Type": mediaType], body: body)
   }
 
+  /// Returns when the server reads from an index that follows the database.
+  func waitForIndex() async throws {
+    let phase = Data(#""phase":"following""#.utf8)
+    while try await get("/health/ready").body.firstRange(of: phase) == nil {
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
   /// Sends a GET request with a percent-encoded target.
   func get(_ target: String, headers: [String: String] = [:]) async throws -> Response {
     try await send("GET", target, headers: headers)

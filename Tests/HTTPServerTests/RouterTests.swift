@@ -219,9 +219,8 @@ import Testing
     #expect(
       Set(response.headers[canonicalForm: "access-control-expose-headers"]) == [
         "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Disposition", "Content-Encoding", "Date", "ETag",
-        "Link",
-        "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "Server-Timing", "Vary", "WWW-Authenticate",
-        "X-Request-Id",
+        "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "Server-Timing", "Vary", "WWW-Authenticate",
+        "Waymark-Position", "X-Request-Id",
       ])
   }
 

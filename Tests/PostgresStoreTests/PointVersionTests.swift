@@ -79,7 +79,7 @@ import Testing
     #expect(try #require(try await store.point(id: .sample(2))).version < former.version)
     let last = try await database.run(
       "SELECT kind, version FROM changes WHERE point_id = '\(point.id)' ORDER BY sequence DESC LIMIT 1")
-    #expect(last == "created|\(point.version)")
+    #expect(last == "updated|\(point.version)")
     await other.close()
   }
 

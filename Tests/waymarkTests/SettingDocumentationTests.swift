@@ -77,6 +77,7 @@ extension Setting: CustomTestStringConvertible {
   private static func environment(for setting: Setting) -> [String: String] {
     var environment = ["DATABASE_URL": "postgresql://db/places", "ANALYTICS": "postgres", "API_KEYS_FILE": "keys.txt"]
     if setting.name == "SKIP_DAMAGED" { environment = ["MEMORY_STORE_PATH": "places.db"] }
+    if setting.name == "READ_MAX_STALENESS_MS" { environment["READ_CONSISTENCY"] = "bounded" }
     if setting.name == "RATE_LIMIT_BURST" { environment["RATE_LIMIT_RPS"] = "1" }
     environment[setting.name] = nil
     return environment

@@ -32,11 +32,11 @@ public struct CORSPolicy: Sendable {
     exposedHeaders: [String] = [
       "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Disposition", "Content-Encoding", "Date", "ETag", "Link",
       "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "Server-Timing", "Vary", "WWW-Authenticate",
-      "X-Request-Id",
+      "Waymark-Position", "X-Request-Id",
     ],
     allowedHeaders: [String] = [
       "Authorization", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match", "If-Modified-Since",
-      "If-None-Match", "Traceparent", "Tracestate", "X-Request-Id",
+      "If-None-Match", "Traceparent", "Tracestate", "Waymark-Min-Position", "X-Request-Id",
     ],
     maximumAgeSeconds: Int = 86_400
   ) {

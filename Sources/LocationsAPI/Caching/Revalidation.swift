@@ -95,7 +95,7 @@ final class Revalidation: Sendable {
     // The search may have used another server than the one that the version is from.
     if let version, let known = service.store.knownDataVersion(), known.source == version.source {
       fields = self.fields(of: version, in: format)
-      if !known.isCurrent || known.token != version.token {
+      if !known.isExact || known.token != version.token {
         fields.replaceOrAdd(name: "etag", value: tag(of: version, in: format, digest: Self.digest(of: response)))
         fields.remove(name: "last-modified")
       }

@@ -6,7 +6,7 @@ import Points
 
 /// `GET /health/live`: 200 while the process responds at all.
 struct LiveRoute: RouteHandler {
-  func respond(to request: HTTPRequest) -> HTTPResponse { .healthy }
+  func respond(to request: HTTPRequest) -> HTTPResponse { .healthy() }
 }
 
 /// `GET /health/ready`: 200 while the store responds and its schema is current, and the server does not drain.
@@ -15,11 +15,16 @@ struct ReadyRoute: RouteHandler {
   static let maximumAge: Duration = .seconds(1)
 
   let service: PointsService
+  private let positions: (any PositionedStore)?
   private let readiness: RecentValue<Problem?>
   private let isDraining: @Sendable () -> Bool
 
-  init(service: PointsService, uptime: @escaping @Sendable () -> Duration, isDraining: @escaping @Sendable () -> Bool) {
+  init(
+    service: PointsService, positions: (any PositionedStore)?, uptime: @escaping @Sendable () -> Duration,
+    isDraining: @escaping @Sendable () -> Bool
+  ) {
     self.service = service
+    self.positions = positions
     self.isDraining = isDraining
     readiness = RecentValue(maximumAge: Self.maximumAge, uptime: uptime)
   }
@@ -30,7 +35,7 @@ struct ReadyRoute: RouteHandler {
         .serviceUnavailable, code: "overloaded", title: "Draining", detail: "the server is shutting down")
     }
     if let problem = await readiness.value({ await check(request.logger) }) { throw problem }
-    return .healthy
+    return .healthy(index: positions?.indexState)
   }
 
   /// Returns why the store is not ready; `nil` where it is.
@@ -50,10 +55,18 @@ struct ReadyRoute: RouteHandler {
 }
 
 extension HTTPResponse {
-  fileprivate static var healthy: HTTPResponse {
+  fileprivate static func healthy(index: (phase: String, points: Int)? = nil) -> HTTPResponse {
     var json = JSONWriter()
     json.beginObject()
     json.write(member: "status", "ok")
+    if let index {
+      json.write(name: "index")
+      json.beginObject()
+      json.write(member: "phase", index.phase)
+      json.write(name: "places")
+      json.write(json: String(index.points))
+      json.endObject()
+    }
     json.endObject()
     var response = HTTPResponse(json)
     response.headers.add(name: "cache-control", value: "no-store")

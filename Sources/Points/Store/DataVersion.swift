@@ -19,14 +19,15 @@ public struct DataVersion: Hashable, Sendable {
   /// such clock.
   public let changedAt: Timestamp?
 
-  /// A Boolean value that indicates whether this was the current version at the moment of the call, not a cached one.
-  public let isCurrent: Bool
+  /// A Boolean value that indicates whether a read between two calls that return this version has exactly its places.
+  /// Otherwise, as for a version that was read before and is cached, the read may have newer ones.
+  public let isExact: Bool
 
   /// Creates a version.
-  public init(token: String, source: UInt64 = 0, changedAt: Timestamp? = nil, isCurrent: Bool = true) {
+  public init(token: String, source: UInt64 = 0, changedAt: Timestamp? = nil, isExact: Bool = true) {
     self.token = token
     self.source = source
     self.changedAt = changedAt
-    self.isCurrent = isCurrent
+    self.isExact = isExact
   }
 }

@@ -2,11 +2,11 @@ public import Geo
 public import JSONText
 import Synchronization
 
-/// A primary store and its replica: searches go to the replica, everything else to the primary.
+/// A primary store and its replica: searches go to the replica or to the primary, everything else to the primary.
 ///
 /// - Where one of the two can't be reached, lacks the schema or denies a read, the read goes to the other. Reads
 ///   continue while the primary is unavailable; a write then fails.
-/// - A search may miss the latest writes, by the replication lag. A place is read by its id from the primary while that
+/// - A search of the replica may miss the latest writes, by the replication lag. A place is read by its id from the primary while that
 ///   is available, so that a client that reads its version and writes with `If-Match` does not meet an old one, and one
 ///   that creates a place finds it at its address.
 /// - A page may come from one of the two and the next page from the other; positions are valid for both.
@@ -14,11 +14,16 @@ import Synchronization
 public struct ReplicatedStore<Primary: WritablePointStore, Replica: WritablePointStore>: Sendable {
   private let primary: Primary
   private let replica: Replica
+  private let searchesReplica: Bool
 
   /// Creates a store from the two.
-  public init(primary: Primary, replica: Replica) {
+  ///
+  /// - Parameter searchesReplica: a Boolean value that indicates whether searches go to the replica while it is
+  ///   available, instead of only while the primary is not.
+  public init(primary: Primary, replica: Replica, searchesReplica: Bool = true) {
     self.primary = primary
     self.replica = replica
+    self.searchesReplica = searchesReplica
   }
 
   /// Calls one of the two, and the other where the first is unavailable. Where both are, the error is the primary's,
@@ -55,12 +60,16 @@ extension PointStoreError {
 extension ReplicatedStore: PointStore {
   /// Returns a page from the replica.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
-    try await call(replicaFirst: true) { store throws(PointStoreError) in try await store.page(matching: query) }
+    try await call(replicaFirst: searchesReplica) { store throws(PointStoreError) in
+      try await store.page(matching: query)
+    }
   }
 
   /// Returns the same page from the replica.
   public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    try await call(replicaFirst: true) { store throws(PointStoreError) in try await store.summaries(matching: query) }
+    try await call(replicaFirst: searchesReplica) { store throws(PointStoreError) in
+      try await store.summaries(matching: query)
+    }
   }
 
   /// Returns the place from the primary.
@@ -70,12 +79,14 @@ extension ReplicatedStore: PointStore {
 
   /// Returns the counts from the replica.
   public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
-    try await call(replicaFirst: true) { store throws(PointStoreError) in try await store.categoryCounts(in: box) }
+    try await call(replicaFirst: searchesReplica) { store throws(PointStoreError) in
+      try await store.categoryCounts(in: box)
+    }
   }
 
   /// Returns the place from the replica.
   public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
-    try await call(replicaFirst: true) { store throws(PointStoreError) in
+    try await call(replicaFirst: searchesReplica) { store throws(PointStoreError) in
       try await store.point(shuffledAtOrAfter: pivot)
     }
   }
@@ -141,6 +152,7 @@ extension ReplicatedStore: PointExporter {
     matching query: PointQuery,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
+    guard searchesReplica else { return try await primary.exportPoints(matching: query, to: consume) }
     let hasBegun = Atomic(false)
     do {
       try await replica.exportPoints(matching: query) { points in

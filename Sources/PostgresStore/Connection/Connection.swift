@@ -15,6 +15,9 @@ final class Connection {
     /// The server waits for the rows of a `COPY … FROM STDIN`.
     case copying
 
+    /// The server sends the rows of a `COPY … TO STDOUT`; see ``Connection/receiveCopy(_:)``.
+    case sendingCopy
+
     /// The connection is closed, and the statement may have been executed.
     case connectionLost(reason: String)
 
@@ -221,6 +224,7 @@ final class Connection {
     while PQisBusy(handle) == 0 {
       if let result = PQgetResult(handle).map(QueryResult.init) {
         if result.isCopyIn { return .copying }
+        if result.isCopyOut { return .sendingCopy }
         if let error = result.error {
           if error.isReadOnly { return .readOnly(reason: error.summary) }
           if error.endsConnection { return progressAfterClosing(error) }
@@ -353,7 +357,7 @@ final class Connection {
   }
 }
 
-// MARK: Copying in
+// MARK: Copying and notifications
 
 extension Connection {
   /// Sends data of a `COPY … FROM STDIN` that is in progress.
@@ -371,6 +375,35 @@ extension Connection {
   /// Flushes the send buffer; ``wantsToWrite`` indicates whether unsent data remains.
   func flushCopy() -> SendResult {
     flush() ? (wantsToWrite ? .bufferFull : .accepted) : .connectionLost(reason: lastError)
+  }
+
+  /// Passes the rows of a `COPY … TO STDOUT` that have arrived to a closure, one at a time; the bytes are valid during
+  /// the call.
+  ///
+  /// - Returns: ``Progress/sendingCopy`` while there are more to come; after the last one, the progress of the command.
+  func receiveCopy(_ consume: (UnsafeRawBufferPointer) -> Void) -> Progress {
+    guard PQconsumeInput(handle) == 1 else { return progressAfterLoss(lastError) }
+    while true {
+      var row: UnsafeMutablePointer<CChar>?
+      let count = PQgetCopyData(handle, &row, 1)
+      defer { PQfreemem(row) }
+      switch count {
+      case 0: return .sendingCopy
+      case 1...: consume(UnsafeRawBufferPointer(start: row, count: Int(count)))
+      // After the last row, and after an error, the result follows.
+      default: return proceed()
+      }
+    }
+  }
+
+  /// Returns the number of notifications that have arrived since the last call.
+  func takeNotifications() -> Int {
+    var count = 0
+    while let notification = PQnotifies(handle) {
+      PQfreemem(notification)
+      count += 1
+    }
+    return count
   }
 
   private func acceptance(of status: Int32) -> SendResult {

@@ -14,8 +14,8 @@ struct Connector: Sendable {
   /// The connection timeout for each host, where the connection string sets none.
   static let defaultTimeoutSeconds = 5
 
-  /// The oldest supported server version. The schema needs generated columns.
-  private static let oldestServerVersion: Int32 = 120_000
+  /// The oldest supported server version. The change log needs 64-bit transaction numbers.
+  private static let oldestServerVersion: Int32 = 130_000
 
   /// Connects on a separate thread, and passes the connection to a handler on the polling thread.
   ///
@@ -94,7 +94,7 @@ struct Connector: Sendable {
   private static func incompatibility(of handle: OpaquePointer) -> String? {
     PQsetNoticeReceiver(handle, { _, _ in }, nil)
     guard PQstatus(handle) == CONNECTION_OK else { return Connection.oneLine(PQerrorMessage(handle)) }
-    if PQserverVersion(handle) < oldestServerVersion { return "the server is older than PostgreSQL 12" }
+    if PQserverVersion(handle) < oldestServerVersion { return "the server is older than PostgreSQL 13" }
     let encoding = PQparameterStatus(handle, "server_encoding").map { String(cString: $0) }
     return encoding == "UTF8" ? nil : "the database's encoding is \(encoding ?? "unknown"); it must be UTF8"
   }

@@ -92,6 +92,9 @@ struct QueryResult: Sendable {
   /// A Boolean value that indicates whether the server waits for the data of a `COPY … FROM STDIN`.
   var isCopyIn: Bool { PQresultStatus(handle) == PGRES_COPY_IN }
 
+  /// A Boolean value that indicates whether the server sends the data of a `COPY … TO STDOUT`.
+  var isCopyOut: Bool { PQresultStatus(handle) == PGRES_COPY_OUT }
+
   /// A Boolean value that indicates whether this is the end of a pipeline and not a statement's result.
   var isEndOfPipeline: Bool { PQresultStatus(handle) == PGRES_PIPELINE_SYNC }
 

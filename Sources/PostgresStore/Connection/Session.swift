@@ -11,6 +11,11 @@ actor Session {
   private var continuation: Continuation?
   /// The data of a `COPY` that has not been passed to libpq yet.
   private var copying: Copying?
+  /// The consumer of the rows of a `COPY … TO STDOUT` that is in progress.
+  private var rowConsumer: ((UnsafeRawBufferPointer) -> Void)?
+  private var isReceivingCopy = false
+  private var notificationWaiter: CheckedContinuation<Result<Void, DatabaseError>, Never>?
+  private var hasNotifications = false
   private var isCommitting = false
   /// A reference that keeps the session alive while it waits for a commit whose caller has stopped waiting.
   private var selfWhileAbandoned: Session?
@@ -129,6 +134,48 @@ actor Session {
     _ = try await copy(.end(error: error)).get()
   }
 
+  /// Runs a `COPY … TO STDOUT`, and passes each message of its data to a closure on the session's thread.
+  ///
+  /// - Throws: ``DatabaseError``; some rows may have been passed then.
+  func copyOut(
+    _ sql: String, to consume: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
+  ) async throws(DatabaseError) {
+    rowConsumer = consume
+    defer { rowConsumer = nil }
+    _ = try await perform { $0.send(script: sql) }.get()
+  }
+
+  /// Waits until a notification arrives on a channel that the session listens on; returns at once if one has arrived
+  /// since the last call.
+  ///
+  /// - Throws: ``DatabaseError`` when the session ends or the caller is cancelled.
+  func waitForNotification() async throws(DatabaseError) {
+    guard connection != nil, continuation == nil, notificationWaiter == nil else {
+      throw .connectionLost(reason: endReason)
+    }
+    if hasNotifications {
+      hasNotifications = false
+      return
+    }
+    let result: Result<Void, DatabaseError> = await withTaskCancellationHandler {
+      await withCheckedContinuation { waiter in
+        if Task.isCancelled { waiter.resume(returning: .failure(.cancelled)) } else { notificationWaiter = waiter }
+      }
+    } onCancel: {
+      thread.submit { self.assumeIsolated { $0.end(.cancelled) } }
+    }
+    try result.get()
+  }
+
+  private func takeNotifications() {
+    guard let connection, connection.takeNotifications() > 0 else { return }
+    if let waiter = notificationWaiter.take() {
+      waiter.resume(returning: .success(()))
+    } else {
+      hasNotifications = true
+    }
+  }
+
   /// Closes the session and rolls back an open transaction. A session whose commit the server has not confirmed is
   /// closed after the confirmation or when the connection breaks; until then it counts as one of the server's
   /// connections.
@@ -203,7 +250,12 @@ actor Session {
 
   private func socketIsReady(_ readiness: PollingThread.Readiness) {
     guard let connection else { return }
-    if copying == nil || readiness.contains(.readable) { handle(connection.advance()) }
+    if let rowConsumer, isReceivingCopy {
+      handle(connection.receiveCopy(rowConsumer))
+    } else if copying == nil || readiness.contains(.readable) {
+      handle(connection.advance())
+    }
+    takeNotifications()
     continueCopy()
   }
 
@@ -213,9 +265,15 @@ actor Session {
     case .finished where selfWhileAbandoned != nil: end(.connectionLost(reason: endReason))
     case .finished(let result):
       copying = nil
+      isReceivingCopy = false
       complete(result.map(Optional.some).mapError(DatabaseError.rejected))
     case .copying:
       if copying == nil { complete(.success(nil)) }
+    case .sendingCopy where isReceivingCopy: break
+    case .sendingCopy:
+      isReceivingCopy = true
+      guard let connection, let rowConsumer else { return end(.connectionLost(reason: "a COPY was not expected")) }
+      return handle(connection.receiveCopy(rowConsumer))
     case .connectionLost(let reason), .unreplicated(let reason): end(.connectionLost(reason: reason))
     case .rolledBack(let reason), .rejected(let reason), .readOnly(let reason): end(.rolledBack(reason: reason))
     }
@@ -280,6 +338,7 @@ actor Session {
     case .connectionLost(let reason), .rolledBack(let reason): endReason = reason
     case .rejected, .cancelled: break
     }
+    notificationWaiter.take()?.resume(returning: .failure(error))
     complete(.failure(error))
   }
 }

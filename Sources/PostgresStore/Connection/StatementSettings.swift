@@ -25,7 +25,7 @@ struct StatementSettings: Sendable {
     // JIT compilation takes longer than any of these plans runs. The timeout comes last so that it does not apply to
     // the setup.
     """
-    SET jit = off; \(isDurable ? Self.durability(isLocal: false) : "SET synchronous_commit = off"); \
+    SET jit = off; SET waymark.notifies = off; \(isDurable ? Self.durability(isLocal: false) : "SET synchronous_commit = off"); \
     SET statement_timeout = \(timeoutMilliseconds)
     """
   }
@@ -43,7 +43,8 @@ struct StatementSettings: Sendable {
     return Statement(
       "settings_\(isDurable ? "durable" : "volatile")_\(timeoutMilliseconds)",
       """
-      SELECT identity, set_config('jit', 'off', true), set_config('synchronous_commit', \(commit), true),
+      SELECT identity, set_config('jit', 'off', true), set_config('waymark.notifies', 'off', true),
+        set_config('synchronous_commit', \(commit), true),
         set_config(
           'statement_timeout',
           CASE WHEN $1::text IS NULL OR $1::text = identity THEN '\(timeoutMilliseconds)' ELSE 'of another server' END,
@@ -59,6 +60,7 @@ struct StatementSettings: Sendable {
 enum BulkSettings {
   /// The script that applies them to an open transaction.
   static let script = """
-    SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL jit = off
+    SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL jit = off; \
+    SET LOCAL waymark.notifies = off
     """
 }

@@ -124,30 +124,21 @@ enum ImportStatements {
     FROM import_matches
     """
 
-  /// The announcement of changes; see ``ChangeStatements``.
-  static let announce = ChangeStatements.announcement
-
   /// The statement that draws the version of all places that the import creates or updates, and returns it with the
-  /// last sequence number of the change log.
+  /// oldest transaction that was in progress before, as text.
   static let drawVersion = """
-    SELECT \(VersionStatements.next), (SELECT last_value FROM changes_sequence_seq)
+    SELECT \(VersionStatements.next), pg_snapshot_xmin(pg_current_snapshot())::text
     """
 
   static func update(version: Int64) -> String {
     """
-    WITH updated AS (
-      UPDATE points
-      SET lat = r.lat, long = r.long, name = r.name, category = r.category, tags = r.tags,
-        source = r.source, source_id = r.source_id,
-        version = \(VersionStatements.next(after: "points.version", drawn: "\(version)")),
-        updated_at = greatest(now(), points.updated_at)
-      FROM import_rows AS r JOIN import_matches USING (row_number)
-      WHERE points.id = target AND NOT is_unchanged
-      RETURNING points.id, points.version, points.updated_at
-    )
-    INSERT INTO changes (point_id, kind, version, time)
-    SELECT id, 'updated', version, updated_at
-    FROM updated
+    UPDATE points
+    SET lat = r.lat, long = r.long, name = r.name, category = r.category, tags = r.tags,
+      source = r.source, source_id = r.source_id,
+      version = \(VersionStatements.next(after: "points.version", drawn: "\(version)")),
+      updated_at = greatest(now(), points.updated_at)
+    FROM import_rows AS r JOIN import_matches USING (row_number)
+    WHERE points.id = target AND NOT is_unchanged
     """
   }
 
@@ -162,28 +153,22 @@ enum ImportStatements {
   /// locality depends on it.
   static func insert(version: Int64) -> String {
     """
-    WITH inserted AS (
-      INSERT INTO points (id, lat, long, name, category, tags, source, source_id, version)
-      SELECT coalesce(
-          id,
-          (
-            lpad(to_hex((SELECT (extract(epoch FROM now()) * 1000)::bigint) + place / 4096), 12, '0')
-            || to_hex(x'7000'::int + place % 4096) || substr(new_id::text, 20)
-          )::uuid
-        ),
-        lat, long, name, category, tags, source, source_id, \(version)
-      FROM (
-        SELECT row_number() OVER (ORDER BY ST_SetSRID(ST_MakePoint(long, lat), 4326)) AS place,
-          id, new_id, lat, long, name, category, tags, source, source_id
-        FROM import_rows AS r
-        WHERE NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)
-          AND NOT EXISTS (SELECT FROM import_matches WHERE import_matches.row_number = r.row_number)
-      ) AS new
-      RETURNING id, version, created_at
-    )
-    INSERT INTO changes (point_id, kind, version, time)
-    SELECT id, 'created', version, created_at
-    FROM inserted
+    INSERT INTO points (id, lat, long, name, category, tags, source, source_id, version)
+    SELECT coalesce(
+        id,
+        (
+          lpad(to_hex((SELECT (extract(epoch FROM now()) * 1000)::bigint) + place / 4096), 12, '0')
+          || to_hex(x'7000'::int + place % 4096) || substr(new_id::text, 20)
+        )::uuid
+      ),
+      lat, long, name, category, tags, source, source_id, \(version)
+    FROM (
+      SELECT row_number() OVER (ORDER BY ST_SetSRID(ST_MakePoint(long, lat), 4326)) AS place,
+        id, new_id, lat, long, name, category, tags, source, source_id
+      FROM import_rows AS r
+      WHERE NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)
+        AND NOT EXISTS (SELECT FROM import_matches WHERE import_matches.row_number = r.row_number)
+    ) AS new
     """
   }
 
@@ -194,24 +179,17 @@ enum ImportStatements {
   /// The import has owned the ids since it inserted them, so a concurrent deletion was committed before, and this later
   /// statement sees it in the change log.
   ///
-  /// - Parameter sequence: the last sequence number of the change log when the version was drawn, or an earlier one.
-  static func renewVersions(_ version: Int64, since sequence: Int64) -> String {
+  /// - Parameter transaction: the oldest transaction that was in progress when the version was drawn, or an older one.
+  static func renewVersions(_ version: Int64, since transaction: String) -> String {
     """
-    WITH renewed AS (
-      UPDATE points
-      SET version = \(VersionStatements.next)
-      WHERE version = \(version) AND id IN (
-        SELECT point_id
-        FROM changes
-        WHERE sequence >= \(sequence) AND kind = 'deleted' AND version >= \(version)
-          AND EXISTS (SELECT FROM import_rows WHERE id IS NOT NULL)
-      )
-      RETURNING id, version
+    UPDATE points
+    SET version = \(VersionStatements.next)
+    WHERE version = \(version) AND id IN (
+      SELECT point_id
+      FROM changes
+      WHERE transaction >= '\(transaction)'::xid8 AND kind = 'deleted' AND version >= \(version)
+        AND EXISTS (SELECT FROM import_rows WHERE id IS NOT NULL)
     )
-    UPDATE changes
-    SET version = renewed.version
-    FROM renewed
-    WHERE sequence >= \(sequence) AND point_id = renewed.id AND kind = 'created' AND changes.version = \(version)
     """
   }
 }

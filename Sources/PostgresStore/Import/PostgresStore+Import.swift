@@ -85,6 +85,7 @@ extension PostgresStore: PointImporter {
     } catch .connectionLost(let reason) {
       throw PointStoreError.outcomeUnknown(reason: "the import may have been committed: \(reason)")
     }
+    notifyOfChanges()
     if report.created + report.updated >= Self.minimumRowsToAnalyze {
       // The planner would otherwise learn of the new rows only after a minute. The role may lack the privilege, and
       // nothing depends on it.
@@ -187,17 +188,16 @@ private struct ImportMerge {
     report.updated = Int(matches - unchanged)
     report.created = Int(all - matches) - report.rejected
     if dryRun { return report }
-    try await session.run(ImportStatements.announce)
     guard let drawn = try await session.run(ImportStatements.drawVersion).rows.first else {
       throw PointStoreError.unexpected(reason: "the query for the version returned no row")
     }
-    let (version, sequence) = (try drawn.integer(0), try drawn.integer(1))
+    let (version, oldestTransaction) = (try drawn.integer(0), try drawn.text(1))
     if report.updated > 0 {
       report.updated = try await session.run(script: ImportStatements.update(version: version)).affectedRows
     }
     if report.created > 0 {
       report.created = try await session.run(script: ImportStatements.insert(version: version)).affectedRows
-      try await session.run(script: ImportStatements.renewVersions(version, since: sequence))
+      try await session.run(script: ImportStatements.renewVersions(version, since: oldestTransaction))
     }
     return report
   }

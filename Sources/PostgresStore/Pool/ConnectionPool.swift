@@ -259,7 +259,7 @@ actor ConnectionPool {
       thread.setInterest(.readable, of: connection.socket)
       if connection.takeServerChange() { serverChanged(id, to: connection.server) }
       finish(id, result)
-    case .copying: connectionLost(id, "the server expects COPY data", .unknown)
+    case .copying, .sendingCopy: connectionLost(id, "a COPY was not expected", .unknown)
     case .connectionLost(let reason): connectionLost(id, reason, .unknown)
     case .rolledBack(let reason): connectionLost(id, reason, .rolledBack)
     case .rejected(let reason): connectionLost(id, reason, .rejected)

@@ -74,6 +74,6 @@ extension PostgresStore {
       }
     }
     guard let version, pool.servers.primary?.epoch == version.source else { return nil }
-    return DataVersion(token: version.token, source: version.source, changedAt: version.changedAt, isCurrent: false)
+    return DataVersion(token: version.token, source: version.source, changedAt: version.changedAt, isExact: false)
   }
 }

@@ -6,7 +6,7 @@ enum MissingPrivileges {
   static let serving: [(relation: String, privileges: [String])] = [
     ("waymark_migrations", ["SELECT"]), ("points", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
     ("point_versions", ["USAGE", "UPDATE"]),
-    ("changes", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("changes_sequence_seq", ["SELECT"]),
+    ("changes", ["SELECT", "DELETE"]), ("changes_pruned", ["SELECT", "UPDATE"]),
     ("idempotency_keys", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
   ]
 

@@ -127,7 +127,9 @@ extension PostgresStore: PointWriter {
       throw .store(error)
     }
     switch result {
-    case .success(let result): return result
+    case .success(let result):
+      notifyOfChanges()
+      return result
     case .failure(let error) where error.constraint == WriteStatements.originConstraint: throw .originTaken
     // Deadlock, serialization failure.
     case .failure(let error) where ["40P01", "40001"].contains(error.sqlState): return nil

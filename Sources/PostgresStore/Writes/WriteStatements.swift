@@ -1,7 +1,7 @@
 import Points
 
-/// The SQL that changes one place, or deletes a batch of them. Each statement is a transaction of its own and writes to
-/// the change log.
+/// The SQL that changes one place, or deletes a batch of them. Each statement is a transaction of its own; triggers write
+/// it to the change log.
 ///
 /// No statement depends on an earlier read. It locks the current row, whatever its snapshot contains, and decides by
 /// that: of two changes that require the same version, the second finds the next one. The result shows which part had
@@ -13,13 +13,9 @@ enum WriteStatements {
   static let create = Statement(
     "create",
     """
-    WITH inserted AS (
-      INSERT INTO points (id, \(columns))
-      VALUES ($1::uuid, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text, $8::text)
-      RETURNING \(PointColumns.all)
-    ), \(logged("SELECT id, 'created', version, updated_at FROM inserted"))
-    SELECT \(PointColumns.all)
-    FROM inserted
+    INSERT INTO points (id, \(columns))
+    VALUES ($1::uuid, $2::float8, $3::float8, $4::text, $5::text, $6::json, $7::text, $8::text)
+    RETURNING \(PointColumns.all)
     """
   )
 
@@ -60,7 +56,7 @@ enum WriteStatements {
       SELECT point_id, \(columns), version, created_at, created_at
       FROM claimed
       RETURNING \(PointColumns.all)
-    ), \(logged("SELECT id, 'created', version, updated_at FROM inserted")), pruned AS (
+    ), pruned AS (
       DELETE FROM idempotency_keys
       WHERE key IN (
         SELECT key
@@ -122,13 +118,7 @@ enum WriteStatements {
           OR (old.category, old.source, old.source_id) IS DISTINCT FROM ($5::text, $7::text, $8::text)
         )
       RETURNING \(PointColumns.all(of: "points"))
-    ), \(logged(
-      """
-      SELECT id, 'created', version, updated_at FROM inserted
-      UNION ALL
-      SELECT id, 'updated', version, updated_at FROM updated
-      """
-    ))
+    )
     SELECT \(PointColumns.all), 'created' FROM inserted
     UNION ALL
     SELECT \(PointColumns.all), 'updated' FROM updated
@@ -153,8 +143,8 @@ enum WriteStatements {
       DELETE FROM points
       USING old
       WHERE points.id = old.id AND ($2::int8[] IS NULL OR old.version = ANY ($2::int8[]))
-      RETURNING points.id, points.version, points.updated_at
-    ), \(logged("SELECT id, 'deleted', version, greatest(now(), updated_at) FROM deleted")), confirmed AS MATERIALIZED (
+      RETURNING points.id
+    ), confirmed AS MATERIALIZED (
       \(confirmation) WHERE NOT EXISTS (SELECT FROM old)
     )
     SELECT version, EXISTS (SELECT FROM deleted), (\(VersionStatements.pass("old.version")))
@@ -200,8 +190,8 @@ enum WriteStatements {
       DELETE FROM points
       USING old
       WHERE points.id = old.id
-      RETURNING points.id, points.version, points.updated_at
-    ), \(logged("SELECT id, 'deleted', version, greatest(now(), updated_at) FROM deleted")), confirmed AS MATERIALIZED (
+      RETURNING points.id
+    ), confirmed AS MATERIALIZED (
       \(confirmation) WHERE NOT EXISTS (SELECT FROM old)
     ), greatest_version AS (
       SELECT coalesce(max(version), 0) AS version FROM old WHERE version < \(PointOfInterest.maximumCountedVersion)
@@ -230,19 +220,4 @@ enum WriteStatements {
   /// one, but a transaction that has written nothing does not wait. This query writes a message to the write-ahead log
   /// after the rows that it found, so that waiting for the message includes them.
   private static let confirmation = "SELECT pg_logical_emit_message(true, 'waymark', '') AS position"
-
-  /// Returns the parts of a statement that write a query's rows to the change log: id, kind, version and time.
-  private static func logged(_ changes: String) -> String {
-    """
-    changed (point_id, kind, version, time) AS (
-      \(changes)
-    ), announced AS MATERIALIZED (
-      \(ChangeStatements.announcement) WHERE EXISTS (SELECT FROM changed)
-    ), logged AS (
-      INSERT INTO changes (point_id, kind, version, time)
-      SELECT point_id, kind, version, time
-      FROM changed CROSS JOIN announced
-    )
-    """
-  }
 }

@@ -1,4 +1,5 @@
 import CoreMetrics
+import IndexedStore
 import LocationsAPI
 import MemoryStore
 import Points
@@ -71,6 +72,43 @@ struct PoolCollector: MetricsCollector {
     let bulk = store.bulkLoad
     exports.set(bulk.exports)
     imports.set(bulk.imports)
+  }
+}
+
+/// Collects the state of the index that follows the database.
+struct IndexCollector: MetricsCollector {
+  private let store: IndexedStore
+  private let index: IndexFollower
+  private let phases: [(phase: IndexFollower.Phase, meter: Meter)]
+  private let places, age: Meter
+  private let builds, changes, indexReads, databaseReads: TotalFollower
+
+  init(_ store: IndexedStore, _ index: IndexFollower, factory: any MetricsFactory) {
+    func counter(_ label: String, _ dimensions: [(String, String)] = []) -> TotalFollower {
+      TotalFollower(FloatingPointCounter(label: label, dimensions: dimensions, factory: factory))
+    }
+    self.store = store
+    self.index = index
+    phases = IndexFollower.Phase.allCases.map { phase in
+      (phase, Meter(label: MetricCatalogue.indexPhase.name, dimensions: [("phase", phase.rawValue)], factory: factory))
+    }
+    places = Meter(label: MetricCatalogue.indexPlaces.name, factory: factory)
+    age = Meter(label: MetricCatalogue.indexAge.name, factory: factory)
+    builds = counter(MetricCatalogue.indexBuilds.name)
+    changes = counter(MetricCatalogue.indexChanges.name)
+    indexReads = counter(MetricCatalogue.indexReads.name, [("source", "index")])
+    databaseReads = counter(MetricCatalogue.indexReads.name, [("source", "database")])
+  }
+
+  func collect() async {
+    let status = index.status
+    for (phase, meter) in phases { meter.set(phase == status.phase ? 1 : 0) }
+    places.set(status.points)
+    age.set(status.age.map { $0 / .seconds(1) } ?? 0)
+    builds.follow(Double(status.builds))
+    changes.follow(Double(status.changes))
+    indexReads.follow(Double(store.indexReads))
+    databaseReads.follow(Double(store.databaseReads))
   }
 }
 

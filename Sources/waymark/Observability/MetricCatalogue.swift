@@ -27,6 +27,17 @@ enum MetricCatalogue {
   static let bulkWaiting = MetricDescription(
     "database_bulk_waiting_calls", "Exports or imports that wait for a connection to the database.")
   static let places = MetricDescription("memory_store_places", "Places in memory.")
+  static let indexPhase = MetricDescription(
+    "point_index_phase", "1 for the phase of the index of the database's places, 0 for the others.")
+  static let indexPlaces = MetricDescription(
+    "point_index_places", "Places in the index, or copied so far while it is being built.")
+  static let indexAge = MetricDescription(
+    "point_index_age_seconds", "Time since the index was known to have all committed writes.")
+  static let indexBuilds = MetricDescription("point_index_builds_total", "Times that the index was built.")
+  static let indexChanges = MetricDescription(
+    "point_index_changes_total", "Changed places that were applied to the index.")
+  static let indexReads = MetricDescription(
+    "point_index_reads_total", "Reads of places, by source: the index or the database.")
   static let droppedSearches = MetricDescription(
     "analytics_dropped_searches_total", "Searches that analytics dropped for lack of room.")
   static let tokenKeys = MetricDescription("token_keys", "Keys of JWT_JWKS_URL that tokens are verified with.")
@@ -36,7 +47,8 @@ enum MetricCatalogue {
   static let all =
     [
       requests, requestDuration, bodyBytes, incompleteResponses, connections, requestsInFlight, storeDuration,
-      poolConnections, poolLimit, poolWaiting, bulkConnections, bulkLimit, bulkWaiting, places, droppedSearches,
+      poolConnections, poolLimit, poolWaiting, bulkConnections, bulkLimit, bulkWaiting, places, indexPhase, indexPlaces,
+      indexAge, indexBuilds, indexChanges, indexReads, droppedSearches,
       tokenKeys, tokenKeyFetches, build,
     ] + ProcessMetrics.descriptions
 }

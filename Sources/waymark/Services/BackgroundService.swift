@@ -36,9 +36,10 @@ struct Pruning: Sendable {
   /// Deletes the entries before a time and returns their number.
   let delete: @Sendable (Timestamp) async throws -> Int
 
-  /// Returns the pruning of a database's change log. It keeps changes for a week: no reader waits for older ones.
+  /// Returns the pruning of a database's change log. It keeps changes for an hour: an index that
+  /// has not followed for so long is built again.
   static func changes(of store: PostgresStore, logger: Logger) -> Pruning {
-    Pruning(subject: "changes", retention: .seconds(7 * 24 * 60 * 60), logger: logger) { time in
+    Pruning(subject: "changes", retention: .seconds(60 * 60), logger: logger) { time in
       try await store.pruneChanges(before: time)
     }
   }

@@ -22,6 +22,8 @@ struct DatabaseConfiguration: Hashable {
   /// The folder of the migrations.
   let migrationsPath: String
 
+  let index: IndexConfiguration
+
   /// Creates the configuration of the settings, of which `DATABASE_URL` is required.
   init(_ settings: Settings) throws(ConfigurationError) {
     guard let conninfo = settings["DATABASE_URL"] else {
@@ -37,6 +39,7 @@ struct DatabaseConfiguration: Hashable {
     statementTimeout = try settings.milliseconds("DATABASE_STATEMENT_TIMEOUT_MS")
     preparedStatements = try settings.choice("DATABASE_PREPARED_STATEMENTS")
     waitTime = try settings.milliseconds("REQUEST_DEADLINE_MS")
+    index = try IndexConfiguration(settings)
     migrationsPath = settings["MIGRATIONS_PATH"] ?? Self.migrationsBesidePackage()
   }
 

@@ -98,6 +98,24 @@ struct SettingGroup: Sendable {
         "REQUEST_DEADLINE_MS", .timeout, default: "2000",
         "Longest wait of a request for a connection to the database; then 503.",
         details: "A request whose estimated wait is longer is rejected at once."),
+      Setting(
+        "POINT_INDEX", .choice(of: IndexConfiguration.Use.self), default: "auto",
+        "Keep all places of the database in memory too and read from there; auto does so if they fit.",
+        details:
+          "The index follows the database; see [Consistency](consistency.md). `auto` estimates its size from the "
+          + "database's statistics when it is built, and uses it if it needs at most half of the memory that the process "
+          + "may use. The index has up to two connections beside those of `DATABASE_POOL_SIZE`."),
+      Setting(
+        "READ_CONSISTENCY", .choice(of: IndexConfiguration.Consistency.self), default: "strict",
+        "Promise of reads from the index: strict or bounded.",
+        details: "`strict`: a response contains every write that was committed before its request arrived. `bounded`: "
+          + "every write that was committed more than `READ_MAX_STALENESS_MS` before."),
+      Setting(
+        "READ_MAX_STALENESS_MS", .timeout, default: "1000", "Maximum staleness of reads with READ_CONSISTENCY=bounded."),
+      Setting(
+        "READ_STALE_WHEN_UNAVAILABLE_S", .integer(0...86_400), default: "0",
+        "Time for which reads continue from the index while the database is unavailable, in seconds.",
+        details: "Such responses have an `Age` (RFC 9111): the seconds since the index was last known to be current."),
     ])
 
   static let access = SettingGroup(

@@ -8,15 +8,17 @@ import Synchronization
 /// A store that times and counts the calls of another one, and logs its outages.
 struct ObservedStore: WritablePointStore {
   private let store: any WritablePointStore
-  private let metrics: StoreMetrics
+  private let metrics: StoreMetrics?
   private let outages: OutageLog?
 
   /// Creates an observed store.
   ///
-  /// - Parameter outages: the log of outages; `nil` where the store has none, as one in memory alone.
-  init(_ store: any WritablePointStore, factory: any MetricsFactory, outages: OutageLog? = nil) {
+  /// - Parameters:
+  ///   - factory: the backend of the timers; `nil` where another observed store measures the calls.
+  ///   - outages: the log of outages; `nil` where the store has none, as one in memory alone.
+  init(_ store: any WritablePointStore, factory: (any MetricsFactory)?, outages: OutageLog? = nil) {
     self.store = store
-    self.metrics = StoreMetrics(factory)
+    self.metrics = factory.map { StoreMetrics($0) }
     self.outages = outages
   }
 
@@ -26,11 +28,11 @@ struct ObservedStore: WritablePointStore {
     let start = ContinuousClock.now
     do {
       let value = try await call()
-      metrics.record(operation, since: start)
+      metrics?.record(operation, since: start)
       outages?.noteSuccess(of: operation, isWrite: isWrite ?? operation.isWrite)
       return value
     } catch {
-      metrics.record(operation, failure: operation.outcome(of: error), since: start)
+      metrics?.record(operation, failure: operation.outcome(of: error), since: start)
       if let error = PointStoreError(causing: error) {
         outages?.note(error, of: operation, isWrite: isWrite ?? operation.isWrite)
       }

@@ -1,5 +1,6 @@
 import CoreMetrics
 import Foundation
+import IndexedStore
 import LocationsAPI
 import Logging
 import MemoryStore
@@ -17,6 +18,12 @@ struct RunningStore: Service {
 
   /// The collectors of the store's own metrics.
   private(set) var collectors: [any MetricsCollector] = []
+
+  /// The index that follows the database; `nil` where there is none.
+  private(set) var index: IndexFollower?
+
+  /// The store with an index, whose reads may be older than its writes; `nil` where there is none.
+  private(set) var positions: (any PositionedStore)?
 
   /// The log of searches; `nil` where searches are not kept.
   private(set) var searchLog: PostgresSearchLog?
@@ -119,21 +126,45 @@ struct RunningStore: Service {
       metadata: [
         "pool_size": .stringConvertible(database.poolSize), "replica": .stringConvertible(replica != nil),
       ])
-    let observed = ObservedStore(primary, factory: metrics, outages: OutageLog(logger: logger))
-    let observedReplica = replica.map { replica in
-      ObservedStore(replica, factory: metrics, outages: OutageLog(of: "the replica", logger: logger))
+    var running = try withIndex(
+      of: primary, database, metrics: metrics, logger: logger
+    ) { metrics in
+      let observed = ObservedStore(primary, factory: metrics, outages: OutageLog(logger: logger))
+      guard let replica else { return observed }
+      // With an index, searches of the database must be as fresh as it.
+      return ReplicatedStore(
+        primary: observed,
+        replica: ObservedStore(replica, factory: metrics, outages: OutageLog(of: "the replica", logger: logger)),
+        searchesReplica: database.index.use == .off)
     }
-    var running = RunningStore(
-      observedReplica.map { ReplicatedStore(primary: observed, replica: $0) } ?? observed)
     let searchLog = keepsSearches ? PostgresSearchLog(primary) : nil
     running.changePruning = .changes(of: primary, logger: logger)
-    running.collectors = [PoolCollector(primary, limit: database.poolSize, factory: metrics)]
+    running.collectors += [PoolCollector(primary, limit: database.poolSize, factory: metrics)]
     running.searchLog = searchLog
     running.close = {
       await searchLog?.shutDown()
       await primary.shutDown()
       await replica?.shutDown()
     }
+    return running
+  }
+
+  /// Returns the store of a database, with an index in front of it where one is configured.
+  ///
+  /// - Parameter build: returns the store, whose calls are measured by the given backend.
+  private static func withIndex(
+    of primary: PostgresStore, _ database: DatabaseConfiguration, metrics: any MetricsFactory, logger: Logger,
+    _ build: ((any MetricsFactory)?) -> any WritablePointStore
+  ) throws(PointStoreError) -> RunningStore {
+    guard database.index.use != .off else { return RunningStore(build(metrics)) }
+    let follower = IndexFollower(
+      try ChangeFeed(primary), freshness: database.index.freshness,
+      memoryLimit: database.index.use == .auto ? AvailableMemory.ofProcess.bytes / 2 : nil, logger: logger)
+    let indexed = IndexedStore(build(nil), index: follower)
+    var running = RunningStore(ObservedStore(indexed, factory: metrics))
+    running.index = follower
+    running.positions = indexed
+    running.collectors = [IndexCollector(indexed, follower, factory: metrics)]
     return running
   }
 }

@@ -89,7 +89,7 @@ import Testing
         id: PointID(high: 1, low: 1), draft: places[shown.value], version: 1, createdAt: time, updatedAt: time)
       return PointPage(points: [FoundPoint(point: point, distanceMetres: nil)], hasMore: false)
     }
-    store.onKnownDataVersion = { DataVersion(token: "v1", isCurrent: false) }
+    store.onKnownDataVersion = { DataVersion(token: "v1", isExact: false) }
     store.onDataVersion = { DataVersion(token: shown.value == 0 ? "v1" : "v2") }
     let driver = ServiceDriver(store: store)
 

@@ -1,0 +1,214 @@
+public import Geo
+public import JSONText
+import PointIndex
+public import Points
+import PostgresStore
+import Synchronization
+
+/// A store whose places are in a database, and are read from an index in memory that follows it.
+///
+/// - Writes go to the database.
+/// - Reads come from the index where it is as fresh as ``ReadFreshness`` promises, else from the database.
+/// - The place at a pivot of the shuffled order comes from the database, so that instances with an index and without
+///   one choose the same; from the index while the database is unavailable and the index may be read.
+public struct IndexedStore: Sendable {
+  private let database: any WritablePointStore
+  private let follower: IndexFollower
+  private let counts = ReadCounts()
+
+  /// Creates a store.
+  ///
+  /// - Parameters:
+  ///   - database: the store of the places.
+  ///   - follower: an index that follows the same places.
+  public init(_ database: any WritablePointStore, index follower: IndexFollower) {
+    self.database = database
+    self.follower = follower
+  }
+
+  private func read<Value>(
+    fromIndex: (PointSnapshot) -> Value,
+    fromDatabase: () async throws(PointStoreError) -> Value
+  ) async throws(PointStoreError) -> Value {
+    guard let snapshot = await follower.snapshot() else {
+      counts.database.add(1, ordering: .relaxed)
+      return try await fromDatabase()
+    }
+    counts.index.add(1, ordering: .relaxed)
+    return fromIndex(snapshot)
+  }
+}
+
+extension IndexedStore {
+  /// The number of reads from the index so far.
+  public var indexReads: Int { counts.index.load(ordering: .relaxed) }
+
+  /// The number of reads from the database so far.
+  public var databaseReads: Int { counts.database.load(ordering: .relaxed) }
+}
+
+/// The numbers of reads by their source.
+private final class ReadCounts: Sendable {
+  let index = Atomic<Int>(0)
+  let database = Atomic<Int>(0)
+}
+
+extension IndexedStore: PointStore {
+  /// Returns a page of the matching places, all from one snapshot.
+  public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
+    try await read {
+      $0.page(matching: query)
+    } fromDatabase: { () throws(PointStoreError) in
+      try await database.page(matching: query)
+    }
+  }
+
+  /// Returns the same page as summaries, whose texts are not copied if it is from the index.
+  public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
+    try await read {
+      $0.summaries(matching: query)
+    } fromDatabase: { () throws(PointStoreError) in
+      try await database.summaries(matching: query)
+    }
+  }
+
+  /// Returns the place of an id, or `nil`.
+  public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
+    try await read {
+      $0.point(id: id)
+    } fromDatabase: { () throws(PointStoreError) in
+      try await database.point(id: id)
+    }
+  }
+
+  /// Returns every category with the number of its places.
+  public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+    try await read {
+      $0.categoryCounts(in: box)
+    } fromDatabase: { () throws(PointStoreError) in
+      try await database.categoryCounts(in: box)
+    }
+  }
+
+  /// Returns the place from the database.
+  public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
+    do {
+      return try await database.point(shuffledAtOrAfter: pivot)
+    } catch {
+      guard case .unavailable = error, let snapshot = follower.freshSnapshot() else { throw error }
+      return snapshot.point(shuffledAtOrAfter: pivot)
+    }
+  }
+
+  /// Returns the version of the places in the index, after it was confirmed; `nil` where it could not be.
+  public func dataVersion() async throws(PointStoreError) -> DataVersion? {
+    guard await follower.snapshot() != nil else { return nil }
+    return knownDataVersion()
+  }
+
+  /// Returns the version of the places in the index; `nil` where it is not in use.
+  ///
+  /// Reads from the database change the version's source: their results may be newer than the index.
+  public func knownDataVersion() -> DataVersion? {
+    follower.version().map {
+      DataVersion(token: $0.token, source: UInt64(counts.database.load(ordering: .sequentiallyConsistent)))
+    }
+  }
+
+  /// Returns when the database is available and its schema is current, or the index may be read without it.
+  ///
+  /// - Throws: ``Points/PointStoreError`` with the reason where neither is so.
+  public func checkReadiness() async throws(PointStoreError) {
+    do {
+      try await database.checkReadiness()
+    } catch {
+      guard case .unavailable = error, follower.ageWhileUnavailable() != nil else { throw error }
+    }
+  }
+}
+
+extension IndexedStore: PositionedStore {
+  /// Returns the position of the index after it was confirmed, or else that of the database.
+  public func currentPosition() async -> String? {
+    if await follower.confirm() != nil, follower.ageWhileUnavailable() == nil, let position = follower.position() {
+      return position.text
+    }
+    return try? await follower.feed.currentPosition().text
+  }
+
+  /// Returns when the index has reached a position, or reads go to the database.
+  ///
+  /// A position of another life of the server is older than any of the present one.
+  public func waitUntilReads(contain position: String) async throws(PointStoreError) -> Bool {
+    guard let wanted = ChangePosition(text: position) else { return false }
+    if let current = follower.position(), current.contains(wanted) { return true }
+    // As after a write of this instance, an index that is only fresh by its age is not enough for the reads to come.
+    follower.noteWrite()
+    if await follower.confirm() != nil, follower.ageWhileUnavailable() == nil { return true }
+    // Reads come from the database then, or fail.
+    _ = try await follower.feed.currentPosition()
+    follower.noteAvailability()
+    return true
+  }
+
+  /// The phase of the index and the number of places in it, or copied so far while it is built.
+  public var indexState: (phase: String, points: Int) {
+    let status = follower.status
+    return (status.phase.rawValue, status.points)
+  }
+
+  /// The reads from the index that were made although the database was unavailable; `nil` where there are never any.
+  public var readsWhileUnavailable: ReadsWhileUnavailable? { follower.readsWhileUnavailable }
+}
+
+extension IndexedStore: PointWriter {
+  /// Creates a place in the database.
+  public func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+    defer { follower.noteWrite() }
+    return try await database.create(draft, once: key)
+  }
+
+  /// Replaces or creates a place in the database.
+  public func put(
+    _ draft: PointDraft, id: PointID, if condition: WriteCondition
+  ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
+    defer { follower.noteWrite() }
+    return try await database.put(draft, id: id, if: condition)
+  }
+
+  /// Deletes a place in the database.
+  public func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
+    defer { follower.noteWrite() }
+    try await database.delete(id: id, if: condition)
+  }
+
+  /// Deletes a batch of places in the database.
+  public func deleteBatch(
+    ofSource source: String, after position: ExactText?
+  ) async throws(PointWriteError) -> DeletedBatch {
+    defer { follower.noteWrite() }
+    return try await database.deleteBatch(ofSource: source, after: position)
+  }
+}
+
+extension IndexedStore: PointImporter {
+  /// Imports rows into the database.
+  public func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    defer { follower.noteWrite() }
+    return try await database.importRows(batches, mode: mode, dryRun: dryRun, once: key)
+  }
+}
+
+extension IndexedStore: PointExporter {
+  /// Passes every matching place from the index, or from the database, ordered by id and from one snapshot.
+  public func exportPoints(
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+  ) async throws {
+    guard let snapshot = await follower.snapshot() else {
+      return try await database.exportPoints(matching: query, to: consume)
+    }
+    try await snapshot.exportPoints(matching: query, to: consume)
+  }
+}

@@ -1,0 +1,232 @@
+public import Points
+import Synchronization
+
+/// The changes of a database's places, for an index that follows them.
+///
+/// It has a thread and up to two connections of its own, beside the store's pool: one that waits for notifications, and
+/// one that copies places while an index is built or catches up.
+public final class ChangeFeed: Sendable {
+  /// The result of a question for changes.
+  public enum Answer: Sendable {
+    /// The changes between the given position and another one. Reading the places at the other position gives the same
+    /// as applying the changes.
+    case changes(puts: ContiguousArray<PointOfInterest>, removals: [PointID], to: ChangePosition)
+    /// There are changes that do not fit into one response: see ``ChangeFeed/copyChanges(after:_:)``.
+    case manyChanges
+    /// The changes after the given position are not known: all places must be copied.
+    case lost(reason: String)
+  }
+
+  /// A place that was changed, as a copy passes it.
+  public enum Change {
+    /// A place that exists, with its present fields.
+    case put(PointFields)
+    /// The id of a place that does not exist.
+    case removal(PointID)
+  }
+
+  /// The maximum number of entries of the log that are read at once.
+  private static let maximumEntries = 1000
+
+  private let store: PostgresStore
+  private let thread: PollingThread
+
+  /// Creates a feed of the places of a store, which connects on the first call.
+  ///
+  /// - Throws: ``PointStoreError`` when the system can't create a thread.
+  public init(_ store: PostgresStore) throws(PointStoreError) {
+    guard let thread = PollingThread() else { throw .unavailable(reason: "the system could not create a thread") }
+    self.store = store
+    self.thread = thread
+  }
+
+  deinit {
+    thread.stop()
+  }
+
+  /// Returns what has changed since a position, as of a moment during the call.
+  ///
+  /// Everything that was committed before the call is included. It is one short statement.
+  ///
+  /// - Throws: ``PointStoreError``; `.unavailable` from a standby, which does not know the transactions in progress.
+  public func changes(after position: ChangePosition) async throws(PointStoreError) -> Answer {
+    let result = try await store.pool.run(
+      ChangeStatements.feed,
+      Parameters {
+        $0.add(position.snapshot.text)
+        $0.add(Int64(Self.maximumEntries))
+      },
+      isRead: true, isUrgent: true)
+    guard let first = result.rows.first else { throw .unexpected(reason: "the change feed returned no row") }
+    let column = PointColumns.count
+    let current = try Self.position(first, from: column + 1)
+    if let loss = try Self.loss(first, from: column + 1, to: current, after: position) { return .lost(reason: loss) }
+    guard try first.integer(column + 6) <= Self.maximumEntries else { return .manyChanges }
+    var (puts, removals): (ContiguousArray<PointOfInterest>, [PointID]) = ([], [])
+    for row in result.rows.dropFirst() {
+      if row.isNull(0) {
+        removals.append(try row.id(column))
+      } else if row.texts.lacksTags {
+        return .manyChanges
+      } else {
+        puts.append(try row.point())
+      }
+    }
+    return .changes(puts: puts, removals: removals, to: current)
+  }
+
+  /// Returns the position of everything that was committed before the call.
+  ///
+  /// - Throws: ``PointStoreError``; `.unavailable` from a standby.
+  public func currentPosition() async throws(PointStoreError) -> ChangePosition {
+    let result = try await store.pool.run(
+      ChangeStatements.currentPositionStatement, Parameters(), isRead: true, isUrgent: true)
+    return try Self.position(result.rows.first, from: 0)
+  }
+
+  /// Returns an estimate of the number of places and of the bytes of their texts, from the database's statistics; before
+  /// the first statistics, from the size of the table.
+  ///
+  /// - Throws: ``PointStoreError``.
+  public func estimatedSize() async throws(PointStoreError) -> (points: Int, textBytes: Int) {
+    let result = try await store.read(ChangeStatements.estimate, Parameters())
+    guard let row = result.rows.first else { throw .unexpected(reason: "the estimate returned no row") }
+    return (Int(try row.integer(0)), Int(try row.integer(1)))
+  }
+
+  /// Copies all places of one snapshot, in the order in which they are stored.
+  ///
+  /// - Parameter body: called with each place, on a thread of the feed.
+  /// - Returns: the position of the snapshot, and the number of bytes that the server sent.
+  /// - Throws: ``PointStoreError``; some places may have been passed then.
+  public func copyPoints(
+    _ body: @escaping @Sendable (PointFields) -> Void
+  ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int) {
+    let decoder = Mutex(CopiedPoints())
+    let position = try await withSnapshot { session throws(DatabaseError) in
+      let row = try await session.run(ChangeStatements.currentPosition).rows.first
+      try await session.copyOut(ChangeStatements.copyPoints) { message in
+        decoder.withLock { $0.decode(message) { if case .point(let point) = $0 { body(point) } } }
+      }
+      return row
+    }
+    let (failure, byteCount) = decoder.withLock { ($0.failure, $0.byteCount) }
+    if let failure { throw .unexpected(reason: failure) }
+    return (try Self.position(position, from: 0), byteCount)
+  }
+
+  /// Copies the places that have changed since a position, as they are in a newer snapshot, each once.
+  ///
+  /// - Parameter body: called with each place, on a thread of the feed.
+  /// - Throws: ``PointStoreError``; some places may have been passed then.
+  public func copyChanges(
+    after position: ChangePosition, _ body: @escaping @Sendable (Change) -> Void
+  ) async throws(PointStoreError) -> CopyResult {
+    let decoder = Mutex(CopiedPoints(hasLeadingID: true))
+    let row = try await withSnapshot { session throws(DatabaseError) in
+      let row = try await session.run(ChangeStatements.currentPosition(after: position.snapshot)).rows.first
+      guard let row, (try? Self.loss(row, from: 0, to: Self.position(row, from: 0), after: position)) == .some(nil)
+      else { return row }
+      try await session.copyOut(ChangeStatements.copyChanges(after: position.snapshot)) { message in
+        decoder.withLock { decoder in
+          decoder.decode(message) { row in
+            switch row {
+            case .point(let point): body(.put(point))
+            case .deleted(let id): body(.removal(id))
+            }
+          }
+        }
+      }
+      return row
+    }
+    guard let row else { throw .unexpected(reason: "the query for the position returned no row") }
+    let current = try Self.position(row, from: 0)
+    if let loss = try Self.loss(row, from: 0, to: current, after: position) { return .lost(reason: loss) }
+    if let failure = decoder.withLock({ $0.failure }) { throw .unexpected(reason: failure) }
+    return .copied(to: current)
+  }
+
+  /// The result of a copy of changes.
+  public enum CopyResult: Sendable {
+    /// All changes up to the position were passed.
+    case copied(to: ChangePosition)
+    /// The changes are not known: all places must be copied.
+    case lost(reason: String)
+  }
+
+  /// Waits for the notification of a change, and calls a closure whenever some have arrived, until the connection ends
+  /// or the task is cancelled.
+  ///
+  /// - Returns: `false` where the connection leads to a pooler, through which no notification arrives.
+  /// - Throws: ``PointStoreError`` when the connection ends.
+  public func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool {
+    do {
+      let session = try await Session.open(on: thread, connector: connector)
+      if await session.isPooled {
+        await session.close()
+        return false
+      }
+      try await session.run(script: "LISTEN \(ChangeStatements.channel)")
+      // What was committed before the server listened was not notified.
+      onChange()
+      while true {
+        try await session.waitForNotification()
+        onChange()
+      }
+    } catch {
+      throw PointStoreError(error)
+    }
+  }
+
+  private var connector: Connector { Connector(connectionInfo: store.configuration.connectionInfo) }
+
+  /// Runs an operation in a read-only transaction with one snapshot, on a connection of its own.
+  private func withSnapshot<Value: Sendable>(
+    _ body: (Session) async throws(DatabaseError) -> Value
+  ) async throws(PointStoreError) -> Value {
+    do {
+      let session = try await Session.open(on: thread, connector: connector)
+      do throws(DatabaseError) {
+        try await session.run(script: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(BulkSettings.script)")
+        let value = try await body(session)
+        await session.finish()
+        return value
+      } catch {
+        await session.close()
+        throw error
+      }
+    } catch let error as DatabaseError {
+      throw PointStoreError(error)
+    } catch {
+      throw .unexpected(reason: "\(error)")
+    }
+  }
+
+  /// Returns the position from the columns of ``ChangeStatements/currentPosition``.
+  ///
+  /// - Throws: ``PointStoreError``; `.unavailable` from a standby.
+  private static func position(
+    _ row: QueryResult.Row?, from column: Int32
+  ) throws(PointStoreError) -> ChangePosition {
+    guard let row else { throw .unexpected(reason: "the query for the position returned no row") }
+    guard try !row.boolean(column + 2) else {
+      throw .unavailable(reason: "the server is a standby, which has no positions of changes")
+    }
+    let text = try row.text(column + 1)
+    guard let snapshot = TransactionSnapshot(text) else {
+      throw .unexpected(reason: "'\(text)' is not a snapshot")
+    }
+    return ChangePosition(life: try row.text(column), snapshot: snapshot)
+  }
+
+  /// Returns the reason for which the changes between two positions are not known, from the columns of
+  /// ``ChangeStatements/currentPosition(after:)``; `nil` where they are.
+  private static func loss(
+    _ row: QueryResult.Row, from column: Int32, to current: ChangePosition, after former: ChangePosition
+  ) throws(PointStoreError) -> String? {
+    if current.life != former.life { return "the server has restarted, or is another one" }
+    if try row.boolean(column + 3) { return "the change log was pruned" }
+    if try row.boolean(column + 4) { return "all places were removed at once" }
+    return nil
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import PostgresTestSupport
+import Testing
+
+/// Servers whose reads come from an index of the places in PostgreSQL.
+@Suite struct IndexServerTests {
+  private static let everywhere = "/locations?limit=1000"
+
+  private let json = ["Content-Type": "application/json"]
+  private let place = Data(#"{"name":"A","lat":1,"long":2}"#.utf8)
+
+  private func start(
+    _ database: TemporaryDatabase, _ settings: [String: String] = [:]
+  ) async throws -> (WaymarkProcess, ServerDriver) {
+    let server = try await WaymarkProcess(
+      ["serve", "--http-port", "0"],
+      environment: settings.merging(["DATABASE_URL": database.url, "POINT_INDEX": "on"]) { $1 })
+    let driver = ServerDriver(port: try await server.port())
+    try await driver.waitForIndex()
+    return (server, driver)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func readWithAPositionContainsTheWriteOfAnotherInstance() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
+    // A bound that no test waits for, so that only the position can bring the index up to the write.
+    let bounded = ["READ_CONSISTENCY": "bounded", "READ_MAX_STALENESS_MS": "3600000"]
+    let (writer, writing) = try await start(database, bounded)
+    let (reader, reading) = try await start(database, bounded)
+
+    for count in 1...20 {
+      let created = try await writing.send("POST", "/locations", headers: json, body: place)
+      let position = try #require(created.headers["waymark-position"])
+      let listed = try await reading.get(Self.everywhere, headers: ["Waymark-Min-Position": position])
+      #expect(try listed.places.count == count)
+    }
+    let invalid = try await reading.get(Self.everywhere, headers: ["Waymark-Min-Position": "1.2"])
+    let metrics = String(decoding: try await reading.get("/metrics").body, as: UTF8.self)
+    writer.send(SIGTERM)
+    reader.send(SIGTERM)
+
+    #expect(invalid.status == 400)
+    #expect(try invalid.problem.code == "invalid-parameter")
+    #expect(metrics.contains(#"point_index_reads_total{source="index"} 20"#), "\(metrics)")
+    _ = try await (writer.outcome(), reader.outcome())
+  }
+
+  @Test(.timeLimit(.minutes(5))) func readsContinueWhileTheDatabaseIsAwayAndFollowItAfterwards() async throws {
+    let postgres = try await TemporaryServer.start()
+    let database = try await postgres.makeDatabase()
+    _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
+    let (server, driver) = try await start(database, ["READ_STALE_WHEN_UNAVAILABLE_S": "3600"])
+    let created = try await driver.send("POST", "/locations", headers: json, body: place)
+    let before = try await driver.get(Self.everywhere)
+
+    try await postgres.stop(.immediate)
+    let away = try await driver.get(Self.everywhere)
+    let single = try await driver.get("/locations/\(try created.place.id)")
+    let ready = try await driver.get("/health/ready")
+    let rejected = try await driver.send("POST", "/locations", headers: json, body: place)
+    try await postgres.start()
+    try await database.run("INSERT INTO points (id, lat, long, name) VALUES (gen_random_uuid(), 1, 2, 'B')")
+    // Until the server has connected again, responses have an age.
+    var after = try await driver.get(Self.everywhere)
+    while after.headers["age"] != nil { after = try await driver.get(Self.everywhere) }
+    try await driver.waitForIndex()
+    let followed = try await driver.get(Self.everywhere)
+    server.send(SIGTERM)
+    _ = try await server.outcome()
+
+    #expect(before.headers["age"] == nil)
+    #expect(away.status == 200 && single.status == 200 && ready.status == 200)
+    #expect(away.body == before.body)
+    #expect(away.headers["age"] != nil && single.headers["age"] != nil)
+    #expect(rejected.status == 503)
+    #expect(try after.places.count == 2 && followed.places.count == 2)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func revalidationSeesEveryWriteOfAnotherInstance() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
+    let (first, writing) = try await start(database)
+    let (second, reading) = try await start(database)
+
+    for _ in 0..<20 {
+      let listed = try await reading.get(Self.everywhere)
+      let tag = try #require(listed.headers["etag"])
+      let same = try await reading.get(Self.everywhere, headers: ["If-None-Match": tag])
+      let created = try await writing.send("POST", "/locations", headers: json, body: place)
+      let changed = try await reading.get(Self.everywhere, headers: ["If-None-Match": tag])
+
+      #expect(same.status == 304)
+      #expect(created.status == 201)
+      #expect(changed.status == 200)
+      #expect(try changed.places.count == listed.places.count + 1)
+    }
+    first.send(SIGTERM)
+    second.send(SIGTERM)
+    _ = try await (first.outcome(), second.outcome())
+  }
+}
