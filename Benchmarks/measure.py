@@ -6,7 +6,9 @@ address and share the machine with the load generator.
 """
 
 import argparse
+import contextlib
 import glob
+import json
 import os
 import pathlib
 import random
@@ -22,8 +24,11 @@ import time
 import urllib.request
 
 from bulk import Bulk
+from index import IndexBench
 
 ROOT = pathlib.Path(__file__).parent.parent
+# The number of queries of a pgbench run.
+SAMPLE = 100
 AS_POSTGRES = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
 
 
@@ -45,12 +50,13 @@ def get(url):
 class Server:
     """A process that serves a port."""
 
-    def __init__(self, command, port, path=None, environment=None, cwd=None, timeout=120):
+    def __init__(self, command, port, path=None, environment=None, cwd=None, timeout=120, log=None):
         self.port = port
         start = time.monotonic()
-        self.process = subprocess.Popen(
-            command, env=os.environ | (environment or {}), cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        with open(log or os.devnull, "wb") as output:
+            self.process = subprocess.Popen(
+                command, env=os.environ | (environment or {}), cwd=cwd, stdout=output, stderr=output
+            )
         while time.monotonic() < start + timeout:
             if self.process.poll() is not None:
                 sys.exit(f"{command[0]} exited with {self.process.returncode}")
@@ -122,9 +128,19 @@ class Bench:
 
     def load(self, server, targets, connections=64, rate=None, protocol="http"):
         """Returns requests per second, and the median and 99th percentile of the latency in microseconds."""
-        command = [self.load_program, "-p", str(server.port), "-t", str(targets), "-c", str(connections)]
-        command += ["-s", str(self.options.seconds), "-P", protocol] + (["-r", str(rate)] if rate else [])
-        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+        return self.load_result(self.start_load(server, targets, connections, rate, protocol))
+
+    def start_load(self, server, targets, connections=64, rate=None, protocol="http", seconds=None):
+        command = [self.load_program, "-p", str(server.port), "-t", str(targets), "-c", str(connections), "-P", protocol]
+        command += ["-s", str(seconds or self.options.seconds)] + (["-r", str(rate)] if rate else [])
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    @staticmethod
+    def load_result(process):
+        """Waits for the end of a load and returns its result."""
+        output = process.communicate()[0].split()
+        if process.returncode:
+            sys.exit(f"the load generator exited with {process.returncode}")
         if int(output[4]):
             say(f"  {output[4]} responses were errors")
         return float(output[0]), float(output[1]), float(output[2])
@@ -139,10 +155,19 @@ class Bench:
     def compare(self, name, measured, reference_name, reference, target, figure=0):
         """Runs the measured program and the reference in alternation, and records the ratio of their medians. The
         target is the minimum ratio, or the maximum for latencies. Returns the medians of the measured program."""
-        references, results = [], []
+        results = self.alternate({"reference": reference, "measured": measured})
+        return self.record(name, results["measured"], reference_name, results["reference"], target, figure)
+
+    def alternate(self, subjects):
+        """Runs each subject once in every round. Returns the results of each by its name."""
+        results = {name: [] for name in subjects}
         for _ in range(self.options.rounds):
-            references.append(reference())
-            results.append(measured())
+            for name, subject in subjects.items():
+                results[name].append(subject())
+        return results
+
+    def record(self, name, results, reference_name, references, target, figure=0):
+        """Records the ratio of the medians of two subjects that ran in alternation. Returns those of the first."""
         medians, reference_medians = (
             tuple(statistics.median(run[i] or 0 for run in runs) for i in range(3)) for runs in (results, references)
         )
@@ -152,12 +177,17 @@ class Bench:
         say(f"  {name}: {medians[figure]:,.0f} to {reference_medians[figure]:,.0f}, {ratio:.2f} ({target})")
         return medians
 
+    def fact(self, name, value, target=""):
+        """Records a result that is not a ratio."""
+        self.facts.append((name, value, target))
+        say(f"  {name}: {value}{f' ({target})' if target else ''}")
+
     # --- The servers
 
-    def waymark(self, **environment):
+    def waymark(self, log=None, **environment):
         port = free_port()
-        environment |= {"HTTP_PORT": str(port), "ANALYTICS": "off", "LOG_LEVEL": "critical"}
-        return Server([self.waymark_program, "serve"], port, "/health/ready", environment)
+        environment = {"LOG_LEVEL": "critical"} | environment | {"HTTP_PORT": str(port), "ANALYTICS": "off"}
+        return Server([self.waymark_program, "serve"], port, "/health/ready", environment, log=log)
 
     def memory(self, count):
         return self.waymark(POINT_STORE="memory", DATA_FILE=str(self.places(count)))
@@ -230,7 +260,7 @@ class Bench:
         self.five_kilometres = self.targets("five", [f"GET /locations?{point}&radius=5000" for point in near])
         self.box = self.targets("box", [f"GET /locations?bbox={self.box_around(*point)}" for point in self.points])
         for part in self.options.only:
-            getattr(self, f"measure_{part}")()
+            getattr(self, f"measure_{part.replace('-', '_')}")()
         self.report()
 
     @staticmethod
@@ -327,25 +357,42 @@ class Bench:
         small.stop()
 
     def measure_postgres(self):
-        say("Importing into PostgreSQL")
-        self.start_postgres()
-        try:
-            environment = self.import_places()
-            # For the references; the statements of Waymark use other columns.
-            self.sql("""
-                ALTER TABLE points ADD COLUMN geog geography(Point, 4326) GENERATED ALWAYS AS
-                    (ST_SetSRID(ST_MakePoint(long, lat), 4326)::geography) STORED;
-                CREATE INDEX points_geog ON points USING gist (geog);
-            """)
-            self.sql("VACUUM ANALYZE points")
+        with self.postgres():
+            environment = self.import_places(POINT_INDEX="off")
+            self.add_geography()
             server = self.waymark(**environment)
             self.load(server, self.nearest)
             self.compare_with_pgbench(server)
             if self.options.tipg:
                 self.compare_with_tipg(server)
             server.stop()
+
+    def measure_index(self):
+        with self.postgres():
+            IndexBench(self, self.import_places()).measure()
+
+    def measure_index_build(self):
+        with self.postgres():
+            IndexBench(self, self.import_places()).measure_build()
+
+    @contextlib.contextmanager
+    def postgres(self):
+        """A PostgreSQL server for the time of a block."""
+        say(f"Importing {self.options.places:,} places into PostgreSQL")
+        self.start_postgres()
+        try:
+            yield
         finally:
             self.stop_postgres()
+
+    def add_geography(self):
+        """Adds the column and the index of the references; the statements of Waymark use other columns."""
+        self.sql("""
+            ALTER TABLE points ADD COLUMN geog geography(Point, 4326) GENERATED ALWAYS AS
+                (ST_SetSRID(ST_MakePoint(long, lat), 4326)::geography) STORED;
+            CREATE INDEX points_geog ON points USING gist (geog);
+        """)
+        self.sql("VACUUM ANALYZE points")
 
     def import_places(self, **settings):
         """Migrates the database and imports the places. Returns the environment for a server."""
@@ -386,25 +433,41 @@ class Bench:
             paths[-1].write_text(statement + ";\n")
         return paths
 
-    def compare_with_pgbench(self, server):
-        sample = self.points[:100]
-        geography = [
-            f"""SELECT id, lat, long, name, category, tags, ST_Distance(geog, {point}) FROM points
-            ORDER BY geog <-> {point} LIMIT 20"""
-            for point in (f"ST_SetSRID(ST_MakePoint({long}, {lat}), 4326)::geography" for lat, long in sample)
-        ]
-        geography_scripts = self.scripts("geography", geography)
+    def geography_scripts(self):
+        """Returns scripts of pgbench for the nearest 20 by PostGIS's geography, with distances."""
+        return self.scripts(
+            "geography",
+            [
+                f"""SELECT id, lat, long, name, category, tags, ST_Distance(geog, {point}) FROM points
+                ORDER BY geog <-> {point} LIMIT 20"""
+                for point in (
+                    f"ST_SetSRID(ST_MakePoint({long}, {lat}), 4326)::geography" for lat, long in self.points[:SAMPLE]
+                )
+            ],
+        )
+
+    def own_nearest_scripts(self):
+        """Returns scripts of pgbench for the nearest 20 with Waymark's statement."""
         template = (ROOT / "Benchmarks/nearest.pgbench.sql").read_text().rstrip().rstrip(";")
-        own_scripts = self.scripts("own", [template.replace("@POINT@", self.earth_centred(*point)) for point in sample])
-        ids = self.ids(server)
-        id_scripts = self.scripts(
+        return self.scripts(
+            "own", [template.replace("@POINT@", self.earth_centred(*point)) for point in self.points[:SAMPLE]]
+        )
+
+    def id_scripts(self, ids):
+        return self.scripts(
             "id",
             [
                 "SELECT id, lat, long, name, category, tags, version, created_at, updated_at, source, source_id "
                 f"FROM points WHERE id = '{id}'"
-                for id in ids[:100]
+                for id in ids[:SAMPLE]
             ],
         )
+
+    def compare_with_pgbench(self, server):
+        own_scripts = self.own_nearest_scripts()
+        geography_scripts = self.geography_scripts()
+        ids = self.ids(server)
+        id_scripts = self.id_scripts(ids)
         by_id = self.targets("pg.id", [f"GET /locations/{id}" for id in ids])
         nearest = lambda: self.load(server, self.nearest)
         self.compare(
@@ -479,11 +542,25 @@ class Bench:
             print("\n| measurement | | target |\n| --- | ---: | ---: |")
             for fact in self.facts:
                 print("| " + " | ".join(fact) + " |")
+        if self.options.json:
+            self.options.json.write_text(json.dumps(self.results(), indent=2) + "\n")
+
+    def results(self):
+        """Returns the results as an object for JSON."""
+        fields = ("name", "rate_p50_p99", "reference", "reference_rate_p50_p99", "ratio", "least", "greatest", "target")
+        return {
+            "places": self.options.places,
+            "cores": os.cpu_count(),
+            "rounds": self.options.rounds,
+            "seconds": self.options.seconds,
+            "ratios": [dict(zip(fields, row)) for row in self.rows],
+            "facts": [dict(zip(("name", "value", "target"), fact)) for fact in self.facts],
+        }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ["memory", "sizes", "postgres", "bulk"]
+    parts = ["memory", "sizes", "postgres", "index", "bulk"]
     parser.add_argument("--waymark", required=True, help="path of the program")
     parser.add_argument("--generator", required=True, help="path of waymark-bench")
     parser.add_argument("--load", required=True, help="path of the load generator")
@@ -491,7 +568,11 @@ def main():
     parser.add_argument("--places", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3)
-    parser.add_argument("only", nargs="*", default=parts, choices=[*parts, []], help="parts to measure; all by default")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the results as JSON to this file")
+    parser.add_argument(
+        "only", nargs="*", default=parts, choices=[*parts, "index-build", []],
+        help="parts to measure; by default all but index-build, which is a part of index",
+    )
     options = parser.parse_args()
     options.only = options.only or parts
     with tempfile.TemporaryDirectory(prefix="waymark-bench.") as work:
