@@ -212,8 +212,7 @@ public final class IndexFollower: Sendable {
       let start = ContinuousClock.now
       let writes = state.withLock { $0.writes }
       let result = await runRound()
-      let (waiters, isLast, wasUnavailable) = state.withLock { state in
-        let wasUnavailable = state.isDatabaseUnavailable
+      let (waiters, isLast) = state.withLock { state in
         switch result {
         case .success(.some):
           // A write that was made meanwhile may be missing.
@@ -228,9 +227,8 @@ public final class IndexFollower: Sendable {
         state.waitersForThisRound = state.waitersForNextRound
         state.waitersForNextRound = []
         state.isInRound = !state.waitersForThisRound.isEmpty
-        return (waiters, !state.isInRound, wasUnavailable)
+        return (waiters, !state.isInRound)
       }
-      logAvailability(after: result, wasUnavailable: wasUnavailable)
       let snapshot: PointSnapshot? =
         switch result {
         case .success(let snapshot): snapshot
@@ -239,15 +237,6 @@ public final class IndexFollower: Sendable {
         }
       for waiter in waiters { waiter.resume(returning: snapshot) }
       if isLast { return }
-    }
-  }
-
-  private func logAvailability(after result: Result<PointSnapshot?, PointStoreError>, wasUnavailable: Bool) {
-    switch result {
-    case .failure(.unavailable(let reason)) where !wasUnavailable:
-      logger.warning("the index can't be confirmed", metadata: ["reason": "\(reason)"])
-    case .success where wasUnavailable: logger.notice("the index can be confirmed again")
-    case .success, .failure: break
     }
   }
 

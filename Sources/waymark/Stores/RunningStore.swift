@@ -126,10 +126,11 @@ struct RunningStore: Service {
       metadata: [
         "pool_size": .stringConvertible(database.poolSize), "replica": .stringConvertible(replica != nil),
       ])
+    let outages = OutageLog(logger: logger)
     var running = try withIndex(
-      of: primary, database, metrics: metrics, logger: logger
+      of: primary, database, outages: outages, metrics: metrics, logger: logger
     ) { metrics in
-      let observed = ObservedStore(primary, factory: metrics, outages: OutageLog(logger: logger))
+      let observed = ObservedStore(primary, factory: metrics, outages: outages)
       guard let replica else { return observed }
       // With an index, searches of the database must be as fresh as it.
       return ReplicatedStore(
@@ -153,12 +154,13 @@ struct RunningStore: Service {
   ///
   /// - Parameter build: returns the store, whose calls are measured by the given backend.
   private static func withIndex(
-    of primary: PostgresStore, _ database: DatabaseConfiguration, metrics: any MetricsFactory, logger: Logger,
+    of primary: PostgresStore, _ database: DatabaseConfiguration, outages: OutageLog, metrics: any MetricsFactory,
+    logger: Logger,
     _ build: ((any MetricsFactory)?) -> any WritablePointStore
   ) throws(PointStoreError) -> RunningStore {
     guard database.index.use != .off else { return RunningStore(build(metrics)) }
     let follower = IndexFollower(
-      try ChangeFeed(primary), freshness: database.index.freshness,
+      ObservedFeed(feed: try ChangeFeed(primary), outages: outages), freshness: database.index.freshness,
       memoryLimit: database.index.use == .auto ? AvailableMemory.ofProcess.bytes / 2 : nil, logger: logger)
     let indexed = IndexedStore(build(nil), index: follower)
     var running = RunningStore(ObservedStore(indexed, factory: metrics))
