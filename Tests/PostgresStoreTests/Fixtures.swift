@@ -4,6 +4,11 @@ import Testing
 @testable import PostgresStore
 
 extension PostgresStore {
+  /// Waits until the notification of the last write was sent, which uses a connection too.
+  func waitUntilNotified() async {
+    while !changeNotifier.isIdle { await Task.yield() }
+  }
+
   /// Checks that of many calls, a third of them by cancelled tasks, only those fail.
   func expectCancellationsToAffectNoOtherCall() async throws {
     let brief = Statement("brief", "SELECT 1::int8 FROM pg_sleep(0.002)")

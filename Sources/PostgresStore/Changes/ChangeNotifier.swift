@@ -35,6 +35,9 @@ final class ChangeNotifier: Sendable {
     }
   }
 
+  /// A Boolean value that indicates whether all changes so far were notified.
+  var isIdle: Bool { state.withLock { $0 == .idle } }
+
   private func mustSendAgain() -> Bool {
     state.withLock { state in
       let isNeeded = state == .mustSendAgain

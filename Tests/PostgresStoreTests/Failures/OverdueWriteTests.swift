@@ -22,8 +22,10 @@ import Testing
     let database = try await TemporaryServer.start().makeDatabase()
     let store = try await store(on: database)
     let id = try await store.create(try .sample("first"), once: nil).id
+    await store.waitUntilNotified()
     // The statement is prepared now, and the next execution is sent at once.
     _ = try await store.put(try .sample("second"), id: id, if: .none)
+    await store.waitUntilNotified()
     let process = try await database.run(Self.backends)
 
     try await database.server.signal("STOP", processID: process)
@@ -58,6 +60,7 @@ import Testing
     let server = try await TemporaryServer.start()
     let store = try await store(on: try await server.makeDatabase())
     _ = try await store.create(try .sample("first"), once: nil)
+    await store.waitUntilNotified()
 
     try await server.signal("STOP")
     let error = await #expect(throws: PointWriteError.self) { try await store.create(try .sample("late"), once: nil) }

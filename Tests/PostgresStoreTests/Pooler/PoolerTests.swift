@@ -162,6 +162,7 @@ import Testing
       $0.silenceToleranceMilliseconds = 500
     }
     let id = try await store.create(try .sample("first"), once: nil).id
+    await store.waitUntilNotified()
     let process = try await store.read(Statement("process", "SELECT pg_backend_pid()::text"), Parameters())
     let processID = try #require(try process.rows.first?.text(0))
 
