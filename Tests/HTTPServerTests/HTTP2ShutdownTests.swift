@@ -90,7 +90,7 @@ import Testing
               var index = 0
               while true {
                 let path = "/\(connection)/\(stream)/\(index)"
-                // What was not sent before the drainPing the client refuses itself.
+                // After the server's GOAWAY the client rejects new requests itself.
                 guard client.farewells.isEmpty else { return }
                 guard let response = try? await client.send("GET", path) else {
                   #expect(!client.farewells.isEmpty)

@@ -167,7 +167,7 @@ public final class ChangeFeed: Sendable {
         return false
       }
       try await session.run(script: "LISTEN \(ChangeStatements.channel)")
-      // What was committed before the server listened was not notified.
+      // No notification has arrived of commits before LISTEN.
       onChange()
       while true {
         try await session.waitForNotification()
