@@ -73,57 +73,26 @@ extension APIRequestLoader: APILoading {
   ///
   /// - Throws: ``RequestError``, ``APIError``, `EncodingError` or `CancellationError`.
   public func load(requestData: T.RequestDataType) async throws -> APIResponse<T.ResponseDataType> {
-    try await load(apiRequest.makeRequest(from: requestData))
+    try await load(apiRequest.makeRequest(from: requestData), center: apiRequest.center(of: requestData))
   }
 
   /// Sends a request that may have been created elsewhere.
-  func load(_ request: URLRequest) async throws -> APIResponse<T.ResponseDataType> {
+  func load(_ request: URLRequest, center: Coordinate? = nil) async throws -> APIResponse<T.ResponseDataType> {
     let request = try authorized(request)
-    guard request.httpMethod == "GET", let key = request.url?.absoluteString else {
-      return try decode(await send(request))
-    }
-    let last = await cache.response(for: key)
-    do {
-      return try await revalidated(last, by: request, key: key)
-    } catch let error as APIError {
-      guard case .unreachable = error, configuration.cache != nil, let last,
-        let value = try? apiRequest.parseResponse(data: last.body)
-      else { throw error }
-      return last.response(value, isStale: true)
-    }
-  }
-
-  /// Sends a conditional GET request and stores the response.
-  private func revalidated(
-    _ last: StoredResponse?, by request: URLRequest, key: String
-  ) async throws -> APIResponse<T.ResponseDataType> {
-    // A cached response that this version of the app can't decode is not used.
-    let known = last.flatMap { last in
-      last.entityTag.flatMap { tag in
-        (try? apiRequest.parseResponse(data: last.body)).map { (response: last, tag: tag, value: $0) }
-      }
-    }
-    var request = request
-    request.setValue(known?.tag.rawValue, forHTTPHeaderField: "If-None-Match")
-    let response = try await send(request)
-    if response.status == 304, var known {
-      known.response.receivedAt = configuration.now()
-      await store(known.response, for: key)
-      return known.response.response(known.value, maxAge: response.maxAge)
-    }
-    let decoded = try decode(response)
-    if !response.forbidsStoring, configuration.cache != nil || response.entityTag != nil {
-      let stored = StoredResponse(
-        body: response.body, entityTag: response.entityTag, nextPage: decoded.nextPage, receivedAt: decoded.receivedAt)
-      await store(stored, for: key)
-    }
-    return decoded
-  }
-
-  /// Stores a response. A failure to store it, such as a full disk, is ignored, because only later offline use depends
-  /// on it.
-  private func store(_ response: StoredResponse, for key: String) async {
-    try? await cache.store(response, for: key)
+    guard request.httpMethod == "GET", let url = request.url else { return try decode(await send(request)) }
+    let source = CacheSource(
+      fetch: { tag in
+        var request = request
+        request.setValue(tag?.rawValue, forHTTPHeaderField: "If-None-Match")
+        return try await self.send(request)
+      },
+      decode: { try self.decode($0) },
+      restore: { stored, center in
+        let value = try self.apiRequest.parseResponse(data: stored.body)
+        return center.map { self.apiRequest.value(value, around: $0) } ?? value
+      })
+    return try await CachedLoading(cache: cache, servesStale: configuration.cache != nil, now: configuration.now)
+      .load(CacheRequest(url: url, center: center), from: source)
   }
 
   private func send(_ request: URLRequest) async throws -> HTTPResponse {

@@ -22,6 +22,22 @@ public protocol APIRequest<RequestDataType, ResponseDataType>: Sendable {
   ///
   /// - Throws: `DecodingError` where it is malformed.
   func parseResponse(data: Data) throws -> ResponseDataType
+
+  /// Returns the coordinate of the search; `nil`, as by default, if the request has none. Offline, a cache may return
+  /// the response of a nearby search.
+  func center(of data: RequestDataType) -> Coordinate?
+
+  /// Returns the value of a search as seen from another coordinate than the one that it was loaded for. By default,
+  /// the value is unchanged.
+  func value(_ value: ResponseDataType, around center: Coordinate) -> ResponseDataType
+}
+
+extension APIRequest {
+  /// Returns `nil`: the request has no coordinate.
+  public func center(of data: RequestDataType) -> Coordinate? { nil }
+
+  /// Returns the value unchanged.
+  public func value(_ value: ResponseDataType, around center: Coordinate) -> ResponseDataType { value }
 }
 
 extension APIRequest where RequestDataType == Void {

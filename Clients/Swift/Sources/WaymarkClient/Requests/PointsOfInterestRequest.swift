@@ -48,6 +48,14 @@ public struct PointsOfInterestRequest: APIRequest {
   public func parseResponse(data: Data) throws -> [PointOfInterest] {
     try places.parseResponse(data: data)
   }
+
+  /// Returns the coordinate.
+  public func center(of coordinate: Coordinate) -> Coordinate? { coordinate }
+
+  /// Returns the places as seen from another coordinate.
+  public func value(_ value: [PointOfInterest], around center: Coordinate) -> [PointOfInterest] {
+    places.value(value, around: center)
+  }
 }
 
 extension Coordinate {

@@ -35,4 +35,7 @@ public struct PointsRequest: APIRequest {
     parameters.append(fields.parameter)
     return try URLRequest("GET", baseURL, "/locations", parameters: parameters)
   }
+
+  /// Returns the center of the filter.
+  public func center(of filter: PointFilter) -> Coordinate? { filter.center }
 }
