@@ -16,7 +16,7 @@ import WaymarkClient
 
   /// Returns the problem with which a call fails.
   private func problem(of call: () async throws -> Void) async throws -> ProblemDetails {
-    let error = await #expect(throws: APIError.self) { try await call() }
+    let error = await #expect(throws: WaymarkError.self) { try await call() }
     guard case .problem(let problem)? = error else { throw WaymarkProcess.Failure(description: "\(error as Any)") }
     return problem
   }

@@ -46,7 +46,7 @@ struct CachedLoading: Sendable {
     let last = await cache.response(for: key)
     do {
       return try await revalidated(last, key: key, from: source)
-    } catch let error as APIError {
+    } catch let error as WaymarkError {
       guard case .unreachable = error, servesStale, let last, let value = try? source.restore(last, nil) else {
         throw error
       }

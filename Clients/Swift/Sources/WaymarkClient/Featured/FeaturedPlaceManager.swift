@@ -67,13 +67,13 @@ public final class FeaturedPlaceManager {
     case .success(let response):
       (currentPlace, error) = (response.value, nil)
       return response.isStale ? Self.defaultInterval : response.maxAge ?? Self.defaultInterval
-    case .failure(APIError.problem(let problem)) where problem.code == .notFound:
+    case .failure(WaymarkError.problem(let problem)) where problem.code == .notFound:
       (currentPlace, error) = (nil, nil)
       return Self.defaultInterval
     case .failure(is CancellationError): return nil
     case .failure(let error):
       self.error = error
-      guard case APIError.problem(let problem) = error, let retryAfter = problem.retryAfter else {
+      guard case WaymarkError.problem(let problem) = error, let retryAfter = problem.retryAfter else {
         return Self.defaultInterval
       }
       return TimeInterval(retryAfter.components.seconds)

@@ -35,7 +35,7 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
 
     /// Returns the next page; `nil` after the last one, and after an error.
     ///
-    /// - Throws: ``RequestError``, ``APIError``, `EncodingError` or `CancellationError`.
+    /// - Throws: ``RequestError``, ``WaymarkError``, `EncodingError` or `CancellationError`.
     public mutating func next() async throws -> APIResponse<T.ResponseDataType>? {
       let request: URLRequest
       switch position {
@@ -53,7 +53,7 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
 
     /// Returns the request for a page. It carries the first request's credentials, so the link must lead to the same
     /// server; and it must not lead to the current page, which would never end.
-    private static func request(for target: URL, after request: URLRequest) throws(APIError) -> URLRequest {
+    private static func request(for target: URL, after request: URLRequest) throws(WaymarkError) -> URLRequest {
       guard let current = request.url, target != current, target.scheme == current.scheme,
         target.host() == current.host(), target.port == current.port
       else { throw .untrustedLink(target.absoluteString) }

@@ -7,7 +7,7 @@
 
 /// A loader that sends requests of one kind over a `URLSession`.
 ///
-/// Idempotent requests are retried after transient failures, according to ``RetryPolicy``. A GET request carries the
+/// Idempotent requests are retried after transient failures, according to ``APIRetryPolicy``. A GET request carries the
 /// entity tag of the last response from the same URL; if the service responds that nothing has changed, that response
 /// is returned. Cancelling the task cancels the request.
 public final class APIRequestLoader<T: APIRequest>: Sendable {
@@ -38,7 +38,7 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
   /// Sends a request and returns the decoded value. With a cache it may be stale, which ``load(requestData:)``
   /// indicates.
   ///
-  /// - Throws: ``RequestError``, ``APIError``, `EncodingError` or `CancellationError`.
+  /// - Throws: ``RequestError``, ``WaymarkError``, `EncodingError` or `CancellationError`.
   public func loadAPIRequest(requestData: T.RequestDataType) async throws -> T.ResponseDataType {
     try await load(requestData: requestData).value
   }
@@ -64,14 +64,14 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
 extension APIRequestLoader where T.RequestDataType == Void {
   /// Sends a request and returns the decoded value.
   ///
-  /// - Throws: ``RequestError``, ``APIError`` or `CancellationError`.
+  /// - Throws: ``RequestError``, ``WaymarkError`` or `CancellationError`.
   public func loadAPIRequest() async throws -> T.ResponseDataType { try await loadAPIRequest(requestData: ()) }
 }
 
 extension APIRequestLoader: APILoading {
   /// Sends a request and returns the decoded value with the response's metadata.
   ///
-  /// - Throws: ``RequestError``, ``APIError``, `EncodingError` or `CancellationError`.
+  /// - Throws: ``RequestError``, ``WaymarkError``, `EncodingError` or `CancellationError`.
   public func load(requestData: T.RequestDataType) async throws -> APIResponse<T.ResponseDataType> {
     try await load(apiRequest.makeRequest(from: requestData), center: apiRequest.center(of: requestData))
   }
@@ -112,8 +112,8 @@ extension APIRequestLoader: APILoading {
 
   /// Decodes a response.
   ///
-  /// - Throws: ``APIError``.
-  private func decode(_ response: HTTPResponse) throws(APIError) -> APIResponse<T.ResponseDataType> {
+  /// - Throws: ``WaymarkError``.
+  private func decode(_ response: HTTPResponse) throws(WaymarkError) -> APIResponse<T.ResponseDataType> {
     guard response.isSuccess else {
       let retryAfter = response.retryAfter(now: configuration.now)
       if let problem = ProblemDetails(response, retryAfter: retryAfter) { throw .problem(problem) }
@@ -140,6 +140,6 @@ public protocol APILoading<RequestDataType, ResponseDataType>: Sendable {
 
   /// Sends a request and returns its response.
   ///
-  /// - Throws: ``RequestError``, ``APIError``, `EncodingError` or `CancellationError`.
+  /// - Throws: ``RequestError``, ``WaymarkError``, `EncodingError` or `CancellationError`.
   func load(requestData: RequestDataType) async throws -> APIResponse<ResponseDataType>
 }

@@ -7,7 +7,7 @@ public struct LoaderConfiguration: Sendable {
   public var apiKey: String?
 
   /// The policy for retries.
-  public var retries: RetryPolicy
+  public var retries: APIRetryPolicy
 
   /// The cache of responses to GET requests, which are returned, marked as stale, while the service is unreachable;
   /// `nil` for no cache. Entity tags are used either way.
@@ -25,7 +25,7 @@ public struct LoaderConfiguration: Sendable {
   /// Creates a configuration.
   public init(
     apiKey: String? = nil,
-    retries: RetryPolicy = .standard,
+    retries: APIRetryPolicy = .standard,
     cache: (any ResponseCache)? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },

@@ -11,13 +11,13 @@ struct RetryingSession: Sendable {
 
   /// Sends a request and returns the response, whatever its status.
   ///
-  /// - Throws: ``APIError/unreachable(_:)``, ``APIError/unexpectedStatus(_:)`` or `CancellationError`.
+  /// - Throws: ``WaymarkError/unreachable(_:)``, ``WaymarkError/unexpectedStatus(_:)`` or `CancellationError`.
   func response(to request: URLRequest) async throws -> HTTPResponse {
     var attempt = 0
     while true {
       attempt += 1
       let outcome = try await send(request)
-      guard let failure = outcome.failure(now: configuration.now), RetryPolicy.mayRetry(request),
+      guard let failure = outcome.failure(now: configuration.now), APIRetryPolicy.mayRetry(request),
         let delay = configuration.retries.delay(
           afterAttempt: attempt, failure, random: configuration.random())
       else { return try outcome.get() }
@@ -25,7 +25,7 @@ struct RetryingSession: Sendable {
     }
   }
 
-  private func send(_ request: URLRequest) async throws -> Result<HTTPResponse, APIError> {
+  private func send(_ request: URLRequest) async throws -> Result<HTTPResponse, WaymarkError> {
     try Task.checkCancellation()
     do {
       let (body, response) = try await urlSession.data(for: request)
@@ -38,9 +38,9 @@ struct RetryingSession: Sendable {
   }
 }
 
-extension Result<HTTPResponse, APIError> {
+extension Result<HTTPResponse, WaymarkError> {
   /// Returns the failure of an attempt; `nil` if it succeeded or a retry is pointless.
-  fileprivate func failure(now: () -> Date) -> RetryPolicy.Failure? {
+  fileprivate func failure(now: () -> Date) -> APIRetryPolicy.Failure? {
     switch self {
     case .success(let response):
       response.isSuccess ? nil : .status(response.status, retryAfter: response.retryAfter(now: now))

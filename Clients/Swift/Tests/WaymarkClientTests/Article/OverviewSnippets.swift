@@ -42,7 +42,7 @@ import WaymarkClient
     do {
       let patch = PointPatch(tags: ["wheelchair": .set("yes")])
       _ = try await change.loadAPIRequest(requestData: .init(id: id, patch: patch, condition: .version(3)))
-    } catch APIError.problem(let problem) where problem.code == .versionMismatch {
+    } catch WaymarkError.problem(let problem) where problem.code == .versionMismatch {
       return problem  // Another client was faster; problem.entityTag has the current version.
     }
     // end

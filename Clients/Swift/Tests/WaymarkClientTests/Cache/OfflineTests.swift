@@ -43,7 +43,7 @@ import WaymarkClient
     let loader = loader(of: service)
     _ = try await loader.load(requestData: coordinate)
 
-    await #expect(throws: APIError.unreachable(.notConnectedToInternet)) {
+    await #expect(throws: WaymarkError.unreachable(.notConnectedToInternet)) {
       try await loader.load(requestData: Coordinate(latitude: 3, longitude: 4))
     }
   }
@@ -53,7 +53,7 @@ import WaymarkClient
     let loader = loader(of: service)
     _ = try await loader.load(requestData: coordinate)
 
-    await #expect(throws: APIError.self) { try await loader.load(requestData: coordinate) }
+    await #expect(throws: WaymarkError.self) { try await loader.load(requestData: coordinate) }
   }
 
   @Test func responseThatCannotBeDecodedIsNotStored() async throws {
@@ -72,7 +72,7 @@ import WaymarkClient
     let loader = loader(of: service)
     _ = try await loader.load(requestData: coordinate)
 
-    await #expect(throws: APIError.unreachable(.notConnectedToInternet)) {
+    await #expect(throws: WaymarkError.unreachable(.notConnectedToInternet)) {
       try await loader.load(requestData: coordinate)
     }
   }
@@ -130,7 +130,7 @@ import WaymarkClient
     let draft = PointDraft(name: "A", coordinate: coordinate)
     _ = try await loader.load(requestData: draft)
 
-    await #expect(throws: APIError.unreachable(.notConnectedToInternet)) {
+    await #expect(throws: WaymarkError.unreachable(.notConnectedToInternet)) {
       try await loader.load(requestData: draft)
     }
     #expect(OnDiskCache(folder: folder.url).currentItems.isEmpty)

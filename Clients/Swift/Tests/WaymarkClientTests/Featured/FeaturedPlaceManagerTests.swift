@@ -9,7 +9,7 @@ import WaymarkClient
   private let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
 
   private func manager(
-    _ responses: [Result<APIResponse<PointOfInterest>, APIError>]
+    _ responses: [Result<APIResponse<PointOfInterest>, WaymarkError>]
   ) -> FeaturedPlaceManager {
     let calls = Counter()
     return FeaturedPlaceManager(
@@ -65,7 +65,7 @@ import WaymarkClient
     await manager.showFeaturedPlace()
 
     #expect(manager.currentPlace?.name == "A")
-    #expect(manager.error as? APIError == .unreachable(.timedOut))
+    #expect(manager.error as? WaymarkError == .unreachable(.timedOut))
     #expect(try delay(timerScheduler.timers.last) == FeaturedPlaceManager.defaultInterval)
     await manager.showFeaturedPlace()
     #expect(manager.currentPlace?.name == "B")

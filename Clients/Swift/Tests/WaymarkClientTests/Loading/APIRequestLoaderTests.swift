@@ -55,7 +55,7 @@ import WaymarkClient
       }
     }
 
-    guard case .problem(let problem) = error as? APIError else { throw URLError(.unknown) }
+    guard case .problem(let problem) = error as? WaymarkError else { throw URLError(.unknown) }
     #expect(problem.code == .notFound)
   }
 
@@ -90,7 +90,7 @@ import WaymarkClient
           """))
 
     await #expect(
-      throws: APIError.problem(
+      throws: WaymarkError.problem(
         ProblemDetails(
           status: 400, code: .invalidParameter, title: "Bad Request", detail: "lat is wrong",
           errors: [
@@ -107,7 +107,7 @@ import WaymarkClient
         body: #"{"code":7,"title":null,"errors":"none"}"#))
 
     await #expect(
-      throws: APIError.problem(
+      throws: WaymarkError.problem(
         ProblemDetails(status: 503, code: .init(rawValue: ""), retryAfter: .seconds(3)))
     ) { try await loader(of: service).load(requestData: coordinate) }
   }
@@ -117,7 +117,7 @@ import WaymarkClient
     let service = try MockService(
       .response(status: 502, fields: ["Content-Type": mediaType], body: "<html>Bad Gateway</html>"))
 
-    await #expect(throws: APIError.unexpectedStatus(502)) {
+    await #expect(throws: WaymarkError.unexpectedStatus(502)) {
       try await loader(of: service).load(requestData: coordinate)
     }
   }
@@ -125,7 +125,7 @@ import WaymarkClient
   @Test func malformedBodyIsAnError() async throws {
     let service = try MockService(.ok("<html>Please sign in to the network</html>"))
 
-    let error = await #expect(throws: APIError.self) {
+    let error = await #expect(throws: WaymarkError.self) {
       try await loader(of: service).load(requestData: coordinate)
     }
 
@@ -135,7 +135,7 @@ import WaymarkClient
   @Test func missingResponseIsAnError() async throws {
     let service = try MockService(.failure(.notConnectedToInternet))
 
-    await #expect(throws: APIError.unreachable(.notConnectedToInternet)) {
+    await #expect(throws: WaymarkError.unreachable(.notConnectedToInternet)) {
       try await loader(of: service).load(requestData: coordinate)
     }
   }

@@ -66,7 +66,7 @@ import WaymarkClient
   @Test func unexpectedNotModifiedIsAnError() async throws {
     let service = try MockService(.response(status: 304, fields: [:], body: ""))
 
-    await #expect(throws: APIError.unexpectedStatus(304)) { try await loader(of: service).load(requestData: id) }
+    await #expect(throws: WaymarkError.unexpectedStatus(304)) { try await loader(of: service).load(requestData: id) }
   }
 
   @Test func nothingIsServedOfflineWithoutACache() async throws {
@@ -74,7 +74,7 @@ import WaymarkClient
     let loader = loader(of: service)
     _ = try await loader.load(requestData: id)
 
-    await #expect(throws: APIError.unreachable(.notConnectedToInternet)) { try await loader.load(requestData: id) }
+    await #expect(throws: WaymarkError.unreachable(.notConnectedToInternet)) { try await loader.load(requestData: id) }
   }
 
   @Test func memoryCacheIsBounded() async throws {

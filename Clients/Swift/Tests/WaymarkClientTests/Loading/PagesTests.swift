@@ -70,7 +70,7 @@ import WaymarkClient
     var iterator = pages(of: service).makeAsyncIterator()
     _ = try await iterator.next()
 
-    await #expect(throws: APIError.self) { try await iterator.next() }
+    await #expect(throws: WaymarkError.self) { try await iterator.next() }
 
     #expect(try await iterator.next() == nil)
     #expect(service.requests.count == 2)
@@ -84,7 +84,7 @@ import WaymarkClient
   func aLinkToAnotherServerIsNotFollowed(target: String) async throws {
     let service = try MockService(.ok("[]", ["Link": "<\(target)>; rel=\"next\""]))
 
-    let error = await #expect(throws: APIError.self) { try await names(pages(of: service)) }
+    let error = await #expect(throws: WaymarkError.self) { try await names(pages(of: service)) }
 
     guard case .untrustedLink = error else { throw URLError(.unknown) }
     #expect(service.requests.count == 1)
@@ -93,7 +93,7 @@ import WaymarkClient
   @Test func aLinkToTheSamePageIsNotFollowedForEver() async throws {
     let service = try MockService(.ok("[]", ["Link": "</locations?category=bar&limit=1>; rel=\"next\""]))
 
-    await #expect(throws: APIError.self) { try await names(pages(of: service)) }
+    await #expect(throws: WaymarkError.self) { try await names(pages(of: service)) }
 
     #expect(service.requests.count == 1)
   }

@@ -18,7 +18,7 @@ import WaymarkClient
 
   private var configuration: LoaderConfiguration {
     LoaderConfiguration(
-      retries: RetryPolicy(maximumAttempts: 3, baseDelay: .seconds(1), maximumDelay: .seconds(10)), clock: clock,
+      retries: APIRetryPolicy(maximumAttempts: 3, baseDelay: .seconds(1), maximumDelay: .seconds(10)), clock: clock,
       random: { 0.5 }, now: { Date(timeIntervalSince1970: 784_111_770) })
   }
 
@@ -43,7 +43,7 @@ import WaymarkClient
   @Test func theLastFailureIsTheError() async throws {
     let service = try MockService(.problem(503, code: "overloaded"))
 
-    await #expect(throws: APIError.problem(.init(status: 503, code: .overloaded, title: "T", detail: "D"))) {
+    await #expect(throws: WaymarkError.problem(.init(status: 503, code: .overloaded, title: "T", detail: "D"))) {
       try await places(of: service)
     }
 
@@ -73,7 +73,7 @@ import WaymarkClient
     let service = try MockService(.problem(503, code: "store-unavailable", fields: ["Retry-After": "3600"]))
 
     await #expect(
-      throws: APIError.problem(
+      throws: WaymarkError.problem(
         .init(status: 503, code: .storeUnavailable, title: "T", detail: "D", retryAfter: .seconds(3600)))
     ) { try await places(of: service) }
 
@@ -100,7 +100,7 @@ import WaymarkClient
       apiRequest: PatchPointRequest(baseURL: service.baseURL), urlSession: service.session,
       configuration: configuration)
 
-    await #expect(throws: APIError.unreachable(.timedOut)) {
+    await #expect(throws: WaymarkError.unreachable(.timedOut)) {
       try await loader.loadAPIRequest(requestData: .init(id: UUID(), patch: PointPatch(name: "B")))
     }
 
@@ -113,7 +113,7 @@ import WaymarkClient
       apiRequest: ImportPointsRequest(baseURL: service.baseURL), urlSession: service.session,
       configuration: configuration)
 
-    await #expect(throws: APIError.self) {
+    await #expect(throws: WaymarkError.self) {
       try await loader.loadAPIRequest(requestData: PointImport(data: Data(), format: .ndjson))
     }
 

@@ -64,13 +64,13 @@ import Testing
 
   @Test func servicesErrorIsThrown() async throws {
     fetcher.handleRequestLocation = { [coordinate] in coordinate }
-    let provider = provider { _ in throw APIError.unreachable(.timedOut) }
+    let provider = provider { _ in throw WaymarkError.unreachable(.timedOut) }
 
     let result = await withCheckedContinuation { continuation in
       provider.checkCurrentLocation { continuation.resume(returning: $0) }
     }
 
-    #expect(throws: APIError.unreachable(.timedOut)) { try result.get() }
+    #expect(throws: WaymarkError.unreachable(.timedOut)) { try result.get() }
   }
 
   @Test func disabledLocationServicesAreNotQueried() async throws {

@@ -37,7 +37,7 @@ import WaymarkClient
   @Test func failedReloadKeepsThePlaces() async throws {
     let fails = Mutex(false)
     let model = model { _ in
-      if fails.withLock({ $0 }) { throw APIError.unexpectedStatus(500) }
+      if fails.withLock({ $0 }) { throw WaymarkError.unexpectedStatus(500) }
       return APIResponse([PointOfInterest(name: "A")])
     }
     await model.reload()
@@ -46,7 +46,7 @@ import WaymarkClient
     await model.reload()
 
     #expect(model.places.map(\.name) == ["A"])
-    #expect(model.error as? APIError == .unexpectedStatus(500))
+    #expect(model.error as? WaymarkError == .unexpectedStatus(500))
   }
 
   @Test func modelReloadsWhenTheAuthorizationChanges() async throws {

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// The error of a request without a usable response.
-public enum APIError: Error, Hashable, Sendable {
+public enum WaymarkError: Error, Hashable, Sendable {
   /// The service rejected the request or failed, with problem details.
   case problem(ProblemDetails)
 
@@ -18,7 +18,7 @@ public enum APIError: Error, Hashable, Sendable {
   case unreachable(URLError.Code)
 }
 
-extension APIError: CustomStringConvertible {
+extension WaymarkError: CustomStringConvertible {
   /// The message for the user.
   public var description: String {
     switch self {

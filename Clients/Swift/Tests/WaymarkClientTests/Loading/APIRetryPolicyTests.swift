@@ -7,8 +7,8 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite struct RetryPolicyTests {
-  private let policy = RetryPolicy(maximumAttempts: 9, baseDelay: .seconds(1), maximumDelay: .seconds(10))
+@Suite struct APIRetryPolicyTests {
+  private let policy = APIRetryPolicy(maximumAttempts: 9, baseDelay: .seconds(1), maximumDelay: .seconds(10))
 
   @Test(arguments: [(1, 1.0), (2, 2), (3, 4), (4, 8), (5, 10), (8, 10)] as [(Int, Double)])
   func boundDoublesUpToTheMaximum(attempt: Int, seconds: Double) {
@@ -23,11 +23,11 @@ import Testing
 
   @Test func lastAttemptIsNotFollowedByAnother() {
     #expect(policy.delay(afterAttempt: 9, .noResponse(.timedOut), random: 0) == nil)
-    #expect(RetryPolicy.none.delay(afterAttempt: 1, .noResponse(.timedOut), random: 0) == nil)
+    #expect(APIRetryPolicy.none.delay(afterAttempt: 1, .noResponse(.timedOut), random: 0) == nil)
   }
 
   @Test func delayOfManyAttemptsStaysWithinItsBound() {
-    let policy = RetryPolicy(maximumAttempts: .max, baseDelay: .seconds(1), maximumDelay: .seconds(10))
+    let policy = APIRetryPolicy(maximumAttempts: .max, baseDelay: .seconds(1), maximumDelay: .seconds(10))
 
     #expect(policy.delay(afterAttempt: .max - 1, .noResponse(.timedOut), random: 1) == .seconds(10))
   }
@@ -85,6 +85,6 @@ import Testing
     request.httpMethod = method
     for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
 
-    #expect(RetryPolicy.mayRetry(request) == mayRetry)
+    #expect(APIRetryPolicy.mayRetry(request) == mayRetry)
   }
 }

@@ -9,7 +9,7 @@ public import Foundation
 /// Delays have exponential back-off with full jitter: they are uniformly random between zero and a bound that doubles
 /// with each attempt, so that clients that failed together do not retry together (Marc Brooker, "Exponential Backoff
 /// And Jitter", AWS Architecture Blog, 2015). The time in `Retry-After` is added.
-public struct RetryPolicy: Hashable, Sendable {
+public struct APIRetryPolicy: Hashable, Sendable {
   /// The maximum number of attempts, including the first one.
   public var maximumAttempts: Int
 
@@ -30,10 +30,10 @@ public struct RetryPolicy: Hashable, Sendable {
   }
 
   /// Four attempts within some seconds.
-  public static let standard = RetryPolicy()
+  public static let standard = APIRetryPolicy()
 
   /// One attempt.
-  public static let none = RetryPolicy(maximumAttempts: 1)
+  public static let none = APIRetryPolicy(maximumAttempts: 1)
 
   /// The failure of an attempt.
   public enum Failure: Hashable, Sendable {
