@@ -1,17 +1,24 @@
 import Foundation
 
-/// The contents of a cache file: a line of JSON with the metadata, followed by the response's body.
+/// The contents of a cache file: a checksum, a line of JSON with the metadata, and the response's body.
 ///
-/// Files are written atomically with respect to a process that crashes, but not to a machine that does: a length and a
-/// checksum detect truncated files. The key distinguishes addresses whose files have the same name.
+/// Files are written atomically with respect to a process that crashes, but not to a machine that does. The checksum
+/// covers everything after it, and detects any change of a single byte for certain. The key distinguishes requests
+/// whose files have the same name.
 struct CacheEntry {
   private struct Head: Codable {
     let key: String
     let entityTag: String?
     let nextPage: String?
+    let latitude: Double?
+    let longitude: Double?
     let receivedAt: Double
-    let checksum: UInt64
   }
+
+  private static let newline = UInt8(ascii: "\n")
+
+  /// The length of the checksum and the newline after it.
+  private static let checksumLength = 17
 
   /// Returns the contents of the file for a response.
   ///
@@ -19,33 +26,52 @@ struct CacheEntry {
   static func data(of response: StoredResponse, key: String) throws -> Data {
     let head = Head(
       key: key, entityTag: response.entityTag?.rawValue, nextPage: response.nextPage?.absoluteString,
-      receivedAt: response.receivedAt.timeIntervalSinceReferenceDate, checksum: FNV1a.hash(response.body))
-    return try ServiceJSON.data(of: head) + [UInt8(ascii: "\n")] + response.body
+      latitude: response.center?.latitude, longitude: response.center?.longitude,
+      receivedAt: response.receivedAt.timeIntervalSinceReferenceDate)
+    let contents = try ServiceJSON.data(of: head) + [newline] + response.body
+    return checksum(of: contents) + contents
   }
 
   /// Returns the response in a file's contents; `nil` for another key or a damaged file.
   static func response(from data: Data, key: String) -> StoredResponse? {
-    guard let end = data.firstIndex(of: UInt8(ascii: "\n")),
-      let head = try? JSONDecoder().decode(Head.self, from: data[..<end]), head.key == key
+    let contents = data.dropFirst(checksumLength)
+    guard data.prefix(checksumLength) == checksum(of: contents), let end = contents.firstIndex(of: newline),
+      let head = try? JSONDecoder().decode(Head.self, from: contents[..<end]), head.key == key
     else { return nil }
-    let body = Data(data[data.index(after: end)...])
-    guard FNV1a.hash(body) == head.checksum else { return nil }
+    var center: Coordinate?
+    if let latitude = head.latitude, let longitude = head.longitude {
+      center = try? Coordinate(latitude: latitude, longitude: longitude)
+    }
     return StoredResponse(
-      body: body, entityTag: head.entityTag.map(EntityTag.init(rawValue:)),
-      nextPage: head.nextPage.flatMap { URL(string: $0) },
+      body: Data(contents[contents.index(after: end)...]), entityTag: head.entityTag.map(EntityTag.init(rawValue:)),
+      nextPage: head.nextPage.flatMap { URL(string: $0) }, center: center,
       receivedAt: Date(timeIntervalSinceReferenceDate: head.receivedAt))
   }
 
   /// Returns the name of the file for a key.
-  static func fileName(for key: String) -> String {
-    let digits = String(FNV1a.hash(key.utf8), radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits + ".answer"
-  }
+  static func fileName(for key: String) -> String { FNV1a.text(of: key.utf8) + ".response" }
+
+  private static func checksum(of contents: Data) -> Data { Data(FNV1a.text(of: contents).utf8) + [newline] }
 }
 
 /// FNV-1a with 64 bits (Fowler, Noll and Vo), a hash that is stable across processes, unlike `Hasher`'s.
+///
+/// Each step is a bijection of the state and injective in the byte, so that inputs that differ in one byte have
+/// different hashes.
 enum FNV1a {
   static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
-    bytes.reduce(0xCBF2_9CE4_8422_2325) { hash, byte in (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
+      var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+      for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+      return hash
+    }
+    // Iteration over a buffer is many times faster than over Data.
+    return bytes.withContiguousStorageIfAvailable { hash($0) } ?? hash(bytes)
+  }
+
+  /// Returns the hash as 16 lower-case hexadecimal digits.
+  static func text(of bytes: some Sequence<UInt8>) -> String {
+    let digits = String(hash(bytes), radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 }

@@ -22,18 +22,24 @@ struct CacheSource<Value: Sendable>: Sendable {
   let decode: @Sendable (HTTPResponse) throws -> APIResponse<Value>
 
   /// Decodes the body of a stored response. If that response belongs to another coordinate, the second argument is the
-  /// coordinate of the current request.
-  let restore: @Sendable (StoredResponse, Coordinate?) throws -> Value
+  /// coordinate of the current request, and the result is `nil` where the response says nothing about that.
+  let restore: @Sendable (StoredResponse, Coordinate?) throws -> Value?
 }
 
-/// The loading of GET requests with a cache: entity tags, and earlier responses while the service is unreachable.
+/// The loading of GET requests with a cache: entity tags, and stored responses according to an ``OfflinePolicy``.
 struct CachedLoading: Sendable {
   /// The cache.
   let cache: any ResponseCache
 
-  /// A Boolean value that indicates whether stored responses are used while the service is unreachable; otherwise only
-  /// their entity tags are used.
+  /// A Boolean value that indicates whether stored responses are used as the policy says; otherwise only their entity
+  /// tags are used.
   let servesStale: Bool
+
+  /// The policy.
+  var policy = OfflinePolicy.networkFirst
+
+  /// The clock for the policy's deadline.
+  var clock: any Clock<Duration> = ContinuousClock()
 
   /// Returns the current time.
   let now: @Sendable () -> Date
@@ -42,46 +48,147 @@ struct CachedLoading: Sendable {
   ///
   /// - Throws: the errors of the source, except where a stored response is returned instead.
   func load<Value>(_ request: CacheRequest, from source: CacheSource<Value>) async throws -> APIResponse<Value> {
-    let key = request.url.absoluteString
-    let last = await cache.response(for: key)
-    do {
-      return try await revalidated(last, key: key, from: source)
-    } catch let error as WaymarkError {
-      guard case .unreachable = error, servesStale, let last, let value = try? source.restore(last, nil) else {
-        throw error
+    let load = Load(settings: self, request: request, source: source)
+    guard servesStale else { return try await load.fromNetwork() }
+    switch policy.strategy {
+    case .networkFirst, .staleIfError: break
+    case .cacheFirst(let maximumAge):
+      if let fresh = await load.fromCache(maximumAge: min(maximumAge, policy.maximumAge), isStale: false) {
+        return fresh
       }
-      return last.response(value, isStale: true)
+    case .cacheOnly:
+      if let stored = await load.fromCache(maximumAge: policy.maximumAge, isStale: true) { return stored }
+      throw WaymarkError.unreachable(.resourceUnavailable)
+    }
+    return try await load.fromNetworkUntilDeadline()
+  }
+}
+
+/// The load of one request.
+private struct Load<Value: Sendable>: Sendable {
+  private enum Event: Sendable {
+    case network(Result<APIResponse<Value>, any Error>)
+    case deadline
+  }
+
+  private let settings: CachedLoading
+  private let request: CacheRequest
+  private let source: CacheSource<Value>
+  private let keys: CacheKeys
+
+  init(settings: CachedLoading, request: CacheRequest, source: CacheSource<Value>) {
+    self.settings = settings
+    self.request = request
+    self.source = source
+    keys = CacheKeys(request, maximumDistanceMetres: settings.policy.maximumDistanceMetres)
+  }
+
+  /// Returns the response from the network, or a stored one where the policy says so: after certain errors, and after
+  /// the deadline.
+  func fromNetworkUntilDeadline() async throws -> APIResponse<Value> {
+    try await withThrowingTaskGroup(of: Event.self) { group in
+      group.addTask { .network(await Result { try await fromNetwork() }) }
+      group.addTask {
+        try? await settings.clock.sleep(for: settings.policy.deadline)
+        return .deadline
+      }
+      // Cancels the sleep, or the request, whose response would come too late.
+      defer { group.cancelAll() }
+      while let event = try await group.next() {
+        switch event {
+        case .network(.success(let response)): return response
+        case .network(.failure(let error)):
+          guard let failure = error as? WaymarkError, settings.policy.covers(failure), let stored = await stale() else {
+            throw error
+          }
+          return stored
+        case .deadline:
+          guard !Task.isCancelled, let stored = await stale() else { continue }
+          return stored
+        }
+      }
+      throw CancellationError()
+    }
+  }
+
+  private func stale() async -> APIResponse<Value>? {
+    await fromCache(maximumAge: settings.policy.maximumAge, isStale: true)
+  }
+
+  /// Returns the nearest stored response up to an age that can be decoded; of several at one coordinate, the newest.
+  func fromCache(maximumAge: Duration, isStale: Bool) async -> APIResponse<Value>? {
+    let now = settings.now()
+    var candidates: [(response: StoredResponse, distance: Double)] = []
+    for key in keys.all {
+      guard let response = await settings.cache.response(for: key) else { continue }
+      let age = now.timeIntervalSince(response.receivedAt)
+      // If the device's clock has been set back, the age is unknown.
+      guard age <= maximumAge / .seconds(1), age >= 0 || isStale, let distance = distance(to: response),
+        distance <= settings.policy.maximumDistanceMetres
+      else { continue }
+      candidates.append((response, distance))
+    }
+    candidates.sort { ($0.distance, $1.response.receivedAt) < ($1.distance, $0.response.receivedAt) }
+    for candidate in candidates {
+      let center = candidate.response.center == request.center ? nil : request.center
+      guard let value = try? source.restore(candidate.response, center) else { continue }
+      return candidate.response.response(value, isStale: isStale)
+    }
+    return nil
+  }
+
+  /// Returns the distance between the coordinates of the request and of a stored response; `nil` if only one of them
+  /// has a coordinate.
+  private func distance(to response: StoredResponse) -> Double? {
+    switch (request.center, response.center) {
+    case (nil, nil): 0
+    case (let center?, let other?): center.distanceMetres(to: other)
+    default: nil
     }
   }
 
   /// Sends a conditional GET request and stores the response.
-  private func revalidated<Value>(
-    _ last: StoredResponse?, key: String, from source: CacheSource<Value>
-  ) async throws -> APIResponse<Value> {
-    // A cached response that this version of the app can't decode is not used.
+  func fromNetwork() async throws -> APIResponse<Value> {
+    // An entity tag belongs to a URL, so that of another coordinate in the cell is not used; nor is a response that
+    // this version of the app can't decode.
+    let last = await settings.cache.response(for: keys.own)
     let known = last.flatMap { last in
       last.entityTag.flatMap { tag in
-        (try? source.restore(last, nil)).map { (response: last, tag: tag, value: $0) }
+        last.center != request.center
+          ? nil : (try? source.restore(last, nil)).map { (response: last, tag: tag, value: $0) }
       }
     }
     let response = try await source.fetch(known?.tag)
     if response.status == 304, var known {
-      known.response.receivedAt = now()
-      await store(known.response, for: key)
+      known.response.receivedAt = settings.now()
+      await store(known.response)
       return known.response.response(known.value, maxAge: response.maxAge)
     }
+    if response.status == 404 || response.status == 410 { try? await settings.cache.removeResponse(for: keys.own) }
     let decoded = try source.decode(response)
-    if !response.forbidsStoring, servesStale || response.entityTag != nil {
-      let stored = StoredResponse(
-        body: response.body, entityTag: response.entityTag, nextPage: decoded.nextPage, receivedAt: decoded.receivedAt)
-      await store(stored, for: key)
+    if !response.forbidsStoring, settings.servesStale || response.entityTag != nil {
+      await store(
+        StoredResponse(
+          body: response.body, entityTag: response.entityTag, nextPage: decoded.nextPage, center: request.center,
+          receivedAt: decoded.receivedAt))
     }
     return decoded
   }
 
   /// Stores a response. A failure to store it, such as a full disk, is ignored, because only later offline use depends
   /// on it.
-  private func store(_ response: StoredResponse, for key: String) async {
-    try? await cache.store(response, for: key)
+  private func store(_ response: StoredResponse) async {
+    try? await settings.cache.store(response, for: keys.own)
+  }
+}
+
+extension Result where Failure == any Error {
+  /// Creates a result from an asynchronous function.
+  fileprivate init(_ body: () async throws -> Success) async {
+    do {
+      self = .success(try await body())
+    } catch {
+      self = .failure(error)
+    }
   }
 }

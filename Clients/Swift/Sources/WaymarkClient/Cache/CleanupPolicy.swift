@@ -33,11 +33,12 @@ public struct MaxSizeCleanupPolicy: CleanupPolicy {
   }
 
   /// Returns the items that are older than the newest `maxSize` bytes. From the first that does not fit, all are
-  /// removed: otherwise the cache would serve responses of very different age.
+  /// removed: otherwise the cache would serve responses of very different age. An item that is too large even for an
+  /// empty cache is removed too, but does not count, so that it does not evict all others.
   public func itemsToRemove(from items: Set<OnDiskCache.Item>) -> Set<OnDiskCache.Item> {
-    var itemsToRemove: Set<OnDiskCache.Item> = []
+    var itemsToRemove = items.filter { $0.size > maxSize }
     var cumulativeSize = 0
-    for item in items.sorted(by: { ($0.age, $0.path) < ($1.age, $1.path) }) {
+    for item in items.subtracting(itemsToRemove).sorted(by: { ($0.age, $0.path) < ($1.age, $1.path) }) {
       let (size, overflowed) = cumulativeSize.addingReportingOverflow(item.size)
       cumulativeSize = overflowed ? .max : size
       if cumulativeSize > maxSize { itemsToRemove.insert(item) }

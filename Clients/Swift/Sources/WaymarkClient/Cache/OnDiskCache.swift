@@ -2,9 +2,13 @@ public import Foundation
 
 /// A cache that stores each response as a file in a folder.
 ///
-/// The folder is its only state. Processes that share it, such as an app and its widget, see each other's responses.
-/// Each file is replaced atomically by a rename, so that a reader sees the old or the new one, also after a crash. A
-/// damaged file counts as missing.
+/// The folder is its only lasting state. Processes that share it, such as an app and its widget, see each other's
+/// responses. Each file is replaced atomically by a rename, so that a reader sees the old or the new one, also after a
+/// crash. A damaged file counts as missing.
+///
+/// ```swift
+/// let cache = OnDiskCache(folder: .cachesDirectory.appending(path: "Waymark"))
+/// ```
 public struct OnDiskCache: ResponseCache {
   /// A file of the cache, as a ``CleanupPolicy`` sees it.
   public struct Item: Hashable, Sendable {
@@ -27,6 +31,8 @@ public struct OnDiskCache: ResponseCache {
 
   private let folder: URL
   private let policies: [any CleanupPolicy]
+  private let maximumEntrySize: Int
+  private let schedule: CleanupSchedule
   private let now: @Sendable () -> Date
 
   /// Creates a cache.
@@ -34,18 +40,27 @@ public struct OnDiskCache: ResponseCache {
   /// - Parameters:
   ///   - folder: the folder of its files, created on demand. It must not contain other files, because policies may
   ///   remove any file there.
-  ///   - policies: the policies that are applied when a response is stored. By default they remove what is older than
-  ///   30 days or exceeds 20 MB.
+  ///   - policies: the policies that choose the files to remove. By default they remove what is older than 30 days or
+  ///   exceeds 20 MB.
+  ///   - maximumEntrySize: the maximum size of a file in bytes. A larger response is not stored, so that it does not
+  ///   evict all others.
+  ///   - cleanupInterval: the number of bytes after which the policies are applied again. They are also applied when
+  ///   this value stores its first response. Between that, the cache may exceed its size by this number, and storing a
+  ///   response does not list the folder.
   ///   - now: returns the current time.
   public init(
     folder: URL,
     policies: [any CleanupPolicy] = [
       MaxAgeCleanupPolicy(maxAge: 30 * 24 * 60 * 60), MaxSizeCleanupPolicy(maxSize: 20_000_000),
     ],
+    maximumEntrySize: Int = 2_000_000,
+    cleanupInterval: Int = 2_000_000,
     now: @escaping @Sendable () -> Date = { Date() }
   ) {
     self.folder = folder
     self.policies = policies
+    self.maximumEntrySize = maximumEntrySize
+    schedule = CleanupSchedule(interval: cleanupInterval)
     self.now = now
   }
 
@@ -55,13 +70,30 @@ public struct OnDiskCache: ResponseCache {
     return CacheEntry.response(from: data, key: key)
   }
 
-  /// Stores a response in place of the previous one for the key, and applies the policies.
+  /// Stores a response in place of the previous one for the key, and applies the policies if that is due.
   ///
-  /// - Throws: `CocoaError` where the file can't be written.
+  /// - Throws: ``OnDiskCacheError``, or `CocoaError` where the file can't be written.
   public func store(_ response: StoredResponse, for key: String) throws {
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    try CacheEntry.data(of: response, key: key).write(to: file(for: key), options: .atomic)
+    let data = try CacheEntry.data(of: response, key: key)
+    guard data.count <= maximumEntrySize else {
+      throw OnDiskCacheError.entryTooLarge(size: data.count, maximumSize: maximumEntrySize)
+    }
+    do {
+      try data.write(to: file(for: key), options: .atomic)
+    } catch {
+      // Usually the folder is missing: the system may remove it at any time.
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      try data.write(to: file(for: key), options: .atomic)
+    }
+    guard schedule.isCleanupDue(afterStoring: data.count) else { return }
     for policy in policies { try cleanCache(policy: policy) }
+  }
+
+  /// Removes the response that was stored for a key.
+  ///
+  /// - Throws: `CocoaError` where the file can't be removed, except because it does not exist.
+  public func removeResponse(for key: String) throws {
+    try remove(file(for: key).path(percentEncoded: false))
   }
 
   /// The files in the folder, including incomplete ones that a crash left behind.
@@ -82,12 +114,14 @@ public struct OnDiskCache: ResponseCache {
   ///
   /// - Throws: `CocoaError` where a file can't be removed, except because it no longer exists.
   public func cleanCache(policy: any CleanupPolicy) throws {
-    for item in policy.itemsToRemove(from: currentItems) {
-      do {
-        try FileManager.default.removeItem(atPath: item.path)
-      } catch let error as CocoaError where error.code == .fileNoSuchFile {
-        // Another process has removed it.
-      }
+    for item in policy.itemsToRemove(from: currentItems) { try remove(item.path) }
+  }
+
+  private func remove(_ path: String) throws {
+    do {
+      try FileManager.default.removeItem(atPath: path)
+    } catch let error as CocoaError where error.code == .fileNoSuchFile {
+      // Another process has removed it.
     }
   }
 
@@ -103,4 +137,51 @@ public struct OnDiskCache: ResponseCache {
   }
 
   private func file(for key: String) -> URL { folder.appending(path: CacheEntry.fileName(for: key)) }
+}
+
+/// The error of a response that ``OnDiskCache`` does not store.
+public enum OnDiskCacheError: Error, Hashable, Sendable {
+  /// The file would exceed the maximum size in bytes.
+  case entryTooLarge(size: Int, maximumSize: Int)
+}
+
+extension OnDiskCacheError: LocalizedError, CustomStringConvertible {
+  /// The message for the user.
+  public var description: String {
+    switch self {
+    case .entryTooLarge(let size, let maximumSize):
+      "the response needs \(size) bytes in the cache, and the maximum is \(maximumSize)"
+    }
+  }
+
+  /// The message for the user.
+  public var errorDescription: String? { description }
+}
+
+/// The number of bytes that a cache has stored since it was last cleaned.
+///
+/// `Mutex` requires newer systems than this package. The lock is held for every access to the only variable, so that
+/// the class may be shared.
+private final class CleanupSchedule: @unchecked Sendable {
+  /// The size of the blocks of a file system: what a file occupies at least.
+  private static let blockSize = 4096
+
+  private let interval: Int
+  private let lock = NSLock()
+
+  /// `nil` before the first response.
+  private var storedBytes: Int?
+
+  init(interval: Int) {
+    self.interval = interval
+  }
+
+  /// Counts a response, and returns whether the cache must be cleaned, which the caller does then.
+  func isCleanupDue(afterStoring size: Int) -> Bool {
+    lock.withLock {
+      let bytes = storedBytes.map { $0 + max(size, Self.blockSize) }
+      storedBytes = bytes.map { $0 >= interval ? 0 : $0 } ?? 0
+      return bytes.map { $0 >= interval } ?? true
+    }
+  }
 }

@@ -5,10 +5,18 @@ public protocol ResponseCache: Sendable {
   /// Returns the last response that was stored for a key; `nil` where there is none or it can't be read.
   func response(for key: String) async -> StoredResponse?
 
-  /// Stores a response in place of the previous one for a key, which is the request's URL.
+  /// Stores a response in place of the previous one for a key.
+  ///
+  /// The key is a text that identifies the request: its URL, in which a cell of a grid replaces the coordinate, and the
+  /// user whose credential was sent.
   ///
   /// - Throws: an error if the response can't be stored; the previous one may have been removed then.
   func store(_ response: StoredResponse, for key: String) async throws
+
+  /// Removes the response that was stored for a key, because its resource no longer exists.
+  ///
+  /// - Throws: an error if the response can't be removed.
+  func removeResponse(for key: String) async throws
 }
 
 /// A response as a cache stores it: undecoded, so that a later version of the app can decode more of it.
@@ -22,14 +30,20 @@ public struct StoredResponse: Hashable, Sendable {
   /// The URL of the next page.
   public var nextPage: URL?
 
+  /// The coordinate of the request; `nil` for a request without one.
+  public var center: Coordinate?
+
   /// The time of the response or of its last revalidation, by the device's clock.
   public var receivedAt: Date
 
   /// Creates a stored response.
-  public init(body: Data, entityTag: EntityTag? = nil, nextPage: URL? = nil, receivedAt: Date) {
+  public init(
+    body: Data, entityTag: EntityTag? = nil, nextPage: URL? = nil, center: Coordinate? = nil, receivedAt: Date
+  ) {
     self.body = body
     self.entityTag = entityTag
     self.nextPage = nextPage
+    self.center = center
     self.receivedAt = receivedAt
   }
 
@@ -61,6 +75,11 @@ actor RecentResponses: ResponseCache {
     responses[key] = response
     use(key)
     if order.count > maximumCount { responses[order.removeFirst()] = nil }
+  }
+
+  func removeResponse(for key: String) {
+    responses[key] = nil
+    order.removeAll { $0 == key }
   }
 
   private func use(_ key: String) {

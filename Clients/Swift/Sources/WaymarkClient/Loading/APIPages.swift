@@ -38,15 +38,17 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
     /// - Throws: ``RequestError``, ``WaymarkError``, `EncodingError` or `CancellationError`.
     public mutating func next() async throws -> APIResponse<T.ResponseDataType>? {
       let request: URLRequest
+      var start: T.RequestDataType?
       switch position {
       case .start(let data):
         position = .end
+        start = data
         request = try loader.apiRequest.makeRequest(from: data)
       case .page(let next): request = next
       case .end: return nil
       }
       position = .end
-      let page = try await loader.load(request)
+      let page = try await loader.load(request, data: start)
       if let target = page.nextPage { position = .page(try Self.request(for: target, after: request)) }
       return page
     }

@@ -73,11 +73,11 @@ extension APIRequestLoader: APILoading {
   ///
   /// - Throws: ``RequestError``, ``WaymarkError``, `EncodingError` or `CancellationError`.
   public func load(requestData: T.RequestDataType) async throws -> APIResponse<T.ResponseDataType> {
-    try await load(apiRequest.makeRequest(from: requestData), center: apiRequest.center(of: requestData))
+    try await load(apiRequest.makeRequest(from: requestData), data: requestData)
   }
 
-  /// Sends a request that may have been created elsewhere.
-  func load(_ request: URLRequest, center: Coordinate? = nil) async throws -> APIResponse<T.ResponseDataType> {
+  /// Sends a request, which was created from the data, or is that of a page after the first one.
+  func load(_ request: URLRequest, data: T.RequestDataType? = nil) async throws -> APIResponse<T.ResponseDataType> {
     let request = try authorized(request)
     guard request.httpMethod == "GET", let url = request.url else { return try decode(await send(request)) }
     let source = CacheSource(
@@ -89,10 +89,13 @@ extension APIRequestLoader: APILoading {
       decode: { try self.decode($0) },
       restore: { stored, center in
         let value = try self.apiRequest.parseResponse(data: stored.body)
-        return center.map { self.apiRequest.value(value, around: $0) } ?? value
+        guard let data, center != nil else { return value }
+        return self.apiRequest.value(value, movedTo: data)
       })
-    return try await CachedLoading(cache: cache, servesStale: configuration.cache != nil, now: configuration.now)
-      .load(CacheRequest(url: url, center: center), from: source)
+    let loading = CachedLoading(
+      cache: cache, servesStale: configuration.cache != nil, policy: configuration.offlinePolicy,
+      clock: configuration.clock, now: configuration.now)
+    return try await loading.load(CacheRequest(url: url, center: data.flatMap(apiRequest.center)), from: source)
   }
 
   private func send(_ request: URLRequest) async throws -> HTTPResponse {

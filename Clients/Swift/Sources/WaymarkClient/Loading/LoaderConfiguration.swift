@@ -13,6 +13,9 @@ public struct LoaderConfiguration: Sendable {
   /// `nil` for no cache. Entity tags are used either way.
   public var cache: (any ResponseCache)?
 
+  /// The choice between the network and the cache.
+  public var offlinePolicy: OfflinePolicy
+
   /// The clock for the delays between attempts.
   public var clock: any Clock<Duration>
 
@@ -27,6 +30,7 @@ public struct LoaderConfiguration: Sendable {
     apiKey: String? = nil,
     retries: APIRetryPolicy = .standard,
     cache: (any ResponseCache)? = nil,
+    offlinePolicy: OfflinePolicy = .networkFirst,
     clock: any Clock<Duration> = ContinuousClock(),
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
     now: @escaping @Sendable () -> Date = { Date() }
@@ -34,6 +38,7 @@ public struct LoaderConfiguration: Sendable {
     self.apiKey = apiKey
     self.retries = retries
     self.cache = cache
+    self.offlinePolicy = offlinePolicy
     self.clock = clock
     self.random = random
     self.now = now

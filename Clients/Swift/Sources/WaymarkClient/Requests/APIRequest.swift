@@ -27,17 +27,17 @@ public protocol APIRequest<RequestDataType, ResponseDataType>: Sendable {
   /// the response of a nearby search.
   func center(of data: RequestDataType) -> Coordinate?
 
-  /// Returns the value of a search as seen from another coordinate than the one that it was loaded for. By default,
-  /// the value is unchanged.
-  func value(_ value: ResponseDataType, around center: Coordinate) -> ResponseDataType
+  /// Returns the value that a request has according to the value of the same request with another coordinate; `nil`, as
+  /// by default, where that does not tell it. Offline, a client uses it after it has moved.
+  func value(_ value: ResponseDataType, movedTo data: RequestDataType) -> ResponseDataType?
 }
 
 extension APIRequest {
   /// Returns `nil`: the request has no coordinate.
   public func center(of data: RequestDataType) -> Coordinate? { nil }
 
-  /// Returns the value unchanged.
-  public func value(_ value: ResponseDataType, around center: Coordinate) -> ResponseDataType { value }
+  /// Returns `nil`: the value belongs to its coordinate only.
+  public func value(_ value: ResponseDataType, movedTo data: RequestDataType) -> ResponseDataType? { nil }
 }
 
 extension APIRequest where RequestDataType == Void {

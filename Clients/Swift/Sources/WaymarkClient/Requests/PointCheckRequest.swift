@@ -29,6 +29,18 @@ public struct PointCheckRequest: APIRequest {
     let filter = PointFilter(center: coordinate, radiusMetres: radiusMetres)
     return try URLRequest("GET", baseURL, "/locations/check", parameters: try filter.parameters())
   }
+
+  /// Returns the coordinate.
+  public func center(of coordinate: Coordinate) -> Coordinate? { coordinate }
+
+  /// Returns the result if the known place is also within the radius of another coordinate; `nil` otherwise, because
+  /// there may be other places.
+  public func value(_ value: PointCheck, movedTo coordinate: Coordinate) -> PointCheck? {
+    value.moved(to: coordinate, radiusMetres: radiusMetres ?? Self.defaultRadiusMetres)
+  }
+
+  /// The service's default.
+  private static let defaultRadiusMetres = 50.0
 }
 
 /// The result of `/locations/check`.

@@ -52,9 +52,9 @@ public struct PointsOfInterestRequest: APIRequest {
   /// Returns the coordinate.
   public func center(of coordinate: Coordinate) -> Coordinate? { coordinate }
 
-  /// Returns the places as seen from another coordinate.
-  public func value(_ value: [PointOfInterest], around center: Coordinate) -> [PointOfInterest] {
-    places.value(value, around: center)
+  /// Returns the places with their distances from another coordinate.
+  public func value(_ value: [PointOfInterest], movedTo coordinate: Coordinate) -> [PointOfInterest]? {
+    value.sorted(around: coordinate, radiusMetres: radiusMetres)
   }
 }
 

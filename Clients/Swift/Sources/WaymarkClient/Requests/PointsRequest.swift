@@ -38,4 +38,9 @@ public struct PointsRequest: APIRequest {
 
   /// Returns the center of the filter.
   public func center(of filter: PointFilter) -> Coordinate? { filter.center }
+
+  /// Returns the places with their distances from another center.
+  public func value(_ value: [PointOfInterest], movedTo filter: PointFilter) -> [PointOfInterest]? {
+    filter.center.flatMap { value.sorted(around: $0, radiusMetres: filter.radiusMetres) }
+  }
 }

@@ -28,12 +28,20 @@ import WaymarkClient
 
   @Test func noItemOlderThanARemovedOneRemains() {
     let items: Set = [
-      Item(path: "/new", age: 1, size: 2), Item(path: "/big", age: 2, size: 20), Item(path: "/old", age: 3, size: 1),
+      Item(path: "/new", age: 1, size: 2), Item(path: "/big", age: 2, size: 9), Item(path: "/old", age: 3, size: 1),
     ]
 
     let itemsToRemove = MaxSizeCleanupPolicy(maxSize: 10).itemsToRemove(from: items)
 
     #expect(itemsToRemove.map(\.path).sorted() == ["/big", "/old"])
+  }
+
+  @Test func itemThatNeverFitsEvictsNoOther() {
+    let items: Set = [
+      Item(path: "/new", age: 1, size: 2), Item(path: "/huge", age: 0, size: 11), Item(path: "/old", age: 3, size: 8),
+    ]
+
+    #expect(MaxSizeCleanupPolicy(maxSize: 10).itemsToRemove(from: items).map(\.path) == ["/huge"])
   }
 
   @Test func itemsOfOneAgeAreRemovedInOrderOfPath() {
@@ -64,8 +72,8 @@ import WaymarkClient
       let kept = items.subtracting(removed)
       #expect(removed.isSubset(of: items))
       #expect(kept.reduce(0) { $0 + $1.size } <= maxSize)
-      // The next older one would have been too much.
-      if let newest = removed.min(by: { ($0.age, $0.path) < ($1.age, $1.path) }) {
+      // The next older one would have been too much. Items that never fit do not count.
+      if let newest = removed.filter({ $0.size <= maxSize }).min(by: { ($0.age, $0.path) < ($1.age, $1.path) }) {
         #expect(kept.reduce(newest.size) { $0 + $1.size } > maxSize)
         #expect(kept.allSatisfy { ($0.age, $0.path) < (newest.age, newest.path) })
       }

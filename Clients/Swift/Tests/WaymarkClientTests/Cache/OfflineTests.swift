@@ -1,6 +1,7 @@
 import Foundation
 import Testing
-import WaymarkClient
+
+@testable import WaymarkClient
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -95,10 +96,13 @@ import WaymarkClient
 
   @Test func cachedResponseThatCannotBeDecodedIsReloaded() async throws {
     let service = try MockService(.ok(#"[{"name":"A"}]"#, ["ETag": "\"2\""]))
-    let url = "\(service.baseURL.absoluteString)/locations?lat=1.0&long=2.0"
+    let url = try URL(text: "\(service.baseURL.absoluteString)/locations?lat=1.0&long=2.0")
+    let key = CacheKeys(CacheRequest(url: url, center: coordinate), maximumDistanceMetres: 1000).own
     let old = StoredResponse(
-      body: Data(#"{"places":[]}"#.utf8), entityTag: EntityTag(version: 1), receivedAt: Date(timeIntervalSince1970: 0))
-    try OnDiskCache(folder: folder.url).store(old, for: url)
+      body: Data(#"{"places":[]}"#.utf8), entityTag: EntityTag(version: 1), center: coordinate,
+      receivedAt: Date(timeIntervalSince1970: 0))
+    try OnDiskCache(folder: folder.url).store(old, for: key)
+    #expect(OnDiskCache(folder: folder.url).currentItems.count == 1)
 
     let response = try await loader(of: service).load(requestData: coordinate)
 
@@ -143,5 +147,18 @@ import WaymarkClient
     let response = try await loader(of: service).load(requestData: coordinate)
 
     #expect(response.value.map(\.name) == ["A"])
+  }
+
+  @Test func goneResourceIsRemovedFromTheCache() async throws {
+    let service = try MockService(
+      .ok(#"{"name":"A"}"#), .problem(404, code: "not-found"), .failure(.notConnectedToInternet))
+    let loader = APIRequestLoader(
+      apiRequest: PointRequest(baseURL: service.baseURL), urlSession: service.session,
+      configuration: configuration(at: 0))
+    let id = UUID()
+    _ = try await loader.load(requestData: id)
+    _ = try? await loader.load(requestData: id)
+
+    await #expect(throws: WaymarkError.unreachable(.notConnectedToInternet)) { try await loader.load(requestData: id) }
   }
 }

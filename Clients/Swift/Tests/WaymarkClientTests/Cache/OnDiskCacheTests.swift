@@ -1,6 +1,7 @@
 import Foundation
 import Testing
-import WaymarkClient
+
+@testable import WaymarkClient
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -15,6 +16,7 @@ import WaymarkClient
     StoredResponse(
       body: Data(body.utf8), entityTag: EntityTag(version: 3),
       nextPage: try URL(text: "https://a.example/locations?cursor=1"),
+      center: try Coordinate(latitude: 37.3293, longitude: -121.8893),
       receivedAt: Date(timeIntervalSinceReferenceDate: seconds))
   }
 
@@ -115,13 +117,78 @@ import WaymarkClient
     #expect(cache.currentItems.isEmpty)
   }
 
-  @Test func storingAppliesThePolicies() throws {
-    let small = OnDiskCache(folder: folder.url, policies: [MaxSizeCleanupPolicy(maxSize: 1000)])
+  @Test func anyFlippedBitMakesAnEntryAMiss() throws {
+    let data = try CacheEntry.data(of: try response(#"[{"name":"A"}]"#), key: "https://a.example/locations")
+    #expect(CacheEntry.response(from: data, key: "https://a.example/locations") != nil)
+
+    let missed = (0..<data.count * 8).filter { bit in
+      var damaged = data
+      damaged[bit / 8] ^= 1 << (bit % 8)
+      return CacheEntry.response(from: damaged, key: "https://a.example/locations") == nil
+    }
+
+    #expect(missed.count == data.count * 8)
+  }
+
+  @Test func anyAddedOrRemovedByteMakesAnEntryAMiss() throws {
+    let data = try CacheEntry.data(of: try response("body"), key: "k")
+
+    for index in 0..<data.count {
+      var (longer, shorter) = (data, data)
+      longer.insert(data[index], at: index)
+      shorter.remove(at: index)
+      #expect(CacheEntry.response(from: longer, key: "k") == nil)
+      #expect(CacheEntry.response(from: shorter, key: "k") == nil)
+    }
+  }
+
+  @Test func storingAppliesThePoliciesNowAndThen() throws {
+    let runs = Counter()
+    let small = OnDiskCache(
+      folder: folder.url, policies: [CountingPolicy(runs: runs, policy: MaxSizeCleanupPolicy(maxSize: 1000))],
+      cleanupInterval: 10 * 4096)
 
     for index in 0..<50 { try small.store(try response(String(repeating: "x", count: 100)), for: "\(index)") }
 
-    #expect(small.currentItems.reduce(0) { $0 + $1.size } <= 1000)
-    #expect(!small.currentItems.isEmpty)
+    // At the first of them, and at each tenth after it.
+    #expect(runs.value == 5)
+    let sizes = small.currentItems.map(\.size)
+    #expect(sizes.reduce(0, +) <= 1000 + 10 * (sizes.max() ?? 0))
+    #expect(small.response(for: "49") != nil)
+  }
+
+  @Test func aLargeResponseIsNotStoredAndRemovesNothing() throws {
+    let small = OnDiskCache(
+      folder: folder.url, policies: [MaxSizeCleanupPolicy(maxSize: 10_000)], maximumEntrySize: 2000, cleanupInterval: 0)
+    for index in 0..<5 { try small.store(try response("small"), for: "\(index)") }
+    let paths = Set(small.currentItems.map(\.path))
+
+    #expect(throws: OnDiskCacheError.self) {
+      try small.store(try response(String(repeating: "x", count: 20_000)), for: "0")
+    }
+
+    #expect(Set(small.currentItems.map(\.path)) == paths)
+    #expect(small.response(for: "0")?.body == Data("small".utf8))
+  }
+
+  @Test func removedResponseIsAMiss() throws {
+    try cache.store(try response("a"), for: "k")
+
+    try cache.removeResponse(for: "k")
+    try cache.removeResponse(for: "never stored")
+
+    #expect(cache.response(for: "k") == nil)
+  }
+
+  @Test func folderMayBeRemovedAtAnyTime() throws {
+    let cache = cache
+    try cache.store(try response("a"), for: "k")
+    try FileManager.default.removeItem(at: folder.url)
+    #expect(cache.response(for: "k") == nil)
+
+    try cache.store(try response("b"), for: "k")
+
+    #expect(cache.response(for: "k")?.body == Data("b".utf8))
   }
 
   @Test func policiesAlsoApplyToFilesLeftByACrash() throws {
@@ -164,4 +231,15 @@ private struct FixedPolicy: CleanupPolicy {
   let items: Set<OnDiskCache.Item>
 
   func itemsToRemove(from items: Set<OnDiskCache.Item>) -> Set<OnDiskCache.Item> { self.items }
+}
+
+/// A policy that counts how often it is applied.
+private struct CountingPolicy: CleanupPolicy {
+  let runs: Counter
+  let policy: any CleanupPolicy
+
+  func itemsToRemove(from items: Set<OnDiskCache.Item>) -> Set<OnDiskCache.Item> {
+    runs.add()
+    return policy.itemsToRemove(from: items)
+  }
 }

@@ -1,0 +1,90 @@
+import Foundation
+
+/// The choice between the network and stored responses. It does no I/O, so that each rule can be tested by itself.
+///
+/// A policy applies to a client with a ``ResponseCache``. Whatever it is, an error that casts doubt on the service's
+/// identity, such as an untrusted certificate, and a rejection such as status 403 are never replaced by a stored
+/// response.
+public struct OfflinePolicy: Hashable, Sendable {
+  /// The order in which network and cache are used.
+  public enum Strategy: Hashable, Sendable {
+    /// The network, and a stored response while the service is unreachable.
+    case networkFirst
+
+    /// The network, and a stored response while the service is unreachable or fails with status 500, 502, 503 or 504
+    /// (RFC 5861, section 4).
+    case staleIfError
+
+    /// A stored response up to the given age, and else as with ``networkFirst``.
+    case cacheFirst(maximumAge: Duration)
+
+    /// A stored response, and never the network.
+    case cacheOnly
+  }
+
+  /// The order in which network and cache are used.
+  public var strategy: Strategy
+
+  /// The maximum age of a stored response; older ones are not used.
+  public var maximumAge: Duration
+
+  /// The maximum distance in metres between the coordinates of a request and of the stored response that is used for
+  /// it. The places of that response are sorted by their distance from the request's coordinate.
+  public var maximumDistanceMetres: Double
+
+  /// The time that the network has, all retries included, if there is a stored response. Without one, a request may
+  /// take longer.
+  public var deadline: Duration
+
+  /// Creates a policy.
+  public init(
+    _ strategy: Strategy = .networkFirst,
+    maximumAge: Duration = .seconds(30 * 24 * 60 * 60),
+    maximumDistanceMetres: Double = 1000,
+    deadline: Duration = .seconds(10)
+  ) {
+    self.strategy = strategy
+    self.maximumAge = maximumAge
+    self.maximumDistanceMetres = maximumDistanceMetres
+    self.deadline = deadline
+  }
+
+  /// The network, and a stored response while the service is unreachable.
+  public static let networkFirst = OfflinePolicy(.networkFirst)
+
+  /// The network, and a stored response while the service is unreachable or fails.
+  public static let staleIfError = OfflinePolicy(.staleIfError)
+
+  /// Stored responses only.
+  public static let cacheOnly = OfflinePolicy(.cacheOnly)
+
+  /// Returns the policy that uses the network only if there is no stored response up to an age.
+  public static func cacheFirst(maximumAge: Duration) -> OfflinePolicy {
+    OfflinePolicy(.cacheFirst(maximumAge: maximumAge))
+  }
+
+  /// Returns whether a stored response may be used instead of an error.
+  func covers(_ error: WaymarkError) -> Bool {
+    switch error {
+    case .unreachable(let code): Self.isUnreachable(code)
+    case .problem(let problem): coversStatus(problem.status)
+    case .unexpectedStatus(let status): coversStatus(status)
+    case .unreadable, .untrustedLink: false
+    }
+  }
+
+  private func coversStatus(_ status: Int) -> Bool {
+    strategy == .staleIfError && [500, 502, 503, 504].contains(status)
+  }
+
+  /// Returns whether an error means that there was no connection. Others, for example of certificates, may mean that
+  /// something else than the service responded.
+  private static func isUnreachable(_ code: URLError.Code) -> Bool {
+    switch code {
+    case .notConnectedToInternet, .networkConnectionLost, .timedOut, .cannotFindHost, .cannotConnectToHost,
+      .dnsLookupFailed, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
+      true
+    default: false
+    }
+  }
+}
