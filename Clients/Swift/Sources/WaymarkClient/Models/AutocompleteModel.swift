@@ -1,0 +1,90 @@
+public import Observation
+
+/// A model for suggestions while the user types, from any search function.
+///
+/// A view searches in a task for each text, so that SwiftUI cancels a search whose text has changed:
+///
+/// ```swift
+/// TextField("Search", text: $model.text)
+///   .task(id: model.text) { await model.search() }
+/// ```
+///
+/// A search waits until the user has paused. A cancelled one leaves everything as it was, the ``error`` included.
+@MainActor
+@Observable
+public final class AutocompleteModel<Suggestion: Sendable> {
+  /// The text that the user has typed.
+  public var text = ""
+
+  /// The suggestions of the last search.
+  public private(set) var suggestions: [Suggestion] = []
+
+  /// The text of the last search, trimmed: ``suggestions`` belong to it.
+  public private(set) var searchedText = ""
+
+  /// The error of the last search; `nil` if it succeeded. The suggestions before it remain.
+  public private(set) var error: (any Error)?
+
+  /// A Boolean value that indicates whether a search is in progress.
+  public var isSearching: Bool { searches > 0 }
+
+  private var searches = 0
+
+  /// The number of the newest search. Results of earlier ones are ignored.
+  @ObservationIgnored private var newestSearch = 0
+  @ObservationIgnored private let minimumLength: Int
+  @ObservationIgnored private let pause: Duration
+  @ObservationIgnored private let clock: any Clock<Duration>
+  @ObservationIgnored private let find: @Sendable (String) async throws -> [Suggestion]
+
+  /// Creates a model without text.
+  ///
+  /// - Parameters:
+  ///   - minimumLength: the number of characters from which on a text is searched for.
+  ///   - pause: the time without typing before a search.
+  ///   - clock: the clock for the pause.
+  ///   - search: returns the suggestions for a text, which has no spaces at its ends.
+  public init(
+    minimumLength: Int = 2,
+    pause: Duration = .milliseconds(250),
+    clock: any Clock<Duration> = ContinuousClock(),
+    search: @escaping @Sendable (String) async throws -> [Suggestion]
+  ) {
+    self.minimumLength = minimumLength
+    self.pause = pause
+    self.clock = clock
+    find = search
+  }
+
+  /// Searches for the current text after a pause. A text that is too short has no suggestions, and one that the last
+  /// search was for keeps them.
+  public func search() async {
+    newestSearch += 1
+    let search = newestSearch
+    let text = text.trimmed
+    guard text.count >= minimumLength else {
+      (suggestions, searchedText, error) = ([], "", nil)
+      return
+    }
+    guard text != searchedText || error != nil else { return }
+    searches += 1
+    defer { searches -= 1 }
+    do {
+      try await clock.sleep(for: pause)
+      guard search == newestSearch else { return }
+      let found = try await find(text)
+      guard search == newestSearch else { return }
+      (suggestions, searchedText, error) = (found, text, nil)
+    } catch is CancellationError {
+    } catch {
+      guard search == newestSearch else { return }
+      self.error = error
+    }
+  }
+}
+
+extension String {
+  fileprivate var trimmed: String {
+    String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+  }
+}
