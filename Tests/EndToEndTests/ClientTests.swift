@@ -266,7 +266,7 @@ import WaymarkClient
     let port = try await server.port()
     let key = try #require(made.log.split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("wm_") })
     let stranger = try ClientDriver(port: port)
-    let friend = try ClientDriver(port: port, configuration: LoaderConfiguration(apiKey: String(key)))
+    let friend = try ClientDriver(port: port, configuration: LoaderConfiguration(credentials: .apiKey(String(key))))
 
     let rejected = try await problem { _ = try await stranger.load({ CategoriesRequest(baseURL: $0) }, ()) }
     let counts = try await friend.load({ CategoriesRequest(baseURL: $0) }, ()).value

@@ -14,7 +14,7 @@ extension [PointOfInterest] {
 }
 
 extension PointOfInterest {
-  fileprivate var sortKey: String { id?.uuidString ?? "" }
+  fileprivate var sortKey: String { id.uuidString }
 
   /// Returns the place with another distance, to the service's precision of 0.1 m, if it has a distance at all.
   fileprivate func moved(to distance: Double) -> PointOfInterest {

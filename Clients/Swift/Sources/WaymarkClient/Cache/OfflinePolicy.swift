@@ -66,10 +66,10 @@ public struct OfflinePolicy: Hashable, Sendable {
   /// Returns whether a stored response may be used instead of an error.
   func covers(_ error: WaymarkError) -> Bool {
     switch error {
-    case .unreachable(let code): Self.isUnreachable(code)
+    case .unreachable(let code, _): Self.isUnreachable(code)
     case .problem(let problem): coversStatus(problem.status)
-    case .unexpectedStatus(let status): coversStatus(status)
-    case .unreadable, .untrustedLink: false
+    case .unexpectedStatus(let status, _): coversStatus(status)
+    case .unreadable, .tooLarge, .untrustedLink, .repeatedPage, .untrustedRedirect: false
     }
   }
 

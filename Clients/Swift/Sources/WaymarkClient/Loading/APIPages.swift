@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -7,60 +7,92 @@ import Foundation
 /// The pages of a result, which follow the `Link` header of each page. Each page is loaded on demand.
 ///
 /// All pages of ``PointsRequest`` together contain every matching place once, regardless of concurrent writes.
+///
+/// An error ends a `for` loop, but not the iterator: its next call loads the same page again. To continue later, or
+/// after a restart of the app, start at the link of the last page, ``APIResponse/nextPage``.
+///
+/// ```swift
+/// for try await page in waymark.query(filter).pages {
+///   show(page.value)
+/// }
+/// ```
 public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
   /// A page.
   public typealias Element = APIResponse<T.ResponseDataType>
 
   let loader: APIRequestLoader<T>
   let requestData: T.RequestDataType
+  let start: URL?
 
-  /// Returns an iterator that starts at the first page.
-  public func makeAsyncIterator() -> Iterator { Iterator(loader: loader, requestData: requestData) }
+  /// Returns an iterator that starts at the first page, or at the given link.
+  public func makeAsyncIterator() -> Iterator { Iterator(loader: loader, requestData: requestData, start: start) }
 
   /// An iterator over the pages.
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     private enum Position {
-      case start(T.RequestDataType)
+      case start(T.RequestDataType, URL?)
       case page(URLRequest)
+      case invalidLink(WaymarkError)
       case end
     }
 
     private let loader: APIRequestLoader<T>
     private var position: Position
 
-    init(loader: APIRequestLoader<T>, requestData: T.RequestDataType) {
+    /// The hashes of the loaded pages' URLs. Even a million pages need no more than some megabytes.
+    private var loaded: Set<Int> = []
+
+    init(loader: APIRequestLoader<T>, requestData: T.RequestDataType, start: URL?) {
       self.loader = loader
-      position = .start(requestData)
+      position = .start(requestData, start)
     }
 
-    /// Returns the next page; `nil` after the last one, and after an error.
+    /// Returns the next page; `nil` after the last one. After an error of a request, the next call repeats the request.
     ///
     /// - Throws: ``RequestError``, ``WaymarkError``, `EncodingError` or `CancellationError`.
     public mutating func next() async throws -> APIResponse<T.ResponseDataType>? {
       let request: URLRequest
       var start: T.RequestDataType?
       switch position {
-      case .start(let data):
-        position = .end
-        start = data
-        request = try loader.apiRequest.makeRequest(from: data)
+      case .start(let data, let link):
+        let first = try loader.apiRequest.makeRequest(from: data)
+        request = try link.map { try Self.request(for: $0, after: first) } ?? first
+        if link == nil { start = data }
       case .page(let next): request = next
+      case .invalidLink(let error):
+        position = .end
+        throw error
       case .end: return nil
       }
-      position = .end
       let page = try await loader.load(request, data: start)
-      if let target = page.nextPage { position = .page(try Self.request(for: target, after: request)) }
+      loaded.insert(request.url.hashValue)
+      position = page.nextPage.map { position(for: $0, after: request) } ?? .end
       return page
     }
 
+    private func position(for target: URL, after request: URLRequest) -> Position {
+      do {
+        let next = try Self.request(for: target, after: request)
+        return loaded.contains(next.url.hashValue)
+          ? .invalidLink(.repeatedPage(target.absoluteString)) : .page(next)
+      } catch {
+        return .invalidLink(error)
+      }
+    }
+
     /// Returns the request for a page. It carries the first request's credentials, so the link must lead to the same
-    /// server; and it must not lead to the current page, which would never end.
+    /// server and resource.
+    ///
+    /// Behind a proxy that adds a prefix to the path, the service does not know that prefix, and its links lack it.
     private static func request(for target: URL, after request: URLRequest) throws(WaymarkError) -> URLRequest {
-      guard let current = request.url, target != current, target.scheme == current.scheme,
-        target.host() == current.host(), target.port == current.port
+      guard let current = request.url, let origin = Origin(current), Origin(target) == origin,
+        target.path().hasPrefix("/"), current.path().hasSuffix(target.path()),
+        var parts = URLComponents(url: current, resolvingAgainstBaseURL: true)
       else { throw .untrustedLink(target.absoluteString) }
+      parts.percentEncodedQuery = target.query()
+      guard let url = parts.url else { throw .untrustedLink(target.absoluteString) }
       var next = request
-      next.url = target
+      next.url = url
       return next
     }
   }
@@ -68,7 +100,12 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
 
 extension APIRequestLoader {
   /// Returns all pages of a result.
-  public func pages(requestData: T.RequestDataType) -> APIPages<T> {
-    APIPages(loader: self, requestData: requestData)
+  ///
+  /// - Parameters:
+  ///   - requestData: the input of the request for the first page.
+  ///   - start: the link of the page to start at, ``APIResponse/nextPage`` of an earlier response to the same request;
+  ///   `nil` for the first page.
+  public func pages(requestData: T.RequestDataType, from start: URL? = nil) -> APIPages<T> {
+    APIPages(loader: self, requestData: requestData, start: start)
   }
 }

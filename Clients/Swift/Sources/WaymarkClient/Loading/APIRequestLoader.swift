@@ -14,10 +14,11 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
   /// The kind of request.
   public let apiRequest: T
 
-  /// The session that sends the requests.
-  public let urlSession: URLSession
+  /// The session whose configuration, on Apple's platforms also delegate, applies to the requests.
+  public var urlSession: URLSession { session.urlSession }
 
-  private let configuration: LoaderConfiguration
+  private let session: TransportSession
+  let configuration: LoaderConfiguration
   private let cache: any ResponseCache
 
   /// Creates a loader.
@@ -25,14 +26,24 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
   /// - Parameters:
   ///   - apiRequest: the kind of request.
   ///   - urlSession: the session that sends the requests.
-  ///   - configuration: the API key, retries, cache, clock and random numbers.
+  ///   - configuration: the credentials, retries, cache, bounds, clocks and random numbers.
   public init(
     apiRequest: T, urlSession: URLSession = .shared, configuration: LoaderConfiguration = LoaderConfiguration()
   ) {
     self.apiRequest = apiRequest
-    self.urlSession = urlSession
+    session = TransportSession(urlSession)
     self.configuration = configuration
     cache = configuration.cache ?? RecentResponses()
+  }
+
+  /// Creates a loader that shares the connections and entity tags of other loaders.
+  init(
+    apiRequest: T, session: TransportSession, configuration: LoaderConfiguration, recentResponses: any ResponseCache
+  ) {
+    self.apiRequest = apiRequest
+    self.session = session
+    self.configuration = configuration
+    cache = configuration.cache ?? recentResponses
   }
 
   /// Sends a request and returns the decoded value. With a cache it may be stale, which ``load(requestData:)``
@@ -78,7 +89,7 @@ extension APIRequestLoader: APILoading {
 
   /// Sends a request, which was created from the data, or is that of a page after the first one.
   func load(_ request: URLRequest, data: T.RequestDataType? = nil) async throws -> APIResponse<T.ResponseDataType> {
-    let request = try authorized(request)
+    let request = try prepared(request)
     guard request.httpMethod == "GET", let url = request.url else { return try decode(await send(request)) }
     let source = CacheSource(
       fetch: { tag in
@@ -94,21 +105,24 @@ extension APIRequestLoader: APILoading {
       })
     let loading = CachedLoading(
       cache: cache, servesStale: configuration.cache != nil, policy: configuration.offlinePolicy,
-      clock: configuration.clock, now: configuration.now)
-    return try await loading.load(CacheRequest(url: url, center: data.flatMap(apiRequest.center)), from: source)
+      clock: configuration.timeoutClock, now: configuration.now)
+    let cacheRequest = CacheRequest(
+      url: url, center: data.flatMap(apiRequest.center), user: configuration.credentials?.user)
+    return try await loading.load(cacheRequest, from: source)
   }
 
   private func send(_ request: URLRequest) async throws -> HTTPResponse {
-    try await RetryingSession(urlSession: urlSession, configuration: configuration).response(to: request)
+    try await RetryingSession(session: session, configuration: configuration).response(to: request)
   }
 
-  private func authorized(_ request: URLRequest) throws -> URLRequest {
+  private func prepared(_ request: URLRequest) throws -> URLRequest {
     var request = request
     // Foundation's cache would turn the service's 304 into 200, and store every response a second time.
     request.cachePolicy = .reloadIgnoringLocalCacheData
-    if let key = configuration.apiKey {
-      guard URLRequest.isToken(key, maximumLength: 4096) else { throw RequestError.invalidAPIKey }
-      request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization")
+    request.timeoutInterval = configuration.idleTimeout
+    if let position = configuration.minimumPosition, request.httpMethod == "GET" {
+      guard URLRequest.isToken(position, maximumLength: 255) else { throw RequestError.invalidPosition }
+      request.setValue(position, forHTTPHeaderField: "Waymark-Min-Position")
     }
     return request
   }
@@ -120,15 +134,16 @@ extension APIRequestLoader: APILoading {
     guard response.isSuccess else {
       let retryAfter = response.retryAfter(now: configuration.now)
       if let problem = ProblemDetails(response, retryAfter: retryAfter) { throw .problem(problem) }
-      throw .unexpectedStatus(response.status)
+      throw .unexpectedStatus(response.status, requestID: response.requestID)
     }
     do {
+      let parsed = try apiRequest.parse(data: response.body)
       return APIResponse(
-        value: try apiRequest.parseResponse(data: response.body), status: response.status,
-        entityTag: response.entityTag,
-        maxAge: response.maxAge, nextPage: response.nextPage, receivedAt: configuration.now())
+        value: parsed.value, status: response.status, entityTag: response.entityTag, maxAge: response.maxAge,
+        nextPage: response.nextPage, receivedAt: configuration.now(), age: response.age,
+        requestID: response.requestID, position: response.position, invalidRows: parsed.invalidRows)
     } catch {
-      throw .unreadable(status: response.status, reason: "\(error)")
+      throw .unreadable(status: response.status, reason: "\(error)", requestID: response.requestID)
     }
   }
 }

@@ -24,10 +24,24 @@ public struct APIResponse<Value> {
   /// A Boolean value that indicates whether this is an earlier response, used because the service is unreachable.
   public var isStale: Bool
 
+  /// The time in seconds since the response was current, if the service's database is unavailable or a proxy cached the
+  /// response; `nil` if it is current.
+  public var age: TimeInterval?
+
+  /// The identifier of the request, by which the service's operator finds it in the logs.
+  public var requestID: String?
+
+  /// The position of a write, for ``Waymark/reading(after:)``.
+  public var position: String?
+
+  /// The rows of a list that could not be decoded and are missing from ``value``.
+  public var invalidRows: [InvalidRow]
+
   /// Creates a response.
   public init(
     value: Value, status: Int = 200, entityTag: EntityTag? = nil, maxAge: TimeInterval? = nil, nextPage: URL? = nil,
-    receivedAt: Date, isStale: Bool = false
+    receivedAt: Date, isStale: Bool = false, age: TimeInterval? = nil, requestID: String? = nil,
+    position: String? = nil, invalidRows: [InvalidRow] = []
   ) {
     self.value = value
     self.status = status
@@ -36,6 +50,18 @@ public struct APIResponse<Value> {
     self.nextPage = nextPage
     self.receivedAt = receivedAt
     self.isStale = isStale
+    self.age = age
+    self.requestID = requestID
+    self.position = position
+    self.invalidRows = invalidRows
+  }
+
+  /// Returns the response with another value and the same metadata.
+  public func map<Result>(_ transform: (Value) throws -> Result) rethrows -> APIResponse<Result> {
+    APIResponse<Result>(
+      value: try transform(value), status: status, entityTag: entityTag, maxAge: maxAge, nextPage: nextPage,
+      receivedAt: receivedAt, isStale: isStale, age: age, requestID: requestID, position: position,
+      invalidRows: invalidRows)
   }
 }
 

@@ -32,6 +32,15 @@ struct HTTPResponse: Sendable {
   /// The value of a header field, by its name in lower case.
   subscript(_ name: String) -> String? { fields[name] }
 
+  /// The identifier of the request.
+  var requestID: String? { self["x-request-id"] }
+
+  /// The position of the data in the service's history.
+  var position: String? { self["waymark-position"] }
+
+  /// The time in seconds since the response was current, if the service or a proxy says so.
+  var age: TimeInterval? { self["age"].flatMap { CalendarDate.number($0.utf8) }.map(TimeInterval.init) }
+
   var isSuccess: Bool { (200...299).contains(status) }
 
   /// The media type in lower case, without parameters.

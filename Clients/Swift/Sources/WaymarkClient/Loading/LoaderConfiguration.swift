@@ -1,10 +1,10 @@
 public import Foundation
 
-/// The configuration of an ``APIRequestLoader``, usually shared by all loaders of an app. It includes the clock and the
-/// random numbers, so that tests can replace them.
+/// The configuration of a ``Waymark`` client or of an ``APIRequestLoader``. It includes the clocks and the random
+/// numbers, so that tests can replace them.
 public struct LoaderConfiguration: Sendable {
-  /// The API key, sent as `Authorization: Bearer`; `nil` for none.
-  public var apiKey: String?
+  /// The credentials; `nil` for none.
+  public var credentials: Credentials?
 
   /// The policy for retries.
   public var retries: APIRetryPolicy
@@ -16,8 +16,28 @@ public struct LoaderConfiguration: Sendable {
   /// The choice between the network and the cache.
   public var offlinePolicy: OfflinePolicy
 
+  /// The interceptors. They prepare a request in this order, and observe its outcome in the reverse order.
+  public var interceptors: [any APIInterceptor] = []
+
+  /// The maximum time of a request with all its attempts, redirects and delays; `nil` for any. It bounds slow bodies,
+  /// too.
+  public var totalTimeout: Duration? = .seconds(30)
+
+  /// The maximum time in seconds without any progress of an attempt.
+  public var idleTimeout: TimeInterval = 15
+
+  /// The maximum size of a response's body, decompressed. The transfer of a larger one is cancelled.
+  public var maximumResponseBytes = 32 << 20
+
+  /// The position of a write, ``APIResponse/position``, that responses must include; `nil` for any. It matters with
+  /// several instances of the service.
+  public var minimumPosition: String?
+
   /// The clock for the delays between attempts.
   public var clock: any Clock<Duration>
+
+  /// The clock for ``totalTimeout`` and the deadline of ``offlinePolicy``.
+  public var timeoutClock: any Clock<Duration> = ContinuousClock()
 
   /// Returns random numbers from 0 to 1, for the jitter of retries.
   public var random: @Sendable () -> Double
@@ -25,9 +45,9 @@ public struct LoaderConfiguration: Sendable {
   /// Returns the current time.
   public var now: @Sendable () -> Date
 
-  /// Creates a configuration.
+  /// Creates a configuration. Properties that are not parameters have their default values.
   public init(
-    apiKey: String? = nil,
+    credentials: Credentials? = nil,
     retries: APIRetryPolicy = .standard,
     cache: (any ResponseCache)? = nil,
     offlinePolicy: OfflinePolicy = .networkFirst,
@@ -35,7 +55,7 @@ public struct LoaderConfiguration: Sendable {
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
     now: @escaping @Sendable () -> Date = { Date() }
   ) {
-    self.apiKey = apiKey
+    self.credentials = credentials
     self.retries = retries
     self.cache = cache
     self.offlinePolicy = offlinePolicy

@@ -59,10 +59,13 @@ public struct ProblemDetails: Hashable, Sendable {
   /// The current entity tag of the place, where a write was rejected because of it.
   public var entityTag: EntityTag?
 
+  /// The identifier of the request, by which the service's operator finds it in the logs.
+  public var requestID: String?
+
   /// Creates problem details.
   public init(
     status: Int, code: Code, title: String? = nil, detail: String? = nil, errors: [InputError] = [],
-    retryAfter: Duration? = nil, entityTag: EntityTag? = nil
+    retryAfter: Duration? = nil, entityTag: EntityTag? = nil, requestID: String? = nil
   ) {
     self.status = status
     self.code = code
@@ -71,6 +74,7 @@ public struct ProblemDetails: Hashable, Sendable {
     self.errors = errors
     self.retryAfter = retryAfter
     self.entityTag = entityTag
+    self.requestID = requestID
   }
 }
 
@@ -135,7 +139,8 @@ extension ProblemDetails {
       detail: body.detail,
       errors: body.errors,
       retryAfter: retryAfter,
-      entityTag: response.entityTag
+      entityTag: response.entityTag,
+      requestID: response.requestID
     )
   }
 

@@ -4,36 +4,101 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A session that retries requests.
+/// A session that sends requests with credentials and interceptors, follows redirects, and retries.
 struct RetryingSession: Sendable {
-  let urlSession: URLSession
+  let session: TransportSession
   let configuration: LoaderConfiguration
 
   /// Sends a request and returns the response, whatever its status.
   ///
-  /// - Throws: ``WaymarkError/unreachable(_:)``, ``WaymarkError/unexpectedStatus(_:)`` or `CancellationError`.
+  /// - Throws: ``WaymarkError``, ``RequestError/invalidAPIKey``, `CancellationError`, or the errors of the credentials'
+  /// provider and of the interceptors.
   func response(to request: URLRequest) async throws -> HTTPResponse {
+    let late = WaymarkError.unreachable(.timedOut, requestID: request.value(forHTTPHeaderField: "X-Request-Id"))
+    do {
+      return try await withTimeout(configuration.totalTimeout, clock: configuration.timeoutClock, error: late) {
+        try await retrying(request)
+      }
+    } catch is CancellationError where !Task.isCancelled {
+      // For example from a provider of credentials whose own task was cancelled.
+      throw WaymarkError.unreachable(.cancelled)
+    }
+  }
+
+  private func retrying(_ request: URLRequest) async throws -> HTTPResponse {
     var attempt = 0
+    var waited = Duration.zero
     while true {
       attempt += 1
-      let outcome = try await send(request)
+      let outcome = try await attemptToSend(request, attempt: attempt)
       guard let failure = outcome.failure(now: configuration.now), APIRetryPolicy.mayRetry(request),
-        let delay = configuration.retries.delay(
-          afterAttempt: attempt, failure, random: configuration.random())
+        let delay = configuration.retries.delay(afterAttempt: attempt, failure, random: configuration.random()),
+        waited + delay < configuration.totalTimeout ?? .seconds(Int64.max)
       else { return try outcome.get() }
+      waited += delay
       try await configuration.clock.sleep(for: delay)
     }
   }
 
-  private func send(_ request: URLRequest) async throws -> Result<HTTPResponse, WaymarkError> {
+  /// Sends a request once, apart from redirects and the refresh of the credential.
+  private func attemptToSend(_ request: URLRequest, attempt: Int) async throws -> Result<HTTPResponse, WaymarkError> {
     try Task.checkCancellation()
+    var prepared = request
+    for interceptor in configuration.interceptors { prepared = try await interceptor.prepare(prepared) }
+    let outcome: Result<HTTPResponse, WaymarkError>
     do {
-      let (body, response) = try await urlSession.data(for: request)
-      guard let response = response as? HTTPURLResponse else { return .failure(.unexpectedStatus(0)) }
-      return .success(HTTPResponse(response, body: body))
-    } catch let error as URLError {
-      guard error.code != .cancelled else { throw CancellationError() }
-      return .failure(.unreachable(error.code))
+      outcome = .success(try await authenticated(prepared, trusted: Origin(request.url)))
+    } catch let error as WaymarkError {
+      outcome = .failure(error)
+    }
+    let exchange = APIExchange(request: prepared, attempt: attempt, outcome)
+    for interceptor in configuration.interceptors.reversed() { await interceptor.didComplete(exchange) }
+    return outcome
+  }
+
+  /// Sends a request with the credential, and once more if the service rejects that and there is a new one.
+  private func authenticated(_ request: URLRequest, trusted: Origin?) async throws -> HTTPResponse {
+    let store = configuration.credentials?.store
+    let secret = try await store?.secret()
+    let response = try await followingRedirects(of: request, secret: secret, trusted: trusted)
+    guard response.status == 401, let store, let secret else { return response }
+    let fresh = try await store.secret(rejected: secret)
+    guard let fresh, fresh != secret else { return response }
+    return try await followingRedirects(of: request, secret: fresh, trusted: trusted)
+  }
+
+  /// Sends a request and follows redirects. The secret is sent to the trusted origin only, and not after a redirect to
+  /// another one.
+  private func followingRedirects(
+    of request: URLRequest, secret: String?, trusted: Origin?
+  ) async throws -> HTTPResponse {
+    if let secret, !URLRequest.isToken(secret, maximumLength: 4096) { throw RequestError.invalidAPIKey }
+    let transport = Transport(session: session, maximumResponseBytes: configuration.maximumResponseBytes)
+    var request = request
+    var secret = secret
+    for _ in 0...Redirect.maximumCount {
+      if Origin(request.url) != trusted { secret = nil }
+      var authorized = request
+      if let secret { authorized.setValue("Bearer \(secret)", forHTTPHeaderField: "Authorization") }
+      let response = try await transport.response(to: authorized)
+      guard let next = try Redirect.request(after: response, to: request) else { return response }
+      request = next
+    }
+    throw WaymarkError.unreachable(
+      .httpTooManyRedirects, requestID: request.value(forHTTPHeaderField: "X-Request-Id"))
+  }
+}
+
+extension APIExchange {
+  fileprivate init(request: URLRequest, attempt: Int, _ outcome: Result<HTTPResponse, WaymarkError>) {
+    let requestID = request.value(forHTTPHeaderField: "X-Request-Id")
+    switch outcome {
+    case .success(let response):
+      self.init(
+        request: request, attempt: attempt, status: response.status, requestID: response.requestID ?? requestID,
+        error: nil)
+    case .failure(let error):
+      self.init(request: request, attempt: attempt, status: nil, requestID: error.requestID ?? requestID, error: error)
     }
   }
 }
@@ -44,7 +109,7 @@ extension Result<HTTPResponse, WaymarkError> {
     switch self {
     case .success(let response):
       response.isSuccess ? nil : .status(response.status, retryAfter: response.retryAfter(now: now))
-    case .failure(.unreachable(let code)): .noResponse(code)
+    case .failure(.unreachable(let code, _)): .noResponse(code)
     case .failure: nil
     }
   }

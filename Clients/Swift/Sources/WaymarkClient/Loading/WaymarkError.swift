@@ -1,34 +1,95 @@
 public import Foundation
 
 /// The error of a request without a usable response.
+///
+/// A cancelled task gets `CancellationError`, and invalid input ``RequestError``. All other failures are of this type,
+/// except the errors that an app's own ``Credentials`` or ``APIInterceptor`` throws.
+///
+/// ```swift
+/// catch WaymarkError.problem(let problem) where problem.code == .versionMismatch {
+/// ```
 public enum WaymarkError: Error, Hashable, Sendable {
   /// The service rejected the request or failed, with problem details.
   case problem(ProblemDetails)
 
   /// The status is an error without problem details, for example from a proxy.
-  case unexpectedStatus(Int)
+  case unexpectedStatus(Int, requestID: String? = nil)
 
   /// The body of the response could not be decoded.
-  case unreadable(status: Int, reason: String)
+  case unreadable(status: Int, reason: String, requestID: String? = nil)
 
-  /// The link to the next page leads to another server, or back to the same page.
+  /// The body of the response exceeds ``LoaderConfiguration/maximumResponseBytes``.
+  case tooLarge(maximumBytes: Int, requestID: String? = nil)
+
+  /// The link to the next page leads elsewhere.
   case untrustedLink(String)
 
-  /// No response arrived.
-  case unreachable(URLError.Code)
+  /// The link to the next page leads to a page that has been loaded before.
+  case repeatedPage(String)
+
+  /// The service redirects to an address that must not be requested: from `https` to `http`, or a write to another
+  /// server.
+  case untrustedRedirect(String, requestID: String? = nil)
+
+  /// No response arrived: the service could not be reached, or not in time.
+  case unreachable(URLError.Code, requestID: String? = nil)
+}
+
+extension WaymarkError {
+  /// The identifier of the request, by which the service's operator finds it in the logs; `nil` if no response arrived
+  /// and no interceptor set `X-Request-Id`.
+  public var requestID: String? {
+    switch self {
+    case .problem(let problem): problem.requestID
+    case .unexpectedStatus(_, let id), .unreadable(_, _, let id), .tooLarge(_, let id), .untrustedRedirect(_, let id),
+      .unreachable(_, let id):
+      id
+    case .untrustedLink, .repeatedPage: nil
+    }
+  }
 }
 
 extension WaymarkError: CustomStringConvertible {
-  /// The message for the user.
+  /// The message, without the request's identifier.
   public var description: String {
     switch self {
     case .problem(let problem): problem.description
-    case .unexpectedStatus(let status): "the service responded with status \(status)"
+    case .unexpectedStatus(let status, _): "the service responded with status \(status)"
     case .unreadable: "the service's response could not be decoded"
+    case .tooLarge(let maximumBytes, _): "the service's response exceeds \(maximumBytes) bytes"
     case .untrustedLink: "the service's link to the next page is invalid"
-    case .unreachable(.timedOut): "the service timed out"
-    case .unreachable(.notConnectedToInternet): "there is no connection to the network"
-    case .unreachable: "the service could not be reached"
+    case .repeatedPage: "the service's links lead to the same page again"
+    case .untrustedRedirect: "the service redirects to an address that is not trusted"
+    case .unreachable(let code, _): code.failureDescription
     }
+  }
+}
+
+extension WaymarkError: LocalizedError {
+  /// The message for the user, as a sentence, with the request's identifier.
+  public var errorDescription: String? { description.sentence(requestID: requestID) }
+}
+
+extension URLError.Code {
+  fileprivate var failureDescription: String {
+    switch self {
+    case .timedOut: "the service timed out"
+    case .notConnectedToInternet: "there is no connection to the network"
+    case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateNotYetValid,
+      .serverCertificateHasUnknownRoot, .secureConnectionFailed:
+      "there is no secure connection to the service"
+    case .cancelled: "the request was cancelled"
+    case .httpTooManyRedirects: "the service redirects too often"
+    default: "the service could not be reached"
+    }
+  }
+}
+
+extension String {
+  /// Returns the text as a sentence: with a capital letter and a full stop, and with the identifier of a request.
+  func sentence(requestID: String? = nil) -> String {
+    let end = hasSuffix(".") || hasSuffix("!") || hasSuffix("?") ? "" : "."
+    let reference = requestID.map { " (Request \($0))" } ?? ""
+    return prefix(1).uppercased() + dropFirst() + end + reference
   }
 }

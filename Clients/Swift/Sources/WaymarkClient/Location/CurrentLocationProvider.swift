@@ -127,3 +127,8 @@ extension LocationError: CustomStringConvertible {
     }
   }
 }
+
+extension LocationError: LocalizedError {
+  /// The message for the user, as a sentence.
+  public var errorDescription: String? { description.sentence() }
+}

@@ -28,7 +28,7 @@ public struct PointLink: Hashable, Sendable {
   /// Returns the URLs of a place in order of preference: the deep link if it has an id, and its website if it is only
   /// viewed.
   public func candidates(for place: PointOfInterest, mode: OpenMode) -> [URL] {
-    let link = place.id.flatMap { url(id: $0.uuidString.lowercased(), mode: mode) }
+    let link = place.hasFallbackID ? nil : url(id: place.id.uuidString.lowercased(), mode: mode)
     return [link, mode == .view ? place.website : nil].compactMap { $0 }
   }
 }

@@ -62,3 +62,8 @@ extension PointOpenerError: CustomStringConvertible {
     }
   }
 }
+
+extension PointOpenerError: LocalizedError {
+  /// The message for the user, as a sentence.
+  public var errorDescription: String? { description.sentence() }
+}

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// A box between two parallels and two meridians, edges included, in decimal degrees.
 ///
 /// A box whose west is greater than its east crosses the antimeridian (RFC 7946, section 5).
@@ -27,6 +29,30 @@ public struct BoundingBox: Hashable, Sendable {
     self.south = south
     self.east = east
     self.north = north
+  }
+
+  /// Creates a box from its center and extent in degrees, as of a map. Latitudes end at the poles; longitudes continue
+  /// at the antimeridian, and a box of 360 degrees or more has all of them.
+  ///
+  /// - Throws: ``BoundingBoxError`` when the center is not a coordinate, or an extent is negative or not finite.
+  init(
+    centerLatitude: Double, centerLongitude: Double, latitudeDelta: Double, longitudeDelta: Double
+  ) throws(BoundingBoxError) {
+    guard Coordinate.latitudes.contains(centerLatitude), latitudeDelta >= 0, latitudeDelta.isFinite else {
+      throw .latitude(latitudeDelta.isFinite && latitudeDelta >= 0 ? centerLatitude : latitudeDelta)
+    }
+    guard Coordinate.longitudes.contains(centerLongitude), longitudeDelta >= 0, longitudeDelta.isFinite else {
+      throw .longitude(longitudeDelta.isFinite && longitudeDelta >= 0 ? centerLongitude : longitudeDelta)
+    }
+    func wrapped(_ longitude: Double) -> Double {
+      longitude < -180 ? longitude + 360 : longitude > 180 ? longitude - 360 : longitude
+    }
+    let hasAllLongitudes = longitudeDelta >= 360
+    try self.init(
+      west: hasAllLongitudes ? -180 : wrapped(centerLongitude - longitudeDelta / 2),
+      south: max(-90, centerLatitude - latitudeDelta / 2),
+      east: hasAllLongitudes ? 180 : wrapped(centerLongitude + longitudeDelta / 2),
+      north: min(90, centerLatitude + latitudeDelta / 2))
   }
 
   /// Returns a Boolean value that indicates whether a coordinate is in the box or on its edge.
@@ -62,4 +88,9 @@ extension BoundingBoxError: CustomStringConvertible {
     case .upsideDown(let south, let north): "south must not be north of north, got \(south) and \(north)"
     }
   }
+}
+
+extension BoundingBoxError: LocalizedError {
+  /// The message for the user, as a sentence.
+  public var errorDescription: String? { description.sentence() }
 }

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// A position on the WGS 84 ellipsoid, in decimal degrees.
 ///
 /// A value is always valid. Longitudes -180 and 180 name the same meridian and are kept as given.
@@ -39,4 +41,9 @@ extension CoordinateError: CustomStringConvertible {
     case .longitude(let value): "longitude must be a number from -180 to 180 degrees, got \(value)"
     }
   }
+}
+
+extension CoordinateError: LocalizedError {
+  /// The message for the user, as a sentence.
+  public var errorDescription: String? { description.sentence() }
 }

@@ -29,6 +29,14 @@ public struct PointDraft: Hashable, Sendable {
     self.tags = tags
     self.origin = origin
   }
+
+  /// Creates a draft from a place, for example to change it or to create a similar one; `nil` if the place was loaded
+  /// without its coordinate.
+  public init?(_ place: PointOfInterest) {
+    guard let coordinate = place.coordinate else { return nil }
+    self.init(
+      name: place.name, coordinate: coordinate, category: place.category, tags: place.tags, origin: place.origin)
+  }
 }
 
 extension PointDraft: Encodable {

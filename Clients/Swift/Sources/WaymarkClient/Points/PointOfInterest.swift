@@ -2,11 +2,25 @@ public import Foundation
 
 /// A place as the service returns it.
 ///
-/// Only ``name`` is always present; the other properties depend on the requested fields. Equality compares all
-/// properties, so two versions of a place differ.
+/// Only ``id`` and ``name`` are always present; the other properties depend on the requested fields. Equality compares
+/// all properties, so two versions of a place differ.
+///
+/// ```swift
+/// let place = try await waymark.place(id)
+/// print(place.name, place.website ?? "")
+/// ```
 public struct PointOfInterest: Hashable, Sendable, Identifiable {
   /// The identifier.
-  public var id: UUID?
+  ///
+  /// A place that was loaded or created without one gets a fallback, so that it can be shown in a list: a UUID of
+  /// version 8 (RFC 9562, section 5.8) that depends on its name, coordinate and origin. Equal places have equal
+  /// fallbacks. The service does not know them, as ``hasFallbackID`` indicates.
+  public var id: UUID {
+    didSet { hasFallbackID = false }
+  }
+
+  /// A Boolean value that indicates whether ``id`` is not an identifier of the service.
+  public private(set) var hasFallbackID: Bool
 
   /// The name.
   public var name: String
@@ -53,7 +67,8 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
     createdAt: Date? = nil,
     updatedAt: Date? = nil
   ) {
-    self.id = id
+    self.id = id ?? Self.fallbackID(name: name, coordinate: coordinate, source: source, sourceID: sourceID)
+    hasFallbackID = id == nil
     self.name = name
     self.category = category
     self.coordinate = coordinate
@@ -64,6 +79,25 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
     self.version = version
     self.createdAt = createdAt
     self.updatedAt = updatedAt
+  }
+
+  /// The origin: the data set and the identifier in it; `nil` unless both are known.
+  public var origin: SourceReference? {
+    guard let source, let sourceID else { return nil }
+    return SourceReference(source: source, id: sourceID)
+  }
+
+  /// Returns the identifier of a place that has none.
+  private static func fallbackID(name: String, coordinate: Coordinate?, source: String?, sourceID: String?) -> UUID {
+    let parts = [
+      name, coordinate.map { "\($0.latitude),\($0.longitude)" } ?? "", source ?? "", sourceID ?? "",
+    ]
+    let text = Array(parts.joined(separator: "\u{0}").utf8)
+    let halves = [FNV1a.hash(text), FNV1a.hash(text.reversed())]
+    var bytes = halves.flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * UInt64($0))) } }
+    bytes[6] = bytes[6] & 0x0F | 0x80
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
   }
 
   /// The place's website, from its tags; only with the scheme `http` or `https`, since anyone may have written the tag.
@@ -78,7 +112,7 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
   }
 }
 
-extension PointOfInterest: Decodable {
+extension PointOfInterest: Codable {
   private enum CodingKeys: String, CodingKey {
     case id, name, category, lat, long, distance, tags, source
     case sourceID = "sourceId"
@@ -111,6 +145,23 @@ extension PointOfInterest: Decodable {
       createdAt: try date(.createdAt),
       updatedAt: try date(.updatedAt)
     )
+  }
+
+  /// Encodes the place as the service does; a fallback ``id`` is left out.
+  public func encode(to encoder: any Encoder) throws {
+    var members = encoder.container(keyedBy: CodingKeys.self)
+    if !hasFallbackID { try members.encode(id.uuidString.lowercased(), forKey: .id) }
+    try members.encode(name, forKey: .name)
+    try members.encodeIfPresent(category, forKey: .category)
+    try members.encodeIfPresent(coordinate?.latitude, forKey: .lat)
+    try members.encodeIfPresent(coordinate?.longitude, forKey: .long)
+    try members.encodeIfPresent(distanceMetres, forKey: .distance)
+    if !tags.isEmpty { try members.encode(tags, forKey: .tags) }
+    try members.encodeIfPresent(source, forKey: .source)
+    try members.encodeIfPresent(sourceID, forKey: .sourceID)
+    try members.encodeIfPresent(version, forKey: .version)
+    try members.encodeIfPresent(createdAt.map(RFC3339.text), forKey: .createdAt)
+    try members.encodeIfPresent(updatedAt.map(RFC3339.text), forKey: .updatedAt)
   }
 
   private static func coordinate(in members: KeyedDecodingContainer<CodingKeys>) throws -> Coordinate? {

@@ -20,6 +20,16 @@ enum RFC3339 {
     )?.addingTimeInterval(-Double(offset))
   }
 
+  /// Returns the text of a date in UTC, to a microsecond.
+  static func text(of date: Date) -> String {
+    let wholeSeconds = date.timeIntervalSince1970.rounded(.down)
+    let micros = min(999_999, Int(((date.timeIntervalSince1970 - wholeSeconds) * 1e6).rounded()))
+    let text = Date(timeIntervalSince1970: wholeSeconds).formatted(.iso8601)
+    guard micros > 0 else { return text }
+    let digits = String(micros)
+    return text.dropLast() + "." + String(repeating: "0", count: 6 - digits.count) + digits + "Z"
+  }
+
   /// Removes and returns a fraction of a second at the beginning; 0 where there is none, `nil` where it has no digits.
   private static func takeFraction(from rest: inout ArraySlice<UInt8>) -> Double? {
     guard rest.first == UInt8(ascii: ".") else { return 0 }

@@ -23,6 +23,12 @@ public protocol APIRequest<RequestDataType, ResponseDataType>: Sendable {
   /// - Throws: `DecodingError` where it is malformed.
   func parseResponse(data: Data) throws -> ResponseDataType
 
+  /// Decodes the body of a successful response, and reports the rows of a list that are invalid. By default, it calls
+  /// ``parseResponse(data:)``.
+  ///
+  /// - Throws: `DecodingError` where the body is malformed as a whole.
+  func parse(data: Data) throws -> ParsedResponse<ResponseDataType>
+
   /// Returns the coordinate of the search; `nil`, as by default, if the request has none. Offline, a cache may return
   /// the response of a nearby search.
   func center(of data: RequestDataType) -> Coordinate?
@@ -33,6 +39,11 @@ public protocol APIRequest<RequestDataType, ResponseDataType>: Sendable {
 }
 
 extension APIRequest {
+  /// Decodes the body, without invalid rows.
+  public func parse(data: Data) throws -> ParsedResponse<ResponseDataType> {
+    ParsedResponse(value: try parseResponse(data: data))
+  }
+
   /// Returns `nil`: the request has no coordinate.
   public func center(of data: RequestDataType) -> Coordinate? { nil }
 

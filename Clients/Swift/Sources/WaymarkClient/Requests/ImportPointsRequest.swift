@@ -4,22 +4,28 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A request that imports places: `POST /locations/import`. It is not retried: only rows with an id or an origin could
-/// be sent again without creating duplicates.
+/// A request that imports places: `POST /locations/import`. It is retried only with an `Idempotency-Key`, because without
+/// one, rows that have neither an id nor an origin would be created twice.
 public struct ImportPointsRequest: APIRequest {
   /// The result of the import.
   public typealias ResponseDataType = ImportReport
 
   private let baseURL: URL
+  private let idempotencyKey: @Sendable () -> String?
 
-  /// Creates a request to the service at a URL.
-  public init(baseURL: URL) {
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - baseURL: the service's URL.
+  ///   - idempotencyKey: returns the key of each request, 1 to 255 visible ASCII characters; `nil` for none.
+  public init(baseURL: URL, idempotencyKey: @escaping @Sendable () -> String? = { nil }) {
     self.baseURL = baseURL
+    self.idempotencyKey = idempotencyKey
   }
 
   /// Creates the request.
   ///
-  /// - Throws: ``RequestError/invalidBaseURL``.
+  /// - Throws: ``RequestError/invalidIdempotencyKey`` and ``RequestError/invalidBaseURL``.
   public func makeRequest(from places: PointImport) throws -> URLRequest {
     let parameters = [
       places.mode == .partial ? nil : QueryParameter("mode", places.mode.rawValue),
@@ -27,6 +33,10 @@ public struct ImportPointsRequest: APIRequest {
     ]
     var request = try URLRequest("POST", baseURL, "/locations/import", parameters: parameters)
     request.setBody(places.data, mediaType: places.format.mediaType)
+    if let key = idempotencyKey() {
+      guard URLRequest.isToken(key, maximumLength: 255) else { throw RequestError.invalidIdempotencyKey }
+      request.setValue(key, forHTTPHeaderField: "Idempotency-Key")
+    }
     return request
   }
 }

@@ -42,12 +42,17 @@ public struct PointsOfInterestRequest: APIRequest {
     try makeRequest(from: Coordinate(checking: latitude, longitude))
   }
 
-  /// Decodes the places from a JSON array.
+  /// Decodes the places from a JSON array, without its invalid rows.
   ///
-  /// - Throws: `DecodingError`.
+  /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
   public func parseResponse(data: Data) throws -> [PointOfInterest] {
     try places.parseResponse(data: data)
   }
+
+  /// Decodes the places from a JSON array, and reports its invalid rows.
+  ///
+  /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
+  public func parse(data: Data) throws -> ParsedResponse<[PointOfInterest]> { try places.parse(data: data) }
 
   /// Returns the coordinate.
   public func center(of coordinate: Coordinate) -> Coordinate? { coordinate }

@@ -36,6 +36,16 @@ public struct PointsRequest: APIRequest {
     return try URLRequest("GET", baseURL, "/locations", parameters: parameters)
   }
 
+  /// Decodes the places from a JSON array, without its invalid rows.
+  ///
+  /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
+  public func parseResponse(data: Data) throws -> [PointOfInterest] { try parse(data: data).value }
+
+  /// Decodes the places from a JSON array, and reports its invalid rows.
+  ///
+  /// - Throws: `DecodingError` if the body is no array or all its rows are invalid.
+  public func parse(data: Data) throws -> ParsedResponse<[PointOfInterest]> { try LenientList.parse(data) }
+
   /// Returns the center of the filter.
   public func center(of filter: PointFilter) -> Coordinate? { filter.center }
 

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// The error of invalid request data.
 public enum RequestError: Error, Hashable, Sendable {
   /// Latitude or longitude is not a finite number of degrees in its range.
@@ -21,8 +23,14 @@ public enum RequestError: Error, Hashable, Sendable {
   /// The idempotency key is not 1 to 255 visible ASCII characters.
   case invalidIdempotencyKey
 
-  /// The API key is not visible ASCII characters.
+  /// The API key or token is not visible ASCII characters.
   case invalidAPIKey
+
+  /// The position of a write is not visible ASCII characters.
+  case invalidPosition
+
+  /// The place has no id of the service, no version or no coordinate, because it was loaded without these fields.
+  case incompletePlace
 }
 
 extension RequestError: CustomStringConvertible {
@@ -37,6 +45,13 @@ extension RequestError: CustomStringConvertible {
     case .invalidEntityTag: "the entity tag must have quotation marks around it, and none in it"
     case .invalidIdempotencyKey: "the idempotency key must be 1 to 255 visible ASCII characters"
     case .invalidAPIKey: "the API key must be of visible ASCII characters"
+    case .invalidPosition: "the position must be of visible ASCII characters"
+    case .incompletePlace: "the place must be loaded with all its fields before it can be changed"
     }
   }
+}
+
+extension RequestError: LocalizedError {
+  /// The message for the user, as a sentence.
+  public var errorDescription: String? { description.sentence() }
 }

@@ -206,11 +206,14 @@ import Testing
     let folder = CacheFolder()
     let service = try MockService(.ok(#"[{"name":"A"}]"#), .problem(503, code: "store-unavailable"))
     func loader(clock: any Clock<Duration>) -> APIRequestLoader<PointsOfInterestRequest> {
-      APIRequestLoader(
+      var configuration = LoaderConfiguration(
+        retries: .init(maximumAttempts: 1_000_000), cache: OnDiskCache(folder: folder.url), clock: clock,
+        random: { 1 })
+      configuration.timeoutClock = clock
+      configuration.totalTimeout = nil
+      return APIRequestLoader(
         apiRequest: PointsOfInterestRequest(baseURL: service.baseURL), urlSession: service.session,
-        configuration: LoaderConfiguration(
-          retries: .init(maximumAttempts: 1_000_000), cache: OnDiskCache(folder: folder.url), clock: clock,
-          random: { 1 }))
+        configuration: configuration)
     }
     let coordinate = try Coordinate(latitude: 1, longitude: 2)
     _ = try await loader(clock: EndlessClock()).load(requestData: coordinate)

@@ -64,7 +64,8 @@ import WaymarkClient
       .ok(
         "[]",
         [
-          "ETag": "\"7\"", "Cache-Control": "public, max-age=8", "Age": "3",
+          "ETag": "\"7\"", "Cache-Control": "public, max-age=8", "Age": "3", "X-Request-Id": "r-1",
+          "Waymark-Position": "0/16B3748",
           "Link": "</locations?lat=1&cursor=abc>; rel=\"next\"",
         ]))
     let now = Date(timeIntervalSince1970: 1000)
@@ -76,6 +77,9 @@ import WaymarkClient
     #expect(response.maxAge == 5)
     #expect(response.nextPage?.absoluteString == "\(service.baseURL.absoluteString)/locations?lat=1&cursor=abc")
     #expect(response.receivedAt == now)
+    #expect(response.age == 3)
+    #expect(response.requestID == "r-1")
+    #expect(response.position == "0/16B3748")
     #expect(!response.isStale)
   }
 
@@ -129,7 +133,32 @@ import WaymarkClient
       try await loader(of: service).load(requestData: coordinate)
     }
 
-    guard case .unreadable(status: 200, _) = error else { throw URLError(.unknown) }
+    guard case .unreadable(status: 200, _, _) = error else { throw URLError(.unknown) }
+  }
+
+  @Test func invalidRowsAreReportedAndTheOthersReturned() async throws {
+    let service = try MockService(
+      .ok(#"[{"name":"A"},{"name":"B","lat":"north","long":1},{"id":7},{"name":"C"},null]"#))
+
+    let response = try await loader(of: service).load(requestData: coordinate)
+
+    #expect(response.value.map(\.name) == ["A", "C"])
+    #expect(response.invalidRows.map(\.row) == [2, 3, 5])
+    #expect(response.invalidRows.first?.detail.hasPrefix("lat: ") == true)
+  }
+
+  @Test func listWithoutAnyValidRowIsAnError() async throws {
+    let service = try MockService(.ok(#"[{"title":"A"},{"title":"B"}]"#))
+
+    await #expect(throws: WaymarkError.self) { try await loader(of: service).load(requestData: coordinate) }
+  }
+
+  @Test func sessionThatIsCancelledIsNotACancelledTask() async throws {
+    let service = try MockService(.failure(.cancelled))
+
+    await #expect(throws: WaymarkError.unreachable(.cancelled)) {
+      try await loader(of: service).load(requestData: coordinate)
+    }
   }
 
   @Test func missingResponseIsAnError() async throws {
@@ -153,7 +182,8 @@ import WaymarkClient
   @Test func apiKeyIsSent() async throws {
     let service = try MockService(.ok("[]"))
 
-    _ = try await loader(of: service, LoaderConfiguration(apiKey: "wm_secret")).load(requestData: coordinate)
+    _ = try await loader(of: service, LoaderConfiguration(credentials: .apiKey("wm_secret"))).load(
+      requestData: coordinate)
 
     #expect(service.requests.map { $0.value(forHTTPHeaderField: "Authorization") } == ["Bearer wm_secret"])
   }
@@ -163,7 +193,7 @@ import WaymarkClient
     let service = try MockService(.ok("[]"))
 
     await #expect(throws: RequestError.invalidAPIKey) {
-      try await loader(of: service, LoaderConfiguration(apiKey: key)).load(requestData: coordinate)
+      try await loader(of: service, LoaderConfiguration(credentials: .apiKey(key))).load(requestData: coordinate)
     }
 
     #expect(service.requests.isEmpty)

@@ -120,6 +120,33 @@ import WaymarkClient
     #expect(service.requests.count == 1)
   }
 
+  @Test func importWithAKeyIsRetried() async throws {
+    let service = try MockService(
+      .problem(503, code: "overloaded"), .ok(#"{"created":1,"updated":0,"unchanged":0,"rejected":0,"errors":[]}"#))
+    let loader = APIRequestLoader(
+      apiRequest: ImportPointsRequest(baseURL: service.baseURL, idempotencyKey: { "k" }), urlSession: service.session,
+      configuration: configuration)
+
+    let report = try await loader.loadAPIRequest(requestData: PointImport(data: Data(), format: .ndjson))
+
+    #expect(report == ImportReport(created: 1))
+    #expect(service.requests.map { $0.value(forHTTPHeaderField: "Idempotency-Key") } == ["k", "k"])
+  }
+
+  @Test func delayBeyondTheTotalTimeoutIsNotWaitedFor() async throws {
+    let service = try MockService(.problem(503, code: "overloaded", fields: ["Retry-After": "4"]))
+    var configuration = configuration
+    configuration.totalTimeout = .seconds(6)
+    let loader = APIRequestLoader(
+      apiRequest: PointsOfInterestRequest(baseURL: service.baseURL), urlSession: service.session,
+      configuration: configuration)
+
+    await #expect(throws: WaymarkError.self) { try await loader.loadAPIRequest(requestData: coordinate) }
+
+    #expect(clock.sleeps == [.milliseconds(4500)])
+    #expect(service.requests.count == 2)
+  }
+
   @Test func cancellationEndsTheDelay() async throws {
     let service = try MockService(.problem(503, code: "overloaded"))
     let clock = EndlessClock()

@@ -1,0 +1,104 @@
+public import Foundation
+
+/// The calls of a ``Waymark`` client whose results have the metadata of the response: position, staleness, entity tag,
+/// request identifier and invalid rows.
+///
+/// ```swift
+/// let response = try await waymark.responses.places(near: here)
+/// if response.isStale { showOfflineBanner(since: response.receivedAt) }
+/// ```
+public struct WaymarkResponses: Sendable {
+  let waymark: Waymark
+
+  private var baseURL: URL { waymark.baseURL }
+
+  /// Loads the places nearest to a coordinate. See ``Waymark/places(near:radius:category:limit:)``.
+  public func places(
+    near coordinate: Coordinate, radius radiusMetres: Double? = nil, category: String? = nil, limit: Int? = nil
+  ) async throws -> APIResponse<[PointOfInterest]> {
+    try await waymark.query(PointFilter(near: coordinate, radiusMetres, category), limit: limit).firstPage()
+  }
+
+  /// Loads the places in a box. See ``Waymark/places(in:category:limit:)``.
+  public func places(
+    in box: BoundingBox, category: String? = nil, limit: Int? = nil
+  ) async throws -> APIResponse<[PointOfInterest]> {
+    try await waymark.query(PointFilter(in: box, category), limit: limit).firstPage()
+  }
+
+  /// Loads the place with an id.
+  public func place(_ id: UUID) async throws -> APIResponse<PointOfInterest> {
+    try await waymark.loader(PointRequest(baseURL: baseURL)).load(requestData: id)
+  }
+
+  /// Loads the place at a coordinate, if there is one. See ``Waymark/place(at:radius:)``.
+  public func check(_ coordinate: Coordinate, radius radiusMetres: Double? = nil) async throws -> APIResponse<
+    PointCheck
+  > {
+    try await waymark.loader(PointCheckRequest(baseURL: baseURL, radiusMetres: radiusMetres))
+      .load(requestData: coordinate)
+  }
+
+  /// Loads the featured place, which is current for ``APIResponse/maxAge``.
+  public func featuredPlace() async throws -> APIResponse<PointOfInterest> {
+    try await waymark.loader(FeaturedPlaceRequest(baseURL: baseURL)).load(requestData: ())
+  }
+
+  /// Loads the categories with their numbers of places, most frequent first.
+  public func categories() async throws -> APIResponse<[CategoryCount]> {
+    try await waymark.loader(CategoriesRequest(baseURL: baseURL)).load(requestData: ())
+  }
+
+  /// Creates a place. See ``Waymark/create(_:idempotencyKey:)``.
+  public func create(
+    _ draft: PointDraft, idempotencyKey: String = UUID().uuidString
+  ) async throws -> APIResponse<PointOfInterest> {
+    try await waymark.loader(CreatePointRequest(baseURL: baseURL, idempotencyKey: { idempotencyKey }))
+      .load(requestData: draft)
+  }
+
+  /// Replaces a place. See ``Waymark/update(_:)``.
+  public func update(_ place: PointOfInterest) async throws -> APIResponse<PointOfInterest> {
+    guard let draft = PointDraft(place) else { throw RequestError.incompletePlace }
+    let data = ReplacePointRequest.RequestData(id: place.id, draft: draft, condition: try place.condition)
+    return try await waymark.loader(ReplacePointRequest(baseURL: baseURL)).load(requestData: data)
+  }
+
+  /// Changes some fields of a place. See ``Waymark/update(_:with:)``.
+  public func update(
+    _ place: PointOfInterest, with patch: PointPatch
+  ) async throws -> APIResponse<PointOfInterest> {
+    let data = PatchPointRequest.RequestData(id: place.id, patch: patch, condition: try place.condition)
+    return try await waymark.loader(PatchPointRequest(baseURL: baseURL)).load(requestData: data)
+  }
+
+  /// Deletes a place. See ``Waymark/delete(_:)``.
+  public func delete(_ place: PointOfInterest) async throws -> APIResponse<Void> {
+    let data = DeletePointRequest.RequestData(id: place.id, condition: try place.condition)
+    return try await waymark.loader(DeletePointRequest(baseURL: baseURL)).load(requestData: data)
+  }
+
+  /// Creates or updates many places. See ``Waymark/importPlaces(_:idempotencyKey:timeout:)``.
+  public func importPlaces(
+    _ places: PointImport, idempotencyKey: String = UUID().uuidString, timeout: Duration? = .seconds(600)
+  ) async throws -> APIResponse<ImportReport> {
+    var patient = waymark
+    patient.configuration.totalTimeout = timeout
+    // The service responds when it has imported all rows.
+    patient.configuration.idleTimeout = timeout.map { TimeInterval($0.components.seconds) } ?? .greatestFiniteMagnitude
+    return try await patient.loader(ImportPointsRequest(baseURL: baseURL, idempotencyKey: { idempotencyKey }))
+      .load(requestData: places)
+  }
+}
+
+extension PointOfInterest {
+  /// The precondition that the place has not changed since it was loaded.
+  ///
+  /// - Throws: ``RequestError/incompletePlace``.
+  fileprivate var condition: WriteCondition {
+    get throws(RequestError) {
+      guard let version, !hasFallbackID else { throw .incompletePlace }
+      return .version(version)
+    }
+  }
+}

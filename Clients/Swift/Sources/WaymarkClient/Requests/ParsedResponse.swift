@@ -1,0 +1,75 @@
+import Foundation
+
+/// The decoded body of a response, and the rows that are missing from it because they are invalid.
+public struct ParsedResponse<Value> {
+  /// The decoded body.
+  public var value: Value
+
+  /// The invalid rows of a list.
+  public var invalidRows: [InvalidRow]
+
+  /// Creates a decoded body.
+  public init(value: Value, invalidRows: [InvalidRow] = []) {
+    self.value = value
+    self.invalidRows = invalidRows
+  }
+}
+
+extension ParsedResponse: Sendable where Value: Sendable {}
+
+/// A row of a list that could not be decoded.
+public struct InvalidRow: Hashable, Sendable {
+  /// The row's number, counted from 1.
+  public var row: Int
+
+  /// The reason.
+  public var detail: String
+
+  /// Creates an invalid row.
+  public init(row: Int, detail: String) {
+    self.row = row
+    self.detail = detail
+  }
+}
+
+/// The decoding of JSON arrays of which some rows may be invalid, so that one does not hide the others.
+enum LenientList {
+  private struct Row<Value: Decodable>: Decodable {
+    let result: Result<Value, any Error>
+
+    init(from decoder: any Decoder) throws {
+      result = Result { try Value(from: decoder) }
+    }
+  }
+
+  /// Decodes an array.
+  ///
+  /// - Throws: `DecodingError` if the body is no array. If all rows are invalid, it throws the error of the first one,
+  /// because then the service has another format than this version of the library expects.
+  static func parse<Value: Decodable>(_ data: Data) throws -> ParsedResponse<[Value]> {
+    let rows = try JSONDecoder().decode([Row<Value>].self, from: data)
+    var parsed = ParsedResponse<[Value]>(value: [])
+    parsed.value.reserveCapacity(rows.count)
+    for (index, row) in rows.enumerated() {
+      switch row.result {
+      case .success(let value): parsed.value.append(value)
+      case .failure(let error): parsed.invalidRows.append(InvalidRow(row: index + 1, detail: reason(of: error)))
+      }
+    }
+    if parsed.value.isEmpty, case .failure(let error)? = rows.first?.result { throw error }
+    return parsed
+  }
+
+  /// Returns the path of the invalid member and the reason.
+  private static func reason(of error: any Error) -> String {
+    let context: DecodingError.Context
+    switch error as? DecodingError {
+    case .typeMismatch(_, let known), .valueNotFound(_, let known), .dataCorrupted(let known): context = known
+    case .keyNotFound(let key, _): return "\(key.stringValue) is missing"
+    default: return "\(error)"
+    }
+    // The first key is the row's index.
+    let path = context.codingPath.dropFirst().map(\.stringValue).joined(separator: ".")
+    return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
+  }
+}
