@@ -9,10 +9,15 @@ let strict: [SwiftSetting] =
 let package = Package(
   name: "waymark-client",
   platforms: [.iOS(.v17), .macOS(.v14), .tvOS(.v17), .visionOS(.v1), .watchOS(.v10)],
-  products: [.library(name: "WaymarkClient", targets: ["WaymarkClient"])],
+  products: [
+    .library(name: "WaymarkClient", targets: ["WaymarkClient"]),
+    .library(name: "WaymarkTesting", targets: ["WaymarkTesting"]),
+  ],
   targets: [
-    .target(name: "WaymarkClient", swiftSettings: strict),
-    .testTarget(name: "WaymarkClientTests", dependencies: ["WaymarkClient"], swiftSettings: strict),
+    .target(name: "WaymarkClient", resources: [.copy("PrivacyInfo.xcprivacy")], swiftSettings: strict),
+    .target(name: "WaymarkTesting", dependencies: ["WaymarkClient"], swiftSettings: strict),
+    .testTarget(
+      name: "WaymarkClientTests", dependencies: ["WaymarkClient", "WaymarkTesting"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -159,18 +159,14 @@ extension OnDiskCacheError: LocalizedError, CustomStringConvertible {
 }
 
 /// The number of bytes that a cache has stored since it was last cleaned.
-///
-/// `Mutex` requires newer systems than this package. The lock is held for every access to the only variable, so that
-/// the class may be shared.
-private final class CleanupSchedule: @unchecked Sendable {
+private struct CleanupSchedule: Sendable {
   /// The size of the blocks of a file system: what a file occupies at least.
   private static let blockSize = 4096
 
   private let interval: Int
-  private let lock = NSLock()
 
   /// `nil` before the first response.
-  private var storedBytes: Int?
+  private let storedBytes = Locked<Int?>(nil)
 
   init(interval: Int) {
     self.interval = interval
@@ -178,10 +174,13 @@ private final class CleanupSchedule: @unchecked Sendable {
 
   /// Counts a response, and returns whether the cache must be cleaned, which the caller does then.
   func isCleanupDue(afterStoring size: Int) -> Bool {
-    lock.withLock {
-      let bytes = storedBytes.map { $0 + max(size, Self.blockSize) }
-      storedBytes = bytes.map { $0 >= interval ? 0 : $0 } ?? 0
-      return bytes.map { $0 >= interval } ?? true
+    storedBytes.withLock { storedBytes in
+      guard let bytes = storedBytes.map({ $0 + max(size, Self.blockSize) }), bytes < interval else {
+        storedBytes = 0
+        return true
+      }
+      storedBytes = bytes
+      return false
     }
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
-import Synchronization
 import Testing
 import WaymarkClient
+import WaymarkTesting
 
 @MainActor
 @Suite(.timeLimit(.minutes(1))) struct AppSnippets {

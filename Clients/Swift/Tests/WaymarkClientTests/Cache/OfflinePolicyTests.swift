@@ -1,6 +1,6 @@
 import Foundation
-import Synchronization
 import Testing
+import WaymarkTesting
 
 @testable import WaymarkClient
 
@@ -30,7 +30,7 @@ import Testing
   }
 
   private func loading(
-    _ policy: OfflinePolicy, clock: any Clock<Duration> = EndlessClock(), at seconds: Double = 0
+    _ policy: OfflinePolicy, clock: any Clock<Duration> = StoppedClock(), at seconds: Double = 0
   ) -> CachedLoading {
     CachedLoading(
       cache: cache, servesStale: true, policy: policy, clock: clock,
@@ -38,7 +38,7 @@ import Testing
   }
 
   private func load(
-    _ policy: OfflinePolicy, clock: any Clock<Duration> = EndlessClock(), at seconds: Double = 0,
+    _ policy: OfflinePolicy, clock: any Clock<Duration> = StoppedClock(), at seconds: Double = 0,
     _ fetch: @escaping @Sendable (EntityTag?) async throws -> String
   ) async throws -> APIResponse<String> {
     try await loading(policy, clock: clock, at: seconds).load(request, from: source(fetch))
@@ -216,7 +216,7 @@ import Testing
         configuration: configuration)
     }
     let coordinate = try Coordinate(latitude: 1, longitude: 2)
-    _ = try await loader(clock: EndlessClock()).load(requestData: coordinate)
+    _ = try await loader(clock: StoppedClock()).load(requestData: coordinate)
 
     // No single delay reaches the deadline.
     let clock = SharedClock(sleeperCount: 2)
@@ -229,7 +229,7 @@ import Testing
 
   @Test func cancelledLoadServesNothing() async throws {
     _ = try await load(.networkFirst) { _ in "A" }
-    let clock = EndlessClock()
+    let clock = StoppedClock()
     let task = Task { try await load(.networkFirst, clock: clock, Self.hanging) }
     await clock.isWaitedFor.pass()
 
@@ -242,7 +242,7 @@ import Testing
 
   @Test func failureToStoreIsIgnored() async throws {
     let loading = CachedLoading(
-      cache: FullCache(), servesStale: true, clock: EndlessClock(), now: { Date(timeIntervalSinceReferenceDate: 0) })
+      cache: FullCache(), servesStale: true, clock: StoppedClock(), now: { Date(timeIntervalSinceReferenceDate: 0) })
 
     #expect(try await loading.load(request, from: source { _ in "A" }).value == "A")
   }
@@ -269,7 +269,7 @@ private final class SharedClock: Clock {
   }
 
   private let sleeperCount: Int
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init(sleeperCount: Int) {
     self.sleeperCount = sleeperCount

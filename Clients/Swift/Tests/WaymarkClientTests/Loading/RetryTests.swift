@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import WaymarkClient
+import WaymarkTesting
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -149,7 +150,7 @@ import WaymarkClient
 
   @Test func cancellationEndsTheDelay() async throws {
     let service = try MockService(.problem(503, code: "overloaded"))
-    let clock = EndlessClock()
+    let clock = StoppedClock()
     var configuration = configuration
     configuration.clock = clock
     let loader = APIRequestLoader(

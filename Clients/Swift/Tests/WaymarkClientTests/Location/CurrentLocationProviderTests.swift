@@ -1,6 +1,6 @@
 import Foundation
-import Synchronization
 import Testing
+import WaymarkTesting
 
 @testable import WaymarkClient
 
@@ -24,7 +24,7 @@ import Testing
 
   @Test func serviceIsAskedAboutTheDevicesLocation() async throws {
     fetcher.handleRequestLocation = { [coordinate] in coordinate }
-    let asked = Mutex<[Coordinate]>([])
+    let asked = Locked<[Coordinate]>([])
     let found = PointCheck(isPointOfInterest: true, location: PointOfInterest(name: "A"))
     let provider = provider { coordinate in
       asked.withLock { $0.append(coordinate) }

@@ -1,7 +1,7 @@
 import Foundation
-import Synchronization
 import Testing
 import WaymarkClient
+import WaymarkTesting
 
 @MainActor
 @Suite(.timeLimit(.minutes(1))) struct AutocompleteModelTests {
@@ -73,7 +73,7 @@ import WaymarkClient
   }
 
   @Test func cancelledSearchChangesNothing() async throws {
-    let clock = EndlessClock()
+    let clock = StoppedClock()
     let searches = Counter()
     let model = model(clock: clock) { _ in ["\(searches.add())"] }
     model.text = "abc"

@@ -1,7 +1,7 @@
 import Foundation
-import Synchronization
 import Testing
 import WaymarkClient
+import WaymarkTesting
 
 @MainActor
 @Suite(.timeLimit(.minutes(1))) struct PointListModelTests {
@@ -35,7 +35,7 @@ import WaymarkClient
   }
 
   @Test func failedReloadKeepsThePlaces() async throws {
-    let fails = Mutex(false)
+    let fails = Locked(false)
     let model = model { _ in
       if fails.withLock({ $0 }) { throw WaymarkError.unexpectedStatus(500) }
       return APIResponse([PointOfInterest(name: "A")])
@@ -124,7 +124,7 @@ import WaymarkClient
   }
 
   @Test func reloadUsesTheCurrentFilter() async throws {
-    let filters = Mutex<[PointFilter]>([])
+    let filters = Locked<[PointFilter]>([])
     let model = model(filter: PointFilter(categories: ["cafe"])) { filter in
       filters.withLock { $0.append(filter) }
       return PointPage(response: APIResponse([]))
@@ -139,7 +139,7 @@ import WaymarkClient
   }
 
   @Test func devicesLocationIsTheCenterOfTheFilter() async throws {
-    let centers = Mutex<[Coordinate?]>([])
+    let centers = Locked<[Coordinate?]>([])
     let model = PointListModel(
       filter: PointFilter(radiusMetres: 500), locationProvider: provider, notificationCenter: center
     ) { filter in
@@ -168,7 +168,7 @@ import WaymarkClient
   }
 
   @Test func reloadThatIsCancelledWhileItWaitsLoadsNothing() async throws {
-    let clock = EndlessClock()
+    let clock = StoppedClock()
     let loads = Counter()
     let model = model(clock: clock) { _ in
       loads.add()

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import WaymarkClient
 
 /// A folder for one test's cache, removed with this object; the cache creates it.
 final class CacheFolder: Sendable {
@@ -20,17 +20,22 @@ extension URL {
 
 /// A number that many tasks increment.
 final class Counter: Sendable {
-  private let count = Atomic(0)
+  private let count = Locked(0)
 
   /// Creates a counter at zero.
   init() {}
 
   /// The current number.
-  var value: Int { count.load(ordering: .sequentiallyConsistent) }
+  var value: Int { count.withLock { $0 } }
 
   /// Adds a number and returns the sum.
   @discardableResult
-  func add(_ number: Int = 1) -> Int { count.wrappingAdd(number, ordering: .sequentiallyConsistent).newValue }
+  func add(_ number: Int = 1) -> Int {
+    count.withLock { count in
+      count += number
+      return count
+    }
+  }
 }
 
 /// A deterministic random number generator: SplitMix64 (Steele, Lea and Flood, "Fast splittable

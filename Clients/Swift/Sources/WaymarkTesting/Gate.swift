@@ -1,19 +1,28 @@
-import Synchronization
+import WaymarkClient
 
-/// A condition that a test waits for and opens.
-final class Gate: Sendable {
+/// A condition that one part of a test waits for and another opens, in place of a delay.
+///
+/// ```swift
+/// let (isLoading, mayEnd) = (Gate(), Gate())
+/// let loader = MockLoader { (_: Coordinate) in
+///   isLoading.open()
+///   await mayEnd.pass()
+///   return APIResponse([PointOfInterest(name: "A")])
+/// }
+/// ```
+public final class Gate: Sendable {
   private struct State {
     var isOpen = false
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Creates a closed gate.
-  init() {}
+  public init() {}
 
   /// Resumes all waiting tasks and lets later ones pass.
-  func open() {
+  public func open() {
     let waiting = state.withLock { state in
       state.isOpen = true
       defer { state.waiting = [] }
@@ -22,8 +31,8 @@ final class Gate: Sendable {
     for continuation in waiting { continuation.resume() }
   }
 
-  /// Returns when the gate is open.
-  func pass() async {
+  /// Returns when the gate is open. It ignores the cancellation of the current task.
+  public func pass() async {
     await withCheckedContinuation { continuation in
       let isOpen = state.withLock { state in
         if !state.isOpen { state.waiting.append(continuation) }
