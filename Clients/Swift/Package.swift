@@ -1,4 +1,4 @@
-// swift-tools-version: 6.0
+// swift-tools-version: 6.2
 import PackageDescription
 
 /// Warnings are errors in CI only, so that a newer compiler's warnings do not stop an app from building.
