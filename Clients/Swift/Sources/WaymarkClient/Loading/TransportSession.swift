@@ -129,12 +129,19 @@ final class ResponseReceiver: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    let isTooLarge = state.withLock { state in
-      state.isTooLarge = state.isTooLarge || data.count > maximumBytes - state.body.count
-      if !state.isTooLarge { state.body.append(data) }
-      return state.isTooLarge
+    let exceedsTheMaximum = state.withLock { state in
+      guard !state.isTooLarge else { return false }
+      guard data.count <= maximumBytes - state.body.count else {
+        state.isTooLarge = true
+        state.body = Data()
+        return true
+      }
+      state.body.append(data)
+      return false
     }
-    if isTooLarge { dataTask.cancel() }
+    guard exceedsTheMaximum else { return }
+    dataTask.cancel()
+    finish(throwing: URLError(.dataLengthExceedsMaximum))
   }
 
   func urlSession(
