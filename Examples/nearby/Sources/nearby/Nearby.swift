@@ -8,15 +8,15 @@ enum Nearby {
     do {
       let arguments = try Arguments(
         Array(CommandLine.arguments.dropFirst()), environment: ProcessInfo.processInfo.environment)
-      let request = PointsOfInterestRequest(baseURL: arguments.baseURL, limit: arguments.limit)
-      let places = try await APIRequestLoader(apiRequest: request).loadAPIRequest(requestData: arguments.coordinate)
+      let waymark = Waymark(baseURL: arguments.baseURL)
+      let places = try await waymark.places(near: arguments.coordinate, limit: arguments.limit)
       print(PointTable(places).text)
     } catch let error as Arguments.UsageError {
       fail("\(error.reason)\n\(Arguments.usage)", status: 64)
     } catch let error as RequestError {
       fail("\(error)\n\(Arguments.usage)", status: 64)
     } catch {
-      fail("\(error)", status: 1)
+      fail(error.localizedDescription, status: 1)
     }
   }
 

@@ -5,10 +5,15 @@ import Testing
 /// this one, between `// snippet: name` and `// end`.
 @Suite struct ArticleTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-  private static let root = folder.appending(path: "../../../../..").standardized
-  private static let catalogue = "Clients/Swift/Sources/WaymarkClient/WaymarkClient.docc/"
+  private static let root = folder.appending(path: "../../..").standardized
+  private static let catalogue = "Sources/WaymarkClient/WaymarkClient.docc/"
+
+  /// The page for users, which is the README of the package where that is a repository of its own.
+  private static let overview =
+    FileManager.default.fileExists(atPath: root.appending(path: "README.md").path(percentEncoded: false))
+    ? "README.md" : "../../docs/client.md"
   private static let documents = [
-    catalogue + "TestingAnAppThatTalksToWaymark.md", catalogue + "WaymarkClient.md", "docs/client.md",
+    catalogue + "TestingAnAppThatTalksToWaymark.md", catalogue + "WaymarkClient.md", overview,
   ]
 
   /// The regions of the files, by name, without what their first line is indented by.

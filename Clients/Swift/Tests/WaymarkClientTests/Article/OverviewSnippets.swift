@@ -22,31 +22,77 @@ import WaymarkTesting
     #expect(places == [PointOfInterest(name: "My Location")])
   }
 
-  @Test func whatTheReadmeShowsWorks() async throws {
-    let service = try MockService(.ok(#"[{"name":"A","distance":1.5}]"#), .problem(412, code: "version-mismatch"))
+  @Test func exampleOfTheDocumentationFindsCreatesAndUpdates() async throws {
+    let lines = Log<String>()
+    let id = "0199a1b2-0000-7000-8000-000000000001"
+    let server = try SocketServer { connection, _ in
+      let head = connection.readHead() ?? ""
+      lines.append(String(head.prefix { $0 != "?" }))
+      if head.hasPrefix("GET") {
+        connection.respond(200, body: #"[{"name":"A","distance":1.5}]"#)
+      } else if head.hasPrefix("POST") {
+        connection.respond(201, body: #"{"id":"\#(id)","name":"A","lat":1,"long":2,"version":1}"#)
+      } else {
+        connection.respond(
+          412, ["Content-Type": "application/problem+json"], body: #"{"code":"version-mismatch","detail":"D"}"#)
+      }
+    }
 
-    let conflict = try await readme(baseURL: service.baseURL, urlSession: service.session, id: UUID())
+    try await example(baseURL: server.baseURL)
 
-    #expect(conflict?.status == 412)
-    #expect(service.requests.map(\.httpMethod) == ["GET", "PATCH"])
+    #expect(lines.all == ["GET /locations", "POST /locations", "PUT /locations/\(id)"])
   }
 
-  private func readme(baseURL: URL, urlSession: URLSession, id: UUID) async throws -> ProblemDetails? {
+  private func example(baseURL: URL) async throws {
     // snippet: readme
+    let waymark = Waymark(baseURL: baseURL)
     let here = try Coordinate(latitude: 37.3293, longitude: -121.8893)
-    let nearby = APIRequestLoader(apiRequest: PointsOfInterestRequest(baseURL: baseURL), urlSession: urlSession)
-    for place in try await nearby.loadAPIRequest(requestData: here) {
+    for place in try await waymark.places(near: here, limit: 5) {
       print(place.name, place.distanceMetres ?? 0)
     }
-
-    let change = APIRequestLoader(apiRequest: PatchPointRequest(baseURL: baseURL), urlSession: urlSession)
+    var place = try await waymark.create(PointDraft(name: "Café Zentral", coordinate: here))
+    place.tags["wheelchair"] = "yes"
     do {
-      let patch = PointPatch(tags: ["wheelchair": .set("yes")])
-      _ = try await change.loadAPIRequest(requestData: .init(id: id, patch: patch, condition: .version(3)))
+      place = try await waymark.update(place)
     } catch WaymarkError.problem(let problem) where problem.code == .versionMismatch {
-      return problem  // Another client was faster; problem.entityTag has the current version.
+      print("Another client was faster: \(problem)")
     }
     // end
-    return nil
+  }
+
+  @Test func exampleOfAllPlacesLoadsEachPage() async throws {
+    let service = try MockService(
+      .ok(#"[{"name":"A"}]"#, ["Link": "<?cursor=1>; rel=\"next\""]), .ok(#"[{"name":"B"}]"#))
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session)
+    let here = try Coordinate(latitude: 37.3293, longitude: -121.8893)
+
+    // snippet: all
+    for try await place in waymark.places(near: here, category: "museum").all {
+      print(place.name)
+    }
+    // end
+
+    #expect(service.requests.count == 2)
+  }
+
+  // snippet: interceptor
+  struct RequestIDs: APIInterceptor {
+    func prepare(_ request: URLRequest) async throws -> URLRequest {
+      var request = request
+      request.setValue(UUID().uuidString, forHTTPHeaderField: "X-Request-Id")
+      return request
+    }
+  }
+  // end
+
+  @Test func exampleOfAnInterceptorIdentifiesRequests() async throws {
+    let service = try MockService(.failure(.notConnectedToInternet))
+    var waymark = Waymark(baseURL: service.baseURL, session: service.session)
+    waymark.configuration.interceptors = [RequestIDs()]
+
+    let error = await #expect(throws: WaymarkError.self) { try await waymark.categories() }
+
+    #expect(error?.requestID != nil)
+    #expect(service.requests.map { $0.value(forHTTPHeaderField: "X-Request-Id") } == [error?.requestID])
   }
 }
