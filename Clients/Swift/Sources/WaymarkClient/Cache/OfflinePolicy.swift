@@ -63,6 +63,14 @@ public struct OfflinePolicy: Hashable, Sendable {
     OfflinePolicy(.cacheFirst(maximumAge: maximumAge))
   }
 
+  /// The policy that asks the network before it uses a stored response, if it uses the network at all.
+  var confirming: OfflinePolicy {
+    guard case .cacheFirst = strategy else { return self }
+    var policy = self
+    policy.strategy = .networkFirst
+    return policy
+  }
+
   /// Returns whether a stored response may be used instead of an error.
   func covers(_ error: WaymarkError) -> Bool {
     switch error {

@@ -2,6 +2,12 @@ public import Foundation
 public import Observation
 
 /// A model of the service's featured place, which loads the next one when the response expires.
+///
+/// ```swift
+/// Text(manager.currentPlace?.name ?? "")
+///   .task { await manager.showFeaturedPlace() }
+///   .onDisappear { manager.stop() }
+/// ```
 @MainActor
 @Observable
 public final class FeaturedPlaceManager {
@@ -38,6 +44,11 @@ public final class FeaturedPlaceManager {
     self.loader = loader
     self.timerScheduler = timerScheduler
     self.now = now
+  }
+
+  /// Creates a manager of a client's featured place.
+  public convenience init(waymark: Waymark) {
+    self.init(loader: waymark.loader(FeaturedPlaceRequest(baseURL: waymark.baseURL)))
   }
 
   /// Loads the current featured place, and schedules the next request.

@@ -103,9 +103,12 @@ extension APIRequestLoader: APILoading {
         guard let data, center != nil else { return value }
         return self.apiRequest.value(value, movedTo: data)
       })
+    // Whether a stored response includes the write with a position is unknown.
+    let policy =
+      configuration.minimumPosition == nil ? configuration.offlinePolicy : configuration.offlinePolicy.confirming
     let loading = CachedLoading(
-      cache: cache, servesStale: configuration.cache != nil, policy: configuration.offlinePolicy,
-      clock: configuration.timeoutClock, now: configuration.now)
+      cache: cache, servesStale: configuration.cache != nil, policy: policy, clock: configuration.timeoutClock,
+      now: configuration.now)
     let cacheRequest = CacheRequest(
       url: url, center: data.flatMap(apiRequest.center), user: configuration.credentials?.user)
     return try await loading.load(cacheRequest, from: source)

@@ -3,6 +3,10 @@ public import Observation
 
 /// A model for a list of places: around the device, on a map, or of any other ``PointFilter``.
 ///
+/// ```swift
+/// @State private var model = PointListModel(waymark: waymark, filter: PointFilter(categories: ["cafe"]))
+/// ```
+///
 /// A view loads it in a task for each filter, so that SwiftUI cancels a load whose filter has changed:
 ///
 /// ```swift
@@ -45,6 +49,7 @@ public final class PointListModel {
   @ObservationIgnored private var newestReload = 0
   @ObservationIgnored private let location: (@MainActor () async throws -> Coordinate)?
   @ObservationIgnored private let load: @Sendable (PointFilter) async throws -> PointPage
+  @ObservationIgnored private let loadAgain: @Sendable (PointFilter) async throws -> PointPage
   @ObservationIgnored private let clock: any Clock<Duration>
   @ObservationIgnored private var observation: NotificationObservation?
 
@@ -56,16 +61,19 @@ public final class PointListModel {
   ///   filter's own center. The model also reloads when the app's location authorization changes.
   ///   - notificationCenter: where ``CurrentLocationProvider/authChangedNotification`` is listened for.
   ///   - clock: the clock for the delay of ``reload(after:)``.
+  ///   - refresh: loads the first page of a filter for ``refresh()``; `nil` for `load`.
   ///   - load: loads the first page of a filter.
   public init(
     filter: PointFilter = PointFilter(),
     locationProvider: CurrentLocationProvider? = nil,
     notificationCenter: NotificationCenter = .default,
     clock: any Clock<Duration> = ContinuousClock(),
+    refresh: (@Sendable (PointFilter) async throws -> PointPage)? = nil,
     load: @escaping @Sendable (PointFilter) async throws -> PointPage
   ) {
     self.filter = filter
     self.load = load
+    loadAgain = refresh ?? load
     self.clock = clock
     guard let locationProvider else {
       location = nil
@@ -83,7 +91,11 @@ public final class PointListModel {
   ///
   /// - Parameter delay: a time to wait before, for a filter that changes continuously, such as the region of a map while
   ///   it moves. If the task is cancelled meanwhile, nothing is loaded.
-  public func reload(after delay: Duration = .zero) async {
+  public func reload(after delay: Duration = .zero) async { await reload(after: delay, with: load) }
+
+  private func reload(
+    after delay: Duration, with load: @Sendable (PointFilter) async throws -> PointPage
+  ) async {
     newestReload += 1
     let reload = newestReload
     loads += 1
@@ -102,10 +114,13 @@ public final class PointListModel {
     }
   }
 
-  /// Loads the first page in place of ``places``, also if the current task is cancelled: SwiftUI cancels the task of
-  /// `refreshable` when the view is updated, for example because ``isLoading`` changes.
+  /// Loads the first page in place of ``places``, from the network even if the client's ``OfflinePolicy`` would use a
+  /// stored response first.
+  ///
+  /// It goes on if the current task is cancelled, because SwiftUI cancels the task of `refreshable` when the view is
+  /// updated, for example because ``isLoading`` changes.
   public func refresh() async {
-    await Task { await reload() }.value
+    await Task { await reload(after: .zero, with: loadAgain) }.value
   }
 
   /// Loads the page after ``places``, and appends it. A view calls it when the last place appears. It does nothing while
@@ -148,17 +163,24 @@ extension PointListModel {
     }
   }
 
-  /// Creates a model of the pages that a loader returns.
+  /// Creates a model of the places that a client finds.
   ///
   /// - Parameters:
+  ///   - waymark: the client.
   ///   - filter: the conditions and order of the list.
-  ///   - locationProvider: the provider of the device's location; `nil` for the filter's own center.
-  ///   - loader: the loader of pages.
+  ///   - limit: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
+  ///   - locationProvider: the provider of the device's location, which then is the center of each reload; `nil` for the
+  ///   filter's own center.
   public convenience init(
-    filter: PointFilter = PointFilter(), locationProvider: CurrentLocationProvider? = nil,
-    loader: APIRequestLoader<PointsRequest>
+    waymark: Waymark, filter: PointFilter = PointFilter(), limit: Int? = nil,
+    locationProvider: CurrentLocationProvider? = nil
   ) {
-    self.init(filter: filter, locationProvider: locationProvider) { try await loader.firstPage(of: $0) }
+    var confirming = waymark
+    confirming.configuration.offlinePolicy = waymark.configuration.offlinePolicy.confirming
+    self.init(
+      filter: filter, locationProvider: locationProvider,
+      refresh: { [confirming] in try await confirming.query($0, limit: limit).page() },
+      load: { try await waymark.query($0, limit: limit).page() })
   }
 }
 
@@ -180,13 +202,9 @@ public struct PointPage: Sendable {
   }
 }
 
-extension APIRequestLoader<PointsRequest> {
-  /// Returns the first page of the places that match a filter, with the function that loads the next one.
-  ///
-  /// - Throws: the errors of ``load(requestData:)``.
-  public func firstPage(of filter: PointFilter) async throws -> PointPage {
-    try await Self.page(of: pages(requestData: filter).makeAsyncIterator())
-  }
+extension PointQuery {
+  /// Loads the first page, with the function that loads the next one.
+  func page() async throws -> PointPage { try await Self.page(of: pages.makeAsyncIterator()) }
 
   private static func page(of iterator: APIPages<PointsRequest>.Iterator) async throws -> PointPage {
     // An iterator is a value, so that the function can be called again with the same one.

@@ -21,14 +21,14 @@ import WaymarkTesting
     try Coordinate(latitude: latitude, longitude: longitude)
   }
 
-  private func configuration(user: Never? = nil, policy: OfflinePolicy = .networkFirst) -> LoaderConfiguration {
+  private func configuration(user: Credentials? = nil, policy: OfflinePolicy = .networkFirst) -> LoaderConfiguration {
     LoaderConfiguration(
-      retries: .none, cache: OnDiskCache(folder: folder.url), offlinePolicy: policy,
+      credentials: user, retries: .none, cache: OnDiskCache(folder: folder.url), offlinePolicy: policy,
       now: { Date(timeIntervalSinceReferenceDate: 0) })
   }
 
   private func loader(
-    of service: MockService, radiusMetres: Double? = nil, fields: PointFields = .standard, user: Never? = nil
+    of service: MockService, radiusMetres: Double? = nil, fields: PointFields = .standard, user: Credentials? = nil
   ) -> APIRequestLoader<PointsOfInterestRequest> {
     APIRequestLoader(
       apiRequest: PointsOfInterestRequest(baseURL: service.baseURL, radiusMetres: radiusMetres, fields: fields),
@@ -124,34 +124,32 @@ import WaymarkTesting
     #expect((2...4).contains(OnDiskCache(folder: folder.url).currentItems.count))
   }
 
-  #if CREDENTIALS
-    @Test func usersNeverSeeEachOthersResponses() async throws {
-      let service = try MockService(.ok(#"[{"name":"Secret"}]"#), .failure(.notConnectedToInternet))
-      let first = loader(of: service, user: .apiKey("wm_first"))
-      _ = try await first.load(requestData: position())
+  @Test func usersNeverSeeEachOthersResponses() async throws {
+    let service = try MockService(.ok(#"[{"name":"Secret"}]"#), .failure(.notConnectedToInternet))
+    let first = loader(of: service, user: .apiKey("wm_first"))
+    _ = try await first.load(requestData: position())
 
-      for other in [loader(of: service, user: .apiKey("wm_second")), loader(of: service)] {
-        await #expect(throws: WaymarkError.unreachable(.notConnectedToInternet)) {
-          try await other.load(requestData: position())
-        }
-      }
-      #expect(try await first.load(requestData: position()).value.map(\.name) == ["Secret"])
-    }
-
-    @Test func cacheDoesNotContainTheCredential() async throws {
-      let service = try MockService(.ok(Self.places))
-      _ = try await loader(of: service, user: .apiKey("wm_secret_key")).load(requestData: position())
-
-      let items = OnDiskCache(folder: folder.url).currentItems
-
-      #expect(items.count == 1)
-      for item in items {
-        #expect(try !String(contentsOf: URL(filePath: item.path), encoding: .utf8).contains("wm_secret_key"))
-        #expect(!item.path.contains("wm_secret_key"))
+    for other in [loader(of: service, user: .apiKey("wm_second")), loader(of: service)] {
+      await #expect(throws: WaymarkError.unreachable(.notConnectedToInternet)) {
+        try await other.load(requestData: position())
       }
     }
+    #expect(try await first.load(requestData: position()).value.map(\.name) == ["Secret"])
+  }
 
-  #endif
+  @Test func cacheDoesNotContainTheCredential() async throws {
+    let service = try MockService(.ok(Self.places))
+    _ = try await loader(of: service, user: .apiKey("wm_secret_key")).load(requestData: position())
+
+    let items = OnDiskCache(folder: folder.url).currentItems
+
+    #expect(items.count == 1)
+    for item in items {
+      #expect(try !String(contentsOf: URL(filePath: item.path), encoding: .utf8).contains("wm_secret_key"))
+      #expect(!item.path.contains("wm_secret_key"))
+    }
+  }
+
   @Test func pagesOfAMovedSearchAreServedOffline() async throws {
     let service = try MockService(
       .ok(Self.places, ["Link": "</locations?lat=37.3293&cursor=1>; rel=\"next\""]), .ok(#"[{"name":"Last"}]"#),

@@ -209,8 +209,8 @@ import WaymarkTesting
       var configuration = LoaderConfiguration(
         retries: .init(maximumAttempts: 1_000_000), cache: OnDiskCache(folder: folder.url), clock: clock,
         random: { 1 })
-      configuration.timeoutClock = clock
       configuration.totalTimeout = nil
+      configuration.timeoutClock = clock
       return APIRequestLoader(
         apiRequest: PointsOfInterestRequest(baseURL: service.baseURL), urlSession: service.session,
         configuration: configuration)
@@ -236,6 +236,23 @@ import WaymarkTesting
     task.cancel()
 
     await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  // MARK: Positions
+
+  @Test func cacheDoesNotComeBeforeAWriteThatMustBeIncluded() async throws {
+    let folder = CacheFolder()
+    let service = try MockService(.ok(#"[{"name":"old"}]"#), .ok(#"[{"name":"new"}]"#))
+    var waymark = Waymark(baseURL: service.baseURL, session: service.session, cache: OnDiskCache(folder: folder.url))
+    waymark.configuration.offlinePolicy = .cacheFirst(maximumAge: .seconds(1000))
+    let coordinate = try Coordinate(latitude: 1, longitude: 2)
+    func names(_ waymark: Waymark) async throws -> [String] {
+      try await waymark.places(near: coordinate).map(\.name) as [String]
+    }
+
+    #expect(try await names(waymark) == ["old"])
+    #expect(try await names(waymark) == ["old"])
+    #expect(try await names(waymark.reading(after: "7")) == ["new"])
   }
 
   // MARK: Storing
@@ -265,7 +282,6 @@ private final class SharedClock: Clock {
     var now = Instant(offset: .zero)
     var lastID = 0
     var sleepers: [Int: (end: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
-    var cancelled: Set<Int> = []
   }
 
   private let sleeperCount: Int
@@ -287,19 +303,14 @@ private final class SharedClock: Clock {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let isCancelled = state.withLock { state in
-          if state.cancelled.contains(id) { return true }
+          if Task.isCancelled { return true }
           state.sleepers[id] = (deadline, continuation)
           return false
         }
-        if isCancelled { continuation.resume(throwing: CancellationError()) }
-        advance()
+        if isCancelled { continuation.resume(throwing: CancellationError()) } else { advance() }
       }
     } onCancel: {
-      let sleeper = state.withLock { state in
-        state.cancelled.insert(id)
-        return state.sleepers.removeValue(forKey: id)
-      }
-      sleeper?.continuation.resume(throwing: CancellationError())
+      state.withLock { $0.sleepers.removeValue(forKey: id)?.continuation }?.resume(throwing: CancellationError())
     }
   }
 

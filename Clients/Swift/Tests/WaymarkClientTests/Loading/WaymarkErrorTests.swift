@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import WaymarkClient
+import WaymarkTesting
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

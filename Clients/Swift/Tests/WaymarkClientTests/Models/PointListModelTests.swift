@@ -334,20 +334,35 @@ import WaymarkTesting
     #expect(model.places.map(\.name) == ["1", "2"])
   }
 
-  @Test func loadersPagesAreLoadedOnDemand() async throws {
+  @Test func clientsPagesAreLoadedOnDemand() async throws {
     let service = try MockService(
       .ok(#"[{"name":"A","id":"00000000-0000-7000-8000-000000000001"}]"#, ["Link": "</locations?cursor=1>; rel=next"]),
       .ok(#"[{"name":"B","id":"00000000-0000-7000-8000-000000000002"}]"#))
     let model = PointListModel(
-      filter: PointFilter(categories: ["cafe"]),
-      loader: APIRequestLoader(apiRequest: PointsRequest(baseURL: service.baseURL), urlSession: service.session))
+      waymark: Waymark(baseURL: service.baseURL, session: service.session), filter: PointFilter(categories: ["cafe"]))
 
     await model.reload()
     #expect(service.requests.count == 1)
     await model.loadMore()
 
     #expect(model.places.map(\.name) == ["A", "B"])
-    #expect(service.requests.map { $0.url?.query() } == ["category=cafe", "cursor=1"])
+    #expect(service.requests.map { $0.url?.query() } == ["category=cafe&fields=%2A", "cursor=1"])
     #expect(!model.hasMore)
+  }
+
+  @Test func refreshDoesNotUseTheCacheFirst() async throws {
+    let folder = CacheFolder()
+    let service = try MockService(.ok(#"[{"name":"old"}]"#), .ok(#"[{"name":"new"}]"#))
+    var waymark = Waymark(baseURL: service.baseURL, session: service.session, cache: OnDiskCache(folder: folder.url))
+    waymark.configuration.offlinePolicy = .cacheFirst(maximumAge: .seconds(1000))
+    let model = PointListModel(waymark: waymark)
+    await model.reload()
+    await model.reload()
+    #expect(model.places.map(\.name) == ["old"])
+
+    await model.refresh()
+
+    #expect(model.places.map(\.name) == ["new"])
+    #expect(service.requests.count == 2)
   }
 }

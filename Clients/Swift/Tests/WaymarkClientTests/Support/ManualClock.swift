@@ -1,4 +1,5 @@
-import Synchronization
+import WaymarkClient
+import WaymarkTesting
 
 /// A clock that moves only when the test advances it.
 final class ManualClock: Clock {
@@ -15,7 +16,7 @@ final class ManualClock: Clock {
 
   let minimumResolution = Duration.zero
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   var now: Instant { state.withLock { $0.now } }
 

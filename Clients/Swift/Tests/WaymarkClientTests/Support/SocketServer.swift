@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import WaymarkClient
 
 #if canImport(Darwin)
   import Darwin
@@ -111,7 +111,7 @@ final class SocketServer: Sendable {
 
 /// A list that many tasks append to.
 final class Log<Element: Sendable>: Sendable {
-  private let elements = Mutex<[Element]>([])
+  private let elements = Locked<[Element]>([])
 
   /// The elements in order.
   var all: [Element] { elements.withLock { $0 } }
