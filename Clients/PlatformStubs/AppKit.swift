@@ -1,4 +1,4 @@
-public import Foundation
+@_exported import Foundation
 
 open class NSWorkspace: NSObject {
   open class var shared: NSWorkspace { fatalError() }

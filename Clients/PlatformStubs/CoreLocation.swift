@@ -1,4 +1,4 @@
-public import Foundation
+@_exported import Foundation
 
 public typealias CLLocationDegrees = Double
 public typealias CLLocationAccuracy = Double

@@ -1,4 +1,4 @@
-public import CoreLocation
+@_exported import CoreLocation
 public import SwiftUI
 
 public struct MKCoordinateSpan: Sendable {
@@ -40,12 +40,13 @@ public protocol MapContent {}
 @available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *)
 @resultBuilder
 public struct MapContentBuilder {
+  public static func buildExpression<Content: MapContent>(_ content: Content) -> Content { content }
   public static func buildBlock<Content: MapContent>(_ content: Content) -> Content { content }
-  public static func buildIf<Content: MapContent>(_ content: Content?) -> OptionalMapContent { fatalError() }
+  public static func buildIf<Content: MapContent>(_ content: Content?) -> Content? { content }
 }
 
 @available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *)
-public struct OptionalMapContent: MapContent {}
+extension Optional: MapContent where Wrapped: MapContent {}
 
 @available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *)
 public struct Marker: MapContent {

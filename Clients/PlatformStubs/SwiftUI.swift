@@ -1,4 +1,4 @@
-public import Foundation
+@_exported import Foundation
 public import Observation
 
 // MARK: Views
@@ -119,7 +119,8 @@ public struct ContentUnavailableView<Label: View, Description: View>: View {
 
 extension View {
   public func task(
-    priority: TaskPriority = .userInitiated, @_inheritActorContext _ action: sending @escaping @isolated(any) () async -> Void
+    priority: TaskPriority = .userInitiated,
+    @_inheritActorContext _ action: sending @escaping @isolated(any) () async -> Void
   ) -> some View { self }
   public func task<T: Equatable>(
     id value: T, priority: TaskPriority = .userInitiated,
@@ -153,6 +154,9 @@ extension State: Sendable where Value: Sendable {}
 @propertyWrapper
 @dynamicMemberLookup
 public struct Binding<Value> {
+  public init(
+    get: @escaping @isolated(any) @Sendable () -> Value, set: @escaping @isolated(any) @Sendable (Value) -> Void
+  ) {}
   public var wrappedValue: Value {
     get { fatalError() }
     nonmutating set {}

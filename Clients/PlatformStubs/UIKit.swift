@@ -1,4 +1,4 @@
-public import Foundation
+@_exported import Foundation
 
 @MainActor
 open class UIApplication: NSObject {

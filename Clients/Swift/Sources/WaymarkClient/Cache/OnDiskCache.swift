@@ -7,7 +7,7 @@ public import Foundation
 /// crash. A damaged file counts as missing.
 ///
 /// ```swift
-/// let cache = OnDiskCache(folder: .cachesDirectory.appending(path: "Waymark"))
+/// let waymark = Waymark(baseURL: baseURL, cache: OnDiskCache(named: "Waymark"))
 /// ```
 public struct OnDiskCache: ResponseCache {
   /// A file of the cache, as a ``CleanupPolicy`` sees it.
@@ -62,6 +62,12 @@ public struct OnDiskCache: ResponseCache {
     self.maximumEntrySize = maximumEntrySize
     schedule = CleanupSchedule(interval: cleanupInterval)
     self.now = now
+  }
+
+  /// Creates a cache in a folder of the user's caches, which the system removes when the disk is full.
+  public init(named name: String) {
+    let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
+    self.init(folder: (caches ?? FileManager.default.temporaryDirectory).appending(path: name))
   }
 
   /// Returns the last response that any process stored for a key; `nil` where there is none or it can't be read.

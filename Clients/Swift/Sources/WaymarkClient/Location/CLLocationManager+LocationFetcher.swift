@@ -11,15 +11,6 @@
     }
   }
 
-  extension Coordinate {
-    /// Creates a coordinate from Core Location's.
-    ///
-    /// - Throws: ``RequestError/invalidCoordinate``, for example for `kCLLocationCoordinate2DInvalid`.
-    public init(_ coordinate: CLLocationCoordinate2D) throws(RequestError) {
-      try self.init(checking: coordinate.latitude, coordinate.longitude)
-    }
-  }
-
   extension CurrentLocationProvider {
     /// Creates a provider of the device's location.
     public convenience init(
@@ -28,6 +19,11 @@
       self.init(
         locationFetcher: CLLocationManager(), services: CLLocationManager.self, checker: checker,
         notificationCenter: notificationCenter)
+    }
+
+    /// Creates a provider of the device's location that checks it with a client.
+    public convenience init(waymark: Waymark) {
+      self.init(checker: waymark.loader(PointCheckRequest(baseURL: waymark.baseURL)))
     }
   }
 

@@ -1,0 +1,63 @@
+import CoreLocation
+import SwiftUI
+import WaymarkClient
+
+/// The places around the device, or those of them whose names contain a text.
+struct NearbyView: View {
+  @State private var model: PointListModel
+  @State private var search: AutocompleteModel<PointOfInterest>
+
+  init(waymark: Waymark) {
+    let model = PointListModel(waymark: waymark, locationProvider: CurrentLocationProvider(waymark: waymark))
+    _model = State(initialValue: model)
+    // The service has no search by name yet, so that the places that are shown are searched.
+    _search = State(
+      initialValue: AutocompleteModel(minimumLength: 1) { text in
+        await model.places.filter { $0.name.localizedCaseInsensitiveContains(text) }
+      })
+  }
+
+  private var places: [PointOfInterest] { search.searchedText.isEmpty ? model.places : search.suggestions }
+
+  var body: some View {
+    NavigationStack {
+      List {
+        if model.isStale { Text("These places may be out of date.").font(.caption) }
+        ForEach(places) { place in
+          PlaceRow(place: place)
+            .onAppear {
+              guard place == model.places.last else { return }
+              Task { await model.loadMore() }
+            }
+        }
+      }
+      .overlay {
+        if let error = model.error, model.places.isEmpty {
+          ContentUnavailableView(
+            "No Places", systemImage: "wifi.slash", description: Text(error.localizedDescription))
+        } else if model.isLoading, model.places.isEmpty {
+          ProgressView()
+        }
+      }
+      .searchable(text: $search.text)
+      .navigationTitle("Nearby")
+    }
+    .task { await model.reload() }
+    .task(id: search.text) { await search.search() }
+    .refreshable { await model.refresh() }
+  }
+}
+
+/// A place in a list.
+struct PlaceRow: View {
+  let place: PointOfInterest
+
+  var body: some View {
+    VStack(alignment: .leading) {
+      Text(place.name).font(.headline)
+      if let distance = place.distanceMetres {
+        Text("\(Int(distance.rounded())) m").font(.caption)
+      }
+    }
+  }
+}
