@@ -13,7 +13,9 @@ import Testing
     FileManager.default.fileExists(atPath: root.appending(path: "README.md").path(percentEncoded: false))
     ? "README.md" : "../../docs/client.md"
   private static let documents = [
-    catalogue + "TestingAnAppThatTalksToWaymark.md", catalogue + "WaymarkClient.md", overview,
+    catalogue + "GettingStarted.md", catalogue + "ShowingPlacesWithSwiftUI.md",
+    catalogue + "TestingAnAppThatTalksToWaymark.md", catalogue + "UsingCredentials.md",
+    catalogue + "WaymarkClient.md", catalogue + "WorkingOffline.md", overview,
   ]
 
   /// The regions of the files, by name, without what their first line is indented by.

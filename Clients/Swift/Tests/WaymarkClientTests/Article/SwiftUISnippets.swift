@@ -1,0 +1,72 @@
+// The type-checker of `scripts/check-client-platforms` reads this file; on Linux, it is empty otherwise.
+#if canImport(SwiftUI) && canImport(MapKit)
+  import MapKit
+  import SwiftUI
+  import WaymarkClient
+
+  // snippet: list
+  struct CafeList: View {
+    @State private var model: PointListModel
+
+    init(waymark: Waymark) {
+      let filter = PointFilter(categories: ["cafe"])
+      _model = State(initialValue: PointListModel(waymark: waymark, filter: filter))
+    }
+
+    var body: some View {
+      List(model.places) { place in
+        Text(place.name)
+          .onAppear {
+            if place == model.places.last { Task { await model.loadMore() } }
+          }
+      }
+      .task { await model.reload() }
+      .refreshable { await model.refresh() }
+    }
+  }
+  // end
+
+  // snippet: map
+  struct PlaceMap: View {
+    @State private var model: PointListModel
+
+    init(waymark: Waymark) {
+      _model = State(initialValue: PointListModel(waymark: waymark, limit: 100))
+    }
+
+    var body: some View {
+      Map(initialPosition: .automatic) {
+        ForEach(model.places) { place in
+          if let coordinate = place.coordinate {
+            Marker(place.name, coordinate: CLLocationCoordinate2D(coordinate))
+          }
+        }
+      }
+      .onMapCameraChange { model.filter.box = try? BoundingBox($0.region) }
+      .task(id: model.filter) { await model.reload(after: .milliseconds(200)) }
+    }
+  }
+  // end
+
+  // snippet: suggestions
+  struct SearchField: View {
+    @State private var model: AutocompleteModel<String>
+
+    init(search: @escaping @Sendable (String) async throws -> [String]) {
+      _model = State(initialValue: AutocompleteModel(search: search))
+    }
+
+    var body: some View {
+      List {
+        ForEach(model.suggestions.map(Suggestion.init)) { Text($0.id) }
+      }
+      .searchable(text: $model.text)
+      .task(id: model.text) { await model.search() }
+    }
+
+    private struct Suggestion: Identifiable {
+      let id: String
+    }
+  }
+// end
+#endif
