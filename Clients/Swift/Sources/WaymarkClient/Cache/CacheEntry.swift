@@ -36,7 +36,9 @@ struct CacheEntry {
   static func response(from data: Data, key: String) -> StoredResponse? {
     let contents = data.dropFirst(checksumLength)
     guard data.prefix(checksumLength) == checksum(of: contents), let end = contents.firstIndex(of: newline),
-      let head = try? JSONDecoder().decode(Head.self, from: contents[..<end]), head.key == key
+      let head = try? JSONDecoder().decode(Head.self, from: contents[..<end]),
+      // Byte for byte: two names of users may be canonically equivalent.
+      head.key.utf8.elementsEqual(key.utf8)
     else { return nil }
     var center: Coordinate?
     if let latitude = head.latitude, let longitude = head.longitude {

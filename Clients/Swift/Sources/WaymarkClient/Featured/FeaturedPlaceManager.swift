@@ -46,8 +46,11 @@ public final class FeaturedPlaceManager {
     self.now = now
   }
 
-  /// Creates a manager of a client's featured place.
+  /// Creates a manager of a client's featured place. It asks the network even if the client's ``OfflinePolicy`` would use
+  /// a stored response first.
   public convenience init(waymark: Waymark) {
+    var waymark = waymark
+    waymark.configuration.offlinePolicy = waymark.configuration.offlinePolicy.confirming
     self.init(loader: waymark.loader(FeaturedPlaceRequest(baseURL: waymark.baseURL)))
   }
 

@@ -118,7 +118,7 @@ import WaymarkTesting
     let service = try MockService(.ok(Self.places))
     let loader = loader(of: service)
 
-    for step in 0..<100 { _ = try await loader.load(requestData: position(37.3293 + Double(step) * 0.0001)) }
+    for step in 0..<25 { _ = try await loader.load(requestData: position(37.3293 + Double(step) * 0.0004)) }
 
     // 1.1 km with cells of about 500 m.
     #expect((2...4).contains(OnDiskCache(folder: folder.url).currentItems.count))

@@ -79,6 +79,13 @@ import Testing
     #expect(cache.response(for: "k") == nil)
   }
 
+  @Test func canonicallyEquivalentKeysAreDifferent() throws {
+    let data = try CacheEntry.data(of: try response("a"), key: "caf\u{E9}")
+
+    #expect(CacheEntry.response(from: data, key: "caf\u{E9}") != nil)
+    #expect(CacheEntry.response(from: data, key: "cafe\u{301}") == nil)
+  }
+
   @Test func damagedFileIsReplacedByTheNextResponse() throws {
     try cache.store(try response("a"), for: "k")
     try Data("rubbish".utf8).write(to: URL(filePath: try #require(cache.currentItems.first).path))

@@ -133,6 +133,20 @@ import WaymarkTesting
     #expect(timerScheduler.timers.isEmpty)
   }
 
+  @Test func clientsFeaturedPlaceIsNotTakenFromTheCacheFirst() async throws {
+    let folder = CacheFolder()
+    let service = try MockService(.ok(#"{"name":"A"}"#), .ok(#"{"name":"B"}"#))
+    var waymark = Waymark(baseURL: service.baseURL, session: service.session, cache: OnDiskCache(folder: folder.url))
+    waymark.configuration.offlinePolicy = .cacheFirst(maximumAge: .seconds(3600))
+    let manager = FeaturedPlaceManager(waymark: waymark)
+    await manager.showFeaturedPlace()
+
+    await manager.showFeaturedPlace()
+    manager.stop()
+
+    #expect(manager.currentPlace?.name == "B")
+  }
+
   @Test func timerDoesNotRetainTheManager() async throws {
     var manager: FeaturedPlaceManager? = manager([.success(APIResponse(PointOfInterest(name: "A")))])
     await manager?.showFeaturedPlace()
