@@ -8,8 +8,8 @@ import Foundation
 /// let waymark = Waymark(baseURL: baseURL, credentials: .apiKey("wm_…"))
 /// ```
 ///
-/// A token that expires comes from a provider. When the service responds with 401, the provider is called again with the
-/// rejected token, once for all requests that wait for it, and each of these is sent again.
+/// A token that expires comes from a provider. When the service responds with 401, the provider is called again with
+/// the rejected token, once for all requests that wait for it, and each of these is sent again.
 ///
 /// ```swift
 /// let credentials = Credentials(user: account.id) { rejected in
@@ -65,8 +65,8 @@ actor CredentialStore {
     self.provider = provider
   }
 
-  /// Returns the current secret, from the provider if there is none yet or it was rejected. Concurrent callers share one
-  /// call of the provider, which is cancelled when all of them are.
+  /// Returns the current secret, from the provider if there is none yet or it was rejected. Concurrent callers share
+  /// one call of the provider, which is cancelled when all of them are.
   ///
   /// - Throws: the provider's errors, or `CancellationError`.
   func secret(rejected: String? = nil) async throws -> String? {

@@ -6,8 +6,9 @@ import Foundation
 
 /// A `URLSession` that passes each response to a ``ResponseReceiver``.
 ///
-/// Foundation on Linux passes the data of a response to the delegate of the session only, not to that of the task. There,
-/// the requests are sent by another session with the configuration of the given one, until this object is deallocated.
+/// Foundation on Linux passes the data of a response to the delegate of the session only, not to that of the task.
+/// There, the requests are sent by another session with the configuration of the given one, until this object is
+/// deallocated.
 final class TransportSession: Sendable {
   /// The session of the app.
   let urlSession: URLSession

@@ -4,8 +4,8 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A request that imports places: `POST /locations/import`. It is retried only with an `Idempotency-Key`, because without
-/// one, rows that have neither an id nor an origin would be created twice.
+/// A request that imports places: `POST /locations/import`. It is retried only with an `Idempotency-Key`, because
+/// without one, rows that have neither an id nor an origin would be created twice.
 public struct ImportPointsRequest: APIRequest {
   /// The result of the import.
   public typealias ResponseDataType = ImportReport
