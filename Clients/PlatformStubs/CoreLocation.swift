@@ -18,6 +18,7 @@ public var kCLLocationCoordinate2DInvalid: CLLocationCoordinate2D { fatalError()
 
 public func CLLocationCoordinate2DIsValid(_ coordinate: CLLocationCoordinate2D) -> Bool { fatalError() }
 
+// Apple declares it as Sendable; its instances are immutable.
 open class CLLocation: NSObject, @unchecked Sendable {
   open var coordinate: CLLocationCoordinate2D { fatalError() }
   open var horizontalAccuracy: CLLocationAccuracy { fatalError() }
