@@ -99,8 +99,8 @@ import WaymarkTesting
     let server = try SocketServer { connection, _ in
       _ = connection.readHead()
       connection.write("HTTP/1.1 200 OK\r\nX-Request-Id: r-1\r\nConnection: close\r\n\r\n[")
-      let spaces = String(repeating: " ", count: 10_000)
-      while connection.write(spaces) {}
+      connection.write(String(repeating: " ", count: 200_000))
+      connection.waitForClose()
       ended.open()
     }
 
@@ -192,11 +192,8 @@ import WaymarkTesting
   }
 
   @Test func refusedConnectionIsRetried() async throws {
-    var server: SocketServer? = try SocketServer { _, _ in }
-    let baseURL = try #require(server?.baseURL)
-    server = nil
-    let waymark = Waymark(
-      baseURL: baseURL, session: session, configuration: LoaderConfiguration(clock: clock, random: { 0 }))
+    let server = try SocketServer(refusesConnections: true) { _, _ in }
+    let waymark = waymark(server) { $0.retries = APIRetryPolicy() }
 
     let error = await #expect(throws: WaymarkError.self) { try await waymark.categories() }
 

@@ -60,11 +60,15 @@ final class SocketServer: Sendable {
   let baseURL: URL
 
   private let listener: Int32
+  private let refusesConnections: Bool
 
   /// Creates a server.
   ///
-  /// - Parameter handler: handles a connection, given the number of earlier ones, on a thread of its own.
-  init(_ handler: @escaping @Sendable (Connection, Int) -> Void) throws {
+  /// - Parameters:
+  ///   - refusesConnections: whether connections are refused. The port belongs to this server meanwhile.
+  ///   - handler: handles a connection, given the number of earlier ones, on a thread of its own.
+  init(refusesConnections: Bool = false, _ handler: @escaping @Sendable (Connection, Int) -> Void) throws {
+    self.refusesConnections = refusesConnections
     #if canImport(Glibc)
       let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #else
@@ -76,12 +80,14 @@ final class SocketServer: Sendable {
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isListening = withUnsafeMutableBytes(of: &address) { bytes in
       let address = bytes.assumingMemoryBound(to: sockaddr.self).baseAddress
-      return address.map { bind(listener, $0, length) == 0 && listen(listener, 16) == 0 } ?? false
+      return address.map { bind(listener, $0, length) == 0 && (refusesConnections || listen(listener, 16) == 0) }
+        ?? false
         && address.map { getsockname(listener, $0, &length) == 0 } ?? false
     }
     guard isListening else { throw URLError(.cannotConnectToHost) }
     baseURL = try URL(text: "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))")
     self.listener = listener
+    guard !refusesConnections else { return }
     Thread.detachNewThread {
       var count = 0
       while true {
@@ -105,7 +111,7 @@ final class SocketServer: Sendable {
 
   deinit {
     // This ends `accept`, and the thread closes the socket.
-    shutdown(listener, Int32(SHUT_RDWR))
+    if refusesConnections { close(listener) } else { shutdown(listener, Int32(SHUT_RDWR)) }
   }
 }
 
