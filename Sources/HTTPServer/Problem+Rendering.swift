@@ -14,7 +14,7 @@ extension Problem {
   ///
   /// - Parameter typePrefix: the beginning of `type`, which ``code`` follows.
   public func json(typePrefix: String = defaultTypePrefix) -> [UInt8] {
-    var json = JSONWriter()
+    var json = JSONWriter(reservingCapacity: 512)
     json.beginObject()
     json.write(member: "type", typePrefix + code)
     json.write(member: "title", title)

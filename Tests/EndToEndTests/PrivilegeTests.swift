@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  private static let reading = "SELECT ON waymark_migrations, points, changes, idempotency_keys"
+  private static let reading = "SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys"
 
   /// The privileges in the documentation's table.
   private static let serving = [

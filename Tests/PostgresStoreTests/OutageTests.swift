@@ -114,9 +114,9 @@ import Testing
 
   @Test(.timeLimit(.minutes(5))) func hangingServerCostsACallItsTimeoutOnly() async throws {
     let (server, database, _) = try await server()
-    var configuration = try PostgresConfiguration(url: database.url, poolSize: 1, statementTimeoutMilliseconds: 200)
+    var configuration = try PostgresConfiguration(url: database.url, poolSize: 1, statementTimeoutMilliseconds: 10_000)
     configuration.silenceToleranceMilliseconds = 100
-    configuration.waitTimeoutMilliseconds = 300
+    configuration.waitTimeoutMilliseconds = 10_000
     let store = try PostgresStore(configuration: configuration, migrations: [])
     _ = try await store.page(matching: Self.somewhere)
 

@@ -50,8 +50,8 @@ enum ChangeStatements {
   /// of the tags, all null where it was deleted, and its id.
   ///
   /// Each index scan stops at the maximum, so that the statement is short however many entries there are. The planner
-  /// would use the value of the snapshot to plan each execution anew, which takes three times as long as the execution;
-  /// it does not look into a subquery. `OFFSET 0` has it look each place up, instead of reading a small table as a whole.
+  /// would use the values of the snapshot and the maximum to plan each execution anew, which takes five times as long as
+  /// the execution; it does not look into subqueries. `OFFSET 0` has it look each place up, instead of reading a small table as a whole.
   static let feed = Statement(
     "changes_feed",
     """
@@ -59,13 +59,13 @@ enum ChangeStatements {
       (
         SELECT point_id FROM changes
         WHERE transaction >= pg_snapshot_xmax(\(former))
-        ORDER BY transaction LIMIT $2::int8 + 1
+        ORDER BY transaction LIMIT (SELECT $2::int8 + 1)
       )
       UNION ALL
       (
         SELECT point_id FROM changes
         WHERE transaction = ANY (ARRAY(SELECT pg_snapshot_xip(\(former))))
-        ORDER BY transaction LIMIT $2::int8 + 1
+        ORDER BY transaction LIMIT (SELECT $2::int8 + 1)
       )
     ), total AS MATERIALIZED (
       SELECT count(*) AS count, bool_or(point_id IS NULL) IS TRUE AS is_reset FROM logged

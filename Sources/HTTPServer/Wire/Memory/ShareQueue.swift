@@ -38,17 +38,20 @@ final class ShareQueue: Sendable {
       state.nextID += 1
       return state.nextID
     }
-    let expiry = eventLoop.scheduleTask(in: timeout) { self.fail(id, Rejection.timedOut) }
-    defer { expiry.cancel() }
+    var expiry: Scheduled<Void>?
+    defer { expiry?.cancel() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let isFull = state.withLock { state in
-          guard state.waiting.count < maximumCount, !Task.isCancelled else { return true }
+        let rejection = state.withLock { state -> (any Error)? in
+          if Task.isCancelled { return CancellationError() }
+          guard state.waiting.count < maximumCount else { return Rejection.full }
           state.waiting.append((id, continuation))
           waitingCount.store(state.waiting.count, ordering: .relaxed)
-          return false
+          return nil
         }
-        if isFull { continuation.resume(throwing: Rejection.full) }
+        if let rejection { return continuation.resume(throwing: rejection) }
+        // Not before the request waits, because an expiry without a waiting request has no effect.
+        expiry = eventLoop.scheduleTask(in: timeout) { self.fail(id, Rejection.timedOut) }
         // Something may have been released before this one waited.
         grant(shares)
       }
