@@ -271,4 +271,36 @@ import Testing
 
     #expect(plan.contains("Index Only Scan using points_category"))
   }
+
+  /// PostgreSQL plans a statement anew each time where the values make another plan seem cheaper, as a value of LIMIT
+  /// does once the log has entries.
+  @Test func changesAreReadWithOnePlanFromTheIndexOfTheLog() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore(poolSize: 1)
+    var places = try SyntheticPoints(seed: 8)
+    try await store.importRows(try places.rows(count: 20_000))
+    try await database.run("VACUUM ANALYZE points, changes")
+    let feed = try ChangeFeed(store)
+    let position = try await feed.currentPosition()
+
+    for _ in 0..<20 { _ = try await feed.changes(after: position) }
+    let counts = Statement(
+      "plans",
+      "SELECT generic_plans::int8, custom_plans::int8 FROM pg_prepared_statements WHERE statement LIKE '%logged%total%'"
+    )
+    let plans = try await store.read(counts, Parameters()).rows.first
+    let explain = Statement(
+      "explain_execute", planning: .eachTime,
+      """
+      EXPLAIN EXECUTE changes_feed('\(position.snapshot.text)', 1000)
+      """)
+    let plan = try await store.read(explain, Parameters()).rows.map { try $0.text(0) }.joined(separator: "\n")
+
+    #expect(try plans?.integer(0) == 15)
+    // PostgreSQL's first five executions, by whose costs it decides.
+    #expect(try plans?.integer(1) == 5)
+    #expect(plan.contains("Index Scan using changes_transaction"))
+    #expect(!plan.contains("Seq Scan on changes "))
+    #expect(!plan.contains("Seq Scan on points"))
+  }
 }

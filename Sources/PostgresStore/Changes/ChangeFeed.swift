@@ -57,13 +57,15 @@ public final class ChangeFeed: Sendable {
         $0.add(Int64(Self.maximumEntries))
       },
       isRead: true, isUrgent: true)
-    guard let first = result.rows.first else { throw .unexpected(reason: "the change feed returned no row") }
     let column = PointColumns.count
+    guard let first = result.rows.first(where: { $0.isNull(column) }) else {
+      throw .unexpected(reason: "the change feed returned no position")
+    }
     let current = try Self.position(first, from: column + 1)
     if let loss = try Self.loss(first, from: column + 1, to: current, after: position) { return .lost(reason: loss) }
     guard try first.integer(column + 6) <= Self.maximumEntries else { return .manyChanges }
     var (puts, removals): (ContiguousArray<PointOfInterest>, [PointID]) = ([], [])
-    for row in result.rows.dropFirst() {
+    for row in result.rows where !row.isNull(column) {
       if row.isNull(0) {
         removals.append(try row.id(column))
       } else if row.texts.lacksTags {

@@ -44,9 +44,9 @@ enum ChangeStatements {
   /// The statement for the current position and the places that were changed after another one. Values: the snapshot of
   /// the other position as text, the maximum number of entries.
   ///
-  /// The first row has null in the columns of a place and an id; then the columns of ``position``, whether entries may
-  /// have been pruned, whether all places were removed at once, and the number of entries. If these are not more than
-  /// the maximum, a row for each changed place follows: the columns of the place, with the length of long tags in place
+  /// One row has null in the columns of a place and an id; then the columns of ``position``, whether entries may have
+  /// been pruned, whether all places were removed at once, and the number of entries. If these are not more than the
+  /// maximum, there is also a row for each changed place: the columns of the place, with the length of long tags in place
   /// of the tags, all null where it was deleted, and its id.
   ///
   /// Each index scan stops at the maximum, so that the statement is short however many entries there are. The planner
