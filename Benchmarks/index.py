@@ -137,6 +137,9 @@ class IndexBench:
             bench.record(f"index, {name}, nearest 20", results[name], reference_name, results[reference], target)
         memory.stop()
 
+        # The same requests, answered from PostgreSQL.
+        direct = bench.waymark(**self.environment, POINT_INDEX="off")
+        servers["POINT_INDEX=off"] = direct
         ids = bench.ids(strict)
         by_id = bench.targets("index.id", [f"GET /locations/{id}" for id in ids])
         sample = bench.points[:100]
@@ -153,10 +156,13 @@ class IndexBench:
                 {"pgbench": lambda: bench.pgbench(scripts)}
                 | {kind: lambda server=server: bench.load(server, targets) for kind, server in servers.items()}
             )
-            for kind in servers:
+            for kind in ("strict", "bounded"):
                 bench.record(f"index, {kind}, {name}", results[kind], "pgbench, the same", results["pgbench"], "≥ 3")
+                reference = results["POINT_INDEX=off"]
+                bench.record(f"index, {kind}, {name}", results[kind], "POINT_INDEX=off", reference, "")
         for kind, server in servers.items():
-            self.record_sources(f"index, {kind}", server)
+            if server is not direct:
+                self.record_sources(f"index, {kind}", server)
             server.stop()
 
     def record_sources(self, name, server):

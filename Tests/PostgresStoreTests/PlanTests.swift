@@ -285,9 +285,7 @@ import Testing
 
     for _ in 0..<20 { _ = try await feed.changes(after: position) }
     let counts = Statement(
-      "plans",
-      "SELECT generic_plans::int8, custom_plans::int8 FROM pg_prepared_statements WHERE statement LIKE '%logged%total%'"
-    )
+      "plans", "SELECT generic_plans::int8, custom_plans::int8 FROM pg_prepared_statements WHERE name = 'changes_feed'")
     let plans = try await store.read(counts, Parameters()).rows.first
     let explain = Statement(
       "explain_execute", planning: .eachTime,
