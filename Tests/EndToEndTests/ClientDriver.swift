@@ -12,7 +12,9 @@ struct ClientDriver: Sendable {
   init(port: Int, configuration: LoaderConfiguration = LoaderConfiguration()) throws {
     guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw URLError(.badURL) }
     baseURL = url
-    session = URLSession(configuration: .ephemeral)
+    let session = URLSessionConfiguration.ephemeral
+    session.timeoutIntervalForRequest = 300
+    self.session = URLSession(configuration: session)
     self.configuration = configuration
   }
 

@@ -131,7 +131,8 @@ private struct LoadedServers {
     String(decoding: try await connection.some(atMost: 12).suffix(3), as: UTF8.self)
   }
 
-  /// Counts the backends of a server repeatedly.
+  /// Counts the connections of a server repeatedly. A connection counts if it is still there a second later, because
+  /// PostgreSQL lists one that was closed until its process has ended.
   func watch(_ name: String) -> Watch { Watch(database: database, name: name) }
 
   struct Watch {
@@ -140,9 +141,14 @@ private struct LoadedServers {
 
     init(database: TemporaryDatabase, name: String) {
       task = Task { [isOver] in
-        var maximum = 0
-        let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = '\(name)'"
-        while isOver.value == 0 { maximum = max(maximum, Int(try await database.run(sql)) ?? 0) }
+        var (maximum, former): (Int, Set<Substring>) = (0, [])
+        let sql = "SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE application_name = '\(name)'"
+        while isOver.value == 0 {
+          let present = Set(try await database.run(sql).split(separator: " "))
+          maximum = max(maximum, former.intersection(present).count)
+          former = present
+          try await Task.sleep(for: .seconds(1))
+        }
         return maximum
       }
     }

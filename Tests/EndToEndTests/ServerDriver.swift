@@ -73,7 +73,7 @@ struct ServerDriver: Sendable {
     base = "http://127.0.0.1:\(port)"
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 16
-    configuration.timeoutIntervalForRequest = 30
+    configuration.timeoutIntervalForRequest = 300
     session = URLSession(configuration: configuration)
   }
 
