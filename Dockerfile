@@ -2,7 +2,7 @@
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libpq-dev libsqlite3-dev pkg-config zlib1g-dev \
+    && apt-get install -y --no-install-recommends libexpat1-dev libpq-dev libsqlite3-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 # The manifests first, so that dependencies are resolved again only when a manifest changes.
@@ -17,7 +17,7 @@ RUN swift build -c release --product waymark --static-swift-stdlib \
 
 FROM debian:bookworm-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libpq5 libsqlite3-0 zlib1g \
+    && apt-get install -y --no-install-recommends ca-certificates libexpat1 libpq5 libsqlite3-0 zlib1g \
     && rm -rf /var/lib/apt/lists/* \
     && groupadd --system --gid 10001 waymark \
     && useradd --system --uid 10001 --gid waymark --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin waymark \

@@ -66,6 +66,7 @@ let package = Package(
   targets: [
     [
       .target(name: "CBundledSample", exclude: ["landmarks.geojson"]),
+      .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"]), .brew(["expat"])]),
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
       .systemLibrary(name: "CMalloc"),
       .systemLibrary(name: "CPrefetch"),
@@ -109,6 +110,7 @@ let package = Package(
     module("Geo"),
     module("Gzip", ["CZlib"]),
     module("JSONText", ["Basics"]),
+    module("OpenStreetMap", ["CExpat", "CZlib", "Geo", "Gzip"]),
     module("Points", ["Basics", "Geo", "JSONText", logging]),
     module("PointIndex", ["Basics", "CPrefetch", "Geo", "JSONText", "Points"]),
     module("MemoryStore", ["Geo", "JSONText", "PointIndex", "Points"]),

@@ -48,10 +48,10 @@ require_packages() {
 toolchain_packages=(binutils git pkg-config)
 
 # The packages that the build requires besides Swift.
-build_packages=(libpq-dev libsqlite3-dev pkg-config zlib1g-dev)
+build_packages=(libexpat1-dev libpq-dev libsqlite3-dev pkg-config zlib1g-dev)
 
 require_build_packages() {
-  require_packages "to build against the client library of PostgreSQL, SQLite and zlib" "${build_packages[@]}"
+  require_packages "to build against Expat, the client library of PostgreSQL, SQLite and zlib" "${build_packages[@]}"
 }
 
 # The packages with programs in Debian's usual folders that the tests start.
