@@ -196,6 +196,10 @@ let package = Package(
         path: "Benchmarks/waymark-bench",
         swiftSettings: strict
       ),
+      // Prints what the reader of OpenStreetMap files yields, for scripts/judge-osm and scripts/bench.
+      .executableTarget(
+        name: "osm-places", dependencies: ["Geo", "OpenStreetMap"], path: "Benchmarks/osm-places",
+        swiftSettings: strict),
       .testTarget(
         name: "EndToEndTests",
         dependencies: [

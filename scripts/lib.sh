@@ -116,3 +116,18 @@ require_waymark() {
   swift build -c release --product waymark
   WAYMARK=$(swift build -c release --show-bin-path)/waymark
 }
+
+# Sets OSM_PLACES to the release build of osm-places unless it is set, and installs osmium-tool and pyosmium.
+require_osmium() {
+  require_packages "to write and read OpenStreetMap files" osmium-tool python3 python3-venv
+  if [ ! -x .build/osmium/bin/python ]; then
+    mkdir -p .build
+    python3 -m venv .build/osmium
+    .build/osmium/bin/pip install -q osmium
+  fi
+  [ -z "${OSM_PLACES:-}" ] || return 0
+  require_swift
+  require_build_packages
+  swift build -c release --product osm-places
+  OSM_PLACES=$(swift build -c release --show-bin-path)/osm-places
+}

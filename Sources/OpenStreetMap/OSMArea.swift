@@ -1,15 +1,114 @@
+import Foundation
+
 /// An area of polygons in the plane of longitude and latitude.
 public struct OSMArea: Hashable, Sendable {
+  private struct Polygon: Hashable {
+    let box: Box
+    /// The ends of the edges of all rings.
+    let edges: [Edge]
+  }
+
+  private struct Edge: Hashable {
+    let start: OSMPosition
+    let end: OSMPosition
+  }
+
+  private struct Box: Hashable {
+    var south = Double.infinity
+    var west = Double.infinity
+    var north = -Double.infinity
+    var east = -Double.infinity
+
+    mutating func extend(to position: OSMPosition) {
+      south = min(south, position.latitude)
+      west = min(west, position.longitude)
+      north = max(north, position.latitude)
+      east = max(east, position.longitude)
+    }
+
+    func contains(_ position: OSMPosition) -> Bool {
+      position.latitude >= south && position.latitude <= north && position.longitude >= west
+        && position.longitude <= east
+    }
+  }
+
+  private let polygons: [Polygon]
+
   /// Creates the area of a GeoJSON text: a Polygon or MultiPolygon, or a Feature, FeatureCollection or
-  /// GeometryCollection of such.
+  /// GeometryCollection of such. An area that crosses the antimeridian must be cut there (RFC 7946, section 3.1.9).
   ///
   /// - Throws: ``OSMAreaError``.
   public init(geoJSON: [UInt8]) throws(OSMAreaError) {
-    throw .noPolygon
+    let json: Any
+    do {
+      json = try JSONSerialization.jsonObject(with: Data(geoJSON))
+    } catch {
+      throw .invalidJSON((error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String ?? "\(error)")
+    }
+    var polygons: [Polygon] = []
+    try OSMArea.collect(json, into: &polygons)
+    guard !polygons.isEmpty else { throw .noPolygon }
+    self.polygons = polygons
   }
 
   /// Returns a Boolean value that indicates whether the position is in one of the polygons and in none of its holes.
-  public func contains(_ position: OSMPosition) -> Bool { false }
+  public func contains(_ position: OSMPosition) -> Bool {
+    polygons.contains { polygon in
+      guard polygon.box.contains(position) else { return false }
+      var isInside = false
+      for edge in polygon.edges {
+        let (start, end) = (edge.start, edge.end)
+        guard (start.latitude > position.latitude) != (end.latitude > position.latitude) else { continue }
+        let share = (position.latitude - start.latitude) / (end.latitude - start.latitude)
+        if position.longitude < start.longitude + (end.longitude - start.longitude) * share { isInside.toggle() }
+      }
+      return isInside
+    }
+  }
+
+  private static func collect(_ json: Any, into polygons: inout [Polygon]) throws(OSMAreaError) {
+    guard let object = json as? [String: Any], let type = object["type"] as? String else { return }
+    switch type {
+    case "FeatureCollection":
+      for feature in object["features"] as? [Any] ?? [] { try collect(feature, into: &polygons) }
+    case "GeometryCollection":
+      for geometry in object["geometries"] as? [Any] ?? [] { try collect(geometry, into: &polygons) }
+    case "Feature":
+      if let geometry = object["geometry"] { try collect(geometry, into: &polygons) }
+    case "Polygon": polygons.append(try polygon(object["coordinates"] ?? ""))
+    case "MultiPolygon":
+      guard let parts = object["coordinates"] as? [Any] else { throw .invalidRing("coordinates are missing") }
+      for part in parts { polygons.append(try polygon(part)) }
+    default: break
+    }
+  }
+
+  private static func polygon(_ json: Any) throws(OSMAreaError) -> Polygon {
+    guard let rings = json as? [[[Any]]], !rings.isEmpty else {
+      throw .invalidRing("coordinates must be an array of rings")
+    }
+    var box = Box()
+    var edges: [Edge] = []
+    for ring in rings {
+      var positions: [OSMPosition] = []
+      for pair in ring { positions.append(try position(pair)) }
+      guard positions.count >= 4, positions.first == positions.last else {
+        throw .invalidRing("a ring must have at least 4 positions, of which the last is the first")
+      }
+      positions.forEach { box.extend(to: $0) }
+      edges += zip(positions, positions.dropFirst()).map { Edge(start: $0, end: $1) }
+    }
+    return Polygon(box: box, edges: edges)
+  }
+
+  private static func position(_ pair: [Any]) throws(OSMAreaError) -> OSMPosition {
+    guard pair.count >= 2, let longitude = pair[0] as? Double, let latitude = pair[1] as? Double,
+      (-180...180).contains(longitude), (-90...90).contains(latitude)
+    else {
+      throw .invalidRing("a position must be a longitude from -180 to 180 and a latitude from -90 to 90")
+    }
+    return OSMPosition(latitude: latitude, longitude: longitude)
+  }
 }
 
 /// The reason why a text is no area.

@@ -128,6 +128,9 @@ public struct OSMReaderOptions: Hashable, Sendable {
   /// The folder of temporary files, or nil for the system's. They have no name while they are in use.
   public var temporaryFolder: String?
 
+  /// The number of positions that relations may use however few there are.
+  var freeRelationPositions = 20_000_000
+
   /// Creates the default options.
   public init() {}
 }
