@@ -110,7 +110,7 @@ let package = Package(
     module("Geo"),
     module("Gzip", ["CZlib"]),
     module("JSONText", ["Basics"]),
-    module("OpenStreetMap", ["CExpat", "CZlib", "Geo", "Gzip"]),
+    module("OpenStreetMap", ["CExpat", "CZlib", "Geo", "Gzip", "JSONText"]),
     module("Points", ["Basics", "Geo", "JSONText", logging]),
     module("PointIndex", ["Basics", "CPrefetch", "Geo", "JSONText", "Points"]),
     module("MemoryStore", ["Geo", "JSONText", "PointIndex", "Points"]),

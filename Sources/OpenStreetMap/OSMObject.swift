@@ -1,3 +1,5 @@
+import JSONText
+
 /// The three kinds of OpenStreetMap objects.
 public enum OSMKind: String, CaseIterable, Hashable, Sendable {
   case node, way, relation
@@ -6,10 +8,10 @@ public enum OSMKind: String, CaseIterable, Hashable, Sendable {
 /// A tag of an object.
 public struct OSMTag: Hashable, Sendable {
   /// The key, such as `amenity`.
-  public let key: String
+  @ComparedByBytes public var key: String
 
   /// The value, such as `cafe`.
-  public let value: String
+  @ComparedByBytes public var value: String
 
   /// Creates a tag.
   public init(_ key: String, _ value: String) {
@@ -49,7 +51,7 @@ public struct OSMPlace: Hashable, Sendable {
   }
 
   /// The first value of a key, or nil.
-  public subscript(key: String) -> String? { tags.first { $0.key == key }?.value }
+  public subscript(key: String) -> String? { tags.first { $0.key.hasSameBytes(as: key) }?.value }
 }
 
 /// A change of one object in a change file.

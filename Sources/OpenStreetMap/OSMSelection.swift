@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 
 /// The objects of a file that become places.
 ///
@@ -40,15 +41,15 @@ public struct OSMSelection: Sendable {
 /// A condition on one tag.
 public struct OSMTagFilter: Hashable, Sendable {
   /// The key.
-  public let key: String
+  @ComparedByBytes public var key: String
 
   /// The accepted values, or nil if every value but `no` is accepted.
-  public let values: Set<String>?
+  public var values: Set<ExactText>?
 
   /// Creates a filter.
-  public init(_ key: String, _ values: Set<String>? = nil) {
+  public init(_ key: String, _ values: [String]? = nil) {
     self.key = key
-    self.values = values
+    self.values = values.map { Set($0.map { ExactText($0) }) }
   }
 
   /// Creates a filter from `key`, `key=value` or `key=value,value`; `key=*` is `key`. Returns nil if the key is empty.
@@ -56,7 +57,8 @@ public struct OSMTagFilter: Hashable, Sendable {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard let key = parts.first, !key.isEmpty else { return nil }
     self.key = String(key)
-    values = parts.count == 1 || parts[1] == "*" ? nil : Set(parts[1].split(separator: ",").map(String.init))
+    values =
+      parts.count == 1 || parts[1] == "*" ? nil : Set(parts[1].split(separator: ",").map { ExactText(String($0)) })
   }
 
   /// The filters for points of interest: named objects, and those with a key that places have.

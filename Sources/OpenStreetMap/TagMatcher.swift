@@ -1,26 +1,29 @@
+import JSONText
+
 /// The filters of a selection, arranged for lookups by key.
 struct TagRules: Sendable {
   /// The accepted values of a key.
   enum Values: Sendable {
     case allButNo
-    case only(Set<String>)
+    case only(Set<ExactText>)
   }
 
-  private let values: [String: Values]
+  private let values: [ExactText: Values]
 
   init(_ filters: [OSMTagFilter]) {
-    var values: [String: Values] = [:]
+    var values: [ExactText: Values] = [:]
     for filter in filters {
-      switch (values[filter.key], filter.values) {
-      case (.allButNo, _), (_, nil): values[filter.key] = .allButNo
-      case (.only(let known), let more?): values[filter.key] = .only(known.union(more))
-      case (nil, let accepted?): values[filter.key] = .only(accepted)
+      let key = ExactText(filter.key)
+      switch (values[key], filter.values) {
+      case (.allButNo, _), (_, nil): values[key] = .allButNo
+      case (.only(let known), let more?): values[key] = .only(known.union(more))
+      case (nil, let accepted?): values[key] = .only(accepted)
       }
     }
     self.values = values
   }
 
-  subscript(key: String) -> Values? { values[key] }
+  subscript(key: String) -> Values? { values[ExactText(key)] }
 }
 
 /// Matches the tags of the objects of one block. A string of the block is compared with the filters once.
@@ -65,7 +68,7 @@ struct TagMatcher {
     case .anyValue: return try !block.bytes(pair.value).elementsEqual("no".utf8)
     case .someValues:
       guard case .only(let values) = rules[try block.text(pair.key)] else { return false }
-      return values.contains(try block.text(pair.value))
+      return values.contains(ExactText(try block.text(pair.value)))
     }
   }
 }

@@ -58,6 +58,16 @@ import Testing
     #expect(places.last?.longitude == 20)
   }
 
+  @Test func normalFormsOfATextAreKeptApart() throws {
+    let text =
+      "<osm><node id='1' lat='1' lon='1'><tag k='name' v='\u{E9}'/><tag k='name:fr' v='e\u{301}'/></node></osm>"
+
+    let place = try #require(try places(of: Array(text.utf8), name: "forms.osm").first)
+
+    #expect(place.tags == [OSMTag("name", "\u{E9}"), OSMTag("name:fr", "e\u{301}")])
+    #expect(OSMTag("name", "\u{E9}") != OSMTag("name", "e\u{301}"))
+  }
+
   // MARK: - Change files
 
   private static let changes = """

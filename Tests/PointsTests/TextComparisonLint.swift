@@ -33,6 +33,7 @@ import Testing
     ("Migration", "file names and SQL that come with this program"),
     ("SchemaState", "names of migrations"),
     ("File.path", "a path, which tests compare"),
+    ("OSMFile.path", "a path, which tests compare"),
     ("FileProgress", "a path, which tests compare"),
     ("Progress", "a path, which tests compare"),
   ]
@@ -49,7 +50,8 @@ import Testing
   ]
 
   private static let modules = [
-    "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PointFormats", "PointIndex", "Points", "PostgresStore",
+    "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "OpenStreetMap", "PointFormats", "PointIndex", "Points",
+    "PostgresStore",
     "SQLiteJournal",
   ]
 

@@ -1,3 +1,5 @@
+import JSONText
+
 /// An object as it is in XML.
 struct ObjectDraft {
   struct Member {
@@ -22,7 +24,7 @@ struct BlockWriter {
   private static let maximumBytes = 1 << 20
 
   private var strings = WireWriter()
-  private var indexes: [String: UInt64] = [:]
+  private var indexes: [ExactText: UInt64] = [:]
   /// The ways or relations, as complete fields of a group.
   private var objects = WireWriter()
   private var ids = WireWriter()
@@ -41,9 +43,10 @@ struct BlockWriter {
   }
 
   private mutating func index(_ string: String) -> UInt64 {
-    if let index = indexes[string] { return index }
+    let text = ExactText(string)
+    if let index = indexes[text] { return index }
     let index = UInt64(indexes.count)
-    indexes[string] = index
+    indexes[text] = index
     strings.field(1, bytes: string.utf8)
     return index
   }

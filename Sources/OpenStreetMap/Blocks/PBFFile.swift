@@ -1,6 +1,6 @@
 /// The outline of a PBF file: its header and the positions of its blobs.
 struct PBFFile {
-  private static let features: Set<String> = ["OsmSchema-V0.6", "DenseNodes"]
+  private static let features = ["OsmSchema-V0.6", "DenseNodes"]
 
   let file: FileReader
   private(set) var entries: [BlockEntry] = []

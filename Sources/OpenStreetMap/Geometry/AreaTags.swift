@@ -1,16 +1,18 @@
+import JSONText
+
 /// The rules that say what geometry the tags of an object mean.
 enum AreaTags {
   /// The keys of closed ways that are lines, unless one of the ``areaKeys`` is there as well.
-  private static let lineKeys: Set<String> = ["aerialway", "barrier", "highway", "railway", "route", "waterway"]
+  private static let lineKeys: Set<ExactText> = ["aerialway", "barrier", "highway", "railway", "route", "waterway"]
 
   /// The keys of closed ways that are areas.
-  private static let areaKeys: Set<String> = [
+  private static let areaKeys: Set<ExactText> = [
     "amenity", "building", "building:part", "craft", "healthcare", "historic", "landuse", "leisure", "military",
     "office", "place", "public_transport", "shop", "tourism", "water",
   ]
 
   /// The tags of closed ways that are lines although others with the key are areas.
-  private static let lineValues: [String: Set<String>] = [
+  private static let lineValues: [ExactText: Set<ExactText>] = [
     "aeroway": ["jet_bridge", "parking_position", "runway", "taxiway"],
     "leisure": ["slipway", "track"],
     "man_made": ["breakwater", "cutline", "embankment", "groyne", "pipeline"],
@@ -19,7 +21,7 @@ enum AreaTags {
   ]
 
   /// The values of line keys that are areas.
-  private static let areaValues: [String: Set<String>] = [
+  private static let areaValues: [ExactText: Set<ExactText>] = [
     "highway": ["rest_area", "services"],
     "railway": ["platform", "roundhouse", "station", "turntable", "yard"],
     "waterway": ["boatyard", "dam", "dock", "riverbank"],
@@ -30,13 +32,14 @@ enum AreaTags {
     var isLine = false
     var isArea = false
     for tag in tags {
-      switch tag.key {
-      case "area": return tag.value != "no"
-      case let key where lineValues[key]?.contains(tag.value) == true: isLine = true
-      case let key where areaKeys.contains(key): isArea = isArea || tag.value != "no"
-      case let key where lineKeys.contains(key):
-        if areaValues[key]?.contains(tag.value) == true { isArea = true } else { isLine = true }
-      default: break
+      let (key, value) = (ExactText(tag.key), ExactText(tag.value))
+      if key == "area" { return value != "no" }
+      if lineValues[key]?.contains(value) == true {
+        isLine = true
+      } else if areaKeys.contains(key) {
+        isArea = isArea || value != "no"
+      } else if lineKeys.contains(key) {
+        if areaValues[key]?.contains(value) == true { isArea = true } else { isLine = true }
       }
     }
     return isArea || !isLine

@@ -1,0 +1,56 @@
+import Foundation
+
+/// The same objects in files that osmium-tool 1.15 wrote.
+enum OsmiumFiles {
+  /// Dense nodes, zlib, with metadata.
+  static let dense = bytes(
+    """
+    AAAADQoJT1NNSGVhZGVyGDwQMBo4eJxT4vMvzg1OzkjNTdQNM9AzU+JySc0rTvXLT0ktbmJkyy/OzSzNbWBq2PHwFFsH03MVAHnr
+    EP8AAAAMCgdPU01EYXRhGIgBEIkBGoIBeJzj0uNi4GLLTSwoSC3iYk/MTc3LLKnkYklOTEvlYskD8rl4nRPTDq9UiDq8pygzOUMo
+    XCiUi+0UIxMQaKlzsTIzAoEQ56lrO6fyMgCBFKsQiFJi5QNRWqxMIMqJ+8D15weZTzAyHLBj8OI68PFGFIi13y6Ik4mZhRWkhAEA
+    LvUgEAAAAAsKB09TTURhdGEYchCHARpteJzj0uBi4OJIKs3MScnMS+diyUvMTeVirkwt5mIPSizJSCwt5mLLTSwoSC0SipZS5jjJ
+    KMTEyCTFxMyixMfBIrD09Z1TbBKcCuwarE5sZxiZmJhYpSQ5TjECJRlRJFlAkkCp01il2BgBop0fLQAAAAsKB09TTURhdGEYbRBi
+    Gml4nOMy4WLgYs9JzSwuLUrlYimpLACSBYlF2Vw8uaU5JZkF+TmV6fl5XGy5iQUFqUVcrPmlJalFQlpKGhxrmYSYGJmkmJhZlPg4
+    mASWvr5zik2CU4Fdg9WJiY3Ni3kaM2MQEyMjADE0F/o=
+    """)
+
+  /// Plain nodes, raw blobs, with metadata.
+  static let plain = bytes(
+    """
+    AAAADQoJT1NNSGVhZGVyGCYKJCIOT3NtU2NoZW1hLVYwLjaCAQZvc21pdW2AAoC44coGiALnJAAAAAwKB09TTURhdGEY3gEK2wEK
+    LgoACgdhbWVuaXR5CgRuYW1lCgRjYWZlCg1DYWbDqSBaw7xyaWNoCgZtYXBwZXISqAEKJgjKARICAQIaAgMEIg4IAxCl69zKBhgJ
+    IAcoBUDA1+fBA0jA8dhaCh4IzAEiDggBEKXr3MoGGAkgBygFQIjZ58EDSMDx2FoKHgjOASIOCAEQpevcygYYCSAHKAVAiNnnwQNI
+    gLDZWgoeCNABIg4IARCl69zKBhgJIAcoBUDIl+jBA0iAsNlaCh4I0gEiDggBEKXr3MoGGAkgBygFQMiX6MEDSMDx2FoAAAAMCgdP
+    U01EYXRhGIoBCocBCigKAAoIYnVpbGRpbmcKBG5hbWUKA3llcwoHUmF0aGF1cwoGbWFwcGVyElsaIwjJARICAQIaAgMEIg4IBBCl
+    69zKBhgJIAcoBUIGzAECAgIFGhkIygEiDggBEKXr3MoGGAkgBygFQgTMAQICGhkIywEiDggBEKXr3MoGGAkgBygFQgTMAQYBAAAA
+    CwoHT1NNRGF0YRhkCmIKNAoACgdsZWlzdXJlCgR0eXBlCgRwYXJrCgxtdWx0aXBvbHlnb24KBm1hcHBlcgoFb3V0ZXISKiIoCK0C
+    EgIBAhoCAwQiDggCEKXr3MoGGAkgBygFQgIGBkoDlgMBUgIBAQ==
+    """)
+
+  /// Blobs compressed with LZ4.
+  static let lz4 = bytes(
+    """
+    AAAADQoJT1NNSGVhZGVyGDYQMDIy8CEiDk9zbVNjaGVtYS1WMC42IgpEZW5zZU5vZGVzggEGb3NtaXVtgAKAuOHKBogC5yQAAAAM
+    CgdPU01EYXRhGI8BEIkBMokB8EsKLgoACgZtYXBwZXIKB2FtZW5pdHkKBGNhZmUKBG5hbWUKDUNhZsOpIFrDvHJpY2gSVxJVCgbK
+    AQICAgIqJwoFAwEBAQESCcrWuZUNAAAAABoFEgAAAAAiBQ4OADAqBQIHAPAEQgvA1+fBA8gBAMA+AEoKwPHYWgoA0L8+UgkCAwQF
+    AAAAAAAAAAALCgdPU01EYXRhGHUQhwEycPlLCigKAAoIYnVpbGRpbmcKBG5hbWUKA3llcwoHUmF0aGF1cwoGbWFwcGVyElsaIwjJ
+    ARICAQIaAgMEIg4IBBCl69zKBhgJIAcoBUIGzAECAgIFGhkIygEiDggBHQCeBMwBAgIaGQjLGwBQBMwBBgEAAAALCgdPU01EYXRh
+    GGgQYjJk8FMKNAoACgdsZWlzdXJlCgR0eXBlCgRwYXJrCgxtdWx0aXBvbHlnb24KBm1hcHBlcgoFb3V0ZXISKiIoCK0CEgIBAhoC
+    AwQiDggCEKXr3MoGGAkgBygFQgIGBkoDlgMBUgIBAQ==
+    """)
+
+  /// Ways with the locations of their nodes, and without the nodes that have no tags (`osmium add-locations-to-ways`).
+  static let located = bytes(
+    """
+    AAAADQoJT1NNSGVhZGVyGEkQPRpFeJxT4vMvzg1OzkjNTdQNM9AzU+JySc0rTvXLT0kt1uL3yU9OLMnMzyv2zwtPrCxuYuTNL87N
+    LM3VN9QzNNUzAABe/BOeAAAACwoHT1NNRGF0YRhVEEkaUXic41LjYuBiT8xNzcssqeRiSU5MS+ViyQPyuXidE9MOr1SIOrynKDM5
+    Q0heSJaL6RSjFjMXI7MT64Hrzw8ye7Ec+HgjKoiVkYmZhQEA/84VSAAAAAwKB09TTURhdGEYhAEQmgEaf3ic41LgYuDiSCrNzEnJ
+    zEvnYslLzE3lYq5MLeZiD0osyUgsLRYqkzLgOMkoxMTIJMXEzKLExMHixHaGkYmJiTWI68DHG1EH7Bj22zF4cXfcfH6QmQHMk1Lg
+    OMUIVMnoxAJSGcQOVefFAVMEVHEaroKNEaICKA5VAVQLAGudLSEAAAALCgdPU01EYXRhGFkQThpVeJzj0uFi4GLPSc0sLi1K5WIp
+    qSwAkgWJRdlcPLmlOSWZBfk5len5eVys+aUlqUVCckoyHGuZhJgYmaSYmFmUmDiYnJhYWb2YpzEzBjExMgIAKh4Rdg==
+    """)
+
+  private static func bytes(_ text: String) -> [UInt8] {
+    Array(Data(base64Encoded: text, options: .ignoreUnknownCharacters) ?? Data())
+  }
+}
