@@ -182,7 +182,7 @@ public struct OSMReport: Hashable, Sendable {
   /// The number of objects in the file by kind, whether they are selected or not.
   public internal(set) var objects: [OSMKind: Int] = [:]
 
-  /// The number of places by kind.
+  /// The number of places, or changes, by kind.
   public internal(set) var places: [OSMKind: Int] = [:]
 
   /// The number of selected objects that are no places, by reason.

@@ -1,3 +1,4 @@
+import Foundation
 import OpenStreetMap
 import Testing
 
@@ -8,6 +9,32 @@ import Testing
   ])
   func formatFollowsTheFileName(name: String, format: OSMFile.Format) throws {
     #expect(try OSMFile(path: name).format == format)
+  }
+
+  @Test(arguments: ["/nonexistent.osm.pbf", "/dev/null/a.osm", "/tmp/.osm.pbf/"])
+  func filesThatCannotBeOpenedAreErrors(path: String) {
+    #expect { try OSMFile(path: path, format: .pbf).places() } throws: { "\($0)".hasPrefix("the file can't be read: ") }
+  }
+
+  @Test func pipesAndFoldersAreErrors() throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "waymark-\(UUID().uuidString).osm").path
+    try #require(mkfifo(path, 0o600) == 0)
+    defer { unlink(path) }
+
+    for path in [path, FileManager.default.temporaryDirectory.path] {
+      #expect(throws: OSMError.unreadable("it is not a regular file")) {
+        try OSMFile(path: path, format: .xml).places()
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("amenity", "amenity", nil), ("amenity=*", "amenity", nil), ("shop=books", "shop", ["books"]),
+    ("shop=books,wine", "shop", ["books", "wine"]), ("a=b=c", "a", ["b=c"]),
+  ])
+  func filtersAreParsed(text: String, key: String, values: [String]?) {
+    #expect(OSMTagFilter(parsing: text) == OSMTagFilter(key, values))
+    #expect(OSMTagFilter(parsing: "=" + text) == nil)
   }
 
   @Test(arguments: ["places.csv", "osm", "a.osm.bz2", "a.xml", ""])

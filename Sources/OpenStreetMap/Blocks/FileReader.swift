@@ -11,7 +11,8 @@ final class FileReader: Sendable {
   ///
   /// - Throws: ``OSMError/unreadable(_:)`` if the file can't be opened or is not a regular file.
   init(path: String) throws(OSMError) {
-    descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // A pipe would otherwise be waited for.
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .unreadable(FileReader.lastError) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

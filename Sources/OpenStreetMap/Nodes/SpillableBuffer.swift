@@ -88,7 +88,11 @@ final class SpillableBuffer<Element: BitwiseCopyable>: @unchecked Sendable {
   private func growFile(to bytes: Int) throws(OSMError) {
     let file = if let known = self.file { known } else { try TemporaryFile(folder: folder) }
     // Allocated blocks: a full disk is an error here, rather than a signal at a later write.
-    let code = posix_fallocate(file.descriptor, 0, off_t(bytes))
+    #if os(Linux)
+      let code = posix_fallocate(file.descriptor, 0, off_t(bytes))
+    #else
+      let code = ftruncate(file.descriptor, off_t(bytes)) == 0 ? 0 : errno
+    #endif
     guard code == 0 else { throw .outOfSpace("\(bytes) bytes on disk: \(String(cString: strerror(code)))") }
     guard let mapped = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0), mapped != MAP_FAILED
     else { throw .outOfSpace("\(bytes) bytes on disk can't be mapped: \(FileReader.lastError)") }
