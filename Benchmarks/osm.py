@@ -1,4 +1,4 @@
-"""Times the reader of OpenStreetMap files and `osmium tags-filter` on a large generated extract, in alternating runs."""
+"""Times the reader of OpenStreetMap files and `osmium tags-filter` on a large generated extract, in alternation."""
 
 import argparse
 import os
@@ -66,8 +66,9 @@ def generate(path, ways, places, seed=17):
             writer.add_way(Way(id=way + 1, version=2, timestamp="2026-01-01T00:00:00Z", changeset=7,
                                nodes=ring[:6] if pair == 0 else ring[5:] + [start], tags={}))
         else:
+            way_tags = {"highway": "residential", "surface": "asphalt"} if way % 2 else {"building": "yes"}
             writer.add_way(Way(id=way + 1, version=2, timestamp="2026-01-01T00:00:00Z", changeset=7, nodes=refs,
-                               tags={"highway": "residential", "surface": "asphalt"} if way % 2 else {"building": "yes"}))
+                               tags=way_tags))
     for relation in range(relations):
         first = place_ways + 2 * relation + 1
         writer.add_relation(Relation(id=relation + 1, version=1, timestamp="2026-01-01T00:00:00Z", changeset=7,
@@ -103,11 +104,11 @@ def main():
         generate(partial, arguments.ways, arguments.places)
         partial.rename(file)
     filtered = arguments.folder / "filtered.osm.pbf"
+    tool = ["osmium", "tags-filter", "-O", "--no-progress", "-o"]
     programs = {
         "Waymark's reader": [arguments.osm_places, str(file)],
-        "osmium tags-filter": ["osmium", "tags-filter", "-O", "--no-progress", "-o", str(filtered), str(file), *FILTERS],
-        "osmium tags-filter -R": ["osmium", "tags-filter", "-R", "-O", "--no-progress", "-o", str(filtered), str(file),
-                                  *FILTERS],
+        "osmium tags-filter": [*tool, str(filtered), str(file), *FILTERS],
+        "osmium tags-filter -R": [*tool, str(filtered), "-R", str(file), *FILTERS],
     }
     results = {name: [] for name in programs}
     for _ in range(arguments.rounds):

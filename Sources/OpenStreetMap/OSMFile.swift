@@ -118,7 +118,7 @@ public final class OSMChangeReader {
 }
 
 /// The limits of a reader.
-public struct OSMReaderOptions: Hashable, Sendable {
+public struct OSMReaderOptions: Sendable {
   /// The number of threads that decode, at least 1; by default, the number of processors.
   public var threads: Int?
 

@@ -12,7 +12,8 @@ import Testing
       <bounds minlat="50" minlon="8" maxlat="51" maxlon="9"/>
       <node id="1" version="1" lat="50.0" lon="8.0"/>
       <node id="2" version="1" lat="50.0" lon="8.01"/>
-      <node id="-3" lat="5.001E1" lon="8.01"><tag k="name" v="A &amp; B &lt;&#233;&gt;"/><tag k="shop" v="books"/></node>
+      <node id="-3" lat="5.001E1" lon="8.01">
+        <tag k="name" v="A &amp; B &lt;&#233;&gt;"/><tag k="shop" v="books"/></node>
       <way id="9223372036854775807" version="4">
         <nd ref="1"/><nd ref="2"/><nd ref="-3"/><nd ref="1"/>
         <tag k="amenity" v="school"/>

@@ -34,6 +34,7 @@ import Testing
     ("SchemaState", "names of migrations"),
     ("File.path", "a path, which tests compare"),
     ("OSMFile.path", "a path, which tests compare"),
+    ("OSMArea", "members of GeoJSON, whose names are ASCII"),
     ("FileProgress", "a path, which tests compare"),
     ("Progress", "a path, which tests compare"),
   ]
