@@ -17,8 +17,8 @@ from load import Postgres
 SAMPLE = pathlib.Path("../shared/data/osm-places.geojson")
 MAXIMUM_METRES = 1.0
 # Keys of OSMTagFilter.places that the generated objects have.
-KEYS = {"name", "amenity", "shop", "tourism", "leisure", "historic", "office", "craft", "healthcare", "public_transport",
-        "place", "emergency"}
+KEYS = {"name", "amenity", "shop", "tourism", "leisure", "historic", "office", "craft", "healthcare",
+        "public_transport", "place", "emergency"}
 VALUES = {
     "railway": {"station", "halt", "tram_stop", "subway_entrance"},
     "aeroway": {"aerodrome", "heliport", "helipad", "terminal", "gate"},
@@ -279,9 +279,10 @@ def judge_points(folder, file, found):
             ("areas of relations", "is_area AND kind = 'relation'"), ("lines", "NOT is_area"),
         ]:
             valid, bad, worst, example = server.query(
-                f"""SELECT count(*), count(*) FILTER (WHERE is_bad), max(distance), min(kind || ' ' || id) FILTER (WHERE is_bad)
-                FROM (SELECT *, CASE WHEN is_area THEN NOT ST_Contains(shape, point) ELSE distance > {MAXIMUM_METRES} END
-                    AS is_bad
+                f"""SELECT count(*), count(*) FILTER (WHERE is_bad), max(distance),
+                  min(kind || ' ' || id) FILTER (WHERE is_bad)
+                FROM (SELECT *, CASE WHEN is_area THEN NOT ST_Contains(shape, point)
+                      ELSE distance > {MAXIMUM_METRES} END AS is_bad
                   FROM (SELECT *, CASE WHEN is_area THEN 0 ELSE ST_Distance(shape::geography, point::geography) END
                       AS distance
                     FROM judged WHERE {condition} AND ST_IsValid(shape)) AS measured) AS judged""").split("|")
