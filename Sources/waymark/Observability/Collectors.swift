@@ -46,7 +46,7 @@ struct PoolCollector: MetricsCollector {
 
   /// Creates a collector.
   ///
-  /// - Parameter limit: the maximum number of connections, whatever their use.
+  /// - Parameter limit: the maximum number of connections, besides those of the index.
   init(_ store: PostgresStore, limit total: Int, factory: any MetricsFactory) {
     func connections(_ state: String) -> Meter {
       Meter(label: MetricCatalogue.poolConnections.name, dimensions: [("state", state)], factory: factory)

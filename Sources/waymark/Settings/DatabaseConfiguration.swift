@@ -9,7 +9,7 @@ struct DatabaseConfiguration: Hashable {
   /// The same of a replica that searches go to; `nil` where there is none.
   let replicaConninfo: String?
 
-  /// The maximum number of connections at once, to each of the two, whatever their use.
+  /// The maximum number of connections at once, to each of the two, besides those of the index.
   let poolSize: Int
 
   let shares: ConnectionShares
@@ -63,7 +63,7 @@ struct DatabaseConfiguration: Hashable {
 }
 
 /// The shares of the connections to one database: those of requests, of exports and imports, and of the log of
-/// searches. Together they are never more than `DATABASE_POOL_SIZE`.
+/// searches. Together they are never more than `DATABASE_POOL_SIZE`. The index has connections besides.
 struct ConnectionShares: Hashable {
   /// The maximum number of connections.
   let total: Int

@@ -73,7 +73,7 @@ struct SettingGroup: Sendable {
         details: "See [Failures](operations.md#failures).", isSecret: true),
       Setting(
         "DATABASE_POOL_SIZE", .integer(2...1000), default: "12",
-        "Maximum number of connections to the database, whatever their use.",
+        "Maximum number of connections to the database, besides up to two of the index (`POINT_INDEX`).",
         details: "Those of exports, imports and `ANALYTICS=postgres` (one) are taken from them; the rest, eight by "
           + "default, is for requests. About as many of these as the database has processors is fastest, since waiting "
           + "requests share a statement. At least 3 with `ANALYTICS=postgres`; a replica may have as many again. See "
