@@ -90,6 +90,9 @@ extension IndexedStore: PointStore {
     }
   }
 
+  /// Returns the data sets from the database.
+  public func sources() async throws(PointStoreError) -> [DataSource] { try await database.sources() }
+
   /// Returns the place from the database.
   public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     do {
@@ -194,10 +197,10 @@ extension IndexedStore: PointWriter {
 extension IndexedStore: PointImporter {
   /// Imports rows into the database.
   public func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
+    _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     defer { follower.noteWrite() }
-    return try await database.importRows(batches, mode: mode, dryRun: dryRun, once: key)
+    return try await database.importRows(batches, options: options)
   }
 }
 

@@ -106,6 +106,9 @@ public struct LocationsAPI: Sendable {
       Route(
         .GET, "/categories", scope: .read, parameters: CategoriesRoute.parameters,
         handler: CategoriesRoute(service: service, revalidation: revalidation)),
+      Route(
+        .GET, "/sources", scope: .read, parameters: SourcesRoute.parameters,
+        handler: SourcesRoute(service: service, policy: caching)),
     ]
   }
 

@@ -1,3 +1,4 @@
+import JSONText
 import PointIndex
 import Points
 
@@ -26,6 +27,7 @@ actor GroupCommitWriter {
   private var dataVersions: DataVersionSequence
   private var keys: IdempotencyKeyCache
   private var evictedKeys: [String] = []
+  private var sources: [ExactText: DataSource]
   private var pending: [PendingWrite] = []
   private var isWriting = false
 
@@ -36,10 +38,12 @@ actor GroupCommitWriter {
     index: PointIndex,
     journal: (any PointJournal)?,
     keys: IdempotencyKeyCache,
+    sources: [DataSource],
     versions: VersionCounter,
     dataVersions: DataVersionSequence,
     clock: MonotoneClock
   ) {
+    self.sources = Dictionary(sources.map { (ExactText($0.name), $0) }) { $1 }
     self.index = index
     self.journal = journal
     self.keys = keys
@@ -50,6 +54,9 @@ actor GroupCommitWriter {
 
   /// Returns the record of an earlier request with that key, or `nil`.
   func record(of key: String) -> IdempotencyRecord? { keys.record(of: key, at: clock.now()) }
+
+  /// The registered data sets, by name.
+  var dataSources: [DataSource] { sources.values.sorted { ExactText($0.name) < ExactText($1.name) } }
 
   /// The number of writes that wait for the next group.
   var pendingCount: Int { pending.count }
@@ -103,6 +110,7 @@ actor GroupCommitWriter {
         try await journal?.commit(batch)
         // Keys evicted for new ones leave the journal with the next batch.
         evictedKeys = batch.records.flatMap { keys.insert($0) }
+        for source in batch.sources { sources[ExactText(source.name)] = source }
         index.replace(with: next, version: dataVersions.next(at: clock.now()))
       }
       return (completions, .success(()))
@@ -119,6 +127,11 @@ actor GroupCommitWriter {
     var transaction = WriteTransaction(on: snapshot, keys: keys, versions: versions, now: clock.now())
     let completions = group.map { $0.apply(&transaction) }
     var batch = transaction.batch
+    batch.sources = batch.sources.compactMap { source in
+      let known = sources[ExactText(source.name)]
+      let merged = source.completed(by: known)
+      return merged == known ? nil : merged
+    }
     if !batch.isEmpty { batch.evictedKeys = evictedKeys }
     return (batch, snapshot.applying(PointChanges(puts: batch.puts, removals: batch.removals)), completions)
   }

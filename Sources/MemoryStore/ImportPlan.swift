@@ -1,3 +1,4 @@
+import JSONText
 import PointIndex
 import Points
 
@@ -10,6 +11,17 @@ struct ImportPlan {
 
   /// The places to create and to replace.
   private(set) var puts: ContiguousArray<PointOfInterest> = []
+
+  /// The reason why the plan must not be applied; `nil` where there is none.
+  private(set) var failure: EmptyReplacement?
+
+  /// The places to remove.
+  private(set) var removals: [PointID] = []
+
+  private let notesMeant: Bool
+
+  // The ids of the places that rows mean, where places are to be removed.
+  private var meant: Set<PointID> = []
 
   private let precedence: RowPrecedence
   private let snapshot: PointSnapshot
@@ -33,6 +45,7 @@ struct ImportPlan {
   init(
     _ stage: ImportStage,
     mode: ImportMode,
+    removal: ImportRemoval? = nil,
     into snapshot: PointSnapshot,
     ids: any ImportIDSource,
     version: Int64,
@@ -45,6 +58,7 @@ struct ImportPlan {
     self.version = version
     self.now = now
     createdPlaces = HashIndex(capacity: stage.count)
+    notesMeant = removal != nil
     for index in indices {
       if let superseder = precedence.superseder(of: index) {
         report.reject(.superseded(stage.number(at: index), by: stage.number(at: superseder)))
@@ -56,13 +70,47 @@ struct ImportPlan {
       stage.repeats.report { [precedence] in stage.number(at: precedence.superseder(of: $0) ?? $0) }
     )
     if mode == .atomic, report.rejected > 0 {
+      if removal != nil { report.deleted = 0 }
       report.takeNothing()
       puts = []
+    } else if let removal {
+      remove(removal, stage)
+    }
+  }
+
+  private mutating func remove(_ removal: ImportRemoval, _ stage: ImportStage) {
+    switch removal {
+    case .others(let source):
+      guard hasRow(ofSource: source, in: stage) else { return failure = EmptyReplacement(source: source) }
+      var query = PointQuery(source: .init(name: source), limit: PointQuery.limits.upperBound)
+      while true {
+        let (ids, hasMore) = snapshot.ids(matching: query)
+        removals += ids.filter { !meant.contains($0) }
+        guard hasMore, let last = ids.last else { break }
+        query.after = .init(id: last)
+      }
+    case .places(let source, let sourceIDs):
+      for sourceID in Set(sourceIDs().map { ExactText($0) }) {
+        let reference = SourceReference(source: source, sourceID: sourceID.text)
+        guard let location = snapshot.location(of: reference) else { continue }
+        let id = snapshot.id(at: location)
+        if !meant.contains(id) { removals.append(id) }
+      }
+    }
+    report.deleted = removals.count
+  }
+
+  private func hasRow(ofSource source: String, in stage: ImportStage) -> Bool {
+    stage.indicesByArrival().contains { index in
+      precedence.superseder(of: index) == nil
+        && stage.row(at: index).draft.origin?.source.hasSameBytes(as: source) == true
     }
   }
 
   private mutating func add(_ row: ImportRow) {
     let owner = row.draft.origin.flatMap { snapshot.location(of: $0) }
+    if notesMeant, let owner { meant.insert(snapshot.id(at: owner)) }
+    if notesMeant, let id = row.id { meant.insert(id) }
     if let owner, let id = row.id, snapshot.id(at: owner) != id {
       report.reject(.ambiguous(row.number))
     } else if let location = owner ?? row.id.flatMap({ snapshot.location(of: $0) }) {

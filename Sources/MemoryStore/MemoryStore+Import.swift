@@ -4,26 +4,26 @@ import Synchronization
 
 extension MemoryStore: PointImporter {
   /// Imports the rows, except those it rejects, or none when the sequence or the journal fails; see
-  /// ``Points/PointImporter/importRows(_:mode:dryRun:once:)``.
+  /// ``Points/PointImporter/importRows(_:options:)``.
   ///
   /// O(n log n) for n rows. Until the last row has arrived, rows that change something are held, repeated ones once,
   /// and of rows that equal a place of the store some 30 bytes. A dry run needs as much memory as an import.
   public func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches,
-    mode: ImportMode,
-    dryRun: Bool,
-    once key: ImportKey?
+    _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    if dryRun {
+    if options.dryRun {
       let (stage, now) = (try await staged(batches), clock.now())
-      return ImportPlan(stage, mode: mode, into: snapshot, ids: NewIDs(at: now), version: 0, at: now).report
+      let plan = ImportPlan(
+        stage, mode: options.mode, removal: options.removal, into: snapshot, ids: NewIDs(at: now), version: 0, at: now)
+      if let failure = plan.failure { throw failure }
+      return plan.report
     }
-    if let key, let record = await writer.record(of: key.text) {
+    if let key = options.key, let record = await writer.record(of: key.text) {
       // The hash that distinguishes a repeat from another request covers the whole body.
       for try await _ in batches {}
       return try record.report(forRepeat: key.hashed())
     }
-    return try await importRows(batches, mode: mode, once: key) { NewIDs(at: $0) }
+    return try await importRows(batches, options) { NewIDs(at: $0) }
   }
 
   /// Imports the rows, except those it rejects. Places without an id get one from the given source.
@@ -33,31 +33,33 @@ extension MemoryStore: PointImporter {
     _ batches: Batches,
     ids: any ImportIDSource = DerivedIDs()
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await importRows(batches, mode: .partial, once: nil) { _ in ids }
+    try await importRows(batches, ImportOptions()) { _ in ids }
   }
 
   private func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
-    mode: ImportMode,
-    once key: ImportKey?,
+    _ options: ImportOptions,
     ids: @escaping @Sendable (_ now: Timestamp) -> any ImportIDSource
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     let stage = try await staged(batches)
-    let key = key?.hashed()
-    let outcome: Result<ImportReport, PointWriteError> = try await writer.commit(alone: true) { transaction in
+    let key = options.key?.hashed()
+    let outcome: Result<ImportReport, any Error> = try await writer.commit(alone: true) { transaction in
       if let key, let record = transaction.record(of: key) {
-        return Result { () throws(PointWriteError) in try record.report(forRepeat: key) }
+        return Result { try record.report(forRepeat: key) }
       }
       let plan = ImportPlan(
         stage,
-        mode: mode,
+        mode: options.mode,
+        removal: options.removal,
         into: transaction.snapshot,
         ids: ids(transaction.now),
         version: transaction.nextVersion(),
         at: transaction.now
       )
+      if let failure = plan.failure { return .failure(failure) }
       transaction.apply(plan)
-      let takesNothing = mode == .atomic && plan.report.rejected > 0
+      let takesNothing = options.mode == .atomic && plan.report.rejected > 0
+      if !takesNothing { transaction.register(options.sources) }
       if let key, !takesNothing { transaction.record(.imported(plan.report), of: key) }
       return .success(plan.report)
     }

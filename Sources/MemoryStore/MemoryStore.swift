@@ -65,6 +65,7 @@ public final class MemoryStore: Sendable {
       index: index,
       journal: journal,
       keys: keys,
+      sources: contents.sources,
       versions: versions,
       dataVersions: dataVersions,
       clock: self.clock
@@ -104,6 +105,9 @@ extension MemoryStore: PointStore {
   public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     snapshot.point(shuffledAtOrAfter: pivot)
   }
+
+  /// Returns the registered data sets, by name.
+  public func sources() async throws(PointStoreError) -> [DataSource] { await writer.dataSources }
 
   /// Returns the version of the current snapshot. No other process gives it, not even with the same places.
   public func dataVersion() async throws(PointStoreError) -> DataVersion? { index.version }

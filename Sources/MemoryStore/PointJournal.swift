@@ -23,6 +23,9 @@ public struct JournalContents: Sendable {
   /// The outcomes of requests with idempotency keys, the oldest first.
   public var records: [IdempotencyRecord]
 
+  /// The registered data sets.
+  public var sources: [DataSource] = []
+
   /// A Boolean value that indicates whether no place was ever committed, not even one that was removed since.
   public var isNew: Bool
 
@@ -54,6 +57,9 @@ public struct JournalBatch: Sendable {
   /// The outcomes of requests with idempotency keys, the oldest first.
   public internal(set) var records: [IdempotencyRecord] = []
 
+  /// The data sets that were registered or changed.
+  public internal(set) var sources: [DataSource] = []
+
   /// The idempotency keys whose records are to be deleted.
   public internal(set) var evictedKeys: [String] = []
 
@@ -61,7 +67,7 @@ public struct JournalBatch: Sendable {
   public internal(set) var highestVersion: Int64 = 0
 
   /// A Boolean value that indicates whether there is nothing to commit.
-  public var isEmpty: Bool { !hasChanges && records.isEmpty && evictedKeys.isEmpty }
+  public var isEmpty: Bool { !hasChanges && records.isEmpty && evictedKeys.isEmpty && sources.isEmpty }
 
   /// A Boolean value that indicates whether a place was created, changed or removed.
   public var hasChanges: Bool { !puts.isEmpty || !removals.isEmpty }

@@ -20,6 +20,11 @@ struct WriteTransaction: Sendable {
   // The places that an import puts. An import is the only write of its transaction.
   private var imported: ContiguousArray<PointOfInterest> = []
 
+  // The places that it removes.
+  private var removed: [PointID] = []
+
+  private var sources: [DataSource] = []
+
   private var records: [IdempotencyRecord] = []
 
   /// Creates a transaction without writes.
@@ -80,6 +85,14 @@ struct WriteTransaction: Sendable {
   /// Applies the plan of an import, which must be the only write.
   mutating func apply(_ plan: ImportPlan) {
     imported = plan.puts
+    removed = plan.removals
+    // See ``remove(_:)``.
+    if !removed.isEmpty { _ = versions.next(at: now) }
+  }
+
+  /// Registers data sets.
+  mutating func register(_ sources: [DataSource]) {
+    self.sources += sources
   }
 
   /// Records the outcome of the request with a key.
@@ -91,11 +104,11 @@ struct WriteTransaction: Sendable {
 
   /// The batch for the journal.
   var batch: JournalBatch {
-    var (puts, removals) = (imported, [PointID]())
+    var (puts, removals) = (imported, removed)
     for (id, point) in points {
       if let point { puts.append(point) } else { removals.append(id) }
     }
     return JournalBatch(
-      puts: puts, removals: removals, records: records, highestVersion: versions.last)
+      puts: puts, removals: removals, records: records, sources: sources, highestVersion: versions.last)
   }
 }

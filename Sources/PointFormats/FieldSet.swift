@@ -16,20 +16,25 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
   static let createdAt = FieldSet(rawValue: 1 << 10)
   static let updatedAt = FieldSet(rawValue: 1 << 11)
 
+  /// The attribution of the place's data set, which only a request for it by name includes.
+  public static let attribution = FieldSet(rawValue: 1 << 12)
+
   /// The fields that a `PointSummary` lacks.
-  public static let administrative: FieldSet = [.source, .sourceID, .version, .createdAt, .updatedAt]
+  public static let administrative: FieldSet = [
+    .source, .sourceID, .version, .createdAt, .updatedAt, .attribution,
+  ]
 
   /// The fields of the places in a list, where the request names none.
   public static let standard: FieldSet = [.id, .name, .category, .latitude, .longitude, .distance, .tags]
 
-  /// All fields, `fields=*`.
+  /// All fields of a place itself, `fields=*`.
   public static let all = FieldSet(rawValue: 1 << 12 - 1)
 
   /// The fields and their names, in the order in which they are written.
   public static let named: [(name: String, field: FieldSet)] = [
     ("id", .id), ("name", .name), ("category", .category), ("lat", .latitude), ("long", .longitude),
     ("distance", .distance), ("tags", .tags), ("source", .source), ("sourceId", .sourceID), ("version", .version),
-    ("createdAt", .createdAt), ("updatedAt", .updatedAt),
+    ("createdAt", .createdAt), ("updatedAt", .updatedAt), ("attribution", .attribution),
   ]
 
   /// Creates the set of the field of a name, or of all for `*`; `nil` where there is no such field.

@@ -30,13 +30,16 @@ enum Committing {
   private static let updateCounter = "UPDATE version_counter SET highest = ?, has_changes = has_changes OR ?"
   private static let insertImport = """
     INSERT OR REPLACE INTO answered_import
-      (text, request_hash, time, created, updated, unchanged, rejected, rejections)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      (text, request_hash, time, created, updated, unchanged, rejected, rejections, deleted)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     """
+
+  private static let putSource = "INSERT OR REPLACE INTO source (name, licence, attribution, url) VALUES (?, ?, ?, ?)"
 
   static func commit(_ batch: JournalBatch, to database: Database) throws {
     try run(remove, database, batch.removals) { [$0.bytes] }
     try run(put, database, batch.puts, values(of:))
+    try run(putSource, database, batch.sources) { [$0.name, $0.licence, $0.attribution, $0.url] }
     try run(updateCounter, database, CollectionOfOne(batch)) { [$0.highestVersion, $0.hasChanges] }
     for statement in [deleteCreation, deleteImport] { try run(statement, database, batch.evictedKeys) { [$0] } }
     for record in batch.records { try commit(record, to: database) }
@@ -55,7 +58,7 @@ enum Committing {
       try run(deleteCreation, database, CollectionOfOne(record.key.text)) { [$0] }
       let rejections = try JournalRejection.text(of: report.rejections)
       try run(insertImport, database, CollectionOfOne(report)) { report in
-        key + [report.created, report.updated, report.unchanged, report.rejected, rejections]
+        key + [report.created, report.updated, report.unchanged, report.rejected, rejections, report.deleted]
       }
     }
   }

@@ -17,9 +17,11 @@ struct Loading {
     """
 
   private static let imports = """
-    SELECT text, request_hash, time, created, updated, unchanged, rejected, rejections, rowid
+    SELECT text, request_hash, time, created, updated, unchanged, rejected, rejections, rowid, deleted
     FROM answered_import
     """
+
+  private static let sources = "SELECT name, licence, attribution, url, rowid FROM source ORDER BY name"
 
   private static let highestVersion = "SELECT highest FROM version_counter"
 
@@ -79,6 +81,16 @@ struct Loading {
         note(error, in: "answered_import", row: try? row.integer(8, "rowid"))
       }
     }
+    try StoredRow.forEach(database, Self.sources) { row in
+      do throws(RowDamage) {
+        contents.sources.append(
+          DataSource(
+            name: try row.text(0, "name"), licence: try row.optionalText(1, "licence"),
+            attribution: try row.optionalText(2, "attribution"), url: try row.optionalText(3, "url")))
+      } catch {
+        note(error, in: "source", row: try? row.integer(4, "rowid"))
+      }
+    }
     contents.records.sort { $0.time < $1.time }
     // A file whose counter is missing has been damaged, and so is not new.
     contents.isNew = try Bool.fetchOne(database, sql: Self.isNew) ?? false
@@ -127,6 +139,7 @@ struct Loading {
           created: Int(try row.integer(3, "created")),
           updated: Int(try row.integer(4, "updated")),
           unchanged: Int(try row.integer(5, "unchanged")),
+          deleted: try row.optionalInteger(9, "deleted").map { Int($0) },
           rejected: Int(try row.integer(6, "rejected")),
           rejections: rejections
         )

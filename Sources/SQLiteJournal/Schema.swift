@@ -70,6 +70,17 @@ enum Schema {
     DROP TABLE change;
     """
 
+  private static let createSources = """
+    CREATE TABLE source (
+      name TEXT NOT NULL PRIMARY KEY,
+      licence TEXT,
+      attribution TEXT,
+      url TEXT
+    ) STRICT;
+    -- Null where the import deleted none on purpose.
+    ALTER TABLE answered_import ADD COLUMN deleted INTEGER;
+    """
+
   /// The migrations of all versions of the program. A published one never changes.
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
@@ -85,6 +96,9 @@ enum Schema {
     }
     migrator.registerMigration("4 no change log") { database in
       try database.execute(sql: dropChangeLog)
+    }
+    migrator.registerMigration("5 sources") { database in
+      try database.execute(sql: createSources)
     }
     return migrator
   }

@@ -33,6 +33,11 @@ struct StoredRow {
     return sqlite3_column_int64(statement, column)
   }
 
+  /// Returns an integer; `nil` for null.
+  func optionalInteger(_ column: Int32, _ name: String) throws(RowDamage) -> Int64? {
+    sqlite3_column_type(statement, column) == SQLITE_NULL ? nil : try integer(column, name)
+  }
+
   /// Returns a time from the year 0 to 9999, the range of RFC 3339.
   func time(_ column: Int32, _ name: String) throws(RowDamage) -> Timestamp {
     let microseconds = try integer(column, name)

@@ -38,6 +38,7 @@ import Testing
   private static let serving = [
     "SELECT ON waymark_migrations", "SELECT, INSERT, UPDATE, DELETE ON points, idempotency_keys",
     "SELECT, DELETE ON changes", "SELECT, UPDATE ON changes_pruned", "USAGE, UPDATE ON SEQUENCE point_versions",
+    "SELECT, INSERT, UPDATE ON sources",
   ]
 
   private let json = ["Content-Type": "application/json"]

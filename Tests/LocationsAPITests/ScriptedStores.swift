@@ -102,9 +102,9 @@ extension ForwardingStore {
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
+    _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await store.importRows(batches, mode: mode, dryRun: dryRun, once: key)
+    try await store.importRows(batches, options: options)
   }
 
   func exportPoints(

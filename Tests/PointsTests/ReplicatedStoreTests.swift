@@ -158,7 +158,7 @@ private final class NamedStore: WritablePointStore {
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
+    _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     written.add()
     _ = try point()

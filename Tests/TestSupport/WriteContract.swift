@@ -30,7 +30,7 @@ public struct WriteContract: Sendable {
 
   /// The complete contract.
   public static let all =
-    creations + replacements + removals + keys + races + bulk + importKeys + versions + growth + sources
+    creations + replacements + removals + keys + races + bulk + importKeys + versions + growth + sources + replacing
 }
 
 extension WriteContract: CustomTestStringConvertible {

@@ -37,7 +37,12 @@ extension HTTPResponse {
 
   /// Creates a response of one place. The caller adds the `Vary` header.
   init(_ point: PointOfInterest, _ presentation: PresentationArguments) {
-    let (found, fields) = (FoundPoint(point: point, distanceMetres: nil), presentation.fields)
+    self.init(FoundPoint(point: point, distanceMetres: nil), presentation)
+  }
+
+  /// Creates a response of one place. The caller adds the `Vary` header.
+  init(_ found: FoundPoint, _ presentation: PresentationArguments) {
+    let fields = presentation.fields
     var buffer = ByteBuffer()
     switch presentation.format {
     case .json: PointJSON.append(found, fields: fields, to: &buffer)

@@ -1,7 +1,7 @@
 /// The query parameters of all calls.
 enum Parameter: Int, CaseIterable {
   case latitude, longitude, radius, category, box, limit, cursor, fields, format, mode, dryRun, source, sourceID
-  case confirm, idField, unknownFields, since, until
+  case confirm, idField, unknownFields, since, until, replaceSource, licence, attribution, attributionURL
 
   private static let all = allCases
 
@@ -37,6 +37,10 @@ enum Parameter: Int, CaseIterable {
     case .unknownFields: "unknownFields"
     case .since: "since"
     case .until: "until"
+    case .replaceSource: "replaceSource"
+    case .licence: "licence"
+    case .attribution: "attribution"
+    case .attributionURL: "attributionUrl"
     }
   }
 }

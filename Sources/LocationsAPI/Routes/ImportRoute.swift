@@ -9,7 +9,9 @@ import Synchronization
 
 /// `POST /locations/import`: imports a stream of places, as fast as the store takes them.
 struct ImportRoute: RouteHandler {
-  static let parameters: Set<Parameter> = [.mode, .dryRun, .source, .idField, .unknownFields]
+  static let parameters: Set<Parameter> = [
+    .mode, .dryRun, .source, .idField, .unknownFields, .replaceSource, .licence, .attribution, .attributionURL,
+  ]
 
   /// The accepted media types, for `Accept-Post`.
   static let mediaTypes =
@@ -39,15 +41,18 @@ struct ImportRoute: RouteHandler {
 
     var report: ImportReport
     do {
+      let options = ImportOptions(
+        mode: arguments.isAtomic ? .atomic : .partial, dryRun: arguments.isDryRun, key: arguments.key,
+        removal: arguments.replacedSource.map { .others(source: $0) }, sources: arguments.sources)
       if arguments.isAtomic {
         let all = AllOrNothing(rows) { rejections.withLock { $0 } }
-        report = try await editor.importRows(all, mode: .atomic, dryRun: arguments.isDryRun, once: arguments.key)
+        report = try await editor.importRows(all, options: options)
         guard report.rejected == 0 else {
           report.locateRejections(notes.location)
           throw RejectedImport(report: report)
         }
       } else {
-        report = try await editor.importRows(rows, mode: .partial, dryRun: arguments.isDryRun, once: arguments.key)
+        report = try await editor.importRows(rows, options: options)
       }
     } catch {
       throw problem(for: error, request)
@@ -71,6 +76,8 @@ struct ImportRoute: RouteHandler {
       return Problem(
         .unprocessableEntity, code: "invalid-place", detail: "\(error); nothing was imported",
         errors: error.report.rejections.map { ProblemError(.row($0.number, line: $0.location.line), $0.detail) })
+    case let error as EmptyReplacement:
+      return Problem(.unprocessableEntity, code: "invalid-place", detail: "\(error); nothing was imported")
     case let error as PointStoreError:
       request.log(error)
       return Problem(error)
@@ -95,6 +102,8 @@ private struct ImportArguments {
   let isAtomic: Bool
   let isDryRun: Bool
   let options: RowOptions
+  let replacedSource: String?
+  let sources: [DataSource]
   let key: ImportKey?
 
   /// Creates the arguments from a request's head.
@@ -105,6 +114,8 @@ private struct ImportArguments {
     isAtomic = values.choice(.mode, default: Mode.partial) == .atomic
     isDryRun = values.flag(.dryRun)
     options = values.rowOptions()
+    replacedSource = values.replacedSource()
+    sources = values.dataSources(options)
     try values.check()
     guard let format = request.mediaType.flatMap({ PointFormat(mediaType: $0) }) else {
       throw .unsupportedMediaType(request, accepted: ImportRoute.mediaTypes, header: "accept-post")
@@ -132,6 +143,41 @@ extension ParameterValues {
   }
 }
 
+extension ParameterValues {
+  /// Returns the data set whose other places are deleted. An invalid name is noted.
+  fileprivate mutating func replacedSource() -> String? {
+    guard let name = self[.replaceSource] else { return nil }
+    do {
+      return try RowOptions(source: name).source
+    } catch {
+      if case .source(let detail) = error { note(.invalid, Parameter.replaceSource.name, detail) }
+      return nil
+    }
+  }
+
+  /// Returns the data set of the parameter `source` with its licence and attribution. Invalid values are noted.
+  fileprivate mutating func dataSources(_ options: RowOptions) -> [DataSource] {
+    var texts: [Parameter: String] = [:]
+    for parameter in [Parameter.licence, .attribution, .attributionURL] {
+      guard let text = self[parameter] else { continue }
+      if text.isEmpty || text.unicodeScalars.count > DataSource.maximumLength
+        || text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+      {
+        note(
+          .invalid, parameter.name,
+          "must be a text of 1 to \(DataSource.maximumLength) characters, none a control character")
+      }
+      if options.source == nil { note(.invalid, parameter.name, "needs the parameter source") }
+      texts[parameter] = text
+    }
+    guard let source = options.source else { return [] }
+    return [
+      DataSource(
+        name: source, licence: texts[.licence], attribution: texts[.attribution], url: texts[.attributionURL])
+    ]
+  }
+}
+
 extension Problem {
   /// 400 for an import that can't be parsed to its end.
   fileprivate static func malformedImport(_ detail: String) -> Problem {
@@ -147,6 +193,7 @@ enum ImportReportJSON {
     json.write(member: "created", report.created)
     json.write(member: "updated", report.updated)
     json.write(member: "unchanged", report.unchanged)
+    if let deleted = report.deleted { json.write(member: "deleted", deleted) }
     json.write(member: "rejected", report.rejected)
     json.write(name: "errors")
     json.writeArray(of: report.rejections) { row, json in

@@ -30,9 +30,13 @@ struct IndexRoute: RouteHandler {
       ("location", "/locations/{id}"),
       ("check", "/locations/check{?lat,long,radius,fields}"),
       ("featured", "/locations/featured"),
-      ("import", "/locations/import{?mode,dryRun,source,idField,unknownFields}"),
+      (
+        "import",
+        "/locations/import{?mode,dryRun,source,idField,unknownFields,replaceSource,licence,attribution,attributionUrl}"
+      ),
       ("export", "/locations/export{?lat,long,radius,bbox,category,source,sourceId,f}"),
       ("categories", "/categories{?bbox}"),
+      ("sources", "/sources"),
       ("backup", "/backup"),
       ("searches", "/analytics/searches{?since,until,limit}"),
       ("live", "/health/live"),

@@ -42,7 +42,9 @@ struct ListRoute: RouteHandler {
     } else {
       let page = try await service.page(matching: arguments.query)
       next = page.next.map { nextTarget(after: $0, arguments, for: request) }
-      response = HTTPResponse(page.points, fields: arguments.fields, format: arguments.format, next: next)
+      var points = page.points
+      if arguments.fields.contains(.attribution) { try await service.addAttribution(to: &points) }
+      response = HTTPResponse(points, fields: arguments.fields, format: arguments.format, next: next)
     }
     if let next { response.addLink(toNext: next) }
     return response

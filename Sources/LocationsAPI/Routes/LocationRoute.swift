@@ -22,7 +22,15 @@ struct LocationRoute: RouteHandler {
       name(&response, etag: known)
       return response
     }
-    var response = HTTPResponse(point, arguments)
+    var found = [FoundPoint(point: point, distanceMetres: nil)]
+    if arguments.fields.contains(.attribution) {
+      found = try await request.reportingStoreErrors { () throws(PointStoreError) in
+        var points = found
+        try await service.addAttribution(to: &points)
+        return points
+      }
+    }
+    var response = HTTPResponse(found[0], arguments)
     try await ContentCoding.apply(to: &response, of: request)
     let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
     name(&response, etag: EntityTag.of(version: point.version, format: arguments.format, coding: coding))

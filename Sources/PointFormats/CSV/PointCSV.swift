@@ -57,6 +57,7 @@ public struct PointCSV: Sendable {
     case .version: bytes.write(text: point.version.description)
     case .createdAt: bytes.write(atMost: Timestamp.maximumTextLength) { point.createdAt.write(to: $0) }
     case .updatedAt: bytes.write(atMost: Timestamp.maximumTextLength) { point.updatedAt.write(to: $0) }
+    case .attribution: if let attribution = found.attribution { CSVText.append(attribution, to: &bytes) }
     default: preconditionFailure("a column is one field")
     }
   }

@@ -15,7 +15,7 @@ public enum PointGeoJSON {
   public static func append(
     _ found: FoundPoint, fields: FieldSet, isFollowing: Bool = false, to sink: inout some ByteSink
   ) {
-    sink.write(atMost: overhead + PointJSON.maximumLength(of: found.point)) { start in
+    sink.write(atMost: overhead + PointJSON.maximumLength(of: found)) { start in
       write(found, fields: fields, isFollowing: isFollowing, to: start)
     }
   }
@@ -84,7 +84,7 @@ public enum PointGeoJSON {
       PointJSON.writeNames(of: summary, fields: fields, to: &json)
       PointJSON.writeDistanceAndTags(of: summary, fields: fields, to: &json)
     }
-    PointJSON.writeAdministrative(found.point, fields: fields, to: &json)
+    PointJSON.writeAdministrative(found, fields: fields, to: &json)
     json.endObject()
     json.endObject()
     return json.sink.end - start

@@ -13,7 +13,7 @@ public enum PointJSON {
   public static func append(
     _ found: FoundPoint, fields: FieldSet, isFollowing: Bool = false, to sink: inout some ByteSink
   ) {
-    sink.write(atMost: maximumLength(of: found.point)) { start in
+    sink.write(atMost: maximumLength(of: found)) { start in
       write(found, fields: fields, isFollowing: isFollowing, to: start)
     }
   }
@@ -21,7 +21,7 @@ public enum PointJSON {
   /// Appends an array of places.
   @inlinable
   public static func appendArray(of points: [FoundPoint], fields: FieldSet, to sink: inout some ByteSink) {
-    sink.reserve(points.reduce(2) { $0 + maximumLength(of: $1.point) })
+    sink.reserve(points.reduce(2) { $0 + maximumLength(of: $1) })
     sink.write(UInt8(ascii: "["))
     for index in points.indices { append(points[index], fields: fields, isFollowing: index > 0, to: &sink) }
     sink.write(UInt8(ascii: "]"))
@@ -57,9 +57,13 @@ public enum PointJSON {
 
   /// Returns the maximum number of bytes that a place takes as an object, with a comma.
   @usableFromInline
-  static func maximumLength(of point: PointOfInterest) -> Int {
+  static func maximumLength(of found: FoundPoint) -> Int {
     var length = 0
-    FoundPoint(point: point, distanceMetres: nil).withSummary { length = maximumLength(of: $0) }
+    found.withSummary { length = maximumLength(of: $0) }
+    if let attribution = found.attribution {
+      length += 20 + JSONString.maximumLength(utf8Count: attribution.utf8.count)
+    }
+    let point = found.point
     if let origin = point.draft.origin {
       length += JSONString.maximumLength(utf8Count: origin.source.utf8.count)
       length += JSONString.maximumLength(utf8Count: origin.sourceID.utf8.count)
@@ -91,7 +95,7 @@ public enum PointJSON {
     var json = JSONWriter(UncheckedBytes(at: start), continuesList: isFollowing)
     json.beginObject()
     found.withSummary { writeSummary($0, fields: fields, to: &json) }
-    writeAdministrative(found.point, fields: fields, to: &json)
+    writeAdministrative(found, fields: fields, to: &json)
     json.endObject()
     return json.sink.end - start
   }
@@ -159,8 +163,9 @@ public enum PointJSON {
   }
 
   static func writeAdministrative(
-    _ point: PointOfInterest, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
+    _ found: FoundPoint, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
   ) {
+    let point = found.point
     guard !fields.isDisjoint(with: .administrative) else { return }
     if fields.contains(.source), let origin = point.draft.origin { json.write(member: "source", origin.source) }
     if fields.contains(.sourceID), let origin = point.draft.origin { json.write(member: "sourceId", origin.sourceID) }
@@ -175,6 +180,9 @@ public enum PointJSON {
     if fields.contains(.updatedAt) {
       json.write(name: "updatedAt")
       json.writeString(atMost: Timestamp.maximumTextLength) { point.updatedAt.write(to: $0) }
+    }
+    if fields.contains(.attribution), let attribution = found.attribution {
+      json.write(member: "attribution", attribution)
     }
   }
 }

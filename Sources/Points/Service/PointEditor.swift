@@ -86,13 +86,22 @@ public struct PointEditor: Sendable {
   /// - Throws: ``PointStoreError``, ``PointWriteError/keyInFlight``, ``PointWriteError/keyReused``, or the error of the
   ///   sequence; nothing has been imported then.
   public func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey? = nil
+    _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    guard let key, !dryRun else { return try await store.importRows(batches, mode: mode, dryRun: dryRun) }
+    guard let key = options.key, !options.dryRun else { return try await store.importRows(batches, options: options) }
     let keyText = ExactText(key.text)
     guard importsInProgress.keys.withLock({ $0.insert(keyText).inserted }) else { throw PointWriteError.keyInFlight }
     defer { importsInProgress.keys.withLock { _ = $0.remove(keyText) } }
-    return try await store.importRows(batches, mode: mode, dryRun: dryRun, once: key)
+    return try await store.importRows(batches, options: options)
+  }
+
+  /// Imports all rows except those it rejects; see ``importRows(_:options:)``.
+  ///
+  /// - Throws: ``PointStoreError``, ``PointWriteError``, or the error of the sequence; nothing has been imported then.
+  public func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey? = nil
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    try await importRows(batches, options: ImportOptions(mode: mode, dryRun: dryRun, key: key))
   }
 }
 

@@ -1,3 +1,5 @@
+public import JSONText
+
 /// A row of an import: a draft, with its position in the input.
 public struct ImportRow: Hashable, Sendable {
   /// The number of the row, counted from 1 over all files.
@@ -79,6 +81,8 @@ public struct ImportReport: Hashable, Sendable {
   public var updated = 0
   /// The number of places that had the same values already.
   public var unchanged = 0
+  /// The number of places that were deleted; `nil` where the import does not delete any.
+  public var deleted: Int?
   /// The number of rows that were rejected.
   public private(set) var rejected = 0
   /// The first ``maximumRejections`` of the rejected rows.
@@ -90,12 +94,16 @@ public struct ImportReport: Hashable, Sendable {
   /// Creates a report from stored values.
   ///
   /// - Parameters:
+  ///   - deleted: the number of deleted places; `nil` where the import deleted none on purpose.
   ///   - rejected: the number of rejected rows; at least as many as the rejections.
   ///   - rejections: the first ``maximumRejections`` of them, by their numbers.
-  public init(created: Int, updated: Int, unchanged: Int, rejected: Int, rejections: [RejectedRow]) {
+  public init(
+    created: Int, updated: Int, unchanged: Int, deleted: Int? = nil, rejected: Int, rejections: [RejectedRow]
+  ) {
     self.created = created
     self.updated = updated
     self.unchanged = unchanged
+    self.deleted = deleted
     self.rejected = rejected
     self.rejections = rejections
   }
@@ -114,6 +122,9 @@ public struct ImportReport: Hashable, Sendable {
   /// The number of rows that were imported, or whose values were there already.
   public var accepted: Int { created + updated + unchanged }
 
+  /// The number of places that were created, updated or deleted.
+  public var changedRows: Int { created + updated + (deleted ?? 0) }
+
   /// Counts rejected rows without their details, where those of ``maximumRejections`` others are kept.
   public mutating func reject(count: Int) {
     rejected += count
@@ -124,6 +135,7 @@ public struct ImportReport: Hashable, Sendable {
     created = 0
     updated = 0
     unchanged = 0
+    if deleted != nil { deleted = 0 }
   }
 
   /// Adds the report of another part of the same import. The rejections that are kept are the first of both by number.
@@ -131,6 +143,7 @@ public struct ImportReport: Hashable, Sendable {
     created += other.created
     updated += other.updated
     unchanged += other.unchanged
+    if let count = other.deleted { deleted = (deleted ?? 0) + count }
     rejected += other.rejected
     if other.rejections.isEmpty { return }
     rejections = Array((rejections + other.rejections).sorted { $0.number < $1.number }.prefix(Self.maximumRejections))
@@ -152,22 +165,99 @@ public protocol PointImporter: Sendable {
   ///
   /// - Parameters:
   ///   - batches: the rows, some thousands at a time; requested one batch after another, at the store's pace.
-  ///   - mode: the treatment of the other rows where one is rejected; in an atomic import the report then has only the
-  ///     rejected rows.
-  ///   - dryRun: a Boolean value that indicates whether to report what would be done without doing it.
-  ///   - key: makes a repeat of the import return the report of the first, for ``IdempotencyKey/lifetime``, and change
-  ///     nothing. It is committed with the rows. A dry run and an atomic import that is rejected store no key.
-  /// - Throws: ``PointStoreError``, ``PointWriteError/keyInFlight``, ``PointWriteError/keyReused``, or the error of the
-  ///   sequence; nothing has been imported then.
+  /// - Throws: ``PointStoreError``, ``PointWriteError/keyInFlight``, ``PointWriteError/keyReused``,
+  ///   ``EmptyReplacement``, or the error of the sequence; nothing has been imported then.
   func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, options: ImportOptions
+  ) async throws -> ImportReport where Batches.Element == [ImportRow]
+}
+
+/// The options of an import.
+public struct ImportOptions: Sendable {
+  /// The treatment of the other rows where one is rejected; in an atomic import the report then has only the rejected
+  /// rows.
+  public var mode: ImportMode
+
+  /// A Boolean value that indicates whether to report what would be done without doing it.
+  public var dryRun: Bool
+
+  /// The key that makes a repeat of the import return the report of the first, for ``IdempotencyKey/lifetime``, and
+  /// change nothing. It is committed with the rows. A dry run and an atomic import that is rejected store no key.
+  public var key: ImportKey?
+
+  /// The places to delete in the same transaction; `nil` for none.
+  public var removal: ImportRemoval?
+
+  /// The data sets to register or to replace in the same transaction.
+  public var sources: [DataSource]
+
+  /// Creates options.
+  public init(
+    mode: ImportMode = .partial, dryRun: Bool = false, key: ImportKey? = nil, removal: ImportRemoval? = nil,
+    sources: [DataSource] = []
+  ) {
+    self.mode = mode
+    self.dryRun = dryRun
+    self.key = key
+    self.removal = removal
+    self.sources = sources
+  }
+}
+
+/// The places that an import deletes.
+public enum ImportRemoval: Sendable {
+  /// The places of a data set that no row means. One row at least must be of the data set.
+  case others(source: String)
+
+  /// The places with certain ids in a data set, except those that a row means. The ids are called for once all rows
+  /// have been parsed.
+  case places(source: String, sourceIDs: @Sendable () -> [String])
+
+  /// The name of the data set.
+  public var source: String {
+    switch self {
+    case .others(let source), .places(let source, _): source
+    }
+  }
+
+  /// The ids of the places to delete; `nil` where the rows determine them.
+  public var sourceIDs: [String]? {
+    switch self {
+    case .others: nil
+    case .places(_, let sourceIDs): sourceIDs()
+    }
+  }
+}
+
+/// The error of an import that would delete all places of a data set, as it has no valid row of it.
+public struct EmptyReplacement: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The name of the data set.
+  @ComparedByBytes public private(set) var source: String
+
+  /// Creates the error.
+  public init(source: String) {
+    self.source = source
+  }
+
+  /// The message for a user.
+  public var description: String {
+    "there is no valid row of the source '\(source)', so that all its places would be deleted"
+  }
+}
+
+extension PointImporter {
+  /// Imports all rows except those it rejects; see ``importRows(_:options:)``.
+  ///
+  /// - Throws: ``PointStoreError``, ``PointWriteError``, or the error of the sequence; nothing has been imported then.
+  public func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     mode: ImportMode,
     dryRun: Bool,
     once key: ImportKey?
-  ) async throws -> ImportReport where Batches.Element == [ImportRow]
-}
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    try await importRows(batches, options: ImportOptions(mode: mode, dryRun: dryRun, key: key))
+  }
 
-extension PointImporter {
   /// Imports all rows except those it rejects, without an idempotency key.
   ///
   /// - Throws: ``PointStoreError``, or the error of the sequence; nothing has been imported then.

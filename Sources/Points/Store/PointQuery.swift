@@ -101,6 +101,9 @@ public struct FoundPoint: Hashable, Sendable {
   /// The geodesic distance in metres from the query's centre; `nil` where the query has no proximity.
   public let distanceMetres: Double?
 
+  /// The attribution of the place's data set, where it was requested and there is one.
+  @ComparedByBytes public var attribution: String? = nil
+
   /// Creates a found point.
   public init(point: PointOfInterest, distanceMetres: Double?) {
     self.point = point

@@ -42,6 +42,11 @@ public protocol PointStore: Sendable {
   /// - Throws: ``PointStoreError``.
   func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest?
 
+  /// Returns the registered data sets, by name.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func sources() async throws(PointStoreError) -> [DataSource]
+
   /// Returns the version of the places at some moment of the call; `nil` where the store has none. It costs much less
   /// than a search.
   ///
@@ -61,6 +66,9 @@ public protocol PointStore: Sendable {
 }
 
 extension PointStore {
+  /// Returns no data sets, for stores that know none.
+  public func sources() async throws(PointStoreError) -> [DataSource] { [] }
+
   /// Returns every category with the number of its places; see ``categoryCounts(in:)``.
   ///
   /// - Throws: ``PointStoreError``.

@@ -84,6 +84,11 @@ extension ReplicatedStore: PointStore {
     }
   }
 
+  /// Returns the data sets.
+  public func sources() async throws(PointStoreError) -> [DataSource] {
+    try await call(replicaFirst: searchesReplica) { store throws(PointStoreError) in try await store.sources() }
+  }
+
   /// Returns the place from the replica.
   public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     try await call(replicaFirst: searchesReplica) { store throws(PointStoreError) in
@@ -136,12 +141,9 @@ extension ReplicatedStore: PointWriter {
 extension ReplicatedStore: PointImporter {
   /// Imports rows at the primary.
   public func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches,
-    mode: ImportMode,
-    dryRun: Bool,
-    once key: ImportKey?
+    _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await primary.importRows(batches, mode: mode, dryRun: dryRun, once: key)
+    try await primary.importRows(batches, options: options)
   }
 }
 

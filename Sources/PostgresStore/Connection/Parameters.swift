@@ -37,6 +37,11 @@ struct Parameters: Sendable {
     ranges.append(start..<bytes.count)
   }
 
+  /// Adds an `int8`, or null.
+  mutating func add(optional number: Int64?) {
+    if let number { add(number) } else { ranges.append(nil) }
+  }
+
   /// Adds a `text`, or null.
   mutating func add(_ text: String?) {
     let start = bytes.count

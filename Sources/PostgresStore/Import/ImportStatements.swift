@@ -1,3 +1,5 @@
+import Points
+
 /// The SQL of an import. All statements run on one connection, in one transaction.
 ///
 /// Rows are staged in a temporary table as they arrive. Set operations then classify them against the existing places
@@ -123,6 +125,75 @@ enum ImportStatements {
     SELECT count(*), count(*) FILTER (WHERE is_unchanged), (SELECT count(*) FROM import_rows)
     FROM import_matches
     """
+
+  // MARK: Removals
+
+  /// The definition of the table of places to delete.
+  static let createRemovals = "CREATE TEMPORARY TABLE import_removals (id uuid NOT NULL) ON COMMIT DROP"
+
+  /// The statement that adds the places with some ids in a data set. Values: the data set's name, and the ids.
+  static let stageRemovals = """
+    INSERT INTO import_removals
+    SELECT id FROM points WHERE source = $1::text AND source_id = ANY ($2::text[])
+    """
+
+  /// The query for the ids of the places that a row means, by its own id or by its origin, where no later row counts
+  /// instead of it.
+  private static let meant = """
+    SELECT key.id
+    FROM (
+      SELECT row_number, id FROM import_rows WHERE id IS NOT NULL
+      UNION ALL
+      SELECT row_number, owner FROM import_owners
+    ) AS key
+    WHERE NOT EXISTS (
+      SELECT FROM import_rejected AS rejected
+      WHERE rejected.row_number = key.row_number AND superseded_by IS NOT NULL
+    )
+    """
+
+  static let hasRowOfSource = """
+    SELECT EXISTS (
+      SELECT FROM import_rows AS r
+      WHERE source = $1::text
+        AND NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)
+    )
+    """
+
+  /// The statement that adds the places of a data set that no row means. Value: the data set's name.
+  static let stageOthers = """
+    INSERT INTO import_removals
+    SELECT id
+    FROM points
+    WHERE source = $1::text AND NOT EXISTS (SELECT FROM (\(meant)) AS meant WHERE meant.id = points.id)
+    """
+
+  /// The statement that leaves out the places that a row means.
+  static let dropMeantRemovals = """
+    DELETE FROM import_removals
+    WHERE id IN (\(meant))
+    """
+
+  static let countRemovals = "SELECT count(DISTINCT id) FROM import_removals"
+
+  /// The statement that locks the ids of the places to delete, in the order of the locks' numbers.
+  static let lockRemovals = """
+    SELECT count(\(VersionStatements.lock(of: "id"))::text)
+    FROM (SELECT DISTINCT id, uuid_hash(id) AS hash FROM import_removals ORDER BY hash) AS sorted
+    """
+
+  /// The statement that lets the sequence pass the versions of the places to delete.
+  static let passVersions = """
+    SELECT (\(VersionStatements.pass("greatest_version.version")))
+    FROM (
+      SELECT coalesce(max(version), 0) AS version
+      FROM points
+      WHERE id IN (SELECT id FROM import_removals) AND version < \(PointOfInterest.maximumCountedVersion)
+    ) AS greatest_version
+    """
+
+  /// The statement that deletes the places.
+  static let remove = "DELETE FROM points WHERE id IN (SELECT id FROM import_removals)"
 
   /// The statement that draws the version of all places that the import creates or updates, and returns it with the
   /// oldest transaction that was in progress before, as text.

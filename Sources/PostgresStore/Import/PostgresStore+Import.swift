@@ -20,10 +20,7 @@ extension PostgresStore: PointImporter {
   ///   unknown after ``PointStoreError/outcomeUnknown(reason:)``: the connection broke during the commit, or the server
   ///   committed without its synchronous standby or did not confirm the commit in time.
   public func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches,
-    mode: ImportMode,
-    dryRun: Bool,
-    once key: ImportKey?
+    _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     let connector = Connector(connectionInfo: configuration.connectionInfo)
     var rows = try await PeekedBatches(batches.makeAsyncIterator())
@@ -34,7 +31,7 @@ extension PostgresStore: PointImporter {
         } catch .rejected {
           // Versions still grow from the sequence's current value; see ``followClock(again:)``.
         }
-        return try await run(&rows, mode: mode, dryRun: dryRun, once: dryRun ? nil : key, session)
+        return try await run(&rows, options, once: options.dryRun ? nil : options.key, session)
       }
       if let report { return report }
     } catch DatabaseError.cancelled {
@@ -44,7 +41,7 @@ extension PostgresStore: PointImporter {
     } catch let error as DatabaseError {
       throw PointStoreError(error)
     }
-    guard let key else {
+    guard let key = options.key else {
       throw PointStoreError.unexpected(reason: "an import without an idempotency key was found to be a retry")
     }
     // The request hash covers the whole body.
@@ -57,8 +54,7 @@ extension PostgresStore: PointImporter {
   /// - Returns: the report; `nil` where the idempotency key belongs to an earlier request.
   private func run<Rows: AsyncIteratorProtocol>(
     _ rows: inout PeekedBatches<Rows>,
-    mode: ImportMode,
-    dryRun: Bool,
+    _ options: ImportOptions,
     once key: ImportKey?,
     _ session: Session
   ) async throws -> ImportReport? where Rows.Element == [ImportRow] {
@@ -73,12 +69,8 @@ extension PostgresStore: PointImporter {
     try await session.run(script: ImportStatements.createStage)
     try await stage(&rows, session)
     try await session.run(script: ImportStatements.lock)
-    var report = try await ImportMerge(session: session, dryRun: dryRun).report()
-    if mode == .atomic, report.rejected > 0 {
-      report.takeNothing()
-      return report
-    }
-    if dryRun { return report }
+    let (report, isDone) = try await merge(options, session)
+    if isDone { return report }
     if let key { try await storeReport(key.hashed(), report, session) }
     do {
       try await session.commit(within: .milliseconds(configuration.commitTimeoutMilliseconds))
@@ -86,7 +78,7 @@ extension PostgresStore: PointImporter {
       throw PointStoreError.outcomeUnknown(reason: "the import may have been committed: \(reason)")
     }
     notifyOfChanges()
-    if report.created + report.updated >= Self.minimumRowsToAnalyze {
+    if report.changedRows >= Self.minimumRowsToAnalyze {
       // The planner would otherwise learn of the new rows only after a minute. The role may lack the privilege, and
       // nothing depends on it.
       _ = try? await session.run(script: "BEGIN; \(BulkSettings.script); ANALYZE points; COMMIT")
@@ -95,6 +87,37 @@ extension PostgresStore: PointImporter {
   }
 
   private static let minimumRowsToAnalyze = 1000
+
+  /// Merges the staged rows, and registers the data sets unless nothing is imported.
+  private func merge(_ options: ImportOptions, _ session: Session) async throws -> (report: ImportReport, isDone: Bool)
+  {
+    if let removal = options.removal { try await stage(removal, session) }
+    let isAtomic = options.mode == .atomic
+    let merge = ImportMerge(
+      session: session, dryRun: options.dryRun, isAtomic: isAtomic, removal: options.removal)
+    let report = try await merge.report()
+    let takesNothing = options.dryRun || (isAtomic && report.rejected > 0)
+    if !takesNothing { try await register(options.sources, session) }
+    return (report, takesNothing)
+  }
+
+  /// Stages the places to delete as far as they are known before the merge.
+  private func stage(_ removal: ImportRemoval, _ session: Session) async throws {
+    guard let sourceIDs = removal.sourceIDs else { return }
+    let source = removal.source
+    try await session.run(script: ImportStatements.createRemovals)
+    var rest = sourceIDs[...]
+    while !rest.isEmpty {
+      let part = Array(rest.prefix(10_000))
+      rest = rest.dropFirst(part.count)
+      try await session.run(
+        ImportStatements.stageRemovals,
+        Parameters {
+          $0.add(source)
+          $0.add(part)
+        })
+    }
+  }
 
   private func stage<Rows: AsyncIteratorProtocol>(
     _ source: inout PeekedBatches<Rows>,
@@ -146,10 +169,16 @@ private struct PeekedBatches<Rows: AsyncIteratorProtocol> where Rows.Element == 
 private struct ImportMerge {
   let session: Session
   let dryRun: Bool
+  let isAtomic: Bool
+  let removal: ImportRemoval?
 
   /// The maximum number of attempts at a merge that conflicts with concurrent writes; the last one locks out other
   /// writers.
   private static let attempts = 5
+
+  /// The maximum number of places that are deleted under a lock on the id of each, as the server has room for some
+  /// thousands of locks; more are deleted while other writers are locked out.
+  private static let maximumLocks = 1000
 
   /// The maximum number of rounds for chains of rows of which each shares a key with the next.
   private static let rounds = 100
@@ -187,6 +216,11 @@ private struct ImportMerge {
     report.unchanged = Int(unchanged)
     report.updated = Int(matches - unchanged)
     report.created = Int(all - matches) - report.rejected
+    if isAtomic, report.rejected > 0 {
+      report.takeNothing()
+      return report
+    }
+    if let removal { report.deleted = try await remove(removal) }
     if dryRun { return report }
     guard let drawn = try await session.run(ImportStatements.drawVersion).rows.first else {
       throw PointStoreError.unexpected(reason: "the query for the version returned no row")
@@ -200,6 +234,29 @@ private struct ImportMerge {
       try await session.run(script: ImportStatements.renewVersions(version, since: oldestTransaction))
     }
     return report
+  }
+
+  /// Deletes the places that are to be deleted, and returns their number; in a dry run it only counts them.
+  private func remove(_ removal: ImportRemoval) async throws -> Int {
+    let source = Parameters { $0.add(removal.source) }
+    switch removal {
+    case .others:
+      let found = try await session.run(ImportStatements.hasRowOfSource, source).rows.first?.boolean(0)
+      guard found == true else { throw EmptyReplacement(source: removal.source) }
+      try await session.run(script: ImportStatements.createRemovals)
+      try await session.run(ImportStatements.stageOthers, source)
+    case .places:
+      try await session.run(script: ImportStatements.dropMeantRemovals)
+    }
+    if dryRun { return Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0) }
+    let count = Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0)
+    if count <= Self.maximumLocks {
+      try await session.run(script: ImportStatements.lockRemovals)
+    } else {
+      try await session.run(script: "LOCK TABLE points IN SHARE ROW EXCLUSIVE MODE")
+    }
+    try await session.run(script: ImportStatements.passVersions)
+    return try await session.run(script: ImportStatements.remove).affectedRows
   }
 
   private func resolveConflicts() async throws {

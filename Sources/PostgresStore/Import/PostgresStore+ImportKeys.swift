@@ -13,16 +13,17 @@ private enum ImportKeyStatements {
     """
 
   /// The statement that stores the report of an import. Values: key, hash, four counts, numbers and details of rejected
-  /// rows.
+  /// rows, and the number of deleted places or null.
   static let storeReport = """
     INSERT INTO idempotency_keys (
-      key, request_hash, created, updated, unchanged, rejected, rejected_rows, rejected_details, created_at
+      key, request_hash, created, updated, unchanged, rejected, rejected_rows, rejected_details, deleted, created_at
     )
-    VALUES ($1::text, $2::int8, $3::int8, $4::int8, $5::int8, $6::int8, $7::int8[], $8::text[], now())
+    VALUES ($1::text, $2::int8, $3::int8, $4::int8, $5::int8, $6::int8, $7::int8[], $8::text[], $9::int8, now())
     ON CONFLICT (key) DO UPDATE
     SET request_hash = excluded.request_hash, created = excluded.created, updated = excluded.updated,
       unchanged = excluded.unchanged, rejected = excluded.rejected, rejected_rows = excluded.rejected_rows,
-      rejected_details = excluded.rejected_details, created_at = excluded.created_at, point_id = NULL
+      rejected_details = excluded.rejected_details, deleted = excluded.deleted, created_at = excluded.created_at,
+      point_id = NULL
     WHERE idempotency_keys.created_at < \(WriteStatements.expiry)
     """
 
@@ -39,9 +40,9 @@ private enum ImportKeyStatements {
       SET request_hash = request_hash
       WHERE key = $1::text AND created_at >= \(WriteStatements.expiry)
       RETURNING request_hash = $2::int8 AND point_id IS NULL AS is_same, created, updated, unchanged, rejected,
-        rejected_rows, rejected_details
+        rejected_rows, rejected_details, deleted
     )
-    SELECT is_same, created, updated, unchanged, rejected, number, detail
+    SELECT is_same, created, updated, unchanged, rejected, number, detail, deleted
     FROM known LEFT JOIN LATERAL unnest(rejected_rows, rejected_details) AS rejections (number, detail) ON true
     ORDER BY number
     """
@@ -71,6 +72,7 @@ extension PostgresStore {
         for count in [report.created, report.updated, report.unchanged, report.rejected] { $0.add(Int64(count)) }
         $0.add(report.rejections.map { Int64($0.number) })
         $0.add(report.rejections.map(\.detail))
+        $0.add(optional: report.deleted.map { Int64($0) })
       }
     )
   }
@@ -99,6 +101,7 @@ extension PostgresStore {
       created: Int(try first.integer(1)),
       updated: Int(try first.integer(2)),
       unchanged: Int(try first.integer(3)),
+      deleted: first.isNull(7) ? nil : Int(try first.integer(7)),
       rejected: Int(try first.integer(4)),
       rejections: rejections
     )

@@ -51,7 +51,8 @@ public struct DatabaseCheck: Sendable {
     FROM pg_class AS relation
     WHERE relation.oid = ANY (ARRAY[
         to_regclass('waymark_migrations'), to_regclass('points'), to_regclass('changes'),
-        to_regclass('changes_pruned'), to_regclass('idempotency_keys'), to_regclass('searches')]::oid[])
+        to_regclass('changes_pruned'), to_regclass('idempotency_keys'), to_regclass('searches'),
+        to_regclass('sources')]::oid[])
       AND NOT pg_has_role(current_user, relation.relowner, 'USAGE')
     ORDER BY relation.relname
     """

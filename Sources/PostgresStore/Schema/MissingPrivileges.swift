@@ -7,7 +7,7 @@ enum MissingPrivileges {
     ("waymark_migrations", ["SELECT"]), ("points", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
     ("point_versions", ["USAGE", "UPDATE"]),
     ("changes", ["SELECT", "DELETE"]), ("changes_pruned", ["SELECT", "UPDATE"]),
-    ("idempotency_keys", ["SELECT", "INSERT", "UPDATE", "DELETE"]),
+    ("idempotency_keys", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("sources", ["SELECT", "INSERT", "UPDATE"]),
   ]
 
   /// The privileges for recording searches.

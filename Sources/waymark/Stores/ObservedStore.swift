@@ -62,6 +62,10 @@ struct ObservedStore: WritablePointStore {
     try await observe(.categories) { () throws(PointStoreError) in try await store.categoryCounts(in: box) }
   }
 
+  func sources() async throws(PointStoreError) -> [DataSource] {
+    try await observe(.sources) { () throws(PointStoreError) in try await store.sources() }
+  }
+
   func dataVersion() async throws(PointStoreError) -> DataVersion? {
     try await observe(.version) { () throws(PointStoreError) in try await store.dataVersion() }
   }
@@ -101,24 +105,22 @@ struct ObservedStore: WritablePointStore {
   }
 
   func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
+    _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     // A dry run writes nothing.
-    try await observe(.import, isWrite: !dryRun) {
-      try await store.importRows(batches, mode: mode, dryRun: dryRun, once: key)
-    }
+    try await observe(.import, isWrite: !options.dryRun) { try await store.importRows(batches, options: options) }
   }
 }
 
 /// An operation of a store. Metrics have the names of the cases.
 enum StoreOperation: Int, CaseIterable {
-  case page, summaries, point, shuffled, categories, version, readiness
+  case page, summaries, point, shuffled, categories, sources, version, readiness
   case create, put, delete, deletions, `import`, export
 
   var isWrite: Bool {
     switch self {
     case .create, .put, .delete, .deletions, .import: true
-    case .page, .summaries, .point, .shuffled, .categories, .version, .readiness, .export: false
+    case .page, .summaries, .point, .shuffled, .categories, .sources, .version, .readiness, .export: false
     }
   }
 

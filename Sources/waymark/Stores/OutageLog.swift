@@ -17,7 +17,7 @@ final class OutageLog: Sendable {
   private let logger: Logger
   private let state = Atomic(State.available)
   /// The privileges that were denied when they were last needed, a bit each.
-  private let denied = Atomic<UInt8>(0)
+  private let denied = Atomic<UInt16>(0)
 
   private enum State: UInt8, AtomicRepresentable {
     case available
@@ -75,8 +75,8 @@ final class OutageLog: Sendable {
 }
 
 /// The operations that need the same privileges of a database's role.
-private enum Privilege: UInt8 {
-  case search, lookUp, readiness, export, create, put, delete, `import`
+private enum Privilege: UInt16 {
+  case search, lookUp, readiness, export, create, put, delete, `import`, sources
 
   init(_ operation: StoreOperation) {
     self =
@@ -89,10 +89,11 @@ private enum Privilege: UInt8 {
       case .put: .put
       case .delete, .deletions: .delete
       case .import: .import
+      case .sources: .sources
       }
   }
 
-  var bit: UInt8 { 1 << rawValue }
+  var bit: UInt16 { 1 << rawValue }
 
   /// The name in log lines.
   var name: String {
@@ -105,6 +106,7 @@ private enum Privilege: UInt8 {
     case .put: "replace"
     case .delete: "delete"
     case .import: "import"
+    case .sources: "sources"
     }
   }
 }

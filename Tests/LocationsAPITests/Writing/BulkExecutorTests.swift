@@ -76,7 +76,7 @@ private final class WatchedStore: ForwardingStore {
   private func note() { noted.withLock { $0.append(StandInForAnEventLoop.isCurrent) } }
 
   func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey?
+    _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     note()
     for try await _ in batches {}

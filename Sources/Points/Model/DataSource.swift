@@ -1,0 +1,34 @@
+public import JSONText
+
+/// A data set that places come from, with its licence and attribution.
+public struct DataSource: Hashable, Sendable {
+  /// The name, as the source of its places.
+  @ComparedByBytes public private(set) var name: String
+
+  /// The licence, preferably as an SPDX identifier, such as `ODbL-1.0`.
+  @ComparedByBytes public var licence: String?
+
+  /// The attribution that the licence asks for.
+  @ComparedByBytes public var attribution: String?
+
+  /// The address of the data set or of its licence.
+  @ComparedByBytes public var url: String?
+
+  /// The maximum length of each text, in Unicode scalars.
+  public static let maximumLength = 500
+
+  /// Creates a data set.
+  public init(name: String, licence: String? = nil, attribution: String? = nil, url: String? = nil) {
+    self.name = name
+    self.licence = licence
+    self.attribution = attribution
+    self.url = url
+  }
+
+  /// Returns the data set with the values of another one where it has none.
+  public func completed(by other: DataSource?) -> DataSource {
+    DataSource(
+      name: name, licence: licence ?? other?.licence, attribution: attribution ?? other?.attribution,
+      url: url ?? other?.url)
+  }
+}

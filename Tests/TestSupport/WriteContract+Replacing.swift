@@ -1,0 +1,133 @@
+import Points
+import Testing
+
+extension WriteContract {
+  static let replacing: [WriteContract] = [
+    WriteContract("replacing a source makes it equal to the rows and leaves equal places untouched") { makeStore in
+      let store = try await makeStore([
+        .sample("same", 1, 1, source: "s", sourceID: "1"), .sample("old", 1, 1, source: "s", sourceID: "2"),
+        .sample("gone", 1, 1, source: "s", sourceID: "3"), .sample("other", 1, 1, source: "t", sourceID: "3"),
+        .sample("none", 1, 1),
+      ])
+      let before = try await store.pointsByName()
+      let rows = [
+        try ImportRow.sample("same", 1, 1, source: "s", sourceID: "1", number: 1),
+        try .sample("new", 1, 1, source: "s", sourceID: "2", number: 2),
+        try .sample("added", 1, 1, source: "s", sourceID: "4", number: 3),
+      ]
+      let options = ImportOptions(removal: .others(source: "s"))
+      var dry = options
+      dry.dryRun = true
+
+      let difference = try await store.importRows(rows.inOneBatch, options: dry)
+      let untouched = try await store.pointsByName()
+      let report = try await store.importRows(rows.inOneBatch, options: options)
+      let after = try await store.pointsByName()
+      let again = try await store.importRows(rows.inOneBatch, options: options)
+
+      #expect(difference == report && untouched == before)
+      #expect((report.created, report.updated, report.unchanged, report.deleted) == (1, 1, 1, 1))
+      #expect(Set(after.keys) == ["same", "new", "added", "other", "none"])
+      #expect(after["same"] == before["same"] && after["other"] == before["other"])
+      #expect(after["new"]?.id == before["old"]?.id)
+      #expect((again.created, again.updated, again.unchanged, again.deleted) == (0, 0, 3, 0))
+      #expect(try await store.pointsByName() == after)
+    },
+    WriteContract("replacing a source by no row of it is an error that changes nothing") { makeStore in
+      let store = try await makeStore([.sample("here", 1, 1, source: "s", sourceID: "1")])
+      let rows = [try ImportRow.sample("new", 1, 1, source: "t", sourceID: "1")]
+
+      for rows in [[], rows] {
+        await #expect(throws: EmptyReplacement(source: "s")) {
+          try await store.importRows(rows.inOneBatch, options: ImportOptions(removal: .others(source: "s")))
+        }
+      }
+
+      #expect(try await store.names(PointQuery()) == ["here"])
+    },
+    WriteContract("a place that a row moves to another id of the source is not deleted") { makeStore in
+      let store = try await makeStore([.sample("here", 1, 1, source: "s", sourceID: "1", id: .sample(1))])
+      let rows = [try ImportRow.sample("here", 1, 1, source: "s", sourceID: "2", id: .sample(1))]
+
+      let report = try await store.importRows(
+        rows.inOneBatch, options: ImportOptions(removal: .others(source: "s")))
+
+      #expect((report.updated, report.deleted) == (1, 0))
+      #expect(try await store.point(id: .sample(1))?.draft.origin?.sourceID == "2")
+    },
+    WriteContract("an atomic replacement with a rejected row changes nothing") { makeStore in
+      let store = try await makeStore([
+        .sample("one", 1, 1, source: "s", sourceID: "1"), .sample("two", 1, 1, source: "s", sourceID: "2"),
+      ])
+      let rows = [
+        try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1", number: 1),
+        try .sample("b", 1, 1, source: "s", sourceID: "1", number: 2),
+      ]
+
+      let report = try await store.importRows(
+        rows.inOneBatch, options: ImportOptions(mode: .atomic, removal: .others(source: "s")))
+
+      #expect(report.rejected == 1 && report.deleted ?? 0 == 0)
+      #expect(try await store.names(PointQuery()).sorted() == ["one", "two"])
+    },
+    WriteContract("deleted ids of a source are removed unless a row has them") { makeStore in
+      let store = try await makeStore([
+        .sample("one", 1, 1, source: "s", sourceID: "1"), .sample("two", 1, 1, source: "s", sourceID: "2"),
+        .sample("three", 1, 1, source: "t", sourceID: "1"),
+      ])
+      let rows = [try ImportRow.sample("two again", 1, 1, source: "s", sourceID: "2")]
+
+      let report = try await store.importRows(
+        rows.inOneBatch,
+        options: ImportOptions(removal: .places(source: "s") { ["1", "2", "3", "1"] }))
+
+      #expect((report.updated, report.deleted) == (1, 1))
+      #expect(try await store.names(PointQuery()).sorted() == ["three", "two again"])
+    },
+    WriteContract("many places of a source are replaced") { makeStore in
+      let rows = try (0..<3_000).map {
+        try ImportRow.sample("\($0)", 1, 1, source: "s", sourceID: "\($0)", number: $0 + 1)
+      }
+      let store = try await makeStore(rows)
+
+      let report = try await store.importRows(
+        Array(rows[..<700]).inOneBatch, options: ImportOptions(removal: .others(source: "s")))
+
+      #expect((report.unchanged, report.deleted) == (700, 2_300))
+      #expect(try await store.allPoints().count == 700)
+    },
+    WriteContract("an import registers its sources, and a value that is not given stays") { makeStore in
+      let store = try await makeStore([])
+      let whole = DataSource(name: "s", licence: "L", attribution: "A", url: "https://example.org")
+      let rows = [try ImportRow.sample("a", 1, 1, source: "s", sourceID: "1")]
+
+      _ = try await store.importRows(rows.inOneBatch, options: ImportOptions(dryRun: true, sources: [whole]))
+      #expect(try await store.sources().isEmpty)
+      _ = try await store.importRows(
+        rows.inOneBatch, options: ImportOptions(sources: [whole, DataSource(name: "a")]))
+      _ = try await store.importRows(
+        rows.inOneBatch, options: ImportOptions(sources: [DataSource(name: "s", attribution: "B")]))
+
+      #expect(
+        try await store.sources() == [
+          DataSource(name: "a"), DataSource(name: "s", licence: "L", attribution: "B", url: "https://example.org"),
+        ])
+    },
+    WriteContract("the report of a replacement is returned again for its key") { makeStore in
+      let store = try await makeStore([.sample("gone", 1, 1, source: "s", sourceID: "1")])
+      let rows = [try ImportRow.sample("new", 1, 1, source: "s", sourceID: "2")]
+      let options = ImportOptions(key: ImportKey(text: "k") { 1 }, removal: .others(source: "s"))
+
+      let first = try await store.importRows(rows.inOneBatch, options: options)
+      let repeated = try await store.importRows(rows.inOneBatch, options: options)
+
+      #expect(first.deleted == 1 && repeated == first)
+    },
+  ]
+}
+
+extension PointStore {
+  fileprivate func pointsByName() async throws -> [String: PointOfInterest] {
+    Dictionary(try await allPoints().map { ($0.draft.name, $0) }) { $1 }
+  }
+}
