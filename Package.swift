@@ -135,7 +135,7 @@ let package = Package(
       tests: ["MemoryStore", "PostgresTestSupport"]
     ),
     module("PrometheusMetrics", [metrics]),
-    module("PointFormats", ["Basics", "Geo", "JSONText", "Points"]),
+    module("PointFormats", ["Basics", "Geo", "Gzip", "JSONText", "Points"]),
     module(
       "HTTPServer",
       [

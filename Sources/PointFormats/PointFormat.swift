@@ -28,7 +28,7 @@ public enum PointFormat: String, Hashable, Sendable, CaseIterable {
   }
 
   /// Creates the format of a file name by its extension: `.json`, `.geojson`, `.geojsons`, `.geojsonl`, `.geojsonseq`,
-  /// `.ndjson`, `.jsonl` or `.csv`, in either case.
+  /// `.ndjson`, `.jsonl`, `.csv`, `.tsv` or `.tab`, in either case.
   public init?(fileName: String) {
     guard let point = fileName.lastIndex(of: "."), !fileName[point...].contains("/") else { return nil }
     switch fileName[point...].dropFirst().lowercased() {
@@ -36,7 +36,7 @@ public enum PointFormat: String, Hashable, Sendable, CaseIterable {
     case "geojson": self = .geoJSON
     case "geojsons", "geojsonl", "geojsonseq": self = .geoJSONSequence
     case "ndjson", "jsonl": self = .ndjson
-    case "csv": self = .csv
+    case "csv", "tsv", "tab": self = .csv
     default: return nil
     }
   }

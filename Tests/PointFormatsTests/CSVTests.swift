@@ -43,9 +43,56 @@ import Testing
   }
 
   @Test(arguments: [
+    "name;lat;long;k\nA;1,5;-2,25;\"x;y\"\n", "name\tlat\tlong\tk\nA\t1,5\t-2.25\tx;y\n",
+    "name|y|x|k\r\nA|1.5|-2,25|x;y\r\n",
+    "k,WKT,name\nx;y,POINT(-2.25 1.5),A\n", "\u{FEFF}\n\"name\";latitude;lng;k\nA;1.5;-2.25;\"x;y\"\n",
+    "WKT;name;k\nSRID=4326;A;1\n\"point z (-2,25 1.5 9)\";A;1\n\"POINT Z (-2.25 1.5 9)\";A;\"x;y\"\n",
+  ])
+  func separatorsDecimalCommasAndWellKnownTextAreRecognised(text: String) throws {
+    for chunkSize in [1, 7, Int.max] {
+      let row = try #require(Parsed(text, .csv, chunkSize: chunkSize).rows.last)
+
+      #expect(row.draft.name == "A" && row.draft.tags.dictionary == ["k": "x;y"])
+      #expect(row.draft.coordinate.latitude == 1.5 && row.draft.coordinate.longitude == -2.25)
+    }
+  }
+
+  @Test(arguments: [
+    "POINT EMPTY", "LINESTRING (1 2, 3 4)", "POINT (1)", "POINT (181 0)", "POINT (1 nan)", "", "POINT (1 2) x",
+  ])
+  func otherGeometriesAreRejected(text: String) {
+    let parsed = Parsed("WKT,name\n\"\(text)\",A\n", .csv)
+
+    #expect(parsed.rows.isEmpty)
+    #expect(parsed.rejections.first?.detail.contains("/WKT must be a point") == true)
+  }
+
+  @Test func columnWKTBesideCoordinatesIsATag() throws {
+    let row = try #require(Parsed("name,lat,long,wkt\nA,1,2,POINT (3 4)\n", .csv).rows.first)
+
+    #expect(row.draft.coordinate.latitude == 1 && row.draft.tags.dictionary == ["wkt": "POINT (3 4)"])
+  }
+
+  @Test(arguments: [false, true])
+  func textInUTF16IsRead(isBigEndian: Bool) throws {
+    let text = "name,lat,long\n\u{1F9ED} Caf\u{E9} \u{6771},1,2\n"
+    let bytes = ([0xFEFF] + Array(text.utf16)).flatMap { unit in
+      isBigEndian ? [UInt8(unit >> 8), UInt8(unit & 0xFF)] : [UInt8(unit & 0xFF), UInt8(unit >> 8)]
+    }
+
+    for chunkSize in [1, 3, Int.max] {
+      let row = try #require(Parsed(bytes, .csv, chunkSize: chunkSize).rows.first)
+
+      #expect(row.draft.name == "\u{1F9ED} Caf\u{E9} \u{6771}")
+    }
+    let broken = Parsed(Array(bytes.dropLast(2)) + (isBigEndian ? [0xD8, 0, 0] : [0, 0xD8, 0]), .csv)
+    #expect(broken.rows.count + broken.rejections.count == 1)
+  }
+
+  @Test(arguments: [
     ("", "the text is empty; it must begin with a header row"),
     ("lat,long\n", "the header has no column 'name'; it has 'lat', 'long'"),
-    ("name;lat;long\n", "the header has no column 'name'; it has 'name;lat;long'; commas must part columns"),
+    ("nam;lat;long\n", "the header has no column 'name'; it has 'nam', 'lat', 'long'"),
     ("name,lat,lon,lng\n", "the header has the column 'lng' twice, as 'lon' too"),
     ("name,lat,long,z,z\n", "the header has the column 'z' twice"),
     ("name,lat,long,x\n", "the header has the column 'x' twice, as 'long' too"),

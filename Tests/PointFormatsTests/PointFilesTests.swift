@@ -1,4 +1,5 @@
 import Foundation
+import Gzip
 import PointFormats
 import Points
 import Synchronization
@@ -23,6 +24,28 @@ import Testing
 
     #expect(names == [1: "A", 3: "B", 5: "D"])
     #expect(rejected.withLock { $0 } == [2, 4])
+  }
+
+  @Test func filesCompressedWithGzipAreUnpacked() async throws {
+    let folder = try TemporaryFolder()
+    let text = (0..<5_000).map { #"{"name":"\#($0 * 7919)","lat":1,"long":2}"# + "\n" }.joined()
+    var gzip: [UInt8] = []
+    let encoder = try GzipEncoder()
+    Array(text.utf8).withUnsafeBytes { encoder.encode($0, into: &gzip) }
+    encoder.finish(into: &gzip)
+    let whole = try folder.file("a.ndjson.gz", gzip)
+    let cut = try folder.file("b.NDJSON.GZ", Array(gzip.dropLast(9)))
+
+    var count = 0
+    for try await batch in PointFiles([try PointFiles.File(path: whole)], onRejection: { _ in }) {
+      count += batch.count
+    }
+
+    #expect(count == 5_000)
+    let error = await #expect(throws: FileError.self) {
+      for try await _ in PointFiles([try PointFiles.File(path: cut)], onRejection: { _ in }) {}
+    }
+    #expect(error?.description == "\(cut): the file ends before its gzip does")
   }
 
   @Test func progressIsReportedInBytesAndRows() async throws {
@@ -124,6 +147,13 @@ private final class TemporaryFolder: Sendable {
 
   deinit {
     try? FileManager.default.removeItem(at: url)
+  }
+
+  /// Writes a file and returns its path.
+  func file(_ name: String, _ bytes: [UInt8]) throws -> String {
+    let file = url.appending(path: name)
+    try Data(bytes).write(to: file)
+    return file.path
   }
 
   /// Writes a file and returns its path.

@@ -8,6 +8,8 @@ struct CSVHeader {
     case tag(key: String)
     /// The column that the options name for the `sourceId`.
     case key
+    /// A point as well-known text.
+    case geometry
   }
 
   /// The columns, from the left.
@@ -20,7 +22,16 @@ struct CSVHeader {
     var columns: [Column] = []
     var seen: [ExactText: String] = [:]
     var fields: Set<PointField> = []
+    let lowercased = names.map { $0.lowercased() }
+    // A file that has coordinates of its own keeps the text as a tag.
+    let hasCoordinates = names.contains { PointField(column: $0) == .latitude }
+    let geometry = hasCoordinates ? nil : lowercased.firstIndex(of: "wkt")
+    if geometry != nil { fields = [.latitude, .longitude] }
     for (index, name) in names.enumerated() {
+      if index == geometry {
+        columns.append(.geometry)
+        continue
+      }
       guard !name.isEmpty else { throw FormatError(reason: "column \(index + 1) of the header has no name") }
       if options.idField.hasSameBytes(as: name) {
         guard seen.updateValue(name, forKey: ExactText("column \(name)")) == nil else {
@@ -65,7 +76,6 @@ struct CSVHeader {
   private static func list(_ names: [String]) -> String {
     let shown = names.prefix(20).map { "'\($0.prefix(40))'" }.joined(separator: ", ")
     let more = names.count > 20 ? " and \(names.count - 20) more" : ""
-    let hint = names.count == 1 && names[0].contains(where: { ";\t|".contains($0) }) ? "; commas must part columns" : ""
-    return shown + more + hint
+    return shown + more
   }
 }

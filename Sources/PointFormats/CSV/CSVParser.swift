@@ -6,8 +6,9 @@ import Points
 /// rejected, and parsing goes on with the next line.
 struct CSVParser: RecordParser {
   private let options: RowOptions
+  private let mapping: (any RecordMapping)?
   private var decoder: CSVRowDecoder?
-  private var record = CSVRecord()
+  private var record: CSVRecord?
 
   private var isSkippingLine = false
 
@@ -17,13 +18,30 @@ struct CSVParser: RecordParser {
 
   var hasForeignIDs: Bool { false }
 
-  init(options: RowOptions) {
+  init(options: RowOptions, mapping: (any RecordMapping)?) {
     self.options = options
+    self.mapping = mapping
+    if let separator = mapping?.table?.separator {
+      record = CSVRecord(separator: separator, isUnquoted: mapping?.table?.isUnquoted ?? false)
+    }
   }
 
   mutating func parse(
     _ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool, progress: inout ParseProgress
   ) throws(FormatError) {
+    var record: CSVRecord
+    if let known = self.record.take() {
+      record = known
+    } else {
+      let start = UnsafeBufferPointer(rebasing: bytes[progress.start...])
+      let isWhole = isLast || start.count > progress.maximumRecordBytes
+      guard let separator = CSVSeparator.separator(ofHeader: start, isWhole: isWhole) else { return }
+      record = CSVRecord(separator: separator, isUnquoted: mapping?.table?.isUnquoted ?? false)
+    }
+    defer { self.record = record }
+    if decoder == nil, let columns = mapping?.table?.columns, let mapping {
+      decoder = CSVRowDecoder(columns: columns, mapping: mapping, separator: record.separator)
+    }
     while true {
       if isSkippingLine, !skipLine(bytes, &progress) { break }
       // Up to the maximum length of a row, so that the outcome for a longer one is independent of how the text is cut.
@@ -31,25 +49,25 @@ struct CSVParser: RecordParser {
       let inReach = UnsafeBufferPointer(rebasing: bytes[..<limit])
       switch record.scan(inReach, from: progress.start, position: &progress.position) {
       case .end:
-        try takeRecord(endingAt: progress.position - 1, of: bytes, &progress)
+        try takeRecord(&record, endingAt: progress.position - 1, of: bytes, &progress)
         continue
       case .strayQuote:
-        try rejectQuotes(bytes, &progress)
+        try rejectQuotes(&record, bytes, &progress)
         continue
       case .more: break
       }
       if progress.position - progress.start > progress.maximumRecordBytes {
-        try rejectAsTooLong(bytes, &progress)
+        try rejectAsTooLong(&record, bytes, &progress)
         continue
       }
       guard isLast else { return }
       if record.isWithinQuotes {
-        try rejectQuotes(bytes, &progress)
+        try rejectQuotes(&record, bytes, &progress)
         continue
       }
       if progress.start < bytes.count {
         record.finish(at: bytes.count - progress.start)
-        try takeRecord(endingAt: bytes.count, of: bytes, &progress)
+        try takeRecord(&record, endingAt: bytes.count, of: bytes, &progress)
       }
       break
     }
@@ -59,19 +77,22 @@ struct CSVParser: RecordParser {
   // MARK: Records
 
   private mutating func takeRecord(
-    endingAt end: Int, of bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
+    _ record: inout CSVRecord, endingAt end: Int, of bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
   ) throws(FormatError) {
-    defer { startRecord(&progress) }
+    defer { startRecord(&record, &progress) }
     let text = UnsafeBufferPointer(rebasing: bytes[progress.start..<end])
     rereadingCredit += text.count
     guard record.fields.count > 1 || record.fields.first?.isQuoted == true || !text.allSatisfy(\.isWhiteSpace) else {
       return
     }
     if decoder == nil {
-      decoder = try CSVRowDecoder(header: text, fields: record.fields, options: options)
+      decoder = try CSVRowDecoder(
+        header: text, fields: record.fields, separator: record.separator, options: options, mapping: mapping)
     } else {
       let fields = record.fields
-      progress.append(in: bytes) { decoder?.row($0, of: text, fields: fields) ?? Self.noHeader($0) }
+      progress.append(in: bytes) { number in
+        decoder == nil ? Self.noHeader(number) : decoder?.row(number, of: text, fields: fields)
+      }
     }
   }
 
@@ -80,7 +101,7 @@ struct CSVParser: RecordParser {
     .failure(RejectedRow(number: number, detail: "stands before the header"))
   }
 
-  private mutating func startRecord(_ progress: inout ParseProgress) {
+  private func startRecord(_ record: inout CSVRecord, _ progress: inout ParseProgress) {
     progress.start = progress.position
     record.reset()
   }
@@ -88,29 +109,31 @@ struct CSVParser: RecordParser {
   // MARK: Malformed records
 
   private mutating func rejectQuotes(
-    _ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
+    _ record: inout CSVRecord, _ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
   ) throws(FormatError) {
     let detail = "has a quotation mark that neither ends its field nor is doubled, or a quoted field that does not end"
     guard decoder != nil else { throw FormatError(reason: "the header " + detail) }
     progress.reject(detail, in: bytes)
-    goOnWithNextLine(bytes, &progress)
+    goOnWithNextLine(&record, bytes, &progress)
   }
 
   private mutating func rejectAsTooLong(
-    _ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
+    _ record: inout CSVRecord, _ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
   ) throws(FormatError) {
-    if record.isWithinQuotes { return try rejectQuotes(bytes, &progress) }
+    if record.isWithinQuotes { return try rejectQuotes(&record, bytes, &progress) }
     guard decoder != nil else {
       throw FormatError(reason: "the header is longer than \(progress.maximumRecordBytes) bytes")
     }
     progress.rejectAsTooLong(in: bytes)
     isSkippingLine = true
-    startRecord(&progress)
+    startRecord(&record, &progress)
   }
 
   /// Goes back to the line after the one in which the record started, where that may be read again; otherwise on to the
   /// next.
-  private mutating func goOnWithNextLine(_ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress) {
+  private mutating func goOnWithNextLine(
+    _ record: inout CSVRecord, _ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
+  ) {
     let lineEnd = bytes[progress.start..<progress.position].firstIndex { $0.endsLine }
     if let lineEnd, progress.position - lineEnd <= rereadingCredit {
       rereadingCredit -= progress.position - lineEnd
@@ -118,7 +141,7 @@ struct CSVParser: RecordParser {
     } else {
       isSkippingLine = true
     }
-    startRecord(&progress)
+    startRecord(&record, &progress)
   }
 
   /// Goes on behind the line's end; `false` when the bytes end before it.

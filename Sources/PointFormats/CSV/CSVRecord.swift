@@ -23,6 +23,12 @@ struct CSVRecord {
     case strayQuote
   }
 
+  /// The separator of the fields.
+  let separator: UInt8
+
+  /// A Boolean value that indicates whether a quotation mark is a character like any other.
+  let isUnquoted: Bool
+
   private enum State {
     case fieldStart, plain, quoted, quoteInQuoted
   }
@@ -33,6 +39,12 @@ struct CSVRecord {
   private var state = State.fieldStart
   private var fieldStart = 0
   private var hasDoubledQuotes = false
+
+  /// Creates a scanner of a text with a separator.
+  init(separator: UInt8, isUnquoted: Bool) {
+    self.separator = separator
+    self.isUnquoted = isUnquoted
+  }
 
   /// A Boolean value that indicates whether the bytes so far end within quotation marks.
   var isWithinQuotes: Bool { state == .quoted }
@@ -57,14 +69,14 @@ struct CSVRecord {
       switch state {
       case .quoted:
         if byte == UInt8(ascii: "\"") { state = .quoteInQuoted }
-      case .fieldStart where byte == UInt8(ascii: "\""):
+      case .fieldStart where byte == UInt8(ascii: "\"") && !isUnquoted:
         state = .quoted
         fieldStart = position + 1 - start
       case .quoteInQuoted where byte == UInt8(ascii: "\""):
         state = .quoted
         hasDoubledQuotes = true
       default:
-        if byte == UInt8(ascii: ",") {
+        if byte == separator {
           endField(at: position - start)
           fieldStart = position + 1 - start
         } else if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") {
@@ -110,5 +122,35 @@ extension CSVRecord.Field {
       if !isSecond { single.append(byte) }
     }
     return single.withUnsafeBufferPointer(body)
+  }
+}
+
+/// The separators of the columns that a header may have.
+enum CSVSeparator {
+  /// Comma, semicolon, tab and vertical bar, the preferred one first.
+  private static let all: [UInt8] = [0x2C, 0x3B, 0x09, 0x7C]
+
+  /// Returns the separator that the first line with text has most of, outside quotation marks; the comma where it has
+  /// none.
+  ///
+  /// - Parameter isWhole: a Boolean value that indicates whether no more bytes of the line follow.
+  /// - Returns: `nil` where the line may go on.
+  static func separator(ofHeader bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool) -> UInt8? {
+    var counts = [Int](repeating: 0, count: all.count)
+    var isQuoted = false
+    var hasText = false
+    for byte in bytes {
+      if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+      if isQuoted { continue }
+      if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r"), hasText { return choice(counts) }
+      if let index = all.firstIndex(of: byte) { counts[index] += 1 }
+      hasText = hasText || !byte.isWhiteSpace
+    }
+    return isWhole ? choice(counts) : nil
+  }
+
+  private static func choice(_ counts: [Int]) -> UInt8 {
+    let most = counts.max() ?? 0
+    return all[counts.firstIndex(of: most) ?? 0]
   }
 }

@@ -57,6 +57,16 @@ public struct PointFileWriter: Sendable {
     }
   }
 
+  /// Appends a place without an id as a line of NDJSON.
+  public static func appendRow(_ draft: PointDraft, to bytes: inout [UInt8]) {
+    let time = Timestamp(microsecondsSinceEpoch: 0)
+    let point = PointOfInterest(
+      id: PointID(high: 0, low: 0), draft: draft, version: 1, createdAt: time, updatedAt: time)
+    let fields: FieldSet = [.name, .category, .latitude, .longitude, .tags, .source, .sourceID]
+    PointJSON.append(FoundPoint(point: point, distanceMetres: nil), fields: fields, to: &bytes)
+    bytes.write("\n")
+  }
+
   /// Appends the comma behind the place before, if any, and begins a line.
   private mutating func beginLine(in bytes: inout [UInt8]) {
     if isFollowing { bytes.write(",\n") } else { bytes.write("\n") }

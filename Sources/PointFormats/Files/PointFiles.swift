@@ -1,6 +1,8 @@
+import Gzip
 public import Points
 
-/// Places in files, read one file after another, in batches for a `PointImporter`. Rows are numbered over all files.
+/// Places in files, read one file after another, in batches for a `PointImporter`. Rows are numbered over all files. A
+/// file may be compressed with gzip.
 public struct PointFiles: AsyncSequence, Sendable {
   /// Some rows, in order; never none.
   public typealias Element = [ImportRow]
@@ -19,11 +21,12 @@ public struct PointFiles: AsyncSequence, Sendable {
       self.format = format
     }
 
-    /// Creates a file whose format follows from its name.
+    /// Creates a file whose format follows from its name, with or without `.gz` at the end.
     ///
     /// - Throws: ``FileError`` when it has no known extension.
     public init(path: String) throws(FileError) {
-      guard let format = PointFormat(fileName: path) else {
+      let name = path.lowercased().hasSuffix(".gz") ? String(path.dropLast(3)) : path
+      guard let format = PointFormat(fileName: name) else {
         throw FileError(path: path, reason: "the name does not tell the format, which must be given")
       }
       self.init(path: path, format: format)
@@ -47,6 +50,7 @@ public struct PointFiles: AsyncSequence, Sendable {
 
   private let files: [File]
   private let options: RowOptions
+  private let mapping: (any RecordMapping)?
   private let batchSize: Int
   private let requiresUsableRow: Bool
   private let notes: ImportNotes?
@@ -58,6 +62,7 @@ public struct PointFiles: AsyncSequence, Sendable {
   /// - Parameters:
   ///   - files: the files, in order.
   ///   - options: the options for the rows.
+  ///   - mapping: the mapping that makes places of the rows' fields; `nil` where they are named as a place's.
   ///   - batchSize: the minimum number of rows of a batch, except the last.
   ///   - requiresUsableRow: a Boolean value that indicates whether a file all of whose rows are rejected is an error. A
   ///     file without rows is none.
@@ -67,6 +72,7 @@ public struct PointFiles: AsyncSequence, Sendable {
   public init(
     _ files: [File],
     options: RowOptions = .standard,
+    mapping: (any RecordMapping)? = nil,
     batchSize: Int = 1000,
     requiresUsableRow: Bool = false,
     notes: ImportNotes? = nil,
@@ -75,6 +81,7 @@ public struct PointFiles: AsyncSequence, Sendable {
   ) {
     self.files = files
     self.options = options
+    self.mapping = mapping
     self.batchSize = batchSize
     self.requiresUsableRow = requiresUsableRow
     self.notes = notes
@@ -87,8 +94,8 @@ public struct PointFiles: AsyncSequence, Sendable {
     AsyncIterator(
       sequence: self, files: files[...],
       batcher: RowBatcher(
-        parser: PointParser(format: files.first?.format ?? .ndjson, options: options), path: files.first?.path,
-        notes: notes, batchSize: batchSize, onRejection: onRejection))
+        parser: PointParser(format: files.first?.format ?? .ndjson, options: options, mapping: mapping),
+        path: files.first?.path, notes: notes, batchSize: batchSize, onRejection: onRejection))
   }
 
   /// An iterator over the batches.
@@ -96,8 +103,7 @@ public struct PointFiles: AsyncSequence, Sendable {
     fileprivate let sequence: PointFiles
     fileprivate var files: ArraySlice<File>
     fileprivate var batcher: RowBatcher
-    fileprivate var chunks: FileChunks.AsyncIterator?
-    fileprivate var bytesRead = 0
+    fileprivate var text: FileText?
 
     /// Returns the next batch; `nil` at the end of the last file.
     ///
@@ -110,28 +116,30 @@ public struct PointFiles: AsyncSequence, Sendable {
           try await readChunk(of: file)
         } catch let error as FormatError {
           throw FileError(path: file.path, reason: error.description)
+        } catch let error as GzipError {
+          throw FileError(path: file.path, reason: "the file \(error)")
         }
       }
       return batcher.takeBatch()
     }
 
     private mutating func readChunk(of file: File) async throws {
-      var chunks = self.chunks ?? FileChunks(path: file.path).makeAsyncIterator()
-      if let chunk = try await chunks.next() {
-        self.chunks = chunks
+      var text = self.text ?? FileText(path: file.path)
+      if let chunk = try await text.next() {
+        self.text = text
         try batcher.consume(chunk)
-        bytesRead += chunk.count
         sequence.onProgress(
           Progress(
-            path: file.path, bytesRead: bytesRead, byteCount: await chunks.byteCount, rows: batcher.parser.nextRow - 1))
+            path: file.path, bytesRead: text.bytesRead, byteCount: await text.byteCount,
+            rows: batcher.parser.nextRow - 1))
       } else {
         try batcher.finish()
         try checkUsableRows(of: file)
         files.removeFirst()
-        self.chunks = nil
-        bytesRead = 0
+        self.text = nil
         if let next = files.first {
-          let parser = PointParser(format: next.format, firstRow: batcher.parser.nextRow, options: sequence.options)
+          let parser = PointParser(
+            format: next.format, firstRow: batcher.parser.nextRow, options: sequence.options, mapping: sequence.mapping)
           batcher.go(onWith: parser, path: next.path)
         }
       }

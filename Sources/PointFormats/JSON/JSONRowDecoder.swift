@@ -16,6 +16,8 @@ struct JSONRowDecoder: Sendable {
 
   private let idField: [UInt8]?
 
+  private let mapping: (any RecordMapping)?
+
   /// A Boolean value that indicates whether a Feature had an `id` that is no UUID, which is dropped without a source.
   var hasForeignIDs = false
 
@@ -25,16 +27,21 @@ struct JSONRowDecoder: Sendable {
   /// The tags of the current row.
   var tags = TagsBuilder()
 
-  init(accepts: Acceptance, options: RowOptions) {
+  init(accepts: Acceptance, options: RowOptions, mapping: (any RecordMapping)? = nil) {
     self.accepts = accepts
     self.options = options
+    self.mapping = mapping
     idField = options.idField.map { Array($0.utf8) }
   }
 
-  /// Returns the row of a text, or its rejection.
-  mutating func row(_ number: Int, of text: UnsafeBufferPointer<UInt8>) -> PointParser.Row {
+  /// Returns the row of a text, or its rejection; `nil` where the mapping does not take it.
+  mutating func row(_ number: Int, of text: UnsafeBufferPointer<UInt8>) -> PointParser.Row? {
     do {
-      return try draft(of: text).row(number)
+      guard let mapping else { return try draft(of: text).row(number) }
+      guard let record = try ForeignRecord(json: text) else {
+        return .failure(RejectedRow(number: number, detail: "must be an object"))
+      }
+      return mapping.row(number, of: record)
     } catch {
       return .failure(RejectedRow(number: number, detail: error.description))
     }

@@ -1,7 +1,8 @@
 import Basics
 public import Points
 
-/// An incremental parser of places: a state machine without input or output of its own.
+/// An incremental parser of places: a state machine without input or output of its own. The text is UTF-8, or UTF-16
+/// with a byte-order mark.
 ///
 /// A row that is malformed or breaks a rule is rejected and the rest goes on. A row is a line that is not blank, an
 /// element of the array of features, or a record of a CSV file that is neither the header nor blank; a record of CSV
@@ -22,8 +23,10 @@ public import Points
 /// - GeoJSON: a Feature of a Point; an altitude is left out, and so are coordinates among the properties. An `id` of
 ///   the properties, or else of the Feature, is the place's when it is a UUID; in the properties any other is a tag, as
 ///   is a `source` without a `sourceId`. Other members of the Feature are left out. A `crs` must be WGS 84.
-/// - CSV: a header row with the columns in any order; `tags` is a JSON object. An apostrophe before `=`, `+`, `-` or
-///   `@` that keeps spreadsheets from calculating a text is removed (see ``PointFileWriter``).
+/// - CSV: a header row with the columns in any order, separated by commas, semicolons, tabs or vertical bars, whichever
+///   the header has most of; `tags` is a JSON object. Where commas do not separate columns, a coordinate may have a
+///   decimal comma. A column `WKT` with a point replaces the two of the coordinates. An apostrophe before `=`, `+`, `-`
+///   or `@` that keeps spreadsheets from calculating a text is removed (see ``PointFileWriter``).
 ///
 /// Where ``RowOptions/source`` is given, a row without a source and `sourceId` of its own takes it, with the row's id
 /// as the `sourceId`.
@@ -42,6 +45,7 @@ public struct PointParser: Sendable {
   let firstRow: Int
 
   private var parser: any RecordParser
+  private var transcoder: UTF16Transcoder?
   private var window: [UInt8] = []
   private var progress: ParseProgress
   private var hasBegun = false
@@ -53,11 +57,13 @@ public struct PointParser: Sendable {
   ///   - firstRow: the number of the first row.
   ///   - maximumRecordBytes: the maximum length of a row in bytes.
   ///   - options: the options for the rows.
+  ///   - mapping: the mapping that makes places of the rows' fields; `nil` where they are named as a place's.
   public init(
     format: PointFormat,
     firstRow: Int = 1,
     maximumRecordBytes: Int = PointParser.defaultMaximumRecordBytes,
-    options: RowOptions = .standard
+    options: RowOptions = .standard,
+    mapping: (any RecordMapping)? = nil
   ) {
     self.format = format
     self.firstRow = firstRow
@@ -65,11 +71,11 @@ public struct PointParser: Sendable {
     progress = ParseProgress(nextRow: firstRow, maximumRecordBytes: maximumRecordBytes)
     parser =
       switch format {
-      case .json: CollectionParser(decoder: .init(accepts: .placesAndFeatures, options: options))
-      case .geoJSON: CollectionParser(decoder: .init(accepts: .features, options: options))
-      case .geoJSONSequence: LineParser(decoder: .init(accepts: .features, options: options))
-      case .ndjson: LineParser(decoder: .init(accepts: .placesAndFeatures, options: options))
-      case .csv: CSVParser(options: options)
+      case .json: CollectionParser(decoder: .init(accepts: .placesAndFeatures, options: options, mapping: mapping))
+      case .geoJSON: CollectionParser(decoder: .init(accepts: .features, options: options, mapping: mapping))
+      case .geoJSONSequence: LineParser(decoder: .init(accepts: .features, options: options, mapping: mapping))
+      case .ndjson: LineParser(decoder: .init(accepts: .placesAndFeatures, options: options, mapping: mapping))
+      case .csv: CSVParser(options: options, mapping: mapping)
       }
   }
 
@@ -92,7 +98,11 @@ public struct PointParser: Sendable {
       while !rest.isEmpty {
         let part = rest.prefix(1 << 16)
         rest = rest[part.endIndex...]
-        window.append(contentsOf: part)
+        if transcoder == nil {
+          window.append(contentsOf: part)
+        } else {
+          transcoder?.transcode(part, into: &window)
+        }
         try parse(isLast: false, into: &rows)
       }
     }
@@ -102,6 +112,7 @@ public struct PointParser: Sendable {
   ///
   /// - Throws: ``FormatError`` when the text ends too early.
   public mutating func finish(into rows: inout [Row]) throws(FormatError) {
+    transcoder?.finish(into: &window)
     try parse(isLast: true, into: &rows)
   }
 
@@ -111,6 +122,13 @@ public struct PointParser: Sendable {
       progress.start = try FileSignature.lengthOfByteOrderMark(in: window)
       progress.position = progress.start
       hasBegun = true
+      if var transcoder = UTF16Transcoder(byteOrderMark: window) {
+        let text = window
+        window = []
+        transcoder.transcode(text[2...], into: &window)
+        if isLast { transcoder.finish(into: &window) }
+        self.transcoder = transcoder
+      }
     }
     // Moved out, so that the parser may change while it reads.
     var window: [UInt8] = []
@@ -161,14 +179,20 @@ private enum FileSignature {
   ///   be rejected without a useful reason.
   static func lengthOfByteOrderMark(in bytes: [UInt8]) throws(FormatError) -> Int {
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return 3 }
-    if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
-      throw FormatError(reason: "the text is in UTF-16; it must be in UTF-8")
+    if bytes.starts(with: [0xFF, 0xFE, 0, 0]) || bytes.starts(with: [0, 0, 0xFE, 0xFF]) {
+      throw FormatError(reason: "the text is in UTF-32; it must be in UTF-8 or UTF-16")
     }
     if bytes.starts(with: [0x1F, 0x8B]) {
       throw FormatError(reason: "the file is compressed with gzip; unpack it first")
     }
+    if bytes.starts(with: [0x28, 0xB5, 0x2F, 0xFD]) {
+      throw FormatError(reason: "the file is compressed with Zstandard; unpack it first, as 'zstd -d' does")
+    }
+    if bytes.starts(with: [0x42, 0x5A, 0x68]) {
+      throw FormatError(reason: "the file is compressed with bzip2; unpack it first, as 'bunzip2' does")
+    }
     if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
-      throw FormatError(reason: "the file is a ZIP archive or a spreadsheet; save it as CSV or GeoJSON first")
+      throw FormatError(reason: "the file is a ZIP archive or a spreadsheet; unpack it, or save it as CSV, first")
     }
     return 0
   }

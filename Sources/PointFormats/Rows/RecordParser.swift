@@ -57,12 +57,13 @@ struct ParseProgress {
   /// Removes the note of ``noteSkippedRow(in:)``: it was no row.
   mutating func removeSkippedRow() { skippedLine = nil }
 
-  /// Appends the row that starts at ``start`` and counts it.
-  mutating func append(in bytes: UnsafeBufferPointer<UInt8>, _ row: (Int) -> PointParser.Row) {
+  /// Appends the row that starts at ``start`` and counts it. A row that the closure skips is counted alone.
+  mutating func append(in bytes: UnsafeBufferPointer<UInt8>, _ row: (Int) -> PointParser.Row?) {
     let line = skippedLine ?? counter.line(at: start, in: bytes)
     skippedLine = nil
     lines.append(line, ofRow: nextRow)
     switch row(nextRow) {
+    case nil: break
     case .success(let row): rows.append(.success(row))
     case .failure(var rejection):
       rejection.location.line = line

@@ -73,6 +73,15 @@ struct RowDraft {
     }
   }
 
+  /// Sets the position from a point as well-known text, or rejects it.
+  mutating func setPosition(_ point: WellKnownPoint?, pointer: String) {
+    guard let point else {
+      reject(.latitude, pointer, "must be a point as well-known text, such as POINT (13.4 52.5), in degrees")
+      return skipMissing([.longitude])
+    }
+    (latitude, longitude) = (point.latitude, point.longitude)
+  }
+
   /// Determines the origin of the place, once all fields but the tags have been read: the row's own source and
   /// `sourceId` where it has both, otherwise the source of the options, if any, with the row's key.
   ///
