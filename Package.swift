@@ -58,6 +58,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
@@ -66,6 +67,7 @@ let package = Package(
   targets: [
     [
       .target(name: "CBundledSample", exclude: ["landmarks.geojson"]),
+      .target(name: "CBuiltInMappings", exclude: ["columns.yaml", "geonames.yaml", "osm.yaml", "overture.yaml"]),
       .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"]), .brew(["expat"])]),
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
       .systemLibrary(name: "CMalloc"),
@@ -137,6 +139,10 @@ let package = Package(
     module("PrometheusMetrics", [metrics]),
     module("PointFormats", ["Basics", "Geo", "Gzip", "JSONText", "Points"]),
     module(
+      "PointMapping",
+      ["CBuiltInMappings", "Geo", "JSONText", "PointFormats", "Points", .product(name: "Yams", package: "Yams")]
+    ),
+    module(
       "HTTPServer",
       [
         "Basics", "CTCPInfo", "JSONText", logging,
@@ -164,7 +170,8 @@ let package = Package(
         dependencies: [
           "Basics", "CBundledSample", "CMalloc", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
           "MemoryStore",
-          "PointFormats", "Points", "PostgresStore", "PrometheusMetrics", "SQLiteJournal",
+          "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresStore", "PrometheusMetrics",
+          "SQLiteJournal",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),

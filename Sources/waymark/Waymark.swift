@@ -22,8 +22,8 @@ struct Waymark: AsyncParsableCommand {
       """,
     version: waymarkVersion,
     subcommands: [
-      ServeCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
-      KeysCommand.self, HealthCommand.self, CheckCommand.self, SettingsCommand.self,
+      ServeCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self, SourcesCommand.self,
+      BackupCommand.self, KeysCommand.self, HealthCommand.self, CheckCommand.self, SettingsCommand.self,
     ]
   )
 }

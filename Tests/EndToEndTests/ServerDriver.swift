@@ -43,6 +43,7 @@ struct ServerDriver: Sendable {
     let distance: Double?
     let category: String?
     let tags: [String: String]
+    let version: Int?
   }
 
   struct ReportResponse: Decodable, Sendable {

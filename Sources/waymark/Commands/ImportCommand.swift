@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import OpenStreetMap
 import PointFormats
+import PointMapping
 import Points
 import PostgresStore
 import Synchronization
@@ -11,20 +13,27 @@ struct ImportCommand: AsyncParsableCommand {
     commandName: "import",
     abstract: "Imports files of places into the database, or sends them to a server.",
     discussion: """
-      Reads GeoJSON, GeoJSON text sequences, NDJSON and CSV. A place that exists already, by its id or by its source and \
-      sourceId, is replaced where it differs. The import is one transaction: when it is interrupted, nothing has been \
-      imported. Invalid rows are rejected and reported by file and line; rows are numbered over all files. Exits with 65 \
-      where rows were rejected and none was accepted, and with --strict where any was rejected.
+      Reads GeoJSON, GeoJSON text sequences, NDJSON and CSV, also compressed with gzip, and OpenStreetMap's files: \
+      .osm.pbf, .osm, and changes in .osc. A place that exists already, by its id or by its source and sourceId, is \
+      replaced where it differs. The import is one transaction: when it is interrupted, nothing has been imported. \
+      Invalid rows are rejected and reported by file and line; rows are numbered over all files. Exits with 65 where \
+      rows were rejected and none was accepted, and with --strict where any was rejected.
 
       A row without an id, and without source and sourceId, is a new place each time. --source NAME uses its id in its \
       own data set as the sourceId, so that importing the file again updates its place.
 
-      With --url the files go to a running server, whatever its store: one request and one transaction for each file.
+      --mapping says how the fields of another data set become places. --replace-source NAME also deletes the places of \
+      a source that the files no longer have.
+
+      With --url the files go to a running server, whatever its store: one request and one transaction for each file, \
+      or for all where a mapping is used.
 
       Examples:
+        waymark import town.osm.pbf
+        waymark import --replace-source osm --dry-run town.osm.pbf
+        waymark import --mapping overture --min-confidence 0.5 places.geojsonseq
         waymark import places.geojson airports.csv
         curl -s https://example.org/places.ndjson | waymark import --format ndjson -
-        waymark import --dry-run places.csv
         waymark import --source stops --id-field stop_id stops.csv
         waymark import --url https://places.example.org --api-key wm_… places.csv
       """
@@ -46,52 +55,140 @@ struct ImportCommand: AsyncParsableCommand {
   @Flag(help: "Exit with 65 when any row was rejected; the others are imported all the same.")
   var strict = false
 
+  @Option(
+    help: ArgumentHelp("Delete the places of this source that the files do not have.", valueName: "name"))
+  var replaceSource: String?
+
   @OptionGroup var rows: RowOptionFlags
 
+  @OptionGroup(title: "Foreign data sets") var mapping: MappingOptions
+
+  @OptionGroup(title: "OpenStreetMap files") var area: AreaOptions
+
   @Argument(help: "Files to import; - is the standard input.")
-  var files: [String]
+  var files: [String] = []
+
+  func validate() throws {
+    if files.isEmpty, mapping.printMapping == nil { throw ValidationError("Missing expected argument '<files> ...'") }
+  }
 
   func run() async throws {
-    let files = try namedFiles()
-    let options = try rows.options()
+    if let name = mapping.printMapping { return try printMapping(named: name) }
+    let input = try input()
     let report: ImportReport
     if let target = try server.target() {
-      report = try await send(files, to: target, options)
+      report = try await send(input, to: target)
     } else {
-      report = try await importIntoDatabase(files, options)
+      report = try await importIntoDatabase(input)
     }
-    ImportSummary(report: report, isDryRun: dryRun).lines.forEach { print($0) }
+    let summary = ImportSummary(report: report, isDryRun: dryRun)
+    (summary.lines + input.counts.lines).forEach { print($0) }
     if report.rejected > 0, report.accepted == 0 { throw Exit.because("no row could be used", Exit.badData) }
     if report.rejected > 0, strict { throw Exit.because("rows were rejected, which --strict forbids", Exit.badData) }
   }
 
-  private func send(
-    _ files: [PointFiles.File], to target: ServerTarget, _ options: RowOptions
-  ) async throws -> ImportReport {
+  private func printMapping(named name: String) throws {
+    guard let text = BuiltInMappings.text(named: name) else {
+      let names = BuiltInMappings.names.joined(separator: ", ")
+      throw Exit.because("--print-mapping must be one of \(names), got '\(name)'", Exit.usage)
+    }
+    print(text, terminator: "")
+  }
+
+  // MARK: Input
+
+  private func input() throws -> ImportInput {
+    let maps = files.filter { OSMFile.Format(fileName: $0) != nil }
+    guard maps.isEmpty || maps.count == files.count else {
+      throw Exit.because("files of OpenStreetMap and others can't be imported together", Exit.usage)
+    }
+    let mapping = try mapping.configured(fallback: maps.isEmpty ? nil : "osm", rows: rows)
+    let options = try rows.options()
+    let sources = try self.mapping.sources(mapping, source: options.source)
+    if let replaceSource { try checkReplacement(of: replaceSource) }
+    let contents: ImportInput.Contents
+    if let mapping, !maps.isEmpty {
+      contents = try area.contents(maps, mapping)
+      if case .changes = contents, replaceSource != nil {
+        throw Exit.because("--replace-source does not go with change files", Exit.usage)
+      }
+    } else {
+      if area.isGiven { throw Exit.because("--bbox and --polygon are for files of OpenStreetMap", Exit.usage) }
+      contents = .files(try namedFiles())
+    }
+    return ImportInput(contents: contents, mapping: mapping, options: options, sources: sources)
+  }
+
+  private func checkReplacement(of name: String) throws {
+    do {
+      _ = try RowOptions(source: name)
+    } catch {
+      throw Exit.because("--replace-source '\(name)' is no name of a source", Exit.usage)
+    }
+  }
+
+  private func namedFiles() throws -> [PointFiles.File] {
+    do {
+      guard let name = format else {
+        let fallback: PointFormat? = mapping.mapping == "geonames" ? .csv : nil
+        return try files.map { path in
+          if let fallback, path.hasSuffix(".txt") { return PointFiles.File(path: path, format: fallback) }
+          return try PointFiles.File(path: path)
+        }
+      }
+      guard let format = PointFormat(name: name) else { throw Exit.unknownFormat(name) }
+      return files.map { PointFiles.File(path: $0, format: format) }
+    } catch let error as FileError {
+      throw Exit.because("\(error) with --format", Exit.usage)
+    }
+  }
+
+  private func options(_ input: ImportInput) -> ImportOptions {
+    ImportOptions(
+      mode: atomic ? .atomic : .partial, dryRun: dryRun, removal: replaceSource.map { .others(source: $0) },
+      sources: input.sources)
+  }
+
+  // MARK: Server
+
+  private func send(_ input: ImportInput, to target: ServerTarget) async throws -> ImportReport {
     guard !database.namesDatabase else {
       throw Exit.because("--url and --database-url can't be given both", Exit.usage)
     }
-    guard files.count == 1 || !atomic else {
-      throw Exit.because("--atomic with --url takes one file, as each is sent by itself", Exit.usage)
-    }
+    if case .changes = input.contents { throw Exit.because("change files need a database, not --url", Exit.usage) }
     let reporter = reporter(of: files)
     defer { reporter.finish() }
     let server = ImportServer(
-      target, isAtomic: atomic, isDryRun: dryRun, options: options,
+      target, options(input), rows: input.options,
       onProgress: { path, bytes in reporter.report(path: path, bytesOfFile: bytes, rows: nil) },
       onWarning: { warning in
         reporter.finish()
         StandardError.warn(warning)
       })
     do {
+      guard case .files(let files) = input.contents, input.mapping == nil else {
+        let rejections = Mutex(ImportReport())
+        let notes = ImportNotes()
+        let batches = input.batches(
+          notes: notes, reporter: reporter, onRejection: { row in rejections.withLock { $0.reject(row) } })
+        var report = try await server.importing(batches) { rejections.withLock { $0 } }
+        report.locateRejections(notes.location)
+        return report
+      }
+      guard files.count == 1 || !atomic && replaceSource == nil else {
+        let option = atomic ? "--atomic" : "--replace-source"
+        throw Exit.because("\(option) with --url takes one file, as each is sent by itself", Exit.usage)
+      }
       return try await server.importing(files)
-    } catch {
+    } catch let error as ImportServerError {
       reporter.finish()
       throw Exit.because(error, error.exitCode)
     }
   }
 
-  private func importIntoDatabase(_ files: [PointFiles.File], _ options: RowOptions) async throws -> ImportReport {
+  // MARK: Database
+
+  private func importIntoDatabase(_ input: ImportInput) async throws -> ImportReport {
     let configuration = try database.configuration()
     do {
       let store = try PostgresStore(
@@ -99,7 +196,7 @@ struct ImportCommand: AsyncParsableCommand {
         migrations: try Migration.all(inDirectory: configuration.migrationsPath))
       // Before the files are parsed, which may take a while.
       try await store.checkReadiness()
-      let report = try await importing(files, options, into: store)
+      let report = try await importing(input, into: store)
       await store.shutDown()
       return report
     } catch let error as PointStoreError {
@@ -113,36 +210,31 @@ struct ImportCommand: AsyncParsableCommand {
     }
   }
 
-  private func namedFiles() throws -> [PointFiles.File] {
-    do {
-      guard let name = format else { return try files.map { path in try PointFiles.File(path: path) } }
-      guard let format = PointFormat(name: name) else { throw Exit.unknownFormat(name) }
-      return files.map { PointFiles.File(path: $0, format: format) }
-    } catch let error as FileError {
-      throw Exit.because("\(error) with --format", Exit.usage)
-    }
-  }
-
-  private func importing(
-    _ files: [PointFiles.File], _ options: RowOptions, into store: PostgresStore
-  ) async throws -> ImportReport {
+  private func importing(_ input: ImportInput, into store: PostgresStore) async throws -> ImportReport {
     let rejections = Mutex(ImportReport())
     let notes = ImportNotes()
     let reporter = reporter(of: files)
     defer { reporter.finish() }
-    let places = PointFiles(
-      files, options: options, notes: notes, onRejection: { row in rejections.withLock { $0.reject(row) } },
-      onProgress: { reporter.report(path: $0.path, bytesOfFile: $0.bytesRead, rows: $0.rows) })
+    var options = options(input)
+    let onRejection: @Sendable (RejectedRow) -> Void = { row in rejections.withLock { $0.reject(row) } }
+    var batches = input.batches(notes: notes, reporter: reporter, onRejection: onRejection)
+    if case .changes(let files, let selection) = input.contents, let mapping = input.mapping {
+      let changes = OSMChanges(mapping: mapping, onRejection: onRejection)
+      for file in files { try await changes.read(file, selection, reporter: reporter) }
+      try await changes.findPositions(in: store)
+      batches = RowBatches(counting: input.counts, changes.rows())
+      options.removal = changes.removal
+    }
     var report: ImportReport
     if atomic {
-      let all = AllOrNothing(places) { rejections.withLock { $0 } }
-      report = try await store.importRows(all, mode: .atomic, dryRun: dryRun)
+      let all = AllOrNothing(batches) { rejections.withLock { $0 } }
+      report = try await store.importRows(all, options: options)
       guard report.rejected == 0 else {
         report.locateRejections(notes.location)
         throw RejectedImport(report: report)
       }
     } else {
-      report = try await store.importRows(places, mode: .partial, dryRun: dryRun)
+      report = try await store.importRows(batches, options: options)
     }
     report.add(rejections.withLock { $0 })
     report.locateRejections(notes.location)
@@ -153,9 +245,9 @@ struct ImportCommand: AsyncParsableCommand {
     return report
   }
 
-  private func reporter(of files: [PointFiles.File]) -> ProgressReporter {
-    let sizes = files.map { file in
-      (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? nil
+  private func reporter(of paths: [String]) -> ProgressReporter {
+    let sizes = paths.map { path in
+      (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? nil
     }
     let total = sizes.contains { $0 == nil } ? nil : sizes.reduce(0) { $0 + ($1 ?? 0) }
     return ProgressReporter(totalBytes: total, isTerminal: StandardError.isTerminal)

@@ -11,6 +11,9 @@ import Points
 struct ImportServer {
   private static let path = "/locations/import"
 
+  /// The name of rows that are sent instead of a file, in messages.
+  private static let rowsPath = "the rows"
+
   /// The maximum size of a report, which has the first hundred rejected rows.
   private static let maximumReportBytes = 1 << 20
 
@@ -28,17 +31,22 @@ struct ImportServer {
   ///   - onProgress: takes, at each chunk that is sent, the path of the file and the number of its bytes read so far.
   ///   - onWarning: takes the server's warnings.
   init(
-    _ target: ServerTarget, isAtomic: Bool, isDryRun: Bool, options: RowOptions,
+    _ target: ServerTarget, _ importOptions: ImportOptions, rows options: RowOptions,
     onProgress: @escaping @Sendable (_ path: String, _ bytesRead: Int) -> Void, onWarning: @escaping (String) -> Void
   ) {
     self.target = target
     self.onProgress = onProgress
     self.onWarning = onWarning
+    let source = importOptions.sources.first
     let parameters = [
-      isAtomic ? "mode=atomic" : nil, isDryRun ? "dryRun=true" : nil,
+      importOptions.mode == .atomic ? "mode=atomic" : nil, importOptions.dryRun ? "dryRun=true" : nil,
       options.unknownFields == .tags ? nil : "unknownFields=\(options.unknownFields.rawValue)",
-      options.source.map { "source=\(PercentEncoding.encode($0))" },
+      (options.source ?? source?.name).map { "source=\(PercentEncoding.encode($0))" },
       options.idField.map { "idField=\(PercentEncoding.encode($0))" },
+      importOptions.removal.map { "replaceSource=\(PercentEncoding.encode($0.source))" },
+      source?.licence.map { "licence=\(PercentEncoding.encode($0))" },
+      source?.attribution.map { "attribution=\(PercentEncoding.encode($0))" },
+      source?.url.map { "attributionUrl=\(PercentEncoding.encode($0))" },
     ].compactMap(\.self)
     call = Self.path + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&"))
   }
@@ -58,6 +66,23 @@ struct ImportServer {
         }
       }
       return whole
+    }
+  }
+
+  /// Sends rows as NDJSON, by one request, and adds the rows that were rejected before they were sent.
+  ///
+  /// - Parameter rejections: returns the rows that have been rejected so far.
+  func importing(
+    _ batches: RowBatches, rejections: @escaping @Sendable () -> ImportReport
+  ) async throws(ImportServerError) -> ImportReport {
+    try await target.withClient { (client) async throws(ImportServerError) in
+      let rows = PointFiles.File(path: Self.rowsPath, format: .ndjson)
+      let body = HTTPClientRequest.Body.stream(RowBuffers(batches: batches), length: .unknown)
+      let sent = try await send(rows, key: UUID().uuidString, body: body, by: client)
+      var report = sent.counted(after: 0, in: rows)
+      report.locateRejections { _ in RowLocation() }
+      report.add(rejections())
+      return report
     }
   }
 
@@ -83,24 +108,32 @@ struct ImportServer {
   private func send(
     _ file: PointFiles.File, key: String, by client: HTTPClient
   ) async throws(ImportServerError) -> ServerReport {
+    let buffers = FileBuffers(path: file.path) { [onProgress] in onProgress(file.path, $0) }
+    return try await send(file, key: key, body: .stream(buffers, length: .unknown), by: client)
+  }
+
+  private func send(
+    _ file: PointFiles.File, key: String, body: HTTPClientRequest.Body, by client: HTTPClient
+  ) async throws(ImportServerError) -> ServerReport {
     var request = target.request(.POST, call)
     request.headers.add(
       contentsOf: ["content-type": file.format.mediaType, "accept": "application/json", "idempotency-key": key])
-    request.body = .stream(FileBuffers(path: file.path) { [onProgress] in onProgress(file.path, $0) }, length: .unknown)
+    if file.path.lowercased().hasSuffix(".gz") { request.headers.add(name: "content-encoding", value: "gzip") }
+    request.body = body
     let status: HTTPResponseStatus
-    let body: ByteBuffer
+    let text: ByteBuffer
     do {
       let response = try await client.execute(request, deadline: .distantFuture)
       status = response.status
-      body = try await response.body.collect(upTo: Self.maximumReportBytes)
+      text = try await response.body.collect(upTo: Self.maximumReportBytes)
     } catch let error as FileError {
-      throw .unreadable("\(error.reason); nothing was imported")
+      throw .unreadable("\(file.path == Self.rowsPath ? "\(error)" : error.reason); nothing was imported")
     } catch {
       throw ImportServerError(error, target: target.base + call)
     }
-    guard status == .ok else { throw ImportServerError(status, body: Data(body.readableBytesView), file: file) }
+    guard status == .ok else { throw ImportServerError(status, body: Data(text.readableBytesView), file: file) }
     do {
-      return try JSONDecoder().decode(ServerReport.self, from: Data(body.readableBytesView))
+      return try JSONDecoder().decode(ServerReport.self, from: Data(text.readableBytesView))
     } catch {
       throw .denied("\(target.base) did not respond as Waymark does")
     }
@@ -130,6 +163,24 @@ private struct FileBuffers: AsyncSequence, Sendable {
   }
 }
 
+/// The buffers of rows that are sent as NDJSON.
+private struct RowBuffers: AsyncSequence, Sendable {
+  let batches: RowBatches
+
+  func makeAsyncIterator() -> Iterator { Iterator(batches: batches.makeAsyncIterator()) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    fileprivate var batches: RowBatches.Iterator
+
+    mutating func next() async throws -> ByteBuffer? {
+      guard let batch = try await batches.next() else { return nil }
+      var text: [UInt8] = []
+      for row in batch { PointFileWriter.appendRow(row.draft, to: &text) }
+      return ByteBuffer(bytes: text)
+    }
+  }
+}
+
 extension ImportReport {
   fileprivate var rowCount: Int { accepted + rejected }
 }
@@ -145,6 +196,7 @@ struct ServerReport: Decodable {
   let created: Int
   let updated: Int
   let unchanged: Int
+  let deleted: Int?
   let rejected: Int
   let errors: [Row]
   let warnings: [String]?
@@ -152,7 +204,7 @@ struct ServerReport: Decodable {
   /// Returns the report of a file whose rows come after a number of others.
   func counted(after rows: Int, in file: PointFiles.File) -> ImportReport {
     var report = ImportReport()
-    (report.created, report.updated, report.unchanged) = (created, updated, unchanged)
+    (report.created, report.updated, report.unchanged, report.deleted) = (created, updated, unchanged, deleted)
     for error in errors { report.reject(error.rejection(after: rows, in: file)) }
     report.reject(count: max(0, rejected - errors.count))
     return report

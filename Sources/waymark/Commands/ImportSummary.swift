@@ -8,7 +8,8 @@ struct ImportSummary {
   /// A line of counts, then one for each rejection with details.
   var lines: [String] {
     let rows = report.created + report.updated + report.unchanged + report.rejected
-    let counts = "\(report.created) created, \(report.updated) updated, \(report.unchanged) unchanged, "
+    let deleted = report.deleted.map { "\($0) deleted, " } ?? ""
+    let counts = "\(report.created) created, \(report.updated) updated, \(report.unchanged) unchanged, \(deleted)"
     var lines = [
       "\(rows) rows: \(counts)\(report.rejected) rejected\(isDryRun ? " (dry run: nothing was changed)" : "")"
     ]

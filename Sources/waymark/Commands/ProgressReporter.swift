@@ -1,3 +1,4 @@
+import OpenStreetMap
 import Synchronization
 
 /// Writes the progress of an import to standard error: on a terminal as one line that is overwritten, elsewhere as a
@@ -29,12 +30,36 @@ final class ProgressReporter: Sendable {
         state.path = path
       }
       state.bytesOfFile = bytesOfFile
-      guard now - state.lastWritten >= (isTerminal ? .milliseconds(200) : .seconds(3)) else { return nil }
+      guard now - state.lastWritten >= interval else { return nil }
       state.lastWritten = now
       return state.bytesOfFinishedFiles + bytesOfFile
     }
     guard let bytes else { return }
-    let line = progress.line(rows: rows, bytes: bytes, elapsed: now - start, width: isTerminal ? 24 : 0)
+    write(progress.line(rows: rows, bytes: bytes, elapsed: now - start, width: isTerminal ? 24 : 0))
+  }
+
+  /// Notes the progress of reading a file of OpenStreetMap, and writes it at most once per interval.
+  func report(_ step: OSMProgress) {
+    let now = ContinuousClock.now
+    let isDue = state.withLock { state in
+      guard now - state.lastWritten >= interval else { return false }
+      state.lastWritten = now
+      return true
+    }
+    guard isDue else { return }
+    let line = ImportProgress(totalBytes: step.bytesTotal).line(
+      rows: nil, bytes: step.bytesDone, elapsed: now - start, width: isTerminal ? 24 : 0)
+    write("\(step.phase.explanation): \(line)")
+  }
+
+  /// Writes the name of a phase without a known duration, on a terminal.
+  func reportPhase(_ name: String) {
+    if isTerminal { write("\(name) …") }
+  }
+
+  private var interval: Duration { isTerminal ? .milliseconds(200) : .seconds(3) }
+
+  private func write(_ line: String) {
     // To the line's start, and clear to its end (ECMA-48).
     StandardError.write(Array((isTerminal ? "\r\(line)\u{1B}[K" : "\(line)\n").utf8))
   }
@@ -75,5 +100,19 @@ struct ImportProgress {
     let seconds = Int(seconds.rounded(.up))
     guard seconds >= 60 else { return "\(seconds) s" }
     return seconds < 3600 ? "\(seconds / 60) min \(seconds % 60) s" : "\(seconds / 3600) h \(seconds / 60 % 60) min"
+  }
+}
+
+extension OSMProgress.Phase {
+  /// The phase in words.
+  fileprivate var explanation: String {
+    switch self {
+    case .parse: "parsing"
+    case .scanRelations: "scanning relations"
+    case .scanWays: "scanning ways"
+    case .nodes: "reading nodes"
+    case .ways: "reading ways"
+    case .relations: "reading relations"
+    }
   }
 }

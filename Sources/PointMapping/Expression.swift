@@ -1,0 +1,99 @@
+import JSONText
+
+/// Alternatives for a text; the first that has a value counts.
+struct Expression: Hashable, Sendable {
+  /// One alternative.
+  struct Alternative: Hashable {
+    let form: Form
+    /// The condition on the record; `nil` for none.
+    let condition: Condition?
+  }
+
+  /// The form of an alternative.
+  enum Form: Hashable {
+    /// The value at a path.
+    case path(FieldPath)
+    /// A text with values in it, each of which must be there.
+    case template([Part])
+    /// A fixed text.
+    case text(String)
+  }
+
+  /// A part of a template.
+  enum Part: Hashable {
+    case text(String)
+    case path(FieldPath)
+  }
+
+  let alternatives: [Alternative]
+
+  /// Creates an expression of alternatives.
+  init(_ alternatives: [Alternative]) {
+    self.alternatives = alternatives
+  }
+
+  /// Returns the first value; `nil` where no alternative has one.
+  func value(in record: Record) -> String? {
+    for alternative in alternatives {
+      if let condition = alternative.condition, !condition.holds(of: record) { continue }
+      if let value = alternative.form.value(in: record) { return value }
+    }
+    return nil
+  }
+
+  /// The paths of all alternatives.
+  var paths: [FieldPath] {
+    alternatives.flatMap { alternative -> [FieldPath] in
+      switch alternative.form {
+      case .path(let path): [path]
+      case .template(let parts):
+        parts.compactMap { part in
+          if case .path(let path) = part { path } else { nil }
+        }
+      case .text: []
+      }
+    }
+  }
+}
+
+extension Expression.Form {
+  fileprivate func value(in record: Record) -> String? {
+    switch self {
+    case .path(let path): return path.value(in: record)?.plainText
+    case .text(let text): return text
+    case .template(let parts):
+      var text = ""
+      for part in parts {
+        switch part {
+        case .text(let fixed): text += fixed
+        case .path(let path):
+          guard let value = path.value(in: record)?.plainText else { return nil }
+          text += value
+        }
+      }
+      return text
+    }
+  }
+
+  /// Creates the form of a text: a path, or a template where it has braces; `nil` where it is malformed.
+  init?(_ text: String) {
+    guard text.contains(where: { $0 == "{" || $0 == "}" }) else {
+      guard let path = FieldPath(text) else { return nil }
+      self = .path(path)
+      return
+    }
+    var parts: [Expression.Part] = []
+    var rest = text[...]
+    while let open = rest.firstIndex(of: "{") {
+      guard let close = rest[open...].firstIndex(of: "}"),
+        let path = FieldPath(String(rest[rest.index(after: open)..<close]))
+      else { return nil }
+      if open > rest.startIndex { parts.append(.text(String(rest[..<open]))) }
+      parts.append(.path(path))
+      rest = rest[rest.index(after: close)...]
+    }
+    guard !rest.contains("}") else { return nil }
+    if !rest.isEmpty { parts.append(.text(String(rest))) }
+    self = .template(parts)
+  }
+}

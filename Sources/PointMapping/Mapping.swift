@@ -1,0 +1,316 @@
+import Geo
+import JSONText
+public import PointFormats
+public import Points
+
+/// A mapping of the records of a data set to places, which a mapping file describes: docs/import.md.
+///
+/// Mapping is a pure function of the record, apart from the counts in ``tally``.
+public struct Mapping: RecordMapping {
+  /// A rule about the records that are taken.
+  struct TakeRule: Hashable {
+    let condition: Condition
+    /// The reason why other records are skipped.
+    let reason: String
+  }
+
+  /// Tags from the members of an object, or from the elements of an array.
+  struct Spread: Hashable {
+    let from: FieldPath
+    let key: Expression
+    let value: Expression
+  }
+
+  /// The fields whose values give the position of records without a geometry.
+  struct Position: Hashable {
+    var latitude = Expression([])
+    var longitude = Expression([])
+    var wellKnownText = Expression([])
+  }
+
+  /// The fields that become tags under their own names.
+  enum Kept: Hashable {
+    case all
+    case only([NamePattern])
+  }
+
+  /// The data set.
+  public internal(set) var source: DataSource?
+
+  /// The counts of the records that were skipped, and of tags that were left out.
+  public let tally: ImportTally
+
+  /// The layout of the data set's text files; `nil` for CSV with a header.
+  public internal(set) var table: TableLayout?
+
+  var ignoresCase = false
+  var unpacked: [String] = []
+  var takeRules: [TakeRule] = []
+  var sourceID = Expression([])
+  var name = Expression([])
+  var position = Position()
+  var category = CategoryRules()
+  var kept = Kept.only([])
+  var dropped: [NamePattern] = []
+  var tags: [(key: String, value: Expression)] = []
+  var spreads: [Spread] = []
+
+  /// A Boolean value that indicates whether the fields that the name and the id come from are tags as well.
+  private var keepsUsedFields = false
+
+  /// The names of the fields that are no tags, because they are other fields of the place.
+  private var usedFields: Set<String> = []
+
+  /// Creates an empty mapping.
+  init() {
+    tally = ImportTally()
+  }
+
+  /// Determines the fields that are no tags, once the rules have been set.
+  mutating func settle() {
+    guard !keepsUsedFields else { return usedFields = [] }
+    let expressions = [name, sourceID, position.latitude, position.longitude, position.wellKnownText]
+    usedFields = Set(expressions.flatMap(\.paths).map(\.firstName).filter { !$0.hasPrefix("@") })
+  }
+
+  /// Returns the place of a record or the reason of its rejection; `nil` where the mapping does not take it.
+  public func place(of foreign: ForeignRecord) -> Result<PointDraft, InvalidRecord>? {
+    var record = Record(foreign, ignoresCase: ignoresCase, unpacked: unpacked)
+    for rule in takeRules where !rule.condition.holds(of: record) {
+      tally.skip(rule.reason)
+      return nil
+    }
+    do throws(InvalidRecord) {
+      return .success(try draft(of: &record, foreign))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func draft(of record: inout Record, _ foreign: ForeignRecord) throws(InvalidRecord) -> PointDraft {
+    let category = category.category(of: record)
+    if let category { record.add("@categoryWords", .string(Self.words(of: category))) }
+    let coordinate = try coordinate(of: record, foreign)
+    let id = sourceID.value(in: record)
+    if source != nil, id == nil { throw InvalidRecord(detail: "has no id in its data set (sourceId)") }
+    guard let name = name.value(in: record).map(Self.cleaned), !name.isEmpty else {
+      throw InvalidRecord(detail: "has no name")
+    }
+    do {
+      return try PointDraft(
+        name: name, category: category, coordinate: coordinate, tags: tags(of: record),
+        source: source?.name, sourceID: source == nil ? nil : id)
+    } catch {
+      throw InvalidRecord(detail: error.description)
+    }
+  }
+
+  /// Returns a category in words: `place:city` is City.
+  private static func words(of category: String) -> String {
+    let name = category.split(separator: ":").last.map(String.init) ?? category
+    let words = name.replacing("_", with: " ")
+    return words.prefix(1).uppercased() + words.dropFirst()
+  }
+
+  /// Returns a text with a space for each control character and run of white space.
+  private static func cleaned(_ text: String) -> String {
+    let isClean = text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+    if isClean { return text }
+    let scalars = text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
+    var view = String.UnicodeScalarView()
+    view.append(contentsOf: scalars)
+    return String(view)
+  }
+
+  // MARK: Position
+
+  private func coordinate(of record: Record, _ foreign: ForeignRecord) throws(InvalidRecord) -> Coordinate {
+    if let geometry = foreign.geometry, !geometry.isNull {
+      guard let position = GeoJSONPosition.position(of: geometry) else {
+        throw InvalidRecord(detail: "/geometry has no position in degrees")
+      }
+      return try coordinate(latitude: position.latitude, longitude: position.longitude)
+    }
+    if let text = position.wellKnownText.value(in: record) {
+      let point = Array(text.utf8).withUnsafeBufferPointer { WellKnownPoint(text: $0) }
+      guard let point else {
+        throw InvalidRecord(detail: "has a geometry that is no point in degrees: '\(text.prefix(40))'")
+      }
+      return try coordinate(latitude: point.latitude, longitude: point.longitude)
+    }
+    return try coordinate(
+      latitude: try degrees(position.latitude, "latitude", record, foreign),
+      longitude: try degrees(position.longitude, "longitude", record, foreign))
+  }
+
+  private func degrees(
+    _ expression: Expression, _ name: String, _ record: Record, _ foreign: ForeignRecord
+  ) throws(InvalidRecord) -> Double {
+    guard let text = expression.value(in: record) else { throw InvalidRecord(detail: "has no \(name)") }
+    var bytes = Array(text.utf8.drop { $0 == 0x20 })
+    while bytes.last == 0x20 { bytes.removeLast() }
+    if foreign.hasDecimalCommas, let comma = bytes.firstIndex(of: UInt8(ascii: ",")) {
+      bytes[comma] = UInt8(ascii: ".")
+    }
+    guard let value = bytes.withUnsafeBufferPointer({ DecimalText.value(of: $0) }) else {
+      throw InvalidRecord(detail: "the \(name) must be a number of degrees, got '\(text.prefix(40))'")
+    }
+    return value
+  }
+
+  private func coordinate(latitude: Double, longitude: Double) throws(InvalidRecord) -> Coordinate {
+    do {
+      return try Coordinate(latitude: latitude, longitude: longitude)
+    } catch {
+      throw InvalidRecord(detail: "the position \(latitude), \(longitude) is out of range")
+    }
+  }
+
+  // MARK: Tags
+
+  private func tags(of record: Record) -> Tags {
+    var builder = TagsBuilder()
+    var count = 0
+    func append(_ key: String, _ value: String) {
+      guard count < Tags.maximumCount, Self.isValid(key, Tags.maximumKeyLength),
+        Self.isValid(value, Tags.maximumValueLength)
+      else { return tally.leaveOutTag() }
+      builder.append(key: key, value: value)
+      count += 1
+    }
+    for member in record.members where isKept(member.name) {
+      if let text = member.value.plainText {
+        append(member.name, text)
+      } else if case .object = member.value {
+        append(member.name, String(decoding: member.value.text, as: UTF8.self))
+      }
+    }
+    for (key, expression) in tags {
+      if let value = expression.value(in: record) { append(key, value) }
+    }
+    for spread in spreads {
+      for item in Self.items(of: spread.from.value(in: record)) {
+        if let key = spread.key.value(in: item), let value = spread.value.value(in: item) { append(key, value) }
+      }
+    }
+    do {
+      return try builder.build()
+    } catch {
+      tally.leaveOutTag()
+      return .none
+    }
+  }
+
+  private func isKept(_ name: String) -> Bool {
+    if usedFields.contains(ignoresCase ? name.lowercased() : name) { return false }
+    switch kept {
+    case .all: break
+    case .only(let patterns): guard patterns.contains(where: { $0.matches(name) }) else { return false }
+    }
+    return !dropped.contains { $0.matches(name) }
+  }
+
+  private static func isValid(_ text: String, _ maximumLength: Int) -> Bool {
+    (text.utf8.count <= maximumLength || text.unicodeScalars.count <= maximumLength) && !text.utf8.contains(0)
+  }
+
+  /// Returns the records of a value: of each member of an object or pair of an array, with the fields `key` and
+  /// `value`, or each object of an array.
+  private static func items(of value: JSONValue?) -> [Record] {
+    func pair(_ key: JSONValue, _ value: JSONValue) -> Record {
+      Record(members: [.init(name: "key", value: key), .init(name: "value", value: value)])
+    }
+    switch value?.parsed {
+    case .object(let members)?: return members.map { pair(.string($0.name), $0.value) }
+    case .array(let elements)?:
+      return elements.compactMap { element in
+        switch element {
+        case .object(let members): Record(members: members)
+        case .array(let parts) where parts.count == 2: pair(parts[0], parts[1])
+        default: nil
+        }
+      }
+    default: return []
+    }
+  }
+}
+
+// MARK: Changes by options
+
+extension Mapping {
+  /// Sets the name of the data set, with a licence and attribution of its own where another one had them.
+  public mutating func setSource(_ name: String) {
+    if source?.name != name { source = DataSource(name: name) }
+  }
+
+  /// Sets the licence and attribution of the data set, as far as they are given.
+  public mutating func setAttribution(licence: String?, attribution: String?, url: String?) {
+    if let licence { source?.licence = licence }
+    if let attribution { source?.attribution = attribution }
+    if let url { source?.url = url }
+  }
+
+  /// Sets the field of the ids in the data set.
+  ///
+  /// - Returns: `false` where the text is no path of a field.
+  public mutating func setIDField(_ text: String) -> Bool {
+    guard let path = FieldPath(text) else { return false }
+    sourceID = Expression([.init(form: .path(path), condition: nil)])
+    settle()
+    return true
+  }
+
+  /// Takes only records with a confidence of at least a value.
+  public mutating func require(confidence minimum: Double) {
+    guard let path = FieldPath("confidence") else { return }
+    let clause = Condition.Clause(quantifier: .all, tests: [.init(path: path, test: .isAtLeast(minimum))])
+    takeRules.append(TakeRule(condition: Condition(clauses: [clause]), reason: "confidence below \(minimum)"))
+  }
+
+  /// Takes records of closed places too.
+  public mutating func takeClosed() {
+    takeRules.removeAll { $0.reason == "closed" }
+  }
+
+  /// Makes all fields tags, except those of the data set's own administration.
+  public mutating func keepAllTags() {
+    kept = .all
+    dropped = dropped.filter { $0.text == "@*" }
+    keepsUsedFields = true
+    settle()
+  }
+
+  /// Takes the records that have one of the values, in place of the mapping's own choice by values.
+  ///
+  /// - Parameter fields: the names of fields with the accepted values; `nil` for any value.
+  public mutating func take(anyOf fields: [(name: String, values: [String]?)]) {
+    takeRules.removeAll { $0.condition.clauses.contains { $0.quantifier == .any } }
+    let tests = fields.compactMap { name, values in
+      FieldPath(name).map { Condition.Field(path: $0, test: values.map { .isOneOf($0) } ?? .exists) }
+    }
+    let condition = Condition(clauses: [.init(quantifier: .any, tests: tests)])
+    takeRules.append(TakeRule(condition: condition, reason: "not selected"))
+  }
+
+  /// The fields one of which a record must have to be taken, with the accepted values; `nil` for any value.
+  public var requiredFields: [(name: String, values: [String]?)] {
+    let clause = takeRules.lazy.flatMap(\.condition.clauses).first { $0.quantifier == .any }
+    return clause?.tests.compactMap { field in
+      switch field.test {
+      case .exists: (field.path.text, nil)
+      case .isOneOf(let values): (field.path.text, values)
+      case .isAtLeast: nil
+      }
+    } ?? []
+  }
+}
+
+/// A name of fields, or the beginning of names before a `*`.
+struct NamePattern: Hashable, Sendable {
+  let text: String
+
+  func matches(_ name: String) -> Bool {
+    guard text.hasSuffix("*") else { return text == name }
+    return name.utf8.starts(with: text.utf8.dropLast())
+  }
+}

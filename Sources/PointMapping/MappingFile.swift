@@ -1,0 +1,320 @@
+import PointFormats
+import Points
+import Yams
+
+/// The reason why a mapping file is invalid.
+public struct MappingError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The line of the file, counted from 1, where it is known.
+  public let line: Int?
+
+  /// The reason, for a user.
+  public let reason: String
+
+  /// The message for a user; it follows the name of the file.
+  public var description: String { line.map { "line \($0): \(reason)" } ?? reason }
+}
+
+extension Mapping {
+  /// The maximum length of a mapping file in bytes: 1 MiB.
+  public static let maximumFileBytes = 1 << 20
+
+  /// Creates the mapping of a text in YAML, of which JSON is a part.
+  ///
+  /// - Throws: ``MappingError`` at the first part that is invalid.
+  public init(yaml text: String) throws(MappingError) {
+    self = try Self.mapping(yaml: text)
+  }
+
+  private static func mapping(yaml text: String) throws(MappingError) -> Mapping {
+    guard text.utf8.count <= maximumFileBytes else {
+      throw MappingError(line: nil, reason: "a mapping has at most \(maximumFileBytes) bytes")
+    }
+    var root: Node?
+    do {
+      root = try Yams.compose(yaml: text)
+    } catch {
+      throw MappingError(line: nil, reason: "is not valid YAML: \(error)")
+    }
+    guard let root else { throw MappingError(line: nil, reason: "the mapping is empty") }
+    var mapping = Mapping()
+    var reader = MappingReader()
+    try reader.read(root, into: &mapping)
+    mapping.settle()
+    return mapping
+  }
+
+  /// Creates a built-in mapping; `nil` where there is none of that name.
+  public init?(builtIn name: String) {
+    guard let text = BuiltInMappings.text(named: name), let mapping = try? Mapping(yaml: text) else { return nil }
+    self = mapping
+  }
+}
+
+/// A reader of the nodes of a mapping file.
+private struct MappingReader {
+  /// The maximum number of nodes, those that aliases repeat included.
+  private static let maximumNodes = 50_000
+
+  private var nodes = 0
+
+  mutating func read(_ root: Node, into mapping: inout Mapping) throws(MappingError) {
+    for (key, node) in try members(of: root, in: "the mapping") {
+      switch key {
+      case "source": mapping.source = try source(node)
+      case "table": mapping.table = try table(node)
+      case "ignoreCase": mapping.ignoresCase = try boolean(node, key)
+      case "unpack": mapping.unpacked = try texts(node, key)
+      case "take":
+        for rule in try elements(node) { mapping.takeRules.append(try takeRule(rule)) }
+      case "sourceId": mapping.sourceID = try expression(node, key)
+      case "name": mapping.name = try expression(node, key)
+      case "point": mapping.position = try position(node)
+      case "category":
+        for rule in try elements(node) { try appendCategoryRules(rule, to: &mapping.category) }
+      case "categoryNames":
+        for (name, node) in try members(of: node, in: key) { mapping.category.names[name] = try text(node, name) }
+      case "tags": try readTags(node, into: &mapping)
+      default:
+        throw error(
+          root,
+          "'\(key)' is unknown; a mapping has source, table, ignoreCase, unpack, take, sourceId, name, "
+            + "point, category, categoryNames and tags")
+      }
+    }
+    guard !mapping.name.alternatives.isEmpty else { throw error(root, "the mapping has no name") }
+  }
+
+  // MARK: Parts
+
+  private mutating func source(_ node: Node) throws(MappingError) -> DataSource {
+    var texts: [String: String] = [:]
+    for (key, value) in try members(of: node, in: "source") {
+      guard ["name", "licence", "attribution", "url"].contains(key) else {
+        throw error(node, "source has no member '\(key)'; it has name, licence, attribution and url")
+      }
+      texts[key] = try text(value, key)
+    }
+    guard let name = texts["name"], !name.isEmpty else { throw error(node, "source must have a name") }
+    return DataSource(name: name, licence: texts["licence"], attribution: texts["attribution"], url: texts["url"])
+  }
+
+  private mutating func table(_ node: Node) throws(MappingError) -> TableLayout {
+    var table = TableLayout()
+    for (key, value) in try members(of: node, in: "table") {
+      switch key {
+      case "columns": table.columns = try texts(value, key)
+      case "quotes": table.isUnquoted = try !boolean(value, key)
+      case "separator":
+        let separators: [String: UInt8] = ["comma": 0x2C, "semicolon": 0x3B, "tab": 0x09, "bar": 0x7C]
+        guard let separator = separators[try text(value, key)] else {
+          throw error(value, "separator must be comma, semicolon, tab or bar")
+        }
+        table.separator = separator
+      default: throw error(value, "table has no member '\(key)'; it has columns, separator and quotes")
+      }
+    }
+    if table.columns != nil, table.separator == nil {
+      throw error(node, "a table whose columns are named must have a separator")
+    }
+    return table
+  }
+
+  private mutating func position(_ node: Node) throws(MappingError) -> Mapping.Position {
+    var position = Mapping.Position()
+    for (key, value) in try members(of: node, in: "point") {
+      switch key {
+      case "latitude": position.latitude = try expression(value, key)
+      case "longitude": position.longitude = try expression(value, key)
+      case "wkt": position.wellKnownText = try expression(value, key)
+      default: throw error(value, "point has no member '\(key)'; it has latitude, longitude and wkt")
+      }
+    }
+    return position
+  }
+
+  private mutating func takeRule(_ node: Node) throws(MappingError) -> Mapping.TakeRule {
+    var clauses: [Condition.Clause] = []
+    var reason: String?
+    for (key, value) in try members(of: node, in: "take") {
+      if key == "otherwise" {
+        reason = try text(value, key)
+      } else if let quantifier = Condition.Quantifier(rawValue: key) {
+        clauses.append(.init(quantifier: quantifier, tests: try tests(value)))
+      } else {
+        throw error(value, "a rule of take has no member '\(key)'; it has any, all, none and otherwise")
+      }
+    }
+    guard !clauses.isEmpty else { throw error(node, "a rule of take must have any, all or none") }
+    return Mapping.TakeRule(condition: Condition(clauses: clauses), reason: reason ?? "not taken by the mapping")
+  }
+
+  private mutating func tests(_ node: Node) throws(MappingError) -> [Condition.Field] {
+    guard case .mapping = node else {
+      var fields: [Condition.Field] = []
+      for name in try texts(node, "a condition") {
+        fields.append(.init(path: try path(name, node), test: .exists))
+      }
+      return fields
+    }
+    var fields: [Condition.Field] = []
+    for (name, value) in try members(of: node, in: "a condition") {
+      let test: Condition.Test
+      if case .mapping = value {
+        let members = try members(of: value, in: name)
+        guard members.count == 1, let (key, number) = members.first, key == "atLeast",
+          let minimum = Double(try text(number, key))
+        else { throw error(value, "the condition on '\(name)' must be values or atLeast with a number") }
+        test = .isAtLeast(minimum)
+      } else {
+        let values = try texts(value, name)
+        test = values == ["*"] ? .exists : .isOneOf(values)
+      }
+      fields.append(.init(path: try path(name, value), test: test))
+    }
+    return fields
+  }
+
+  private mutating func appendCategoryRules(_ node: Node, to rules: inout CategoryRules) throws(MappingError) {
+    for (pattern, value) in try members(of: node, in: "category") {
+      let parts = pattern.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[1].isEmpty else {
+        throw error(node, "'\(pattern)' must be a field and a value, such as amenity=cafe or amenity=*")
+      }
+      let category = try text(value, pattern)
+      rules.append(
+        .init(value: parts[1] == "*" ? nil : String(parts[1]), category: category.isEmpty ? nil : category),
+        of: try path(String(parts[0]), node))
+    }
+  }
+
+  private mutating func readTags(_ node: Node, into mapping: inout Mapping) throws(MappingError) {
+    for (key, value) in try members(of: node, in: "tags") {
+      switch key {
+      case "keep":
+        if case .scalar(let scalar) = value, scalar.string == "all" {
+          mapping.kept = .all
+        } else if case .scalar(let scalar) = value, scalar.string == "none" {
+          mapping.kept = .only([])
+        } else {
+          let patterns = try texts(value, key)
+          mapping.kept = .only(patterns.map { NamePattern(text: $0) })
+        }
+      case "drop":
+        let patterns = try texts(value, key)
+        mapping.dropped = patterns.map { NamePattern(text: $0) }
+      case "set":
+        for (name, value) in try members(of: value, in: key) {
+          mapping.tags.append((name, try expression(value, name)))
+        }
+      case "spread":
+        for element in try elements(value) { mapping.spreads.append(try spread(element)) }
+      default: throw error(value, "tags has no member '\(key)'; it has keep, drop, set and spread")
+      }
+    }
+  }
+
+  private mutating func spread(_ node: Node) throws(MappingError) -> Mapping.Spread {
+    var from: FieldPath?
+    var key: Expression?
+    var value: Expression?
+    for (name, node) in try members(of: node, in: "spread") {
+      switch name {
+      case "from": from = try path(try text(node, name), node)
+      case "key": key = try expression(node, name)
+      case "value": value = try expression(node, name)
+      default: throw error(node, "spread has no member '\(name)'; it has from, key and value")
+      }
+    }
+    guard let from, let key else { throw error(node, "spread must have from and key") }
+    if let value { return Mapping.Spread(from: from, key: key, value: value) }
+    return Mapping.Spread(from: from, key: key, value: try expression(Node("value"), "value"))
+  }
+
+  // MARK: Expressions
+
+  private mutating func expression(_ node: Node, _ name: String) throws(MappingError) -> Expression {
+    var alternatives: [Expression.Alternative] = []
+    for element in try elements(node) { alternatives.append(try alternative(element, name)) }
+    return Expression(alternatives)
+  }
+
+  private mutating func alternative(_ node: Node, _ name: String) throws(MappingError) -> Expression.Alternative {
+    guard case .mapping = node else {
+      let text = try text(node, name)
+      guard let form = Expression.Form(text) else {
+        throw error(node, "'\(text)' is neither the path of a field nor a text with paths in braces")
+      }
+      return .init(form: form, condition: nil)
+    }
+    var form: Expression.Form?
+    var condition: Condition?
+    for (key, value) in try members(of: node, in: name) {
+      switch key {
+      case "value":
+        let inner = try alternative(value, key)
+        guard inner.condition == nil else { throw error(value, "a value has one condition") }
+        form = inner.form
+      case "text": form = .text(try text(value, key))
+      case "when": condition = Condition(clauses: [.init(quantifier: .all, tests: try tests(value))])
+      default: throw error(value, "'\(name)' has no member '\(key)'; it has value, text and when")
+      }
+    }
+    guard let form else { throw error(node, "'\(name)' must have a value or a text") }
+    return .init(form: form, condition: condition)
+  }
+
+  private func path(_ text: String, _ node: Node) throws(MappingError) -> FieldPath {
+    guard let path = FieldPath(text) else {
+      throw error(node, "'\(text)' is no path of a field, such as names.primary or addresses[0].freeform")
+    }
+    return path
+  }
+
+  // MARK: Nodes
+
+  private mutating func count(_ node: Node) throws(MappingError) {
+    nodes += 1
+    guard nodes <= Self.maximumNodes else { throw error(node, "the mapping has more than \(Self.maximumNodes) parts") }
+  }
+
+  private mutating func members(of node: Node, in name: String) throws(MappingError) -> [(key: String, value: Node)] {
+    guard case .mapping(let mapping) = node else { throw error(node, "\(name) must have members") }
+    var members: [(key: String, value: Node)] = []
+    for (key, value) in mapping {
+      guard case .scalar(let scalar) = key else { throw error(key, "the names of \(name) must be texts") }
+      try count(value)
+      members.append((scalar.string, value))
+    }
+    return members
+  }
+
+  /// Returns the elements of a sequence, or any other node as the only one.
+  private mutating func elements(_ node: Node) throws(MappingError) -> [Node] {
+    guard case .sequence(let sequence) = node else { return [node] }
+    for element in sequence { try count(element) }
+    return Array(sequence)
+  }
+
+  private func text(_ node: Node, _ name: String) throws(MappingError) -> String {
+    guard case .scalar(let scalar) = node else { throw error(node, "'\(name)' must be a text") }
+    return scalar.string
+  }
+
+  private mutating func texts(_ node: Node, _ name: String) throws(MappingError) -> [String] {
+    var texts: [String] = []
+    for element in try elements(node) { texts.append(try text(element, name)) }
+    return texts
+  }
+
+  private func boolean(_ node: Node, _ name: String) throws(MappingError) -> Bool {
+    switch try text(node, name) {
+    case "true": return true
+    case "false": return false
+    default: throw error(node, "'\(name)' must be true or false")
+    }
+  }
+
+  private func error(_ node: Node, _ reason: String) -> MappingError {
+    MappingError(line: node.mark?.line, reason: reason)
+  }
+}

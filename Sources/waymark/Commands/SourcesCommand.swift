@@ -1,0 +1,40 @@
+import ArgumentParser
+import Foundation
+import Points
+import PostgresStore
+
+/// `waymark sources`: lists the data sets of the places with licence and attribution.
+struct SourcesCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "sources",
+    abstract: "Lists the data sets that places come from, with licence and attribution.",
+    discussion: """
+      An import registers its data set: that of its mapping, or the one of --source with --licence and --attribution. \
+      A line has the name, the licence, the attribution and the address, separated by tabs. GET /sources lists the data \
+      sets of a server.
+      """
+  )
+
+  @OptionGroup var database: SettingOptions<DatabaseSettings>
+
+  func run() async throws {
+    let configuration = try database.configuration()
+    do {
+      let store = try PostgresStore(
+        configuration: try PostgresConfiguration(configuration),
+        migrations: try Migration.all(inDirectory: configuration.migrationsPath))
+      try await store.checkReadiness()
+      for source in try await store.sources() {
+        let values = [source.name, source.licence ?? "", source.attribution ?? "", source.url ?? ""]
+        print(values.map { $0.replacing("\t", with: " ").replacing("\n", with: " ") }.joined(separator: "\t"))
+      }
+      await store.shutDown()
+    } catch let error as PointStoreError {
+      throw Exit.because(error, didNothing: "nothing was read")
+    } catch let error as ConfigurationError {
+      throw Exit.because(error, Exit.usage)
+    } catch {
+      throw Exit.because("\(error)", Exit.failed)
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import PostgresTestSupport
+import Testing
+
+/// Tests of imports of OpenStreetMap's files, with the built program.
+@Suite struct OSMImportTests {
+  private static let town = """
+    <?xml version="1.0"?><osm version="0.6">
+    <node id="1" lat="52.5" lon="13.4" version="1"><tag k="name" v="Eins"/><tag k="amenity" v="cafe"/></node>
+    <node id="2" lat="52.51" lon="13.41" version="1"><tag k="shop" v="bakery"/><tag k="created_by" v="x"/></node>
+    <node id="3" lat="52.52" lon="13.40" version="1"/><node id="4" lat="52.52" lon="13.42" version="1"/>
+    <node id="5" lat="52.53" lon="13.42" version="1"/>
+    <node id="6" lat="52.6" lon="13.9" version="1"><tag k="name" v="Far"/><tag k="place" v="town"/></node>
+    <way id="10" version="1"><nd ref="3"/><nd ref="4"/><nd ref="5"/><nd ref="3"/>
+    <tag k="leisure" v="park"/><tag k="name" v="Park"/></way></osm>
+    """
+
+  private static let changes = """
+    <?xml version="1.0"?><osmChange version="0.6">
+    <modify><node id="1" lat="52.5" lon="13.4" version="2"><tag k="name" v="Neu"/><tag k="amenity" v="cafe"/></node>
+    <way id="10" version="2"><nd ref="3"/><nd ref="4"/><nd ref="5"/><nd ref="3"/><tag k="leisure" v="park"/>
+    <tag k="name" v="Garden"/></way></modify>
+    <delete><node id="2" version="2" lat="52.51" lon="13.41"/></delete>
+    <create><node id="7" lat="52.5" lon="13.3" version="1"><tag k="tourism" v="hotel"/></node></create></osmChange>
+    """
+
+  @Test func anExtractIsImportedAndUpdatedByAChangeFile() async throws {
+    let store = try await EmptyStore(.postgres)
+    let town = try store.folder.write(Self.town, to: "town.osm")
+    let changes = try store.folder.write(Self.changes, to: "changes.osc")
+
+    let imported = try await WaymarkProcess.run(["import", town], environment: store.environment)
+    let before = try await places(of: store)
+    let dry = try await WaymarkProcess.run(["import", "--dry-run", changes], environment: store.environment)
+    let updated = try await WaymarkProcess.run(["import", changes], environment: store.environment)
+    let again = try await WaymarkProcess.run(["import", changes], environment: store.environment)
+    let after = try await places(of: store)
+    let refreshed = try await WaymarkProcess.run(
+      ["import", "--replace-source", "osm", town], environment: store.environment)
+
+    #expect(imported.output.hasPrefix("4 rows: 4 created, 0 updated, 0 unchanged, 0 rejected\n"), "\(imported.log)")
+    #expect(imported.output.contains("kinds: nodes 3, ways 1\n"))
+    #expect(imported.output.contains("categories: bakery 1, cafe 1, park 1, place:town 1\n"))
+    #expect(Set(before.keys) == ["Eins", "Bakery", "Far", "Park"])
+    #expect(before["Bakery"]?.tags == ["shop": "bakery"])
+    #expect(dry.output.hasPrefix("3 rows: 1 created, 2 updated, 0 unchanged, 1 deleted, 0 rejected (dry run"))
+    #expect(updated.output.hasPrefix("3 rows: 1 created, 2 updated, 0 unchanged, 1 deleted, 0 rejected\n"))
+    #expect(again.output.hasPrefix("3 rows: 0 created, 0 updated, 3 unchanged, 0 deleted, 0 rejected\n"))
+    #expect(Set(after.keys) == ["Neu", "Far", "Garden", "Hotel"])
+    #expect(after["Garden"]?.id == before["Park"]?.id && after["Garden"]?.lat == before["Park"]?.lat)
+    #expect(refreshed.output.hasPrefix("4 rows: 1 created, 2 updated, 1 unchanged, 1 deleted, 0 rejected\n"))
+  }
+
+  @Test func anAreaAndTagsSelectObjects() async throws {
+    let store = try await EmptyStore(.postgres)
+    let town = try store.folder.write(Self.town, to: "town.osm")
+    let area = try store.folder.write(
+      #"{"type":"Polygon","coordinates":[[[13.3,52.4],[13.405,52.4],[13.405,52.505],[13.3,52.505],[13.3,52.4]]]}"#,
+      to: "area.geojson")
+    func run(_ arguments: String...) async throws -> String {
+      try await WaymarkProcess.run(["import", "--dry-run"] + arguments + [town], environment: store.environment).output
+    }
+
+    #expect(try await run("--bbox", "13,52.4,13.5,52.55").contains("kinds: nodes 2, ways 1\n"))
+    #expect(try await run("--polygon", area).contains("categories: cafe 1\n"))
+    #expect(
+      try await run("--keep", "amenity=cafe,bar", "--keep", "place").contains("categories: cafe 1, place:town 1\n"))
+  }
+
+  @Test func aBrokenExtractImportsNothing() async throws {
+    let store = try await EmptyStore(.postgres)
+    let cut = try store.folder.write(String(Self.town.prefix(400)), to: "cut.osm")
+    let empty = try store.folder.write("", to: "empty.osm.pbf")
+
+    for file in [cut, empty] {
+      let outcome = try await WaymarkProcess.run(["import", file], environment: store.environment)
+
+      #expect(outcome.status == 65, "\(outcome.log)")
+      #expect(outcome.log.contains(file) && outcome.log.contains("nothing was imported"))
+    }
+    #expect(try await places(of: store).isEmpty)
+  }
+
+  private func places(of store: EmptyStore) async throws -> [String: ServerDriver.PointResponse] {
+    let server = try await store.serve()
+    defer { server.send(SIGTERM) }
+    let places = try await ServerDriver(port: try await server.port()).get("/locations").places
+    return Dictionary(places.map { ($0.name, $0) }) { $1 }
+  }
+}

@@ -1,0 +1,286 @@
+import Geo
+import JSONText
+import PointFormats
+import PointMapping
+import Points
+import Testing
+
+@Suite struct MappingTests {
+  // MARK: Overture
+
+  private static let overture = #"""
+    {"type":"Feature","id":"0199-a","geometry":{"type":"Point","coordinates":[13.4,52.5]},"properties":{\#
+    "version":1,"names":{"primary":"Café Eins","common":[["en","Cafe One"],["fr","Café Un"]],"rules":[\#
+    {"variant":"alternate","language":null,"value":"Eins"},{"variant":"official","language":"de","value":"Café Eins GmbH"},\#
+    {"variant":"short","language":"","value":"C1"}]},"basic_category":"coffee_shop","taxonomy":{"primary":"coffee_shop",\#
+    "hierarchy":["food_and_drink","coffee_shop"],"alternates":["bakery"]},"confidence":0.91,"operating_status":"open",\#
+    "brand":{"names":{"primary":"Eins","common":{"de":"Eins DE"}},"wikidata":"Q1"},"addresses":[{"freeform":"Straße 1",\#
+    "locality":"Berlin","postcode":"10115","region":"BE","country":"DE"}],"websites":["https://a.example","https://b.example"],\#
+    "socials":["https://s.example/1"],"emails":["a@b.example"],"phones":["+49301"],"sources":[{"dataset":"meta",\#
+    "record_id":"1"},{"dataset":"msft","record_id":"2"}]}}
+    """#
+
+  @Test func everyMappedFieldOfOvertureBecomesItsPart() throws {
+    let row = try #require(parse(Self.overture, .geoJSONSequence, "overture").rows.first).draft
+
+    #expect(row.name == "Café Eins" && row.category == "cafe")
+    #expect(row.origin == SourceReference(source: "overture", sourceID: "0199-a"))
+    #expect(row.coordinate.latitude == 52.5 && row.coordinate.longitude == 13.4)
+    #expect(
+      row.tags.dictionary == [
+        "basic_category": "coffee_shop", "taxonomy": "coffee_shop",
+        "taxonomy:hierarchy": "food_and_drink;coffee_shop", "taxonomy:alternates": "bakery", "confidence": "0.91",
+        "operating_status": "open", "brand": "Eins", "brand:de": "Eins DE", "brand:wikidata": "Q1",
+        "addr:full": "Straße 1", "addr:city": "Berlin", "addr:postcode": "10115", "addr:state": "BE",
+        "addr:country": "DE", "website": "https://a.example;https://b.example", "social": "https://s.example/1",
+        "email": "a@b.example", "phone": "+49301", "overture:sources": "meta;msft", "overture:records": "1;2",
+        "name:en": "Cafe One", "name:fr": "Café Un", "alt_name": "Eins", "official_name:de": "Café Eins GmbH",
+        "short_name": "C1",
+      ])
+  }
+
+  @Test func earlierSchemaOfOvertureIsMapped() throws {
+    let text = """
+      {"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"id":"x","names":{"primary":"A"},\
+      "categories":{"primary":"hotel","alternate":["spa","bar"]},"confidence":0.5}}
+      """
+
+    let row = try #require(parse(text, .geoJSONSequence, "overture").rows.first).draft
+
+    #expect(row.category == "hotel" && row.origin?.sourceID == "x")
+    #expect(
+      row.tags.dictionary == ["categories": "hotel", "categories:alternate": "spa;bar", "confidence": "0.5"])
+  }
+
+  @Test func closedUnnamedAndUncertainPlacesAreSkippedAndCounted() throws {
+    func record(_ id: String, _ properties: String) -> String {
+      #"{"type":"Feature","id":"\#(id)","geometry":{"type":"Point","coordinates":[1,2]},"properties":{\#(properties)}}"#
+        + "\n"
+    }
+    let text =
+      record("a", #""names":{"primary":"A"},"confidence":0.9,"operating_status":"permanently_closed""#)
+      + record("b", #""names":null,"confidence":0.9"#)
+      + record("c", #""names":{"primary":"C"},"confidence":0.4"#)
+      + record("d", #""names":{"primary":"D"},"confidence":0.6"#)
+    var certain = try #require(Mapping(builtIn: "overture"))
+    certain.require(confidence: 0.5)
+    var closed = try #require(Mapping(builtIn: "overture"))
+    closed.takeClosed()
+
+    let rows = parse(text, .geoJSONSequence, certain).rows
+    let all = parse(text, .geoJSONSequence, closed).rows
+
+    #expect(rows.map(\.draft.name) == ["D"] && rows.map(\.number) == [4])
+    #expect(certain.tally.skipped.map(\.reason).sorted() == ["closed", "confidence below 0.5", "no name"])
+    #expect(all.map(\.draft.name) == ["A", "C", "D"])
+  }
+
+  // MARK: OpenStreetMap
+
+  @Test(arguments: [
+    (["amenity": "cafe", "name": "A"], "cafe"), (["shop": "yes", "name": "A"], "shop"),
+    (["shop": "bakery", "amenity": "cafe"], "cafe"), (["natural": "peak", "name": "A"], "natural:peak"),
+    (["place": "town", "name": "A"], "place:town"), (["amenity": "cafe;bar"], "cafe"),
+    (["emergency": "no", "tourism": "hotel"], "hotel"), (["name": "A"], nil),
+  ])
+  func categoryFollowsFromTheTags(tags: [String: String], category: String?) throws {
+    #expect(try osm(tags).get().category == category)
+  }
+
+  @Test func tagsOfAnObjectAreKeptExceptItsNameAndTechnicalOnes() throws {
+    let tags = [
+      "name": "A", "amenity": "cafe", "created_by": "x", "tiger:cfcc": "A", "source": "survey", "name:de": "B",
+    ]
+    var all = try #require(Mapping(builtIn: "osm"))
+    all.keepAllTags()
+
+    let draft = try osm(tags).get()
+    let whole = try osm(tags, all).get()
+
+    #expect(draft.tags.dictionary == ["amenity": "cafe", "name:de": "B"])
+    #expect(Set(whole.tags.pairs.map { "\($0.key)=\($0.value)" }) == Set(tags.map { "\($0.key)=\($0.value)" }))
+    #expect(draft.origin == SourceReference(source: "osm", sourceID: "node/7"))
+  }
+
+  @Test func objectWithoutANameIsNamedAfterItsCategory() throws {
+    #expect(try osm(["amenity": "drinking_water"]).get().name == "Drinking water")
+    #expect(try osm(["amenity": "bank", "brand": "B"]).get().name == "B")
+    #expect(try osm(["place": "town"]).get().name == "Town")
+  }
+
+  @Test func objectsWithoutAKeyOfAPlaceAreSkipped() throws {
+    let mapping = try #require(Mapping(builtIn: "osm"))
+    var cafes = mapping
+    cafes.take(anyOf: [("amenity", ["cafe", "bar"])])
+
+    #expect(mapping.place(of: record(["highway": "residential"])) == nil)
+    #expect(mapping.place(of: record(["highway": "bus_stop"])) != nil)
+    #expect(cafes.place(of: record(["name": "A"])) == nil)
+    #expect(cafes.place(of: record(["amenity": "bar"])) != nil)
+  }
+
+  @Test func geoJSONOfOgr2ogrIsMapped() throws {
+    let text = #"""
+      {"type":"Feature","properties":{"osm_id":"5","name":"A","other_tags":"\"amenity\"=>\"cafe\",\"note:x\"=>\"a\\\"b\""},"geometry":{"type":"Point","coordinates":[1,2]}}
+      {"type":"Feature","properties":{"osm_id":null,"osm_way_id":"6","name":"B","shop":"bakery"},"geometry":{"type":"MultiPolygon","coordinates":[[[[0,0],[4,0],[4,4],[3,4],[3,1],[1,1],[1,4],[0,4],[0,0]]]]}}
+      """#
+
+    let rows = parse(text, .geoJSONSequence, "osm").rows.map(\.draft)
+
+    #expect(rows.map(\.origin?.sourceID) == ["node/5", "way/6"])
+    #expect(rows.map(\.category) == ["cafe", "bakery"])
+    #expect(rows.first?.tags.dictionary == ["amenity": "cafe"])
+    // Inside the U, not in its opening.
+    let point = try #require(rows.last?.coordinate)
+    #expect(point.latitude < 1 || point.longitude < 1 || point.longitude > 3)
+  }
+
+  // MARK: Tables
+
+  @Test func namesOfColumnsThatPeopleUseAreRecognised() throws {
+    let text = "ID;Title;LATITUDE;Lng;Type;Phone\n7;Caf\u{E9};52,5;13,4;bar;1\n"
+    var mapping = try #require(Mapping(builtIn: "columns"))
+    mapping.setSource("mine")
+
+    let row = try #require(parse(text, .csv, mapping).rows.first).draft
+
+    #expect(row.name == "Caf\u{E9}" && row.category == "bar")
+    #expect(row.coordinate.latitude == 52.5 && row.coordinate.longitude == 13.4)
+    #expect(row.origin == SourceReference(source: "mine", sourceID: "7"))
+    #expect(row.tags.dictionary == ["Phone": "1", "Type": "bar"])
+  }
+
+  @Test func wellKnownTextGivesThePosition() throws {
+    let row = try #require(parse("WKT,name\n\"POINT (13.4 52.5)\",A\n", .csv, "columns").rows.first).draft
+
+    #expect(row.coordinate.latitude == 52.5 && row.coordinate.longitude == 13.4)
+    #expect(row.tags.isEmpty)
+  }
+
+  @Test func dumpOfGeoNamesIsRead() throws {
+    let cells = [
+      "2950159", "Berlin \"Mitte", "Berlin", "BER,Berlino", "52.52437", "13.41053", "P", "PPLC", "DE", "", "16", "00",
+      "11000", "11000000", "3426354", "", "74", "Europe/Berlin", "2023-10-26",
+    ]
+
+    let row = try #require(parse(cells.joined(separator: "\t") + "\n", .csv, "geonames").rows.first).draft
+
+    #expect(row.name == "Berlin \"Mitte" && row.category == "place:city")
+    #expect(row.origin == SourceReference(source: "geonames", sourceID: "2950159"))
+    #expect(row.tags.dictionary["population"] == "3426354")
+    #expect(row.tags.dictionary["alt_name"] == "BER,Berlino")
+  }
+
+  @Test(arguments: [
+    ("{\"name\":\"\"}", "has no latitude"), ("{\"name\":\"A\",\"lat\":91,\"lon\":1}", "out of range"),
+    ("{\"name\":\"A\",\"lat\":\"x\",\"lon\":1}", "must be a number"), ("{\"lat\":1,\"lon\":1}", "has no name"),
+    ("[]", "object"),
+    (
+      #"{"type":"Feature","geometry":{"type":"Point","coordinates":[1e999,2]},"properties":{"name":"A"}}"#,
+      "no position"
+    ),
+  ])
+  func invalidRecordsAreRejectedWithTheirReason(text: String, reason: String) {
+    let parsed = parse(text, .ndjson, "columns")
+
+    #expect(parsed.rows.isEmpty)
+    #expect(parsed.rejections.first?.detail.contains(reason) == true, "\(parsed.rejections)")
+  }
+
+  @Test func tagsThatAreTooLongAreLeftOutAndCounted() throws {
+    let mapping = try #require(Mapping(builtIn: "osm"))
+    let long = String(repeating: "x", count: 2001)
+
+    let draft = try mapping.place(of: record(["name": "A", "description": long, "a": "b"]))?.get()
+
+    #expect(draft?.tags.dictionary == ["a": "b"])
+    #expect(mapping.tally.omittedTags == 1)
+  }
+
+  // MARK: Files
+
+  @Test(arguments: BuiltInMappings.names)
+  func builtInMappingIsValid(name: String) throws {
+    let mapping = try Mapping(yaml: try #require(BuiltInMappings.text(named: name)))
+
+    #expect(name == "columns" || mapping.source?.attribution?.isEmpty == false)
+  }
+
+  @Test func mappingMayBeJSON() throws {
+    let mapping = try Mapping(
+      yaml:
+        #"{"source":{"name":"s"},"name":"a.b[1]","sourceId":"{k}-{n}","point":{"latitude":"p[0]","longitude":"p[1]"}}"#)
+
+    let row = try #require(parse(#"{"a":{"b":["x","y"]},"k":"c","n":5,"p":[1,2]}"#, .ndjson, mapping).rows.first).draft
+
+    #expect(row.name == "y" && row.origin == SourceReference(source: "s", sourceID: "c-5"))
+  }
+
+  @Test(arguments: [
+    ("", "empty"), ("name: [", "not valid YAML"), ("nam: a", "'nam' is unknown"), ("name: a..b", "'a..b'"),
+    ("name: '{a'", "'{a'"), ("name: a\ncategory: [amenity]", "members"),
+    ("name: a\ncategory: [amenity: x]", "amenity=cafe"),
+    ("name: a\ntake: [{when: b}]", "'when'"), ("name: a\ntable: {separator: x}", "separator must be"),
+    ("source: {name: x}", "has no name"), ("name: a\ntags: {keep: {}}", "text"),
+  ])
+  func invalidMappingIsAnErrorThatNamesThePart(text: String, reason: String) {
+    let error = #expect(throws: MappingError.self) { try Mapping(yaml: text) }
+
+    #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
+  }
+
+  @Test func aliasesThatMultiplyAreRejected() {
+    var text = "name: a\nx0: &x0 [a, a, a, a, a, a, a, a, a]\n"
+    for level in 1...9 {
+      text += "x\(level): &x\(level) [" + (0..<9).map { _ in "*x\(level - 1)" }.joined(separator: ",") + "]\n"
+    }
+
+    #expect(throws: MappingError.self) { try Mapping(yaml: text + "unpack: *x9\n") }
+  }
+
+  // MARK: Helpers
+
+  private func record(_ tags: [String: String]) -> ForeignRecord {
+    ForeignRecord(
+      fields: tags.map { .init(name: $0.key, value: .string($0.value)) }, id: .number("7"), kind: "node",
+      geometry: .object([
+        .init(name: "type", value: .string("Point")),
+        .init(name: "coordinates", value: .array([.number("1"), .number("2")])),
+      ]))
+  }
+
+  private func osm(_ tags: [String: String], _ given: Mapping? = nil) throws -> Result<PointDraft, InvalidRecord> {
+    let mapping = try #require(given ?? Mapping(builtIn: "osm"))
+    return try #require(mapping.place(of: record(tags)))
+  }
+
+  private func parse(_ text: String, _ format: PointFormat, _ name: String) -> Parsed {
+    guard let mapping = Mapping(builtIn: name) else { return Parsed() }
+    return parse(text, format, mapping)
+  }
+
+  private func parse(_ text: String, _ format: PointFormat, _ mapping: Mapping) -> Parsed {
+    var parser = PointParser(format: format, mapping: mapping)
+    var rows: [PointParser.Row] = []
+    var parsed = Parsed()
+    do {
+      try parser.consume(text.utf8, into: &rows)
+      try parser.finish(into: &rows)
+    } catch {
+      Issue.record("\(error)")
+    }
+    for row in rows {
+      switch row {
+      case .success(let row): parsed.rows.append(row)
+      case .failure(let rejection): parsed.rejections.append(rejection)
+      }
+    }
+    return parsed
+  }
+}
+
+/// The rows and rejections of a parsed text.
+private struct Parsed {
+  var rows: [ImportRow] = []
+  var rejections: [RejectedRow] = []
+}
