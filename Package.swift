@@ -184,8 +184,8 @@ let package = Package(
       .testTarget(
         name: "waymarkTests",
         dependencies: [
-          "waymark", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "Points", "PostgresStore", "PrometheusMetrics",
-          "TestSupport", logging, metrics,
+          "waymark", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "OpenStreetMap", "PointMapping", "Points",
+          "PostgresStore", "PrometheusMetrics", "TestSupport", logging, metrics,
           .product(name: "NIOHTTP1", package: "swift-nio"),
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],

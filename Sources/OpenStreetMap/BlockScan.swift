@@ -242,20 +242,10 @@ struct BlockScanner: Sendable {
         return scan.keep(way.id, way.version, pairs, at: nil, selection)
       }
       let isArea = isClosed ? AreaTags.isArea(try block.tags(pairs)) : false
-      guard let point = BlockScanner.point(ofWay: positions, isArea: isArea) else { return scan.skip(.missingNodes) }
+      guard let point = OSMPosition(ofWay: positions, isArea: isArea) else { return scan.skip(.missingNodes) }
       scan.keep(way.id, way.version, pairs, at: point, selection)
     }
     return scan
-  }
-
-  /// Returns the point of a way: inside the area, or in the middle of the line. Nil if there are no positions.
-  private static func point(ofWay positions: some Collection<FixedPosition>, isArea: Bool) -> OSMPosition? {
-    if isArea {
-      var shape = AreaShape()
-      shape.add(positions, isHole: false)
-      if let point = shape.pointInside() { return point.position }
-    }
-    return Plane.middle(ofLine: Plane.path(positions).points)?.position
   }
 
   /// Returns the kept relations of a block.

@@ -66,7 +66,7 @@ public struct OSMChange: Hashable, Sendable {
     case delete
   }
 
-  /// What happened to the place.
+  /// The kind of the change.
   public let action: Action
 
   /// The kind.

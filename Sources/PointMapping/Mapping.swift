@@ -125,6 +125,7 @@ public struct Mapping: RecordMapping {
   // MARK: Position
 
   private func coordinate(of record: Record, _ foreign: ForeignRecord) throws(InvalidRecord) -> Coordinate {
+    if let coordinate = foreign.coordinate { return coordinate }
     if let geometry = foreign.geometry, !geometry.isNull {
       guard let position = GeoJSONPosition.position(of: geometry) else {
         throw InvalidRecord(detail: "/geometry has no position in degrees")
@@ -272,7 +273,7 @@ extension Mapping {
     takeRules.removeAll { $0.reason == "closed" }
   }
 
-  /// Makes all fields tags, except those of the data set's own administration.
+  /// Keeps all fields as tags, except those of the data set's own administration.
   public mutating func keepAllTags() {
     kept = .all
     dropped = dropped.filter { $0.text == "@*" }

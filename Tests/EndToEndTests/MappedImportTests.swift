@@ -79,6 +79,35 @@ import Testing
     withExtendedLifetime(restarted) {}
   }
 
+  @Test(arguments: StoreKind.allCases) func changedAttributionIsNeverHiddenByAnEntityTag(kind: StoreKind) async throws {
+    let store = try await EmptyStore(kind)
+    let csv = try store.folder.write("id,name,lat,lng\n7,A,52.5,13.4\n", to: "stops.csv")
+    let server = try await store.serve()
+    let port = try await server.port()
+    let driver = ServerDriver(port: port)
+    func register(_ attribution: String) async throws {
+      let arguments = [
+        "import", "--url", "http://127.0.0.1:\(port)", "--source", "stops", "--attribution", attribution,
+      ]
+      let imported = try await WaymarkProcess.run(arguments + [csv])
+      #expect(imported.status == 0, "\(imported.log)")
+    }
+    try await register("The town")
+    let id = try #require(try await driver.get("/locations").places.first?.id)
+    let targets = ["/locations?fields=name,attribution", "/locations/\(id)?fields=name,attribution"]
+    var tags: [String] = []
+    for target in targets { tags.append(try await driver.get(target).headers["etag"] ?? "\"none\"") }
+
+    try await register("The county")
+
+    for (target, tag) in zip(targets, tags) {
+      let response = try await driver.send("GET", target, headers: ["If-None-Match": tag])
+      #expect(response.status == 200)
+      #expect(String(decoding: response.body, as: UTF8.self).contains("The county"))
+    }
+    withExtendedLifetime(server) {}
+  }
+
   @Test func aReplacementWithoutARowOfTheSourceChangesNothing() async throws {
     let store = try await EmptyStore(.memory)
     let full = try store.folder.write("id,name,lat,long\n7,A,1,2\n", to: "full.csv")

@@ -1,4 +1,5 @@
 import Foundation
+import Geo
 import Testing
 
 @testable import OpenStreetMap
@@ -93,7 +94,7 @@ import Testing
       [(179.9, 10), (-179.7, 10), (-179.7, 10.2), (179.9, 10.2), (179.9, 10)].map { position($0.0 * 1e7, $0.1 * 1e7) },
       isHole: false)
 
-    let point = try #require(shape.pointInside()).position
+    let point = try #require(shape.pointInside()).degrees
 
     #expect(abs(point.longitude - -179.9) < 1e-6)
     #expect(abs(point.latitude - 10.1) < 1e-6)
@@ -102,7 +103,7 @@ import Testing
   @Test func ringAroundThePoleKeepsItsLongitudes() {
     let ring = [(0.0, 80.0), (120, 80), (-120, 80), (0, 80)].map { position($0.0 * 1e7, $0.1 * 1e7) }
 
-    #expect(Plane.path(ring).points.map(\.x) == [0, 1.2e9, -1.2e9, 0])
+    #expect(Plane.path(ring.map { PlanePoint($0) }).points.map(\.x) == [0, 1.2e9, -1.2e9, 0])
   }
 
   // MARK: - Lines
@@ -111,7 +112,7 @@ import Testing
     // At 60° a degree of longitude is half as long as one of latitude.
     let points = [(10.0, 60.0), (10.002, 60), (10.002, 60.003)].map { PlanePoint(x: $0.0 * 1e7, y: $0.1 * 1e7) }
 
-    let middle = try #require(Plane.middle(ofLine: points)).position
+    let middle = try #require(Plane.middle(ofLine: points)).degrees
 
     #expect(middle.longitude == 10.002)
     #expect(abs(middle.latitude - 60.001) < 1e-6)

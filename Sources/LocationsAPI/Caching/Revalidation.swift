@@ -66,13 +66,16 @@ final class Revalidation: Sendable {
   /// Returns 304 without a search where the client has the present result; else the response of the search with the
   /// fields that identify it.
   ///
+  /// - Parameter hasVersion: a Boolean value that indicates whether the version of the places identifies the response;
+  ///   `false` for one with other data, which is always made anew.
   /// - Throws: `Problem` of the search, or of the store.
   func respond(
     to request: HTTPRequest,
     in format: PointFormat,
+    hasVersion: Bool = true,
     _ search: () async throws(Problem) -> HTTPResponse
   ) async throws(Problem) -> HTTPResponse {
-    guard !policy.isOff else {
+    guard hasVersion, !policy.isOff else {
       var response = try await search()
       try await ContentCoding.apply(to: &response, of: request)
       response.headers.add(contentsOf: unnamed)

@@ -16,7 +16,10 @@ struct ListRoute: RouteHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ListArguments(request)
-    return try await revalidation.respond(to: request, in: arguments.format) { () async throws(Problem) in
+    // Attributions change without a change of the places.
+    let hasVersion = !arguments.fields.contains(.attribution)
+    return try await revalidation.respond(to: request, in: arguments.format, hasVersion: hasVersion) {
+      () async throws(Problem) in
       try await search(arguments, for: request)
     }
   }

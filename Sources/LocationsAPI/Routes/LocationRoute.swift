@@ -17,13 +17,15 @@ struct LocationRoute: RouteHandler {
     guard let point else { throw .notFound("there is no place with the id \(id)") }
     let known = EntityTag.known(
       of: point, format: arguments.format, ifNoneMatch: request.headers[canonicalForm: "if-none-match"])
-    if let known {
+    // An attribution changes without a change of the place.
+    let hasAttribution = arguments.fields.contains(.attribution)
+    if let known, !hasAttribution {
       var response = HTTPResponse(status: .notModified)
       name(&response, etag: known)
       return response
     }
     var found = [FoundPoint(point: point, distanceMetres: nil)]
-    if arguments.fields.contains(.attribution) {
+    if hasAttribution {
       found = try await request.reportingStoreErrors { () throws(PointStoreError) in
         var points = found
         try await service.addAttribution(to: &points)

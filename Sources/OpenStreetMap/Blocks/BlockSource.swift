@@ -27,7 +27,7 @@ struct BlockEntry: Sendable {
   /// The kinds of objects that the block contains, or may contain.
   var kinds: ObjectKinds
 
-  /// What the file says of all objects of the block, if it is a change file.
+  /// The action of a change file for all objects of the block; nil in other files.
   var action: OSMChange.Action?
 
   /// The position in the user's file, for errors.

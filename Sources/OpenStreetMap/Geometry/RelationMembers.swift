@@ -1,3 +1,5 @@
+import Geo
+
 /// The members of a relation that are in the file, with their positions.
 struct RelationMembers {
   private struct Label {
@@ -41,7 +43,7 @@ struct RelationMembers {
           orThrow: block.malformed("relations refer to the same ways more than \(WorkLimit.maximumUses) times each"))
         guard !positions.isEmpty else { return }
         let way = RingAssembly.Way(positions: Array(positions), isInner: role == "inner")
-        if let rank, let point = RelationMembers.point(of: way) { keepLabel(rank, point) }
+        if let rank, let point = RelationMembers.position(of: way) { keepLabel(rank, point) }
         ways.append(way)
       }
     }
@@ -60,7 +62,7 @@ struct RelationMembers {
       shape.add(ring.positions, isHole: ring.isInner)
       hasOuter = hasOuter || !ring.isInner
     }
-    if hasOuter, let point = shape.pointInside() { return point.position }
+    if hasOuter, let point = shape.pointInside() { return OSMPosition(point) }
     return label?.position
   }
 
@@ -68,7 +70,7 @@ struct RelationMembers {
   /// of the members, so that it is on one of them.
   func sitePoint() -> OSMPosition? {
     if let label { return label.position }
-    let points = nodes.map(\.degrees) + ways.compactMap { RelationMembers.point(of: $0) }
+    let points = nodes.map(\.degrees) + ways.compactMap { RelationMembers.position(of: $0) }
     guard let first = points.first else { return nil }
     // Longitudes relative to the first, so that a site may cross the antimeridian.
     func offset(_ point: OSMPosition) -> (x: Double, y: Double) {
@@ -85,12 +87,8 @@ struct RelationMembers {
     return points.indices.min { distance($0) < distance($1) }.map { points[$0] }
   }
 
-  private static func point(of way: RingAssembly.Way) -> OSMPosition? {
-    if way.positions.count > 3, way.positions.first == way.positions.last {
-      var shape = AreaShape()
-      shape.add(way.positions, isHole: false)
-      if let point = shape.pointInside() { return point.position }
-    }
-    return Plane.middle(ofLine: Plane.path(way.positions).points)?.position
+  private static func position(of way: RingAssembly.Way) -> OSMPosition? {
+    let isClosed = way.positions.count > 3 && way.positions.first == way.positions.last
+    return OSMPosition(ofWay: way.positions, isArea: isClosed)
   }
 }

@@ -1,7 +1,7 @@
+import Geo
+
 /// A position in units of 10⁻⁷ degrees, the resolution of OpenStreetMap.
 struct FixedPosition: Hashable, Sendable, BitwiseCopyable {
-  static let unitsPerDegree = 10_000_000.0
-
   /// The value of a node whose position is not known. It is in no range.
   static let unknown = FixedPosition(latitude: .max, longitude: .max)
 
@@ -12,7 +12,7 @@ struct FixedPosition: Hashable, Sendable, BitwiseCopyable {
 
   var degrees: OSMPosition {
     OSMPosition(
-      latitude: Double(latitude) / FixedPosition.unitsPerDegree,
-      longitude: Double(longitude) / FixedPosition.unitsPerDegree)
+      latitude: Double(latitude) / PlanePoint.unitsPerDegree,
+      longitude: Double(longitude) / PlanePoint.unitsPerDegree)
   }
 }

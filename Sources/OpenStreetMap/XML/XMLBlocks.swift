@@ -1,5 +1,6 @@
 import CExpat
 import Foundation
+import Geo
 import Gzip
 
 /// Parses OSM XML and osmChange XML once, and writes its objects to a temporary file as blocks.
@@ -265,7 +266,7 @@ final class XMLBlocks {
         .node, id,
         "\(name) must be a number from -\(Int(limit)) to \(Int(limit)), got '\(String(cString: text).prefix(40))'")
     }
-    return Int32((value * FixedPosition.unitsPerDegree).rounded())
+    return Int32((value * PlanePoint.unitsPerDegree).rounded())
   }
 }
 

@@ -1,3 +1,4 @@
+public import Geo
 public import JSONText
 public import Points
 
@@ -26,18 +27,22 @@ public struct ForeignRecord: Sendable {
   /// The geometry of the Feature.
   public var geometry: JSONValue?
 
+  /// The position of the record, where its format determines it.
+  public var coordinate: Coordinate?
+
   /// A Boolean value that indicates whether numbers in texts may have decimal commas.
   public var hasDecimalCommas: Bool
 
   /// Creates a record.
   public init(
     fields: [JSONValue.Member], id: JSONValue? = nil, kind: String? = nil, geometry: JSONValue? = nil,
-    hasDecimalCommas: Bool = false
+    coordinate: Coordinate? = nil, hasDecimalCommas: Bool = false
   ) {
     self.fields = fields
     self.id = id
     self.kind = kind
     self.geometry = geometry
+    self.coordinate = coordinate
     self.hasDecimalCommas = hasDecimalCommas
   }
 }

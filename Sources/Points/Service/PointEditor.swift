@@ -94,15 +94,6 @@ public struct PointEditor: Sendable {
     defer { importsInProgress.keys.withLock { _ = $0.remove(keyText) } }
     return try await store.importRows(batches, options: options)
   }
-
-  /// Imports all rows except those it rejects; see ``importRows(_:options:)``.
-  ///
-  /// - Throws: ``PointStoreError``, ``PointWriteError``, or the error of the sequence; nothing has been imported then.
-  public func importRows<Batches: AsyncSequence & Sendable>(
-    _ batches: Batches, mode: ImportMode, dryRun: Bool, once key: ImportKey? = nil
-  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    try await importRows(batches, options: ImportOptions(mode: mode, dryRun: dryRun, key: key))
-  }
 }
 
 /// The keys of the imports in progress, shared by all copies of an editor.

@@ -160,12 +160,7 @@ extension Mapping {
   fileprivate func row(of place: OSMPlace, number: Int, file: String) -> Result<ImportRow, RejectedRow>? {
     let record = ForeignRecord(
       fields: place.tags.map { .init(name: $0.key, value: .string($0.value)) }, id: .number("\(place.id)"),
-      kind: place.kind.rawValue,
-      geometry: .object([
-        .init(name: "type", value: .string("Point")),
-        .init(
-          name: "coordinates", value: .array([.number("\(place.longitude)"), .number("\(place.latitude)")])),
-      ]))
+      kind: place.kind.rawValue, coordinate: try? Coordinate(latitude: place.latitude, longitude: place.longitude))
     switch self.place(of: record) {
     case nil: return nil
     case .success(let draft): return .success(ImportRow(number: number, id: nil, draft: draft))

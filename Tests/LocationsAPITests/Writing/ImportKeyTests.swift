@@ -122,20 +122,20 @@ import Testing
       return rows
     }
     let first = Task {
-      try await editor.importRows(rows, mode: .partial, dryRun: false, once: ImportKey(text: "k") { 1 })
+      try await editor.importRows(rows, options: ImportOptions(key: ImportKey(text: "k") { 1 }))
     }
     upload.yield([try .sample("a", 1, 1)])
     await hasBegun.pass()
 
     await #expect(throws: PointWriteError.keyInFlight) {
-      try await editor.importRows(rows, mode: .partial, dryRun: false, once: ImportKey(text: "k") { 1 })
+      try await editor.importRows(rows, options: ImportOptions(key: ImportKey(text: "k") { 1 }))
     }
     let other = try await editor.importRows(
-      [ImportRow]().inOneBatch, mode: .partial, dryRun: false, once: ImportKey(text: "other") { 1 })
+      [ImportRow]().inOneBatch, options: ImportOptions(key: ImportKey(text: "other") { 1 }))
     upload.finish()
     let report = try await first.value
     let repeated = try await editor.importRows(
-      [ImportRow]().inOneBatch, mode: .partial, dryRun: false, once: ImportKey(text: "k") { 1 })
+      [ImportRow]().inOneBatch, options: ImportOptions(key: ImportKey(text: "k") { 1 }))
 
     #expect(other == ImportReport())
     #expect(report.created == 1)

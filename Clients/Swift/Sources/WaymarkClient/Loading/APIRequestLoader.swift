@@ -103,7 +103,7 @@ extension APIRequestLoader: APILoading {
         guard let data, center != nil else { return value }
         return self.apiRequest.value(value, movedTo: data)
       })
-    // Whether a stored response includes the write with a position is unknown.
+    // A stored response may lack the write with that position.
     let policy =
       configuration.minimumPosition == nil ? configuration.offlinePolicy : configuration.offlinePolicy.confirming
     let loading = CachedLoading(

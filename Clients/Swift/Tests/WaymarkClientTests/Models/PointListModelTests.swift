@@ -71,7 +71,7 @@ import WaymarkTesting
     }
     NotificationCenter().post(name: CurrentLocationProvider.authChangedNotification, object: provider)
 
-    // What the post had started would be on the main actor before this.
+    // Work that the post had started would have run on the main actor before this.
     await model.reload()
 
     #expect(loads.value == 1)

@@ -1,6 +1,6 @@
 /// An area between rings in the plane: a point is inside if a line from it to the outside crosses the rings an odd
 /// number of times.
-struct AreaShape {
+package struct AreaShape {
   private struct Ring {
     var points: [PlanePoint]
     let isHole: Bool
@@ -9,9 +9,12 @@ struct AreaShape {
   private var rings: [Ring] = []
   private var crosses = false
 
-  /// Adds a closed ring, whose last position is the first.
-  mutating func add(_ positions: some Collection<FixedPosition>, isHole: Bool) {
-    let (points, crosses) = Plane.path(positions)
+  /// Creates an area without rings.
+  package init() {}
+
+  /// Adds a closed ring, whose last point is the first.
+  package mutating func add(_ ring: [PlanePoint], isHole: Bool) {
+    let (points, crosses) = Plane.path(ring)
     guard points.count > 3 else { return }
     self.crosses = self.crosses || crosses
     rings.append(Ring(points: points, isHole: isHole))
@@ -19,7 +22,7 @@ struct AreaShape {
 
   /// Returns a point inside: the centroid if it is inside, else the middle of the widest of some horizontal chords.
   /// Returns nil if the area is empty.
-  func pointInside() -> PlanePoint? {
+  package func pointInside() -> PlanePoint? {
     guard !rings.isEmpty else { return nil }
     guard !crosses else { return aligned().pointInside() }
     // A rounded point must be a unit, about a centimetre, away from the rings.

@@ -1,49 +1,48 @@
 import Foundation
 
 /// A point in the plane of longitude (x) and latitude (y), in units of 10⁻⁷ degrees.
-struct PlanePoint: Hashable, BitwiseCopyable {
-  var x: Double
-  var y: Double
+package struct PlanePoint: Hashable, BitwiseCopyable {
+  package static var unitsPerDegree: Double { 10_000_000 }
 
-  init(x: Double, y: Double) {
+  package var x: Double
+  package var y: Double
+
+  package init(x: Double, y: Double) {
     self.x = x
     self.y = y
   }
 
-  init(_ position: FixedPosition) {
-    x = Double(position.longitude)
-    y = Double(position.latitude)
+  /// Creates the point of a position in degrees.
+  package init(latitude: Double, longitude: Double) {
+    self.init(x: longitude * Self.unitsPerDegree, y: latitude * Self.unitsPerDegree)
   }
 
-  /// The point in whole units, as the positions of nodes are.
+  /// The point in whole units.
   var rounded: PlanePoint { PlanePoint(x: x.rounded(), y: y.rounded()) }
 
   /// The position in degrees. The longitude is brought back to -180…180.
-  var position: OSMPosition {
+  package var degrees: (latitude: Double, longitude: Double) {
     var x = x
     if x > Plane.halfTurn { x -= Plane.turn } else if x < -Plane.halfTurn { x += Plane.turn }
-    return OSMPosition(
-      latitude: min(max(y / FixedPosition.unitsPerDegree, -90), 90),
-      longitude: min(max(x / FixedPosition.unitsPerDegree, -180), 180))
+    return (min(max(y / Self.unitsPerDegree, -90), 90), min(max(x / Self.unitsPerDegree, -180), 180))
   }
 }
 
 /// Paths in the plane.
-enum Plane {
-  static let halfTurn = 180 * FixedPosition.unitsPerDegree
-  static let turn = 360 * FixedPosition.unitsPerDegree
+package enum Plane {
+  static let halfTurn = 180 * PlanePoint.unitsPerDegree
+  static let turn = 360 * PlanePoint.unitsPerDegree
 
-  /// Returns the points of a path. If two nodes that follow one another are more than half a turn apart, the path
+  /// Returns the points of a path without a jump. If two that follow one another are more than half a turn apart, the path
   /// crosses the antimeridian, and the points beyond it have longitudes beyond ±180°.
   ///
   /// A closed path that does not close this way, because it goes around a pole, keeps its longitudes.
-  static func path(_ positions: some Collection<FixedPosition>) -> (points: [PlanePoint], crosses: Bool) {
+  package static func path(_ positions: [PlanePoint]) -> (points: [PlanePoint], crosses: Bool) {
     var points: [PlanePoint] = []
     points.reserveCapacity(positions.count)
     var (shift, crosses) = (0.0, false)
     var last: PlanePoint?
-    for position in positions {
-      let point = PlanePoint(position)
+    for point in positions {
       if let last, abs(point.x - last.x) > halfTurn {
         shift += point.x < last.x ? turn : -turn
         crosses = true
@@ -51,17 +50,15 @@ enum Plane {
       last = point
       points.append(PlanePoint(x: point.x + shift, y: point.y))
     }
-    guard crosses, positions.count > 1, shift != 0, let first = positions.first,
-      first == positions.dropFirst(positions.count - 1).first
-    else { return (points, crosses) }
-    return (positions.map { PlanePoint($0) }, false)
+    guard crosses, positions.count > 1, shift != 0, positions.first == positions.last else { return (points, crosses) }
+    return (positions, false)
   }
 
   /// Returns the point in the middle of a line, by length.
   ///
   /// A segment is straight on a plain map, and nearly a geodesic on the ground. Where the two are more than half a
   /// metre apart, the point is the end of the segment that is nearer.
-  static func middle(ofLine points: [PlanePoint]) -> PlanePoint? {
+  package static func middle(ofLine points: [PlanePoint]) -> PlanePoint? {
     guard let first = points.first else { return nil }
     let lengths = zip(points, points.dropFirst()).map { length(from: $0, to: $1) }
     var rest = lengths.reduce(0, +) / 2
@@ -79,11 +76,16 @@ enum Plane {
     return points.last
   }
 
-  private static let metresPerUnit = 6_371_008.8 * Double.pi / 180 / FixedPosition.unitsPerDegree
+  /// Returns the length of a line in metres.
+  package static func length(ofLine points: [PlanePoint]) -> Double {
+    zip(points, points.dropFirst()).reduce(0) { $0 + length(from: $1.0, to: $1.1) }
+  }
+
+  private static let metresPerUnit = 6_371_008.8 * Double.pi / 180 / PlanePoint.unitsPerDegree
 
   /// Returns the length of a segment in metres, on a sphere that is flat around the segment.
   private static func length(from start: PlanePoint, to end: PlanePoint) -> Double {
-    let latitude = (start.y + end.y) / 2 / FixedPosition.unitsPerDegree * .pi / 180
+    let latitude = (start.y + end.y) / 2 / PlanePoint.unitsPerDegree * .pi / 180
     let (x, y) = ((end.x - start.x) * cos(latitude), end.y - start.y)
     return (x * x + y * y).squareRoot() * metresPerUnit
   }
@@ -91,7 +93,7 @@ enum Plane {
   /// Returns the greatest distance between the straight line on the map and the geodesic, in metres: that of a
   /// parallel of the same length, L² tan φ / 8R.
   private static func sagitta(of length: Double, from start: PlanePoint, to end: PlanePoint) -> Double {
-    let latitude = min(max(abs(start.y), abs(end.y)) / FixedPosition.unitsPerDegree, 89.9) * .pi / 180
+    let latitude = min(max(abs(start.y), abs(end.y)) / PlanePoint.unitsPerDegree, 89.9) * .pi / 180
     return length * length * tan(latitude) / (8 * 6_371_008.8)
   }
 }
