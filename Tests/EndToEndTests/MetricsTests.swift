@@ -41,7 +41,7 @@ import Testing
     #expect(metrics.keys.contains { $0.hasPrefix("waymark_build_info{version=") })
   }
 
-  @Test func connectionPoolHasMetrics() async throws {
+  @Test(.timeLimit(.minutes(5))) func connectionPoolHasMetrics() async throws {
     let database = try await TemporaryDatabase.make()
     let environment = ["DATABASE_URL": database.url, "DATABASE_POOL_SIZE": "3"]
     _ = try await WaymarkProcess.run(["migrate"], environment: environment)
@@ -49,15 +49,15 @@ import Testing
     let driver = ServerDriver(port: try await server.port())
     _ = try await driver.get("/locations?limit=1")
 
-    let metrics = try await metrics(driver)
+    // The service itself uses connections now and then, for the data version and the number of places.
+    var metrics = try await metrics(driver)
+    while metrics["database_pool_waiting_calls"] != 0 || metrics["database_pool_connections{state=\"busy\"}"] != 0 {
+      try await Task.sleep(for: .milliseconds(20))
+      metrics = try await self.metrics(driver)
+    }
 
     #expect(metrics["database_pool_connections_limit"] == 3)
-    // One connection may be reading the data version.
-    let idle = try #require(metrics["database_pool_connections{state=\"idle\"}"])
-    let busy = try #require(metrics["database_pool_connections{state=\"busy\"}"])
-    #expect(1...3 ~= idle + busy)
-    #expect(busy <= 1)
-    #expect(metrics["database_pool_waiting_calls"] == 0)
+    #expect(1...3 ~= (try #require(metrics["database_pool_connections{state=\"idle\"}"])))
   }
 
   @Test func metricsNeedAKeyWhereReadingDoes() async throws {
