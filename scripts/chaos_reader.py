@@ -208,7 +208,7 @@ class Reader:
             return path, None
         region.last_id, region.last_metres = "~", float("inf")
         items = json.loads(response.body)
-        link = re.match(r"<(?:https?://[^/]*)?([^>]*)>", response.headers.get("link", ""))
+        link = re.match(r'<(?:https?://[^/]*)?([^>]*)>; rel="next"', response.headers.get("link", ""))
         if items and is_by_distance and "distance" not in items[-1]:
             self.ledger.report_violation(UNEXPECTED, f"{path} returned no distances")
             return None, None

@@ -387,7 +387,7 @@ def fetch_places(port):
         for place in json.loads(response.read()):
             if place["name"].startswith("crash "):
                 places[place["id"]] = place
-        link = re.match(r"<([^>]*)>", response.headers.get("link") or "")
+        link = re.match(r'<([^>]*)>; rel="next"', response.headers.get("link") or "")
         path = link and urllib.parse.urljoin(path, link[1])
     return places
 

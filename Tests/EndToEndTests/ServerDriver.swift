@@ -31,7 +31,7 @@ struct ServerDriver: Sendable {
 
     /// The target of the link to the next page.
     var next: String? {
-      headers["link"].map { String($0.dropFirst().prefix { $0 != ">" }) }
+      headers["link"]?.firstMatch(of: /<([^>]*)>; rel="next"/).map { String($0.output.1) }
     }
   }
 

@@ -46,7 +46,7 @@ import Testing
     #expect(feature.properties.tags == ["b": "2", "a": "line\nbreak\t\"q\""])
   }
 
-  @Test func featureCollectionHasNextLinkAndNumberReturned() async throws {
+  @Test func featureCollectionHasLinksAndNumberReturned() async throws {
     let driver = try await driver()
 
     let first = try await driver.send(.GET, "/locations?limit=1&f=geojson")
@@ -56,11 +56,13 @@ import Testing
 
     #expect(try first.object["numberReturned"] as? Int == 1)
     #expect(try (first.object["timeStamp"] as? String).flatMap { Timestamp(rfc3339: $0) } != nil)
-    #expect(links.map { $0["rel"] } == ["next"])
+    #expect(links.map { $0["rel"] } == ["next", "license"])
     #expect(links[0]["type"] == "application/geo+json")
     #expect(first.headers["link"] == ["<\(links[0]["href"] ?? "")>; rel=\"next\""])
     #expect(first.body == again.body && first.headers["etag"] == again.headers["etag"])
-    #expect(try (last.object["links"] as? [Any])?.isEmpty == true)
+    let license = ["rel": "license", "type": "application/json", "href": "sources"]
+    #expect(links[1] == license)
+    #expect(try last.object["links"] as? [[String: String]] == [license])
     #expect(try last.object["numberReturned"] as? Int == 1)
   }
 
@@ -95,7 +97,8 @@ import Testing
     #expect(try await driver.send(.GET, "/locations").text == "[]")
     #expect(
       try await driver.send(.GET, "/locations?f=geojson").text
-        == #"{"type":"FeatureCollection","features":[],"numberReturned":0,"links":[]}"#)
+        == #"{"type":"FeatureCollection","features":[],"numberReturned":0,"#
+        + #""links":[{"rel":"license","type":"application/json","href":"sources"}]}"#)
     #expect(try await driver.send(.GET, "/locations?f=geojsonseq").text == "")
     #expect(try await driver.send(.GET, "/locations?f=csv&fields=name").text == "name\r\n")
   }

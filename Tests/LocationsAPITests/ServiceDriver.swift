@@ -145,8 +145,8 @@ struct ServiceDriver {
 
     /// The target of the link to the next page.
     var next: String? {
-      guard let link = headers.first(name: "link"), link.hasSuffix(">; rel=\"next\"") else { return nil }
-      return resolve(String(link.dropFirst().prefix { $0 != ">" }))
+      guard let link = headers.first(name: "link")?.firstMatch(of: /<([^>]*)>; rel="next"/) else { return nil }
+      return resolve(String(link.output.1))
     }
   }
 }

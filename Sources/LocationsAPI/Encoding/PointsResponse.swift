@@ -8,12 +8,12 @@ import Points
 extension HTTPResponse {
   /// Creates a response of a page of places. The caller adds the `Vary` header.
   ///
-  /// - Parameter next: the target of the next page, for formats that carry it.
-  init(_ points: [FoundPoint], fields: FieldSet, format: PointFormat, next: String?) {
+  /// - Parameter links: the links of the collection, for formats that have them.
+  init(_ points: [FoundPoint], fields: FieldSet, format: PointFormat, links: [PointGeoJSON.Link] = []) {
     var buffer = ByteBuffer()
     switch format {
     case .json: PointJSON.appendArray(of: points, fields: fields, to: &buffer)
-    case .geoJSON: PointGeoJSON.appendCollection(of: points, fields: fields, next: next, to: &buffer)
+    case .geoJSON: PointGeoJSON.appendCollection(of: points, fields: fields, links: links, to: &buffer)
     case .geoJSONSequence: for point in points { PointGeoJSON.appendRecord(point, fields: fields, to: &buffer) }
     case .ndjson:
       for point in points {
@@ -48,7 +48,7 @@ extension HTTPResponse {
     case .json: PointJSON.append(found, fields: fields, to: &buffer)
     case .geoJSON: PointGeoJSON.append(found, fields: fields, to: &buffer)
     case .geoJSONSequence, .ndjson, .csv:
-      self.init([found], fields: fields, format: presentation.format, next: nil)
+      self.init([found], fields: fields, format: presentation.format)
       return
     }
     self.init(contentType: presentation.format.mediaType, bytes: buffer)

@@ -47,10 +47,20 @@ struct ListRoute: RouteHandler {
       next = page.next.map { nextTarget(after: $0, arguments, for: request) }
       var points = page.points
       if arguments.fields.contains(.attribution) { try await service.addAttribution(to: &points) }
-      response = HTTPResponse(points, fields: arguments.fields, format: arguments.format, next: next)
+      response = HTTPResponse(
+        points, fields: arguments.fields, format: arguments.format, links: links(next: next, for: request))
     }
     if let next { response.addLink(toNext: next) }
     return response
+  }
+
+  /// Returns the links of a collection: to the next page, and to the data sets, which have the licences of its places
+  /// (relation `license`, RFC 4946).
+  private func links(next: String?, for request: HTTPRequest) -> [PointGeoJSON.Link] {
+    let sources = address.target(path: "/sources", relative: "sources", for: request)
+    let license = PointGeoJSON.Link(relation: "license", mediaType: PointFormat.json.mediaType, target: sources)
+    guard let next else { return [license] }
+    return [.init(relation: "next", mediaType: PointFormat.geoJSON.mediaType, target: next), license]
   }
 
   private func nextTarget(

@@ -5,6 +5,23 @@ public import Points
 /// The GeoJSON Feature of a place (RFC 7946): the id and the coordinates as members of GeoJSON, the other fields as
 /// properties. The same bytes for the same fields in every response, export and file.
 public enum PointGeoJSON {
+  /// A link from a FeatureCollection to another resource (RFC 8288).
+  public struct Link: Sendable {
+    /// The relation type, such as `next`.
+    public var relation: String
+    /// The media type of the other resource.
+    public var mediaType: String
+    /// The URI reference of the other resource.
+    public var target: String
+
+    /// Creates a link.
+    public init(relation: String, mediaType: String, target: String) {
+      self.relation = relation
+      self.mediaType = mediaType
+      self.target = target
+    }
+  }
+
   /// The number of bytes that a Feature takes at most beyond the object of the same place.
   @usableFromInline static let overhead = 128
 
@@ -26,9 +43,9 @@ public enum PointGeoJSON {
   /// `timeStamp` is the time of the last change to a place on the page and not that of the response, so that the same
   /// places are the same bytes; a page of no places has none.
   ///
-  /// - Parameter next: the target of the next page; `nil` on the last page.
+  /// - Parameter links: the members of `links`, in their order.
   public static func appendCollection(
-    of points: [FoundPoint], fields: FieldSet, next: String?, to sink: inout some ByteSink
+    of points: [FoundPoint], fields: FieldSet, links: [Link], to sink: inout some ByteSink
   ) {
     sink.write("{\"type\":\"FeatureCollection\",\"features\":[")
     for index in points.indices { append(points[index], fields: fields, isFollowing: index > 0, to: &sink) }
@@ -40,11 +57,11 @@ public enum PointGeoJSON {
     }
     json.write(name: "links")
     json.beginArray()
-    if let next {
+    for link in links {
       json.beginObject()
-      json.write(member: "rel", "next")
-      json.write(member: "type", "application/geo+json")
-      json.write(member: "href", next)
+      json.write(member: "rel", link.relation)
+      json.write(member: "type", link.mediaType)
+      json.write(member: "href", link.target)
       json.endObject()
     }
     json.endArray()
