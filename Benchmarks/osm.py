@@ -21,9 +21,13 @@ NODES_OF_A_WAY = 10
 AMENITIES = ["cafe", "bank", "school", "pharmacy", "restaurant", "fuel", "library", "post_office"]
 
 
-def generate(path, ways, places, seed=17):
+def generate(path, ways, places, seed=17, changes=0):
     """Writes an extract whose nodes all belong to ways. Of the places two thirds are nodes, the others ways and
-    multipolygons of two ways."""
+    multipolygons of two ways.
+
+    With `changes`, so many of its places differ from those of the extract without them: eight tenths have other opening
+    hours, one tenth is missing, and one tenth is new.
+    """
     random.seed(seed)
     header = osmium.io.Header()
     header.set("generator", "waymark-bench")
@@ -35,11 +39,19 @@ def generate(path, ways, places, seed=17):
     place_ways = places - place_nodes - relations
     count = ways * NODES_OF_A_WAY
     tagged = set(random.sample(range(count), place_nodes))
+    choice = random.Random(seed + 1)
+    changed = choice.sample(sorted(tagged), changes - changes // 10)
+    tagged -= set(changed[:changes // 10])
+    other_hours = set(changed[changes // 10:])
+    while len(tagged) < place_nodes:
+        number = choice.randrange(count)
+        if number not in changed:
+            tagged.add(number)
 
-    def tags(number):
+    def tags(number, is_node=False):
         kind = AMENITIES[number % len(AMENITIES)]
         return {"amenity": kind, "name": f"{kind} {number}", "addr:street": f"Street {number % 5000}",
-                "addr:housenumber": str(number % 200), "opening_hours": "Mo-Fr 08:00-18:00"}
+                "addr:housenumber": str(number % 200), "opening_hours": "24/7" if is_node and number in other_hours else "Mo-Fr 08:00-18:00"}
 
     for number in range(count):
         way, corner = divmod(number, NODES_OF_A_WAY)
@@ -48,7 +60,7 @@ def generate(path, ways, places, seed=17):
         x = (corner % 5) * 0.0001 + random.random() * 0.00005
         y = (0.0004 if corner >= 5 else 0) + random.random() * 0.00005
         x = 0.0004 - x if corner >= 5 else x
-        node_tags = tags(number) if number in tagged else {"highway": "crossing"} if number % 50 == 0 else {}
+        node_tags = tags(number, is_node=True) if number in tagged else {"highway": "crossing"} if number % 50 == 0 else {}
         writer.add_node(Node(id=number + 1, version=1 + number % 3, timestamp="2026-01-01T00:00:00Z",
                              changeset=1 + number // 1000, location=(5 + column * 0.001 + x, 45 + row * 0.001 + y),
                              tags=node_tags))
