@@ -293,11 +293,18 @@ async def run(mode, options):
                 if instance.process.poll() is not None:
                     load.ledger.report(WRONG, f"{instance.name} exited with {instance.process.returncode}")
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancel(tasks)
             cluster.stop()
     return report(mode, options, load, cluster, began, seconds)
+
+
+async def cancel(tasks):
+    """Cancels tasks, and returns when they have ended. A task may lose a cancellation that arrives together with what it
+    waits for, so it is cancelled until it ends."""
+    while tasks:
+        for task in tasks:
+            task.cancel()
+        _, tasks = await asyncio.wait(tasks, timeout=1)
 
 
 async def finish(tasks, reads, load, options):
