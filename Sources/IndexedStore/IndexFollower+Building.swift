@@ -85,8 +85,8 @@ extension IndexFollower {
       }
       if count.isMultiple(of: Self.progressStep) { state.withLock { $0.copiedPoints = count } }
     }
-    let snapshot = await Self.offThreadPool {
-      PointSnapshot(buffer.withLock { buffer in exchange(&buffer, with: PointBuffer()) })
+    let snapshot = await Self.offThreadPool { [textConfiguration] in
+      PointSnapshot(buffer.withLock { buffer in exchange(&buffer, with: PointBuffer()) }, text: textConfiguration)
     }
     let duration = ContinuousClock.now - start
     state.withLock { state in

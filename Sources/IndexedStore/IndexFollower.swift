@@ -80,6 +80,8 @@ public final class IndexFollower: Sendable {
   let freshness: ReadFreshness
   /// The maximum number of bytes of the index; `nil` where any size is allowed.
   let memoryLimit: Int?
+  /// The fields that texts are searched in.
+  let textConfiguration: TextIndexConfiguration
   let logger: Logger
   let state = Mutex(State())
   /// Wakes up the building when the index is lost.
@@ -87,14 +89,18 @@ public final class IndexFollower: Sendable {
 
   /// Creates a follower without an index; ``run()`` builds it.
   ///
-  /// - Parameter memoryLimit: the maximum number of bytes of the index, by an estimate before it is built; `nil` where
-  ///   any size is allowed.
+  /// - Parameters:
+  ///   - memoryLimit: the maximum number of bytes of the index, by an estimate before it is built; `nil` where any size
+  ///     is allowed.
+  ///   - text: the fields that texts are searched in.
   public init(
-    _ feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil, logger: Logger
+    _ feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil,
+    text configuration: TextIndexConfiguration = .init(), logger: Logger
   ) {
     self.feed = feed
     self.freshness = freshness
     self.memoryLimit = memoryLimit
+    textConfiguration = configuration
     self.logger = logger
   }
 

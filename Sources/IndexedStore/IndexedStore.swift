@@ -130,6 +130,17 @@ extension IndexedStore: PointStore {
   }
 }
 
+extension IndexedStore: TextSearchableStore {
+  /// Returns a page of the places that match a text from the index. The database can't search for texts.
+  public func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
+    try await read {
+      $0.matches(of: query)
+    } fromDatabase: { () throws(PointStoreError) in
+      throw .unavailable(reason: "the index is not ready; names are searched in the index only")
+    }
+  }
+}
+
 extension IndexedStore: PositionedStore {
   /// Returns the position of the index after it was confirmed, or else that of the database.
   public func currentPosition() async -> String? {

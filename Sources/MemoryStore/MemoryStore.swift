@@ -16,9 +16,13 @@ public final class MemoryStore: Sendable {
 
   /// Creates an empty store that keeps nothing beyond the process.
   ///
-  /// - Parameter clock: the source of the times of places and of the age of idempotency keys.
-  public convenience init(clock: any WallClock = SystemClock()) {
-    self.init(JournalContents(), journal: nil, keyLimits: .init(), clock: clock)
+  /// - Parameters:
+  ///   - text: the fields that texts are searched in.
+  ///   - clock: the source of the times of places and of the age of idempotency keys.
+  public convenience init(
+    text configuration: TextIndexConfiguration = .init(), clock: any WallClock = SystemClock()
+  ) {
+    self.init(JournalContents(), journal: nil, keyLimits: .init(), text: configuration, clock: clock)
   }
 
   /// Creates a store of the contents of a journal, to which every write is committed before it is visible or
@@ -28,19 +32,22 @@ public final class MemoryStore: Sendable {
   ///
   /// - Parameters:
   ///   - journal: the journal, used by this store alone.
+  ///   - text: the fields that texts are searched in.
   ///   - clock: the source of the times of places and of the age of idempotency keys.
   /// - Throws: ``Points/PointStoreError`` with the reason that the journal can't be read.
   public convenience init(
     journal: any PointJournal,
+    text configuration: TextIndexConfiguration = .init(),
     clock: any WallClock = SystemClock()
   ) async throws(PointStoreError) {
-    self.init(try await journal.load(), journal: journal, keyLimits: .init(), clock: clock)
+    self.init(try await journal.load(), journal: journal, keyLimits: .init(), text: configuration, clock: clock)
   }
 
   init(
     _ contents: JournalContents,
     journal: (any PointJournal)?,
     keyLimits: IdempotencyKeyCache.Limits,
+    text configuration: TextIndexConfiguration = .init(),
     clock: any WallClock
   ) {
     self.clock = MonotoneClock(clock)
@@ -58,7 +65,7 @@ public final class MemoryStore: Sendable {
       let nextWrite = Timestamp(microsecondsSinceEpoch: versions.last)
       dataVersions = DataVersionSequence(changedAt: lastWrite, nextNotBefore: nextWrite)
     }
-    index = PointIndex(PointSnapshot(contents.points), version: dataVersions.last)
+    index = PointIndex(PointSnapshot(contents.points, text: configuration), version: dataVersions.last)
     var keys = IdempotencyKeyCache(limits: keyLimits)
     for record in contents.records { _ = keys.insert(record) }
     writer = GroupCommitWriter(
@@ -117,6 +124,13 @@ extension MemoryStore: PointStore {
 
   /// Returns at once: memory is always ready.
   public func checkReadiness() async throws(PointStoreError) {}
+}
+
+extension MemoryStore: TextSearchableStore {
+  /// Returns a page of the places that match a text, all from one snapshot.
+  public func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
+    snapshot.matches(of: query)
+  }
 }
 
 extension MemoryStore: PointExporter {

@@ -61,8 +61,8 @@ extension PointSnapshot {
       for part in kept[end...].reversed() { points.append(contentsOf: part.segment, isDead: part.isDead) }
       kept.removeLast(kept.count - end)
     }
-    if points.count > 0 { kept.append(Part(segment: Segment(points))) }
-    return PointSnapshot(parts: kept.map { $0.compacted() })
+    if points.count > 0 { kept.append(Part(segment: Segment(points, text: textConfiguration))) }
+    return PointSnapshot(parts: kept.map { $0.compacted(text: textConfiguration) }, text: textConfiguration)
   }
 
   private func isJoining(_ part: Part, additions: Int) -> Bool {
@@ -91,11 +91,11 @@ extension PointSnapshot.Part {
   }
 
   /// Returns the part without its dead places, where they are more than half.
-  fileprivate func compacted() -> PointSnapshot.Part {
+  fileprivate func compacted(text configuration: TextIndexConfiguration) -> PointSnapshot.Part {
     guard let tombstones, tombstones.count > segment.count / 2 else { return self }
     var points = PointBuffer()
     points.reserveCapacity(count, textBytes: segment.records.texts.count)
     points.append(contentsOf: segment, isDead: isDead)
-    return PointSnapshot.Part(segment: Segment(points))
+    return PointSnapshot.Part(segment: Segment(points, text: configuration))
   }
 }

@@ -45,10 +45,14 @@ public final class PointSnapshot: Sendable {
   /// The number of places.
   public let count: Int
 
+  /// The fields that texts are searched in.
+  let textConfiguration: TextIndexConfiguration
+
   /// The counts of all categories, computed when they are first needed.
   let categoryCountsCache = Mutex<[CategoryCount]?>(nil)
 
-  init(parts: [Part]) {
+  init(parts: [Part], text configuration: TextIndexConfiguration) {
+    textConfiguration = configuration
     self.parts = parts.sorted { $0.count > $1.count }
     summaryColumns = self.parts.map(\.segment.summaryColumns)
     count = parts.reduce(0) { $0 + $1.count }
@@ -56,19 +60,25 @@ public final class PointSnapshot: Sendable {
 
   /// Creates a snapshot of the given places. O(n log n).
   ///
-  /// - Parameter points: places of which no two have the same id or the same source reference.
-  public convenience init(_ points: ContiguousArray<PointOfInterest> = []) {
-    self.init(PointBuffer(points))
+  /// - Parameters:
+  ///   - points: places of which no two have the same id or the same source reference.
+  ///   - text: the fields that texts are searched in.
+  public convenience init(
+    _ points: ContiguousArray<PointOfInterest> = [], text configuration: TextIndexConfiguration = .init()
+  ) {
+    self.init(PointBuffer(points), text: configuration)
   }
 
   /// Creates a snapshot of the places of a buffer, which is freed meanwhile. O(n log n).
   ///
-  /// - Parameter buffer: places of which no two have the same id or the same source reference.
-  public convenience init(_ buffer: consuming PointBuffer) {
+  /// - Parameters:
+  ///   - buffer: places of which no two have the same id or the same source reference.
+  ///   - text: the fields that texts are searched in.
+  public convenience init(_ buffer: consuming PointBuffer, text configuration: TextIndexConfiguration = .init()) {
     if buffer.count == 0 {
-      self.init(parts: [])
+      self.init(parts: [], text: configuration)
     } else {
-      self.init(parts: [Part(segment: Segment(buffer))])
+      self.init(parts: [Part(segment: Segment(buffer, text: configuration))], text: configuration)
     }
   }
 

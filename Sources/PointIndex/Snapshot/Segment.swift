@@ -46,8 +46,10 @@ final class Segment: Sendable {
   /// Each column of the buffer is freed as soon as it has been copied. While the texts are copied they are held twice,
   /// beside some 150 bytes a place: that is the peak.
   ///
-  /// - Parameter buffer: places of which no two have the same id or the same source reference.
-  init(_ buffer: consuming PointBuffer) {
+  /// - Parameters:
+  ///   - buffer: places of which no two have the same id or the same source reference.
+  ///   - text: the fields that texts are searched in.
+  init(_ buffer: consuming PointBuffer, text configuration: TextIndexConfiguration) {
     let count = buffer.count
     precondition(count > 0 && count < UInt32.max)
     self.count = count

@@ -1,0 +1,175 @@
+public import Geo
+
+/// A query for places by their names.
+///
+/// Each word of the text must occur in a name, an alternative name, the category or the address of a place, and at
+/// least one in a name. Every condition of the filters must hold too.
+public struct TextQuery: Hashable, Sendable {
+  /// The orders of the matches.
+  public enum Order: Hashable, Sendable {
+    /// The greatest score first, then by id.
+    case relevance
+    /// The least geodesic distance from the query's ``TextQuery/center`` first, then by id.
+    case distance
+  }
+
+  /// The end of a page: the next page starts after it.
+  public struct Position: Hashable, Sendable {
+    /// The last match's score where the order is by relevance, its distance in metres where it is by distance, exactly
+    /// as the store gave it.
+    public let value: Double
+
+    /// The last match's id.
+    public let id: PointID
+
+    /// Creates a position.
+    public init(value: Double, id: PointID) {
+      self.value = value
+      self.id = id
+    }
+  }
+
+  /// The maximum number of characters of a text, as Unicode scalars.
+  public static let maximumLength = 200
+
+  /// The text as it was sent, of at least one word (see ``NormalizedText``).
+  public var text: String
+
+  /// A Boolean value that indicates whether the last word is being typed, and thus the beginning of a word.
+  public var completesLastWord: Bool
+
+  /// The position near which matches rank higher among those of their tier.
+  public var bias: LocationBias?
+
+  /// The box, the categories, the source and the radius around a centre; its limit and position have no effect.
+  public var filters: PointQuery
+
+  /// The order of the matches; ``Order/distance`` requires a ``center``.
+  public var order: Order
+
+  /// The maximum number of matches on the page, within ``PointQuery/limits``.
+  public var limit: Int
+
+  /// The end of the page before; `nil` for the first page.
+  public var after: Position?
+
+  /// A Boolean value that indicates whether ``TextMatch/name`` is determined.
+  public var includesMatchedNames: Bool
+
+  /// Creates a query.
+  public init(
+    text: String, completesLastWord: Bool = false, bias: LocationBias? = nil, filters: PointQuery = PointQuery(),
+    order: Order = .relevance, limit: Int = PointQuery.defaultLimit, after: Position? = nil,
+    includesMatchedNames: Bool = false
+  ) {
+    self.text = text
+    self.completesLastWord = completesLastWord
+    self.bias = bias
+    self.filters = filters
+    self.order = order
+    self.limit = limit
+    self.after = after
+    self.includesMatchedNames = includesMatchedNames
+  }
+
+  /// The coordinate that distances are measured from: the centre of the filters or else of the bias.
+  public var center: Coordinate? { filters.proximity?.center ?? bias?.center }
+}
+
+/// A position near which matches rank higher among those of their tier.
+public struct LocationBias: Hashable, Sendable {
+  /// The default of ``scaleMetres``.
+  public static let defaultScaleMetres = 10_000.0
+
+  /// The position.
+  public var center: Coordinate
+
+  /// The distance at which the bonus is half of that at the centre, in metres, greater than 0.
+  public var scaleMetres: Double
+
+  /// The weight of the bonus, 0…1.
+  public var weight: Double
+
+  /// Creates a bias.
+  public init(center: Coordinate, scaleMetres: Double = defaultScaleMetres, weight: Double = 1) {
+    self.center = center
+    self.scaleMetres = scaleMetres
+    self.weight = weight
+  }
+}
+
+/// A place that matches a text.
+public struct TextMatch: Hashable, Sendable {
+  /// The kinds of matches; a greater one ranks before all matches of the others.
+  public enum Tier: Int, Hashable, Sendable, Comparable, CaseIterable {
+    /// A word differs by one edit, or by two.
+    case typo
+    /// A word is the beginning of one of the place's.
+    case prefix
+    /// Every word is one of the place's.
+    case allWords
+    /// The words are those of one of the place's names, in its order.
+    case exact
+
+    /// Returns a Boolean value that indicates whether the left tier ranks after the right one.
+    public static func < (left: Tier, right: Tier) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  /// A name that matches, with the parts of it that do.
+  public struct Name: Hashable, Sendable {
+    /// `name`, or the key of the tag.
+    public var key: String
+
+    /// The name as it is stored.
+    public var text: String
+
+    /// The parts of the text that match, ascending and separate, in Unicode scalars.
+    public var ranges: [Range<Int>]
+
+    /// Creates a name.
+    public init(key: String, text: String, ranges: [Range<Int>]) {
+      self.key = key
+      self.text = text
+      self.ranges = ranges
+    }
+  }
+
+  /// The place.
+  public var point: PointOfInterest
+
+  /// The geodesic distance in metres from the query's centre; `nil` where it has none.
+  public var distanceMetres: Double?
+
+  /// The rank of the match: the number of its tier and a fraction, greater is better.
+  public var score: Double
+
+  /// The kind of the match.
+  public var tier: Tier
+
+  /// The name that matches best, where the query asked for it.
+  public var name: Name?
+
+  /// Creates a match.
+  public init(point: PointOfInterest, distanceMetres: Double?, score: Double, tier: Tier, name: Name?) {
+    self.point = point
+    self.distanceMetres = distanceMetres
+    self.score = score
+    self.tier = tier
+    self.name = name
+  }
+}
+
+/// A page of the places that match a text.
+public struct TextPage: Hashable, Sendable {
+  /// The matches in the query's order, at most as many as its limit.
+  public var matches: [TextMatch]
+
+  /// The position from which the next page continues; `nil` when no other place matches.
+  public var next: TextQuery.Position?
+
+  /// Creates a page.
+  public init(matches: [TextMatch], next: TextQuery.Position?) {
+    self.matches = matches
+    self.next = next
+  }
+}

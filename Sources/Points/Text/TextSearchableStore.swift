@@ -1,0 +1,29 @@
+/// A store whose places can be found by their names.
+public protocol TextSearchableStore: Sendable {
+  /// Returns a page of the places that match a text, in the query's order.
+  ///
+  /// Following ``TextPage/next`` to the end returns every place that matches and is not changed meanwhile exactly once.
+  ///
+  /// - Throws: ``PointStoreError``; ``PointStoreError/unavailable(reason:)`` while there is no index.
+  func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage
+}
+
+/// The fields of places that a text index covers.
+public struct TextIndexConfiguration: Hashable, Sendable {
+  /// The default of ``nameTags``.
+  public static let defaultNameTags = [
+    "name:*", "alt_name", "official_name", "short_name", "old_name", "loc_name", "brand", "int_name",
+  ]
+
+  /// The keys of the tags that hold alternative names; one that ends with `*` stands for all keys that begin like it.
+  public var nameTags: [String]
+
+  /// The key of a tag whose number is the importance of a place; `nil` for the importance by other tags.
+  public var importanceTag: String?
+
+  /// Creates a configuration.
+  public init(nameTags: [String] = defaultNameTags, importanceTag: String? = nil) {
+    self.nameTags = nameTags
+    self.importanceTag = importanceTag
+  }
+}
