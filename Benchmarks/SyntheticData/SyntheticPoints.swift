@@ -13,13 +13,18 @@ public struct SyntheticPoints {
   }
 
   private var generator: SeededGenerator
+  private var names: SyntheticNames?
   private var towns: [Town] = []
   private var number = 0
 
   /// Creates a generator; the same seed gives the same places.
   ///
-  /// - Parameter townCount: the number of towns, at least 1; the first ones have most places.
-  public init(seed: UInt64, townCount: Int = 400) throws {
+  /// - Parameters:
+  ///   - townCount: the number of towns, at least 1; the first ones have most places.
+  ///   - areNamed: a Boolean value that indicates whether the places have names of many languages, addresses and tags
+  ///     of importance, instead of numbers.
+  public init(seed: UInt64, townCount: Int = 400, areNamed: Bool = false) throws {
+    names = areNamed ? SyntheticNames(seed: seed &+ 1) : nil
     generator = SeededGenerator(seed: seed)
     for _ in 0..<townCount {
       let radius = 0.002 * Double.random(in: 1...15, using: &generator) * Double.random(in: 1...15, using: &generator)
@@ -57,15 +62,16 @@ public struct SyntheticPoints {
         coordinate = try Int.random(in: 0..<20, using: &generator) == 0 ? anywhere() : inTown()
       }
       last = coordinate
+      let label = label()
       rows.append(
         ImportRow(
           number: number,
           id: nil,
           draft: try PointDraft(
-            name: "Place \(number) of many",
+            name: label.name,
             category: category(),
             coordinate: coordinate,
-            tags: try Tags(["opening_hours": "Mo-Fr 08:00-18:00", "ref": String(number)]),
+            tags: try Tags(label.tags),
             source: "synthetic",
             sourceID: "node/\(number)"
           )
@@ -73,6 +79,25 @@ public struct SyntheticPoints {
       )
     }
     return rows
+  }
+
+  private mutating func label() -> (name: String, tags: [(key: String, value: String)]) {
+    guard names != nil else {
+      return ("Place \(number) of many", [("opening_hours", "Mo-Fr 08:00-18:00"), ("ref", String(number))])
+    }
+    let language = Int.random(in: 0..<SyntheticNames.languageCount, using: &generator)
+    let draw = Int.random(in: 0..<100, using: &generator)
+    let name = names?.name(language: language) ?? ""
+    var tags = [(key: "ref", value: String(number))]
+    if draw < 15 { tags.append(("name:en", names?.name(language: 0) ?? "")) }
+    if draw % 3 == 0 {
+      tags.append(("addr:street", names?.properName(language: language) ?? ""))
+      tags.append(("addr:housenumber", String(draw + 1)))
+      tags.append(("addr:city", names?.properName(language: language) ?? ""))
+    }
+    if draw == 50 { tags.append(("wikidata", "Q\(number)")) }
+    if draw == 51 { tags.append(("population", String(100 * (number % 50_000)))) }
+    return (name, tags)
   }
 
   private mutating func inTown() throws -> Coordinate {

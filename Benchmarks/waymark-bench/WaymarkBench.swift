@@ -10,7 +10,10 @@ struct WaymarkBench: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "waymark-bench",
     abstract: "Writes benchmark data, and measures parts of Waymark in process.",
-    subcommands: [WritePointsCommand.self, PointsCommand.self, MicroCommand.self, IndexCommand.self]
+    subcommands: [
+      WritePointsCommand.self, PointsCommand.self, MicroCommand.self, IndexCommand.self, TextIndexCommand.self,
+      SearchRecallCommand.self,
+    ]
   )
 }
 

@@ -30,6 +30,9 @@ final class Segment: Sendable {
   /// The indexes of the sources that were searched, the latest built last.
   private let sourceIndexes = Mutex<[SourceIndex]>([])
 
+  private let textConfiguration: TextIndexConfiguration
+  private let builtTextIndex: Mutex<TextIndex?>
+
   private let ids: FixedBuffer<PointID>
   private let x: FixedBuffer<Double>
   private let y: FixedBuffer<Double>
@@ -87,12 +90,34 @@ final class Segment: Sendable {
     buffer.texts = []
     (records, sourceReferences) = references
     (idOrder, shuffleOrder, spaceBounds, geographicBounds) = orders
-    categories = CategoryIndex(
-      numbers: buffer.categories,
-      records: records,
-      idOrder: idOrder,
-      columns: columns
-    )
+    let indexes = Parallel.both(where: count > 20_000) { [numbers = buffer.categories, records, idOrder] in
+      CategoryIndex(numbers: numbers, records: records, idOrder: idOrder, columns: columns)
+    } and: { [numbers = buffer.categories, records] in
+      count <= Self.maximumUnindexed
+        ? nil
+        : TextIndex(
+          records: records, categories: numbers.texts, positions: columns, configuration: configuration)
+    }
+    categories = indexes.0
+    textConfiguration = configuration
+    builtTextIndex = Mutex(indexes.1)
+  }
+
+  /// The number of places up to which the words are indexed when they are first searched, so that segments that are
+  /// soon replaced by larger ones cost little.
+  private static let maximumUnindexed = 4_096
+
+  /// The index of the words of the places.
+  var textIndex: TextIndex {
+    if let index = builtTextIndex.withLock({ $0 }) { return index }
+    // Not under the lock: other searches would wait.
+    let index = TextIndex(
+      records: records, categories: categories.names, positions: columns, configuration: textConfiguration)
+    return builtTextIndex.withLock { known in
+      if let known { return known }
+      known = index
+      return index
+    }
   }
 
   /// The bytes of the columns and indexes, by their names.
@@ -107,6 +132,7 @@ final class Segment: Sendable {
       ("shuffle order", shuffleOrder.byteCount),
       ("source references", sourceReferences.byteCount),
       ("categories", categories.byteCount),
+      ("words", builtTextIndex.withLock { $0?.byteCount ?? 0 }),
     ]
   }
 

@@ -1,0 +1,316 @@
+import Geo
+import Points
+
+/// A search for the places that match a text.
+///
+/// The tiers are searched one after another until the page is full. Of each tier one word is chosen as the driver: that
+/// with the fewest postings. Its postings are judged by the words of their places, best bounds first, until no other
+/// can be among the first matches.
+final class TextSearch {
+  /// The maximum number of places that are judged; a query for which that is not enough may miss matches.
+  static let maximumExamined = 400_000
+
+  /// The number of matches without typos from which no typos are searched.
+  static let enoughWithoutTypos = 5
+
+  private let query: TextQuery
+  private let filter: PointFilter
+  private let isFiltered: Bool
+  private let scoring: TextScore
+  private let byDistance: Bool
+  private let center: (coordinate: Coordinate, position: EarthCentred)?
+
+  var terms: ContiguousArray<QueryTerm>
+  var parts: [TextPart]
+  var rules = TypoRules.none
+
+  /// The number of letters of the query.
+  var letters = 0
+
+  /// The upper bounds of a score's part by coverage, by the least number of letters of a name.
+  private var coverageBounds: ContiguousArray<Double> = []
+
+  /// The part of a score by importance, in steps of 1/255.
+  private let importances = ContiguousArray((0...255).map { TextScore.importanceWeight * Double($0) / 255 })
+
+  /// A Boolean value that indicates whether the terms are not those of the query, so that matches are typos.
+  var isAlternative = false
+
+  private var top: TopMatches
+  private var examined = 0
+  private var seen: Set<UInt64> = []
+  private var tiers = TextMatch.Tier.typo...TextMatch.Tier.exact
+
+  /// The number of matches without typos, counted up to ``enoughWithoutTypos``.
+  private var matchesWithoutTypos = 0
+
+  /// A Boolean value that indicates whether any place matches.
+  var hasMatches = false
+
+  /// The best kind of match of each term in the place that is judged: 0 for a word, 1 for the beginning of one, more
+  /// for typos.
+  var best: ContiguousArray<UInt8> = []
+
+  /// The edits between each term and the words that it was compared with.
+  var typos: ContiguousArray<TypoCache> = []
+
+  init(_ query: TextQuery, in snapshot: PointSnapshot) {
+    self.query = query
+    filter = PointFilter(query.filters)
+    isFiltered =
+      query.filters.box != nil || query.filters.proximity?.radiusMetres != nil || !query.filters.categories.isEmpty
+      || query.filters.source != nil
+    scoring = TextScore(query.bias)
+    byDistance = query.order == .distance && query.center != nil
+    center = query.center.map { ($0, EarthCentred($0)) }
+    let terms = QueryTerm.terms(of: query.text, completesLastWord: query.completesLastWord)
+    self.terms = terms
+    top = TopMatches(capacity: query.limit + 1)
+    parts = terms.isEmpty ? [] : snapshot.parts.enumerated().map { TextPart($1, number: $0, terms: terms) }
+    setTerms(terms)
+  }
+
+  /// Searches for other terms.
+  func setTerms(_ terms: ContiguousArray<QueryTerm>) {
+    self.terms = terms
+    letters = terms.reduce(0) { $0 + $1.letters }
+    best = ContiguousArray(repeating: .max, count: terms.count)
+    coverageBounds = ContiguousArray((0...255).map { TextScore.maximumCoverage(nameLetters: $0, letters: letters) })
+    typos = ContiguousArray(repeating: TypoCache(), count: terms.count)
+  }
+
+  /// Returns the first matches in order, one more than the limit where there are more.
+  func run() -> ContiguousArray<TextCandidate> {
+    guard !terms.isEmpty else { return [] }
+    searchTiers()
+    if isTypoSearchNeeded {
+      rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
+      searchTypos()
+    }
+    if !hasMatches { searchFallbacks() }
+    return top.sorted()
+  }
+
+  private var isTypoSearchNeeded: Bool { !top.isFull && matchesWithoutTypos < Self.enoughWithoutTypos }
+
+  // MARK: Tiers
+
+  /// Searches for the places that have all words, or words that begin with them.
+  func searchTiers() {
+    rules = .none
+    if byDistance {
+      tiers = .prefix ... .exact
+      searchPrefixes()
+      return
+    }
+    tiers = .allWords ... .exact
+    for index in parts.indices { searchAllWords(index) }
+    if top.isFull { return }
+    tiers = .prefix ... .prefix
+    searchPrefixes()
+  }
+
+  /// Searches for the places that have words with typos, by the present rules.
+  func searchTypos() {
+    tiers = .typo ... .typo
+    guard terms.contains(where: { !$0.isUnspaced }) else { return }
+    for index in parts.indices {
+      let words = TextDriver.words(for: terms, in: parts[index], rules: rules)
+      guard let first = words.first else { continue }
+      process(first, and: words.dropFirst().first, in: index)
+    }
+  }
+
+  /// Searches for places that have words with typos besides at least one without.
+  func searchTyposBesideMatches() {
+    tiers = .typo ... .typo
+    for index in parts.indices {
+      for words in parts[index].prefixWords
+      where !words.isEmpty && parts[index].columns.postingCount(of: words) <= TextDriver.fewPostings {
+        process([words], in: index)
+      }
+    }
+  }
+
+  /// Judges the places of words of a part.
+  func search(_ words: [Range<Int>], in index: Int) { process(words, in: index) }
+
+  /// Searches for the places that have words that begin with the terms: by the two terms with the fewest postings.
+  private func searchPrefixes() {
+    for index in parts.indices {
+      let part = parts[index]
+      guard !part.prefixWords.contains(where: \.isEmpty) else { continue }
+      let words = part.prefixWords.sorted { part.columns.postingCount(of: $0) < part.columns.postingCount(of: $1) }
+      process([words[0]], and: words.count > 1 ? [words[1]] : nil, in: index)
+    }
+  }
+
+  /// The number of postings from which several words' postings are intersected before places are judged.
+  private static let intersectedPostings = 64
+
+  private func searchAllWords(_ index: Int) {
+    let part = parts[index]
+    guard !part.exactWords.contains(-1) else { return }
+    let columns = part.columns
+    let words = Set(part.exactWords).sorted {
+      columns.postingCount(of: $0..<$0 + 1) < columns.postingCount(of: $1..<$1 + 1)
+    }
+    let first = columns.postings(of: words[0])
+    if words.count == 1 || first.count < Self.intersectedPostings {
+      return process([words[0]..<words[0] + 1], in: index)
+    }
+    var slots = ContiguousArray(first)
+    for word in words.dropFirst() {
+      let others = columns.postings(of: word)
+      var position = 0
+      slots.removeAll { slot in
+        position = others.firstPosition(from: position) { $0 >= slot }
+        return position >= others.count || others[position] != slot
+      }
+    }
+    slots.withUnsafeBufferPointer { offer($0, in: part) }
+  }
+
+  // MARK: Postings
+
+  /// The number of postings of a driver up to which all places are judged, and of the other words up to which they are
+  /// marked.
+  private static let fewForIntersection = 256
+  private static let manyForIntersection = 500_000
+
+  /// Judges the places that have words of both sets, where that is less work, otherwise of the first.
+  private func process(_ words: [Range<Int>], and others: [Range<Int>]?, in index: Int) {
+    let columns = parts[index].columns
+    func count(_ ranges: [Range<Int>]) -> Int { ranges.reduce(0) { $0 + columns.postingCount(of: $1) } }
+    guard let others, count(words) > Self.fewForIntersection, count(others) <= Self.manyForIntersection else {
+      return process(words, in: index)
+    }
+    func postings(_ ranges: [Range<Int>]) -> [UnsafeBufferPointer<UInt32>] {
+      ranges.map {
+        UnsafeBufferPointer(
+          start: columns.postings + Int(columns.postingStarts[$0.lowerBound]), count: columns.postingCount(of: $0))
+      }
+    }
+    let wordCount = (parts[index].segment.count + 63) / 64
+    var slots: ContiguousArray<UInt32> = []
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: wordCount) { marks in
+      marks.initialize(repeating: 0)
+      for postings in postings(others) {
+        for slot in postings { marks[Int(slot >> 6)] |= 1 << UInt64(slot & 63) }
+      }
+      for postings in postings(words) {
+        for slot in postings {
+          let mark: UInt64 = 1 << UInt64(slot & 63)
+          if marks[Int(slot >> 6)] & mark == 0 { continue }
+          // Not again when another word has the place too.
+          marks[Int(slot >> 6)] &= ~mark
+          slots.append(slot)
+        }
+      }
+    }
+    slots.withUnsafeBufferPointer { offer($0, in: parts[index]) }
+  }
+
+  /// Judges the places of words, best bounds first where they are many.
+  private func process(_ ranges: [Range<Int>], in index: Int) {
+    let columns = parts[index].columns
+    let total = ranges.reduce(0) { $0 + columns.postingCount(of: $1) }
+    if total == 0 { return }
+    if isFiltered, total > Self.fewFiltered,
+      let slots = parts[index].slots(matching: query.filters, atMost: max(Self.fewFiltered, total / 8))
+    {
+      slots.withUnsafeBufferPointer { offer($0, in: parts[index]) }
+      return
+    }
+    let part = parts[index]
+    guard total > Self.fewPostings else {
+      for range in ranges {
+        let start = Int(columns.postingStarts[range.lowerBound])
+        offer(.init(start: columns.postings + start, count: columns.postingCount(of: range)), in: part)
+      }
+      return
+    }
+    processPieces(TextPieces(of: ranges, in: columns) { self.bound(of: $0, $1) }, in: part)
+  }
+
+  private static let fewPostings = 512
+  private static let fewFiltered = 2_048
+
+  private func processPieces(_ pieces: TextPieces, in part: TextPart) {
+    for piece in pieces.inOrder() {
+      if top.isFull, piece.bound < top.last.key { continue }
+      offer(.init(start: part.columns.postings + Int(piece.start), count: Int(piece.count)), in: part)
+      if examined > Self.maximumExamined { return }
+    }
+  }
+
+  /// Returns an upper bound of the keys of places with some bounds, and of a block where they are of one.
+  private func bound(of bounds: StaticBounds, _ block: PostingBlock?) -> Double {
+    if byDistance {
+      guard let block, let center else { return 0 }
+      return -block.leastChord(to: center.position)
+    }
+    let bonus = block.map { scoring.maximumBonus(of: $0) } ?? scoring.maximumBonus
+    return tierBound(bounds) + coverageBounds[Int(bounds.letters)] + importances[Int(bounds.importance)] + bonus
+  }
+
+  /// Returns an upper bound of the tier of places with some bounds.
+  @inline(__always)
+  private func tierBound(_ bounds: StaticBounds) -> Double {
+    if tiers.upperBound == .exact, Int(bounds.letters) > letters { return Double(TextMatch.Tier.allWords.rawValue) }
+    return Double(tiers.upperBound.rawValue)
+  }
+
+  /// The number of places whose bounds are prefetched ahead of the one that is judged.
+  private static let prefetched = 8
+
+  private func offer(_ slots: UnsafeBufferPointer<UInt32>, in part: TextPart) {
+    examined += slots.count
+    let tombstones = part.tombstones?.pointer
+    let places = part.columns.places
+    withExtendedLifetime((part.segment, part.index, part.tombstones)) {
+      for index in slots.indices {
+        if index + Self.prefetched < slots.count { prefetch(places + Int(slots[index + Self.prefetched])) }
+        let slot = Int(slots[index])
+        if top.isFull, !byDistance, bound(of: places[slot]) < top.last.key { continue }
+        if let tombstones, tombstones[slot >> 6] & (1 << UInt64(slot & 63)) != 0 { continue }
+        offer(slot, in: part)
+      }
+    }
+  }
+
+  /// Returns an upper bound of the score of a place.
+  @inline(__always)
+  private func bound(of place: PlaceBounds) -> Double {
+    let bounds = place.bounds
+    return tierBound(bounds) + coverageBounds[Int(bounds.letters)] + importances[Int(bounds.importance)]
+      + scoring.maximumBonus(of: place)
+  }
+
+  private func offer(_ slot: Int, in part: TextPart) {
+    let positions = part.positions
+    let bonus =
+      scoring.isBiased ? scoring.bonus(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]) : 0
+    if isFiltered, !filter.matches(slot, of: part.segment) { return }
+    guard let (tier, fraction) = judge(slot, in: part), tiers.contains(tier) else { return }
+    let score = Double(tier.rawValue) + fraction + bonus
+    var key = score
+    if byDistance, let center {
+      key = -Geodesic.distanceMetres(
+        from: center.coordinate, at: center.position, to: positions.coordinates[slot],
+        at: EarthCentred(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]))
+    }
+    if top.isFull, key < top.last.key { return }
+    guard seen.insert(UInt64(part.number) << 32 | UInt64(slot)).inserted else { return }
+    hasMatches = true
+    if tier > .typo { matchesWithoutTypos += 1 }
+    let candidate = TextCandidate(
+      key: key, id: positions.ids[slot], score: score, part: part.number, slot: UInt32(truncatingIfNeeded: slot),
+      tier: tier)
+    if let after = query.after {
+      let last = byDistance ? -after.value : after.value
+      guard key < last || (key == last && after.id < candidate.id) else { return }
+    }
+    top.offer(candidate)
+  }
+}

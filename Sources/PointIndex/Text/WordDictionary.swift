@@ -1,0 +1,201 @@
+import Points
+
+/// The distinct words of a text index in the order of their bytes; a word's number is its position.
+///
+/// The memory it points to belongs to its ``TextIndex``.
+struct WordDictionary: BitwiseCopyable {
+  /// The number of words.
+  let count: Int
+
+  /// The start of each word, and the end of the last one.
+  let starts: UnsafePointer<UInt32>
+
+  /// The words in UTF-8, one after another.
+  let bytes: UnsafePointer<UInt8>
+
+  /// The number of letters of each word, with ``unspacedFlag`` where it is of a script without spaces.
+  let letters: UnsafePointer<UInt8>
+
+  /// The flag of words of a script without spaces.
+  static let unspacedFlag: UInt8 = 0x80
+
+  /// Returns the bytes of a word.
+  @inline(__always)
+  func word(_ number: Int) -> UnsafeBufferPointer<UInt8> {
+    let start = Int(starts[number])
+    return UnsafeBufferPointer(start: bytes + start, count: Int(starts[number + 1]) - start)
+  }
+
+  /// Returns the number of letters of a word, at most 127.
+  @inline(__always)
+  func letterCount(_ number: Int) -> Int { Int(letters[number] & ~Self.unspacedFlag) }
+
+  /// Returns a Boolean value that indicates whether a word is of a script without spaces.
+  @inline(__always)
+  func isUnspaced(_ number: Int) -> Bool { letters[number] & Self.unspacedFlag != 0 }
+
+  /// Returns the words of a range that begin with a prefix; all in the range begin with its first bytes. O(log n).
+  ///
+  /// - Parameters:
+  ///   - range: the words to search.
+  ///   - depth: the number of bytes that the words of the range begin with.
+  ///   - rest: the following bytes of the prefix.
+  func words(in range: Range<Int>, after depth: Int, beginningWith rest: UnsafeBufferPointer<UInt8>) -> Range<Int> {
+    if rest.isEmpty { return range }
+    let start = first(in: range) { compare($0, after: depth, rest) >= 0 }
+    // Prefixes of few words are far more frequent than others.
+    var (low, step) = (start, 1)
+    while low < range.upperBound, compare(low, after: depth, rest) == 0 {
+      low += step
+      step *= 2
+    }
+    if low == start { return start..<start }
+    return start..<first(in: low - step / 2 + 1..<min(low, range.upperBound)) { compare($0, after: depth, rest) > 0 }
+  }
+
+  /// Returns the words that begin with a prefix. O(log n).
+  func words(beginningWith prefix: ContiguousArray<UInt8>) -> Range<Int> {
+    prefix.withUnsafeBufferPointer { words(in: 0..<count, after: 0, beginningWith: $0) }
+  }
+
+  /// Returns a negative number where the word precedes all that begin with the bytes after `depth`, zero where it begins
+  /// with them, otherwise a positive one.
+  @inline(__always)
+  private func compare(_ number: Int, after depth: Int, _ rest: UnsafeBufferPointer<UInt8>) -> Int {
+    let word = word(number)
+    let common = min(word.count - depth, rest.count)
+    var index = 0
+    while index < common {
+      let (left, right) = (word[depth + index], rest[index])
+      if left != right { return Int(left) - Int(right) }
+      index += 1
+    }
+    return common == rest.count ? 0 : -1
+  }
+
+  @inline(__always)
+  private func first(in range: Range<Int>, where predicate: (Int) -> Bool) -> Int {
+    var (low, high) = (range.lowerBound, range.upperBound)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if predicate(middle) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+
+  /// Returns the scalar of a word at an offset in bytes, with its length.
+  @inline(__always)
+  static func scalar(_ word: UnsafeBufferPointer<UInt8>, at offset: Int) -> (value: UInt32, length: Int) {
+    let first = UInt32(word[offset])
+    if first < 0x80 { return (first, 1) }
+    if first < 0xE0 { return ((first & 0x1F) << 6 | UInt32(word[offset + 1] & 0x3F), 2) }
+    let second = UInt32(word[offset + 1] & 0x3F)
+    let third = UInt32(word[offset + 2] & 0x3F)
+    if first < 0xF0 { return ((first & 0xF) << 12 | second << 6 | third, 3) }
+    return ((first & 7) << 18 | second << 12 | third << 6 | UInt32(word[offset + 3] & 0x3F), 4)
+  }
+}
+
+/// The distinct words of a text index while it is built, numbered in the order in which they come.
+struct WordCollector {
+  private var table: ContiguousArray<UInt32>
+  private var hashes: ContiguousArray<UInt32> = []
+  private(set) var starts: ContiguousArray<UInt32> = [0]
+  private(set) var bytes: ContiguousArray<UInt8> = []
+  private(set) var letters: ContiguousArray<UInt8> = []
+  private let seed: UInt64
+
+  init(capacity: Int) {
+    table = ContiguousArray(repeating: .max, count: max(1 << 8, capacity.nextPowerOfTwo))
+    // No client can choose words that collide.
+    var hasher = Hasher()
+    hasher.combine(0)
+    seed = UInt64(bitPattern: Int64(hasher.finalize()))
+  }
+
+  /// The number of words.
+  var count: Int { hashes.count }
+
+  /// Returns the number of a word, a new one where it comes for the first time. O(1) on average.
+  mutating func number(of word: UnsafeBufferPointer<UInt8>, letters count: UInt16, isUnspaced: Bool) -> UInt32 {
+    number(of: word, flaggedLetters: UInt8(min(count, 127)) | (isUnspaced ? WordDictionary.unspacedFlag : 0))
+  }
+
+  /// Returns the number of a word, a new one where it comes for the first time. O(1) on average.
+  ///
+  /// - Parameter flaggedLetters: the number of its letters, with ``WordDictionary/unspacedFlag``.
+  mutating func number(of word: UnsafeBufferPointer<UInt8>, flaggedLetters: UInt8) -> UInt32 {
+    let hash = hash(word)
+    let mask = table.count - 1
+    var position = Int(hash) & mask
+    while table[position] != .max {
+      let number = table[position]
+      if hashes[Int(number)] == hash, isEqual(Int(number), word) { return number }
+      position = (position + 1) & mask
+    }
+    let number = UInt32(hashes.count)
+    table[position] = number
+    hashes.append(hash)
+    bytes.append(contentsOf: word)
+    starts.append(UInt32(bytes.count))
+    letters.append(flaggedLetters)
+    if hashes.count * 2 > table.count { grow() }
+    return number
+  }
+
+  /// Returns the numbers of the words in the order of their bytes. O(n log n).
+  func sorted() -> ContiguousArray<UInt32> {
+    struct Item {
+      let key: UInt64
+      let number: UInt32
+    }
+    return bytes.withUnsafeBufferPointer { bytes in
+      starts.withUnsafeBufferPointer { starts in
+        var items = ContiguousArray<Item>()
+        items.reserveCapacity(count)
+        for number in 0..<count {
+          let (start, end) = (Int(starts[number]), Int(starts[number + 1]))
+          var key: UInt64 = 0
+          for offset in 0..<8 { key = key << 8 | (start + offset < end ? UInt64(bytes[start + offset]) : 0) }
+          items.append(Item(key: key, number: UInt32(number)))
+        }
+        items.sort { left, right in
+          if left.key != right.key { return left.key < right.key }
+          let (first, second) = (Int(left.number), Int(right.number))
+          return bytes[Int(starts[first])..<Int(starts[first + 1])].lexicographicallyPrecedes(
+            bytes[Int(starts[second])..<Int(starts[second + 1])])
+        }
+        return ContiguousArray(items.lazy.map(\.number))
+      }
+    }
+  }
+
+  private func isEqual(_ number: Int, _ word: UnsafeBufferPointer<UInt8>) -> Bool {
+    let (start, end) = (Int(starts[number]), Int(starts[number + 1]))
+    guard end - start == word.count else { return false }
+    return bytes.withUnsafeBufferPointer { bytes in
+      for index in 0..<word.count where bytes[start + index] != word[index] { return false }
+      return true
+    }
+  }
+
+  private func hash(_ word: UnsafeBufferPointer<UInt8>) -> UInt32 {
+    var hash = seed
+    for byte in word { hash = (hash ^ UInt64(byte)) &* 0x9E37_79B9_7F4A_7C15 ^ hash >> 29 }
+    return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
+  }
+
+  private mutating func grow() {
+    table = ContiguousArray(repeating: .max, count: table.count * 2)
+    let mask = table.count - 1
+    for (number, hash) in hashes.enumerated() {
+      var position = Int(hash) & mask
+      while table[position] != .max { position = (position + 1) & mask }
+      table[position] = UInt32(number)
+    }
+  }
+}
+
+extension Int {
+  fileprivate var nextPowerOfTwo: Int { self <= 1 ? 1 : 1 << (Int.bitWidth - (self - 1).leadingZeroBitCount) }
+}

@@ -1,0 +1,116 @@
+import Geo
+import JSONText
+import Points
+
+/// A reference implementation of searches by name without typos, which compares the words of every place.
+struct NaiveTextSearch {
+  struct Match {
+    let id: PointID
+    let tier: TextMatch.Tier
+    let score: Double
+  }
+
+  let points: [PointOfInterest]
+  private let texts: [Texts]
+
+  /// The words of a place.
+  private struct Texts {
+    let names: [[Word]]
+    let context: [Word]
+    let importance: Double
+  }
+
+  init(points: [PointOfInterest]) {
+    self.points = points
+    texts = points.map { point in
+      let tags = point.draft.tags.pairs
+      return Texts(
+        names: [Self.words(point.draft.name)]
+          + tags.filter { $0.key.hasPrefix("name:") || $0.key == "alt_name" }.map { Self.words($0.value) },
+        context: Self.words(point.draft.category ?? "")
+          + tags.filter { $0.key.hasPrefix("addr:") }.flatMap { Self.words($0.value) },
+        importance: Self.importance(tags))
+    }
+  }
+
+  /// Returns all matches of a text, in order.
+  func matches(of query: TextQuery) -> [Match] {
+    let terms = Self.words(query.text)
+    return zip(points, texts).compactMap { match($0, $1, terms, query) }
+      .sorted { $0.score != $1.score ? $0.score > $1.score : $0.id < $1.id }
+  }
+
+  private typealias Word = (text: String, letters: Int)
+
+  private static func words(_ text: String) -> [Word] {
+    let text = NormalizedText(text)
+    return text.words.map { (text.text(of: $0), Int($0.letters)) }
+  }
+
+  private func match(_ point: PointOfInterest, _ texts: Texts, _ terms: [Word], _ query: TextQuery) -> Match? {
+    let draft = point.draft
+    if let box = query.filters.box, !box.contains(draft.coordinate) { return nil }
+    let categories = query.filters.categories
+    if !categories.isEmpty, !categories.contains(where: { $0.text == draft.category }) { return nil }
+    if let proximity = query.filters.proximity, let radius = proximity.radiusMetres,
+      Geodesic.distanceMetres(from: proximity.center, to: draft.coordinate) > radius
+    {
+      return nil
+    }
+    if let source = query.filters.source, source.name.text != draft.origin?.source { return nil }
+    let (names, context) = (texts.names, texts.context)
+    let all = Set((names.flatMap { $0 } + context).map(\.text))
+    var tier = TextMatch.Tier.allWords
+    for term in terms where !all.contains(term.text) {
+      guard all.contains(where: { $0.utf8.starts(with: term.text.utf8) }) else { return nil }
+      tier = .prefix
+    }
+    let total = terms.reduce(0) { $0 + $1.letters }
+    var coverage = 0.0
+    for name in names where !name.isEmpty {
+      var covered = 0
+      for word in name {
+        covered +=
+          terms.map { term in
+            term.text == word.text ? word.letters : word.text.utf8.starts(with: term.text.utf8) ? term.letters : 0
+          }.max() ?? 0
+      }
+      coverage = max(coverage, Double(min(covered, total)) / Double(name.reduce(0) { $0 + $1.letters }))
+      if tier == .allWords, name.map(\.text) == terms.map(\.text) { tier = .exact }
+    }
+    guard coverage > 0 else { return nil }
+    var score = Double(tier.rawValue) + 0.5 * coverage + 0.2 * texts.importance
+    if let bias = query.bias {
+      let chord = EarthCentred(bias.center).chordSquared(to: EarthCentred(draft.coordinate)).squareRoot()
+      score += 0.29 * bias.weight / (1 + chord / bias.scaleMetres)
+    }
+    return Match(id: point.id, tier: tier, score: score)
+  }
+
+  private static func importance(_ tags: [(key: String, value: String)]) -> Double {
+    var sum = tags.contains { $0.key == "wikidata" } ? 0.35 : 0
+    if let population = tags.first(where: { $0.key == "population" }).flatMap({ Double($0.value) }), population > 1 {
+      // The logarithm, linear between powers of 10.
+      let digits = String(Int(population)).count - 1
+      let power = (0..<digits).reduce(1.0) { product, _ in product * 10 }
+      sum += min(0.7, (Double(digits) + (population / power - 1) / 9) / 10)
+    }
+    return (sum * 255).rounded() / 255
+  }
+
+  /// Returns the distance of two texts by optimal string alignment (L. Boytsov, "Indexing methods for approximate
+  /// dictionary searching", Journal of Experimental Algorithmics 16, 2011), of the whole matrix.
+  static func distance(_ left: [UInt32], _ right: [UInt32]) -> Int {
+    var rows = [Array(0...right.count)]
+    for i in left.indices {
+      var row = [i + 1]
+      for j in right.indices {
+        var cell = min(rows[i][j + 1] + 1, row[j] + 1, rows[i][j] + (left[i] == right[j] ? 0 : 1))
+        if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] { cell = min(cell, rows[i - 1][j - 1] + 1) }
+        row.append(cell)
+      }
+      rows.append(row)
+    }
+    return rows[left.count][right.count]
+  }
+}

@@ -1,0 +1,154 @@
+import Geo
+import Points
+import TestSupport
+import Testing
+
+@testable import PointIndex
+
+@Suite struct TextRankingTests {
+  @Test func tiersRankBeforeEverythingElse() throws {
+    let snapshot = try TextPlaces.snapshot([
+      "Winchestershire Hall", "Winchester Hall Annex", "Hall Winchester", "Winchester Hall", "Winchster Hall",
+    ])
+
+    #expect(
+      snapshot.names("winchester hall") == [
+        "Winchester Hall", "Hall Winchester", "Winchester Hall Annex", "Winchestershire Hall", "Winchster Hall",
+      ])
+    #expect(
+      snapshot.matches(of: TextQuery(text: "winchester hall")).matches.map(\.tier)
+        == [.exact, .allWords, .allWords, .prefix, .typo])
+  }
+
+  @Test func higherCoverageRanksFirst() throws {
+    let snapshot = try TextPlaces.snapshot(["Bar of the long and winding road", "The Bar", "Bar Two"])
+
+    #expect(snapshot.names("bar") == ["The Bar", "Bar Two", "Bar of the long and winding road"])
+  }
+
+  @Test(
+    arguments: [
+      [("wikidata", "Q90")], [("population", "2100000")], [("wikipedia", "fr:Paris")],
+    ] as [[(key: String, value: String)]])
+  func importantPlaceRanksFirstAmongEqualNames(tags: [(key: String, value: String)]) throws {
+    let snapshot = PointSnapshot([
+      try TextPlaces.place(1, "Paris"), try TextPlaces.place(2, "Paris", tags: tags), try TextPlaces.place(3, "Paris"),
+    ])
+
+    #expect(snapshot.matches(of: TextQuery(text: "paris")).matches.first?.point.id == .sample(2))
+  }
+
+  @Test func importanceTagOfTheOperatorReplacesTheOthers() throws {
+    let places: ContiguousArray = [
+      try TextPlaces.place(1, "Paris", tags: [("wikidata", "Q1"), ("population", "9000000")]),
+      try TextPlaces.place(2, "Paris", tags: [("rank", "0.9")]),
+    ]
+    let snapshot = PointSnapshot(places, text: TextIndexConfiguration(importanceTag: "rank"))
+
+    let matches = PointSnapshot(places).matches(of: TextQuery(text: "paris")).matches
+    #expect(matches.first?.point.id == .sample(1))
+    let others = snapshot.matches(of: TextQuery(text: "paris")).matches
+    #expect(others.first?.point.id == .sample(1))
+    #expect(others.map(\.score) != matches.map(\.score))
+  }
+
+  @Test func biasReordersWithinATierAndHidesNothing() throws {
+    let snapshot = PointSnapshot([
+      try TextPlaces.place(1, "Cafe Central", at: (48.2, 16.3)),
+      try TextPlaces.place(2, "Cafe Central", at: (52.5, 13.4)),
+      try TextPlaces.place(3, "Cafe Centrale", at: (52.5, 13.4)),
+    ])
+    let berlin = try Coordinate(latitude: 52.5, longitude: 13.4)
+
+    let matches = snapshot.matches(of: TextQuery(text: "cafe central", bias: LocationBias(center: berlin))).matches
+
+    #expect(matches.map(\.point.id) == [.sample(2), .sample(1), .sample(3)])
+    #expect(matches[0].distanceMetres == 0)
+    #expect(matches[1].tier == .exact)
+  }
+
+  @Test func nearestOfManyRanksFirst() throws {
+    let places = ContiguousArray(
+      try (0..<9_000 as Range<UInt64>).map { number in
+        try TextPlaces.place(number, "Cafe", at: (Double(number % 170) - 85, Double(number * 7 % 350) - 175))
+      })
+    let center = try Coordinate(latitude: 20.1, longitude: 30.2)
+
+    let matches = PointSnapshot(places).matches(
+      of: TextQuery(text: "cafe", bias: LocationBias(center: center), limit: 10)
+    ).matches
+
+    let nearest = places.map { Geodesic.distanceMetres(from: center, to: $0.draft.coordinate) }.sorted().prefix(10)
+    #expect(zip(matches, nearest).allSatisfy { abs(($0.distanceMetres ?? 0) - $1) < 50_000 })
+    #expect(matches.count == 10)
+    #expect(abs((matches.first?.distanceMetres ?? 0) - nearest[0]) < 1)
+  }
+
+  @Test func contextAloneIsNoMatch() throws {
+    let snapshot = PointSnapshot([
+      try TextPlaces.place(1, "Pergamon", category: "museum", tags: [("addr:city", "Berlin")]),
+      try TextPlaces.place(2, "Museum Island", tags: [("addr:city", "Berlin")]),
+    ])
+
+    #expect(Set(snapshot.names("museum berlin")) == ["Museum Island"])
+    #expect(snapshot.names("pergamon museum berlin") == ["Pergamon"])
+    #expect(snapshot.names("berlin").isEmpty)
+  }
+
+  @Test func alternativeNamesMatchAndAreReported() throws {
+    let snapshot = PointSnapshot([
+      try TextPlaces.place(
+        1, "北京市", tags: [("name:en", "Beijing"), ("old_name", "Peking"), ("description", "capital")])
+    ])
+
+    for text in ["beijing", "peking", "北京", "Pekin"] {
+      let query = TextQuery(text: text, includesMatchedNames: true)
+      let match = try #require(snapshot.matches(of: query).matches.first)
+      #expect(match.name?.text == ["beijing": "Beijing", "peking": "Peking", "Pekin": "Peking"][text] ?? "北京市")
+    }
+    #expect(snapshot.names("capital").isEmpty)
+  }
+
+  @Test(arguments: [
+    ("winch", [0..<5]), ("House mystery", [11..<18, 19..<24]), ("mistery", [11..<18]), ("wínchester", [0..<10]),
+  ])
+  func matchedPartsAreReported(text: String, expected: [Range<Int>]) throws {
+    let snapshot = try TextPlaces.snapshot(["Winchester Mystery House"])
+
+    let match = snapshot.matches(of: TextQuery(text: text, includesMatchedNames: true)).matches.first
+
+    #expect(match?.name == TextMatch.Name(key: "name", text: "Winchester Mystery House", ranges: expected))
+  }
+
+  @Test func distanceOrderSortsByTheGeodesic() throws {
+    let places = ContiguousArray(
+      try (0..<3_000 as Range<UInt64>).map { number in
+        try TextPlaces.place(
+          number, number % 3 == 0 ? "Cafe" : "Cafe \(number)", at: (Double(number % 90), Double(number * 13 % 170)))
+      })
+    let center = try Coordinate(latitude: 45, longitude: 80)
+    let query = TextQuery(text: "cafe", bias: LocationBias(center: center), order: .distance, limit: 37)
+
+    let found = PointSnapshot(places).allMatches(of: query)
+
+    let expected = places.sorted {
+      let left = (Geodesic.distanceMetres(from: center, to: $0.draft.coordinate), $0.id)
+      return left < (Geodesic.distanceMetres(from: center, to: $1.draft.coordinate), $1.id)
+    }
+    #expect(found.map(\.point.id) == expected.map(\.id))
+  }
+
+  @Test(arguments: [TextQuery.Order.relevance, .distance])
+  func pagesHaveEveryMatchOnce(order: TextQuery.Order) throws {
+    let places = try TextPlaces.synthetic(6_000, seed: 11)
+    let snapshot = PointSnapshot(ContiguousArray(places.prefix(5_000)))
+      .applying(PointChanges(puts: ContiguousArray(places.suffix(1_000))))
+    let bias = LocationBias(center: places[0].draft.coordinate)
+    for text in ["h", "hotel", "東", "ap", "wincheste", "apteka", "hotel s"] {
+      let pages = snapshot.allMatches(of: TextQuery(text: text, bias: bias, order: order, limit: 9))
+      let whole = snapshot.allMatches(of: TextQuery(text: text, bias: bias, order: order, limit: 1_000))
+      #expect(pages == whole, "\(text)")
+      #expect(Set(pages.map(\.point.id)).count == pages.count)
+    }
+  }
+}
