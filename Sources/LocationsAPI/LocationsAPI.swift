@@ -95,13 +95,16 @@ public struct LocationsAPI: Sendable {
         .GET, "/locations", scope: .read, parameters: ListRoute.parameters,
         handler: ListRoute(service: service, revalidation: revalidation, address: address)),
       Route(
-        .GET, "/locations/{id}", scope: .read, parameters: PresentationArguments.parameters,
+        .GET, "/locations/{id}", scope: .read, parameters: .translation,
         handler: LocationRoute(service: service, policy: caching)),
       Route(
         .GET, "/locations/check", scope: .read, parameters: CheckRoute.parameters,
         handler: CheckRoute(service: service, revalidation: revalidation)),
       Route(
-        .GET, "/locations/featured", scope: .read, parameters: PresentationArguments.parameters,
+        .GET, "/locations/reverse", scope: .read, parameters: ReverseRoute.parameters,
+        handler: ReverseRoute(service: service, revalidation: revalidation)),
+      Route(
+        .GET, "/locations/featured", scope: .read, parameters: .translation,
         handler: FeaturedRoute(service: service, policy: caching)),
       Route(
         .GET, "/categories", scope: .read, parameters: CategoriesRoute.parameters,
@@ -116,13 +119,13 @@ public struct LocationsAPI: Sendable {
     guard let editor else { return [] }
     return [
       Route(
-        .POST, "/locations", scope: .write, parameters: PresentationArguments.parameters,
+        .POST, "/locations", scope: .write, parameters: .presentation,
         handler: CreateRoute(editor: editor, address: address)),
       Route(
-        .PUT, "/locations/{id}", scope: .write, parameters: PresentationArguments.parameters,
+        .PUT, "/locations/{id}", scope: .write, parameters: .presentation,
         handler: ReplaceRoute(editor: editor, address: address, requiresIfMatch: requiresIfMatch)),
       Route(
-        .PATCH, "/locations/{id}", scope: .write, parameters: PresentationArguments.parameters,
+        .PATCH, "/locations/{id}", scope: .write, parameters: .presentation,
         handler: ChangeRoute(editor: editor, requiresIfMatch: requiresIfMatch)),
       Route(
         .DELETE, "/locations/{id}", scope: .write,

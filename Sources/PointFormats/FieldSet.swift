@@ -19,9 +19,12 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
   /// The attribution of the place's data set, which only a request for it by name includes.
   public static let attribution = FieldSet(rawValue: 1 << 12)
 
+  /// The label of the place, which only a request for it by name includes.
+  public static let label = FieldSet(rawValue: 1 << 13)
+
   /// The fields that a `PointSummary` lacks.
   public static let administrative: FieldSet = [
-    .source, .sourceID, .version, .createdAt, .updatedAt, .attribution,
+    .source, .sourceID, .version, .createdAt, .updatedAt, .attribution, .label,
   ]
 
   /// The fields of the places in a list, where the request names none.
@@ -35,6 +38,7 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
     ("id", .id), ("name", .name), ("category", .category), ("lat", .latitude), ("long", .longitude),
     ("distance", .distance), ("tags", .tags), ("source", .source), ("sourceId", .sourceID), ("version", .version),
     ("createdAt", .createdAt), ("updatedAt", .updatedAt), ("attribution", .attribution),
+    ("label", .label),
   ]
 
   /// Creates the set of the field of a name, or of all for `*`; `nil` where there is no such field.

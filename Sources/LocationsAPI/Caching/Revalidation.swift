@@ -34,10 +34,10 @@ final class Revalidation: Sendable {
   /// The fields of a response without a version.
   private let unnamed: HTTPHeaders
 
-  /// The fields of responses of a version and a format.
+  /// The fields of responses of a version and a representation.
   private struct NamedFields {
     let version: DataVersion
-    let format: PointFormat
+    let suffix: String
     /// The second for which they are valid; `nil` for ever.
     let second: Int64?
     let fields: HTTPHeaders
@@ -63,22 +63,31 @@ final class Revalidation: Sendable {
     programTag = String(hash.value & 0xFFFF_FFFF, radix: 36)
   }
 
+  /// The suffix that distinguishes the entity tags of representations that share an address.
+  private static func suffix(_ format: PointFormat, _ languages: LanguageNegotiation) -> String {
+    languages.isByHeader ? format.etagSuffix + languages.etagSuffix : format.etagSuffix
+  }
+
   /// Returns 304 without a search where the client has the present result; else the response of the search with the
   /// fields that identify it.
   ///
-  /// - Parameter hasVersion: a Boolean value that indicates whether the version of the places identifies the response;
-  ///   `false` for one with other data, which is always made anew.
+  /// - Parameters:
+  ///   - languages: the languages of the names.
+  ///   - hasVersion: a Boolean value that indicates whether the version of the places identifies the response; `false`
+  ///     for one with other data, which is always made anew.
   /// - Throws: `Problem` of the search, or of the store.
   func respond(
     to request: HTTPRequest,
     in format: PointFormat,
+    languages: LanguageNegotiation = .none,
     hasVersion: Bool = true,
     _ search: () async throws(Problem) -> HTTPResponse
   ) async throws(Problem) -> HTTPResponse {
+    let suffix = Self.suffix(format, languages)
     guard hasVersion, !policy.isOff else {
       var response = try await search()
       try await ContentCoding.apply(to: &response, of: request)
-      response.headers.add(contentsOf: unnamed)
+      response.headers.add(contentsOf: varying(unnamed, by: languages))
       return response
     }
     let condition = Condition(request.headers)
@@ -87,8 +96,8 @@ final class Revalidation: Sendable {
       version = try await request.reportingStoreErrors { () throws(PointStoreError) in
         try await service.store.dataVersion()
       }
-      if let version, let fields = confirmed(condition, version: version, in: format) {
-        return HTTPResponse(status: .notModified, headers: fields)
+      if let version, let fields = confirmed(condition, version: version, suffix) {
+        return HTTPResponse(status: .notModified, headers: varying(fields, by: languages))
       }
     } else {
       version = service.store.knownDataVersion()
@@ -97,17 +106,25 @@ final class Revalidation: Sendable {
     var fields: HTTPHeaders
     // The search may have used another server than the one that the version is from.
     if let version, let known = service.store.knownDataVersion(), known.source == version.source {
-      fields = self.fields(of: version, in: format)
+      fields = self.fields(of: version, suffix)
       if !known.isExact || known.token != version.token {
-        fields.replaceOrAdd(name: "etag", value: tag(of: version, in: format, digest: Self.digest(of: response)))
+        fields.replaceOrAdd(name: "etag", value: tag(of: version, suffix, digest: Self.digest(of: response)))
         fields.remove(name: "last-modified")
       }
     } else {
       fields = unnamed
     }
     try await ContentCoding.apply(to: &response, of: request)
-    response.headers.add(contentsOf: fields)
+    response.headers.add(contentsOf: varying(fields, by: languages))
     return response
+  }
+
+  /// Returns the fields with `Accept-Language` in `Vary` where a response depends on it.
+  private func varying(_ fields: HTTPHeaders, by languages: LanguageNegotiation) -> HTTPHeaders {
+    guard languages.isByHeader else { return fields }
+    var fields = fields
+    fields.replaceOrAdd(name: "vary", value: policy.vary + ", accept-language")
+    return fields
   }
 
   /// Returns a digest of the body and of the link to the next page.
@@ -135,8 +152,8 @@ final class Revalidation: Sendable {
   }
 
   /// Returns the fields of a 304 where the client has the result of the version; `nil` where it has not.
-  private func confirmed(_ condition: Condition, version: DataVersion, in format: PointFormat) -> HTTPHeaders? {
-    var fields = self.fields(of: version, in: format)
+  private func confirmed(_ condition: Condition, version: DataVersion, _ suffix: String) -> HTTPHeaders? {
+    var fields = self.fields(of: version, suffix)
     switch condition {
     case .modifiedSince(let date):
       return fields.first(name: "last-modified").hasSameBytes(as: date) ? fields : nil
@@ -148,18 +165,18 @@ final class Revalidation: Sendable {
         // `*` matches every representation, and there always is one.
         return fields
       }
-      guard let known = tags.first(where: { names($0.text, version, in: format) }) else { return nil }
+      guard let known = tags.first(where: { names($0.text, version, suffix) }) else { return nil }
       fields.replaceOrAdd(name: "etag", value: "W/\(known.text)")
       return fields
     }
   }
 
   /// Returns a Boolean value that indicates whether a tag, without its prefix of weakness, was made from the version
-  /// and the format, with a digest or without.
-  private func names(_ tag: Substring, _ version: DataVersion, in format: PointFormat) -> Bool {
-    let plain = self.tag(of: version, in: format).utf8.dropFirst(2)
+  /// and the suffix, with a digest or without.
+  private func names(_ tag: Substring, _ version: DataVersion, _ suffix: String) -> Bool {
+    let plain = self.tag(of: version, suffix).utf8.dropFirst(2)
     if tag.utf8.elementsEqual(plain) { return true }
-    let rest = format.etagSuffix.utf8.count + 1
+    let rest = suffix.utf8.count + 1
     guard tag.utf8.count == plain.count + 1 + Self.digestLength, tag.utf8.starts(with: plain.dropLast(rest)),
       tag.utf8.suffix(rest).elementsEqual(plain.suffix(rest))
     else { return false }
@@ -170,18 +187,18 @@ final class Revalidation: Sendable {
 
   private static let digestLength = 16
 
-  private func tag(of version: DataVersion, in format: PointFormat, digest: String? = nil) -> String {
-    "W/\"\(version.token)-\(programTag)\(digest.map { "_" + $0 } ?? "")\(format.etagSuffix)\""
+  private func tag(of version: DataVersion, _ suffix: String, digest: String? = nil) -> String {
+    "W/\"\(version.token)-\(programTag)\(digest.map { "_" + $0 } ?? "")\(suffix)\""
   }
 
   // MARK: Header fields
 
-  private func fields(of version: DataVersion, in format: PointFormat) -> HTTPHeaders {
+  private func fields(of version: DataVersion, _ suffix: String) -> HTTPHeaders {
     let last = last.withLock { $0 }
-    if let last, last.version == version, last.format == format {
+    if let last, last.version == version, last.suffix.hasSameBytes(as: suffix) {
       guard let second = last.second, second != clock.now().secondsSinceEpoch else { return last.fields }
     }
-    var fields: HTTPHeaders = ["etag": tag(of: version, in: format)]
+    var fields: HTTPHeaders = ["etag": tag(of: version, suffix)]
     fields.add(contentsOf: unnamed)
     var currentSecond: Int64?
     if let changedAt = version.changedAt {
@@ -192,7 +209,7 @@ final class Revalidation: Sendable {
         currentSecond = now
       }
     }
-    let named = NamedFields(version: version, format: format, second: currentSecond, fields: fields)
+    let named = NamedFields(version: version, suffix: suffix, second: currentSecond, fields: fields)
     self.last.withLock { $0 = named }
     return fields
   }

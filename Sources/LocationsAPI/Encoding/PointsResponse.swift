@@ -42,16 +42,20 @@ extension HTTPResponse {
 
   /// Creates a response of one place. The caller adds the `Vary` header.
   init(_ found: FoundPoint, _ presentation: PresentationArguments) {
-    let fields = presentation.fields
+    self.init(found, fields: presentation.fields, format: presentation.format)
+  }
+
+  /// Creates a response of one place. The caller adds the `Vary` header.
+  init(_ found: FoundPoint, fields: FieldSet, format: PointFormat) {
     var buffer = ByteBuffer()
-    switch presentation.format {
+    switch format {
     case .json: PointJSON.append(found, fields: fields, to: &buffer)
     case .geoJSON: PointGeoJSON.append(found, fields: fields, to: &buffer)
     case .geoJSONSequence, .ndjson, .csv:
-      self.init([found], fields: fields, format: presentation.format)
+      self.init([found], fields: fields, format: format)
       return
     }
-    self.init(contentType: presentation.format.mediaType, bytes: buffer)
+    self.init(contentType: format.mediaType, bytes: buffer)
   }
 
   /// Creates a response of a JSON text.

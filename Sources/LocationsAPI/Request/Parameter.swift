@@ -2,6 +2,7 @@
 enum Parameter: Int, CaseIterable {
   case latitude, longitude, radius, category, box, limit, cursor, fields, format, mode, dryRun, source, sourceID
   case confirm, idField, unknownFields, since, until, replaceSource, licence, attribution, attributionURL
+  case languages
 
   private static let all = allCases
 
@@ -41,6 +42,7 @@ enum Parameter: Int, CaseIterable {
     case .licence: "licence"
     case .attribution: "attribution"
     case .attributionURL: "attributionUrl"
+    case .languages: "lang"
     }
   }
 }
@@ -49,10 +51,13 @@ extension Set<Parameter> {
   /// The parameters that filter places.
   static let filters: Set = [.latitude, .longitude, .radius, .category, .box, .source, .sourceID]
 
-  /// The parameters of a place's representation.
+  /// The parameters of a place's representation in the response to a write.
   static let presentation: Set = [.fields, .format]
 
-  static let list: Set = filters.union(presentation).union([.limit, .cursor])
+  /// The parameters of a place's representation in the response to a read.
+  static let translation: Set = [.fields, .format, .languages]
 
-  static let check: Set = [.latitude, .longitude, .radius, .fields, .format]
+  static let list: Set = filters.union(translation).union([.limit, .cursor])
+
+  static let check: Set = [.latitude, .longitude, .radius, .fields, .format, .languages]
 }

@@ -171,18 +171,32 @@ struct ParameterValues {
   }
 
   /// Returns the fields of the places.
-  mutating func fields(default fallback: FieldSet = .standard) -> FieldSet {
+  ///
+  /// - Parameter additional: the fields that this call has beside those of every place.
+  mutating func fields(default fallback: FieldSet = .standard, additional: FieldSet = []) -> FieldSet {
     guard let text = self[.fields] else { return fallback }
+    let available = FieldSet.all.union([.attribution, additional])
     var fields: FieldSet = []
     for name in Self.list(text) {
-      if let field = FieldSet(name: name) {
+      if let field = FieldSet(name: name), available.isSuperset(of: field) {
         fields.formUnion(field)
       } else {
-        let names = FieldSet.named.map(\.name).joined(separator: ", ")
+        let names = FieldSet.named.filter { available.contains($0.field) }.map(\.name).joined(separator: ", ")
         note(.invalid, "fields", "must be names out of \(names), or *, got \(quoted(String(name)))")
       }
     }
     return fields
+  }
+
+  /// Returns the languages of `lang`; `nil` where it is not given or invalid.
+  mutating func languages() -> LanguagePriorityList? {
+    guard let text = self[.languages] else { return nil }
+    if let languages = LanguagePriorityList(Self.list(text)) { return languages }
+    let most = LanguagePriorityList.maximumCount
+    note(
+      .invalid, "lang",
+      "must be 1 to \(most) language tags such as ko or zh-Hant, with commas between, got \(quoted(text))")
+    return nil
   }
 
   /// Returns the case of an enumeration whose raw value is given.

@@ -20,28 +20,33 @@ struct CheckRoute: RouteHandler {
     let coordinate = values.coordinate(requiredFor: "a check")
     let radius = values.radius() ?? Self.defaultRadiusMetres
     let fields = values.fields()
+    let languages = LanguageNegotiation(parameter: values.languages())
     try values.check()
     _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
     guard let coordinate else { throw .internal }
     return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
-      try await check(coordinate, withinMetres: radius, fields: fields, for: request)
+      try await check(coordinate, withinMetres: radius, fields: fields, languages, for: request)
     }
   }
 
   private func check(
-    _ coordinate: Coordinate, withinMetres radius: Double, fields: FieldSet, for request: HTTPRequest
+    _ coordinate: Coordinate, withinMetres radius: Double, fields: FieldSet, _ languages: LanguageNegotiation,
+    for request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
-    let found = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.nearestPoint(to: coordinate, withinMetres: radius)
+    var found = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.nearestPoint(to: coordinate, withinMetres: radius).map { [$0] } ?? []
     }
+    let language = languages.translate(&found)
     var json = JSONWriter(ByteBuffer())
     json.beginObject()
-    json.write(member: "isPointOfInterest", found != nil)
-    if let found {
+    json.write(member: "isPointOfInterest", !found.isEmpty)
+    if let found = found.first {
       json.write(name: "location")
       PointJSON.append(found, fields: fields, to: &json.sink)
     }
     json.endObject()
-    return HTTPResponse(contentType: PointFormat.json.mediaType, bytes: json.sink)
+    var response = HTTPResponse(contentType: PointFormat.json.mediaType, bytes: json.sink)
+    response.addContentLanguage(language)
+    return response
   }
 }

@@ -9,12 +9,15 @@ struct FeaturedRoute: RouteHandler {
   let policy: CachePolicy
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try PresentationArguments(request, fields: .standard)
+    let arguments = try PresentationArguments(request, fields: .standard, allowing: .translation)
     let featured = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.featuredPoint()
     }
     guard let (point, remainingSeconds) = featured else { throw .notFound("there are no places to feature") }
-    var response = HTTPResponse(point, arguments)
+    var found = [FoundPoint(point: point, distanceMetres: nil)]
+    let language = arguments.languages.translate(&found)
+    var response = HTTPResponse(found[0], arguments)
+    response.addContentLanguage(language)
     try await ContentCoding.apply(to: &response, of: request)
     response.headers.add(name: "cache-control", value: policy.cacheControl(maximumAgeSeconds: remainingSeconds))
     response.headers.add(name: "vary", value: policy.vary)

@@ -26,9 +26,10 @@ struct IndexRoute: RouteHandler {
 
   private var links: [(name: String, target: String)] {
     [
-      ("locations", "/locations{?lat,long,radius,bbox,category,source,sourceId,limit,cursor,fields,f}"),
+      ("locations", "/locations{?lat,long,radius,bbox,category,source,sourceId,limit,cursor,fields,lang,f}"),
       ("location", "/locations/{id}"),
-      ("check", "/locations/check{?lat,long,radius,fields}"),
+      ("check", "/locations/check{?lat,long,radius,fields,lang}"),
+      ("reverse", "/locations/reverse{?lat,long,radius,category,fields,lang,f}"),
       ("featured", "/locations/featured"),
       (
         "import",

@@ -18,8 +18,9 @@ struct ListRoute: RouteHandler {
     let arguments = try ListArguments(request)
     // Attributions change without a change of the places.
     let hasVersion = !arguments.fields.contains(.attribution)
-    return try await revalidation.respond(to: request, in: arguments.format, hasVersion: hasVersion) {
-      () async throws(Problem) in
+    return try await revalidation.respond(
+      to: request, in: arguments.format, languages: arguments.languages, hasVersion: hasVersion
+    ) { () async throws(Problem) in
       try await search(arguments, for: request)
     }
   }
@@ -38,7 +39,7 @@ struct ListRoute: RouteHandler {
   ) async throws(PointStoreError) -> HTTPResponse {
     var response: HTTPResponse
     let next: String?
-    if arguments.format == .json, arguments.fields.isDisjoint(with: .administrative) {
+    if arguments.hasSummaries {
       let page = try await service.summaries(matching: arguments.query)
       next = page.next.map { nextTarget(after: $0, arguments, for: request) }
       response = HTTPResponse(page.summaries, fields: arguments.fields)
@@ -47,8 +48,10 @@ struct ListRoute: RouteHandler {
       next = page.next.map { nextTarget(after: $0, arguments, for: request) }
       var points = page.points
       if arguments.fields.contains(.attribution) { try await service.addAttribution(to: &points) }
+      let language = arguments.languages.translate(&points)
       response = HTTPResponse(
         points, fields: arguments.fields, format: arguments.format, links: links(next: next, for: request))
+      response.addContentLanguage(language)
     }
     if let next { response.addLink(toNext: next) }
     return response
@@ -87,6 +90,12 @@ struct ListArguments: Hashable {
   let query: PointQuery
   let fields: FieldSet
   let format: PointFormat
+  let languages: LanguageNegotiation
+
+  /// A Boolean value that indicates whether summaries of the places have all that the response does.
+  var hasSummaries: Bool {
+    format == .json && fields.isDisjoint(with: .administrative) && languages.languages == nil
+  }
 
   /// Creates the arguments from a request.
   ///
@@ -97,6 +106,7 @@ struct ListArguments: Hashable {
     query.limit = values.limit()
     query.after = values.position(in: query)
     fields = values.fields()
+    languages = LanguageNegotiation(parameter: values.languages())
     try values.check()
     self.query = query
     format = try .chosen(by: values[.format], accept: request.headers)

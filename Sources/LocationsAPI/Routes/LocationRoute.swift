@@ -4,17 +4,22 @@ import PointFormats
 import Points
 
 /// `GET /locations/{id}`: one place, with an entity tag made from its version.
+///
+/// Its name is translated only where `lang` asks for that, never by `Accept-Language`: what was read may be edited and
+/// put back, and browsers send `Accept-Language` with every request. The entity tag of a translation is weak, so that no
+/// `If-Match` accepts it.
 struct LocationRoute: RouteHandler {
   let service: PointsService
   let policy: CachePolicy
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try PresentationArguments(request)
+    let arguments = try PresentationArguments(request, allowing: .translation)
     let id = try PointID(inPathOf: request)
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await service.store.point(id: id)
     }
     guard let point else { throw .notFound("there is no place with the id \(id)") }
+    if arguments.languages.languages != nil { return try await translation(of: point, arguments, for: request) }
     let known = EntityTag.known(
       of: point, format: arguments.format, ifNoneMatch: request.headers[canonicalForm: "if-none-match"])
     // An attribution changes without a change of the place.
@@ -24,18 +29,41 @@ struct LocationRoute: RouteHandler {
       name(&response, etag: known)
       return response
     }
-    var found = [FoundPoint(point: point, distanceMetres: nil)]
-    if hasAttribution {
-      found = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        var points = found
-        try await service.addAttribution(to: &points)
-        return points
-      }
-    }
-    var response = HTTPResponse(found[0], arguments)
+    var response = HTTPResponse(try await found(point, arguments, for: request)[0], arguments)
     try await ContentCoding.apply(to: &response, of: request)
     let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
     name(&response, etag: EntityTag.of(version: point.version, format: arguments.format, coding: coding))
+    return response
+  }
+
+  private func found(
+    _ point: PointOfInterest, _ arguments: PresentationArguments, for request: HTTPRequest
+  ) async throws(Problem) -> [FoundPoint] {
+    let found = [FoundPoint(point: point, distanceMetres: nil)]
+    guard arguments.fields.contains(.attribution) else { return found }
+    return try await request.reportingStoreErrors { () throws(PointStoreError) in
+      var points = found
+      try await service.addAttribution(to: &points)
+      return points
+    }
+  }
+
+  private func translation(
+    of point: PointOfInterest, _ arguments: PresentationArguments, for request: HTTPRequest
+  ) async throws(Problem) -> HTTPResponse {
+    let known = EntityTag.known(
+      of: point, format: arguments.format, ifNoneMatch: request.headers[canonicalForm: "if-none-match"])
+    if let known, !arguments.fields.contains(.attribution) {
+      var response = HTTPResponse(status: .notModified)
+      name(&response, etag: "W/\(known)")
+      return response
+    }
+    var found = try await found(point, arguments, for: request)
+    let language = arguments.languages.translate(&found)
+    var response = HTTPResponse(found[0], arguments)
+    response.addContentLanguage(language)
+    try await ContentCoding.apply(to: &response, of: request)
+    name(&response, etag: "W/\(EntityTag.of(version: point.version, format: arguments.format))")
     return response
   }
 
@@ -49,19 +77,22 @@ struct LocationRoute: RouteHandler {
 
 /// The arguments that select the representation of one place.
 struct PresentationArguments {
-  static let parameters: Set = .presentation
-
   let fields: FieldSet
   let format: PointFormat
+  let languages: LanguageNegotiation
 
   /// Creates the arguments from a request.
   ///
-  /// - Parameter fallback: the fields where the request names none: all, so that what was read can be edited and put
-  ///   back.
+  /// - Parameters:
+  ///   - fallback: the fields where the request names none: all, so that what was read can be edited and put back.
+  ///   - parameters: the parameters of the call.
   /// - Throws: `Problem` 400 or 406.
-  init(_ request: HTTPRequest, fields fallback: FieldSet = .all) throws(Problem) {
-    var values = try ParameterValues(request, allowing: Self.parameters)
+  init(
+    _ request: HTTPRequest, fields fallback: FieldSet = .all, allowing parameters: Set<Parameter> = .presentation
+  ) throws(Problem) {
+    var values = try ParameterValues(request, allowing: parameters)
     fields = values.fields(default: fallback)
+    languages = LanguageNegotiation(parameter: values.languages())
     try values.check()
     format = try .chosen(by: values[.format], accept: request.headers)
   }

@@ -58,6 +58,7 @@ public struct PointCSV: Sendable {
     case .createdAt: bytes.write(atMost: Timestamp.maximumTextLength) { point.createdAt.write(to: $0) }
     case .updatedAt: bytes.write(atMost: Timestamp.maximumTextLength) { point.updatedAt.write(to: $0) }
     case .attribution: if let attribution = found.attribution { CSVText.append(attribution, to: &bytes) }
+    case .label: if let label = found.label { CSVText.append(label, to: &bytes) }
     default: preconditionFailure("a column is one field")
     }
   }

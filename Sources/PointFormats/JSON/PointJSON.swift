@@ -63,6 +63,7 @@ public enum PointJSON {
     if let attribution = found.attribution {
       length += 20 + JSONString.maximumLength(utf8Count: attribution.utf8.count)
     }
+    if let label = found.label { length += 12 + JSONString.maximumLength(utf8Count: label.utf8.count) }
     let point = found.point
     if let origin = point.draft.origin {
       length += JSONString.maximumLength(utf8Count: origin.source.utf8.count)
@@ -184,5 +185,6 @@ public enum PointJSON {
     if fields.contains(.attribution), let attribution = found.attribution {
       json.write(member: "attribution", attribution)
     }
+    if fields.contains(.label), let label = found.label { json.write(member: "label", label) }
   }
 }

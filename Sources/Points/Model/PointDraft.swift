@@ -128,7 +128,7 @@ public struct SourceReference: Hashable, Sendable {
 }
 
 extension String {
-  fileprivate func trimmingWhiteSpace() -> String {
+  func trimmingWhiteSpace() -> String {
     // Most texts begin and end with printable ASCII, which needs no look-up in Unicode's tables.
     if let first = utf8.first, let last = utf8.last, 0x21..<0x7F ~= first, 0x21..<0x7F ~= last { return self }
     let scalars = unicodeScalars
@@ -140,7 +140,7 @@ extension String {
     return String(scalars[start...end])
   }
 
-  fileprivate func violation(maximumLength: Int) -> String? {
+  func violation(maximumLength: Int) -> String? {
     if utf8.count > maximumLength {
       let length = unicodeScalars.count
       if length > maximumLength { return "must have at most \(maximumLength) characters, got \(length)" }

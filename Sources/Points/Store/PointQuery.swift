@@ -96,13 +96,16 @@ public struct PointQuery: Hashable, Sendable {
 /// A place that a query found.
 public struct FoundPoint: Hashable, Sendable {
   /// The place.
-  public let point: PointOfInterest
+  public internal(set) var point: PointOfInterest
 
   /// The geodesic distance in metres from the query's centre; `nil` where the query has no proximity.
   public let distanceMetres: Double?
 
   /// The attribution of the place's data set, where it was requested and there is one.
   @ComparedByBytes public var attribution: String? = nil
+
+  /// The label of the place, where it was requested.
+  @ComparedByBytes public var label: String? = nil
 
   /// Creates a found point.
   public init(point: PointOfInterest, distanceMetres: Double?) {

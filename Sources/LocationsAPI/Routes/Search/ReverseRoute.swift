@@ -1,0 +1,53 @@
+import Geo
+import HTTPServer
+import NIOHTTP1
+import PointFormats
+import Points
+
+/// `GET /locations/reverse`: the nearest place to a coordinate, with its name and address as a label.
+struct ReverseRoute: RouteHandler {
+  static let parameters: Set<Parameter> = [
+    .latitude, .longitude, .radius, .category, .fields, .format, .languages,
+  ]
+
+  let service: PointsService
+  let revalidation: Revalidation
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var values = try ParameterValues(request, allowing: Self.parameters)
+    let center = values.coordinate(requiredFor: "the nearest place")
+    let radius = values.radius()
+    let categories = values.categories()
+    let fields = values.fields(default: FieldSet.standard.union(.label), additional: .label)
+    let languages = LanguageNegotiation(parameter: values.languages(), headers: request.headers)
+    try values.check()
+    let format = try PointFormat.chosen(by: values[.format], accept: request.headers)
+    guard let center else { throw .internal }
+    let query = PointQuery(
+      proximity: .init(center: center, radiusMetres: radius), categories: categories, limit: 1)
+    let hasVersion = !fields.contains(.attribution)
+    return try await revalidation.respond(
+      to: request, in: format, languages: languages, hasVersion: hasVersion
+    ) { () async throws(Problem) in
+      var points = try await find(query, fields, for: request)
+      guard !points.isEmpty else {
+        throw .notFound("there is no such place" + (radius.map { " within \($0) m" } ?? ""))
+      }
+      let language = languages.translate(&points)
+      if fields.contains(.label) { points[0].label = points[0].point.draft.label }
+      var response = HTTPResponse(points[0], fields: fields, format: format)
+      response.addContentLanguage(language)
+      return response
+    }
+  }
+
+  private func find(
+    _ query: PointQuery, _ fields: FieldSet, for request: HTTPRequest
+  ) async throws(Problem) -> [FoundPoint] {
+    try await request.reportingStoreErrors { () throws(PointStoreError) in
+      var points = try await service.page(matching: query).points
+      if fields.contains(.attribution) { try await service.addAttribution(to: &points) }
+      return points
+    }
+  }
+}
