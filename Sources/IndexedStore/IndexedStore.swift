@@ -139,6 +139,9 @@ extension IndexedStore: TextSearchableStore {
       throw .unavailable(reason: "the index is not ready; names are searched in the index only")
     }
   }
+
+  /// A Boolean value that indicates whether the places fit into the index.
+  public var supportsTextSearch: Bool { follower.status.phase != .tooLarge }
 }
 
 extension IndexedStore: PositionedStore {

@@ -22,7 +22,10 @@ public struct LocationsAPI: Sendable {
   private let uptime: @Sendable () -> Duration
   private let isDraining: @Sendable () -> Bool
   private let address: PublicAddress
+  private let hasPhoton: Bool
   private let version: String
+  private let revalidation: Revalidation
+  private let shortLivedRevalidation: Revalidation
 
   /// Creates the interface to a service.
   ///
@@ -41,6 +44,7 @@ public struct LocationsAPI: Sendable {
   ///   - isDraining: returns a Boolean value that indicates whether the server is shutting down, and is no longer
   ///     ready.
   ///   - address: the address under which clients see the service.
+  ///   - hasPhoton: a Boolean value that indicates whether there are the calls of Photon's API.
   ///   - version: the version in the response of `GET /`.
   public init(
     service: PointsService,
@@ -56,6 +60,7 @@ public struct LocationsAPI: Sendable {
     uptime: @escaping @Sendable () -> Duration = monotonicTime,
     isDraining: @escaping @Sendable () -> Bool = { false },
     address: PublicAddress = PublicAddress(),
+    hasPhoton: Bool = true,
     version: String
   ) {
     self.service = service
@@ -71,8 +76,16 @@ public struct LocationsAPI: Sendable {
     self.uptime = uptime
     self.isDraining = isDraining
     self.address = address
+    self.hasPhoton = hasPhoton
     self.version = version
+    revalidation = Revalidation(service: service, policy: caching, program: version, clock: clock)
+    shortLivedRevalidation = Revalidation(
+      service: service, policy: caching.allowing(maximumAgeSeconds: Self.suggestionSeconds), program: version,
+      clock: clock)
   }
+
+  /// The time for which the response to a text that is being typed may be used again, in seconds.
+  private static let suggestionSeconds: Int64 = 5
 
   /// Returns the responder for every call.
   ///
@@ -80,7 +93,7 @@ public struct LocationsAPI: Sendable {
   ///   them, as the last before the route's handler.
   public func router(middlewares: [any Middleware] = []) -> Router {
     Router(
-      readingRoutes + writingRoutes + operationRoutes,
+      readingRoutes + searchRoutes + writingRoutes + operationRoutes,
       middlewares: middlewares + [AuthenticationMiddleware(access: access)]
         + (positions.map { [FreshnessMiddleware(store: $0)] } ?? []),
       problemTypePrefix: Self.problemTypePrefix)
@@ -89,20 +102,17 @@ public struct LocationsAPI: Sendable {
   // MARK: The table of routes
 
   private var readingRoutes: [Route] {
-    let revalidation = Revalidation(service: service, policy: caching, program: version, clock: clock)
-    return [
+    [
       Route(
         .GET, "/locations", scope: .read, parameters: ListRoute.parameters,
-        handler: ListRoute(service: service, revalidation: revalidation, address: address)),
+        handler: ListRoute(
+          service: service, revalidation: revalidation, shortLived: shortLivedRevalidation, address: address)),
       Route(
         .GET, "/locations/{id}", scope: .read, parameters: .translation,
         handler: LocationRoute(service: service, policy: caching)),
       Route(
         .GET, "/locations/check", scope: .read, parameters: CheckRoute.parameters,
         handler: CheckRoute(service: service, revalidation: revalidation)),
-      Route(
-        .GET, "/locations/reverse", scope: .read, parameters: ReverseRoute.parameters,
-        handler: ReverseRoute(service: service, revalidation: revalidation)),
       Route(
         .GET, "/locations/featured", scope: .read, parameters: .translation,
         handler: FeaturedRoute(service: service, policy: caching)),
@@ -113,6 +123,29 @@ public struct LocationsAPI: Sendable {
         .GET, "/sources", scope: .read, parameters: SourcesRoute.parameters,
         handler: SourcesRoute(service: service, policy: caching)),
     ]
+  }
+
+  private var searchRoutes: [Route] {
+    var routes = [
+      Route(
+        .GET, "/locations/suggest", scope: .read, parameters: SuggestRoute.parameters,
+        handler: SuggestRoute(
+          service: service, revalidation: shortLivedRevalidation, categories: CategoryWords(uptime: uptime))),
+      Route(
+        .GET, "/locations/reverse", scope: .read, parameters: ReverseRoute.parameters,
+        handler: ReverseRoute(service: service, revalidation: revalidation)),
+    ]
+    if hasPhoton {
+      routes += [
+        Route(
+          .GET, "/api", scope: .read, parameters: PhotonArguments.searchParameters,
+          handler: PhotonSearchRoute(service: service, revalidation: revalidation)),
+        Route(
+          .GET, "/reverse", scope: .read, parameters: PhotonArguments.reverseParameters,
+          handler: PhotonReverseRoute(service: service, revalidation: revalidation)),
+      ]
+    }
+    return routes
   }
 
   private var writingRoutes: [Route] {

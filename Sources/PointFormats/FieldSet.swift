@@ -22,9 +22,15 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
   /// The label of the place, which only a request for it by name includes.
   public static let label = FieldSet(rawValue: 1 << 13)
 
+  /// The score of a match, which only a request for it by name includes.
+  public static let score = FieldSet(rawValue: 1 << 14)
+
+  /// The name that matches a text, which only a request for it by name includes.
+  public static let match = FieldSet(rawValue: 1 << 15)
+
   /// The fields that a `PointSummary` lacks.
   public static let administrative: FieldSet = [
-    .source, .sourceID, .version, .createdAt, .updatedAt, .attribution, .label,
+    .source, .sourceID, .version, .createdAt, .updatedAt, .attribution, .label, .score, .match,
   ]
 
   /// The fields of the places in a list, where the request names none.
@@ -38,7 +44,7 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
     ("id", .id), ("name", .name), ("category", .category), ("lat", .latitude), ("long", .longitude),
     ("distance", .distance), ("tags", .tags), ("source", .source), ("sourceId", .sourceID), ("version", .version),
     ("createdAt", .createdAt), ("updatedAt", .updatedAt), ("attribution", .attribution),
-    ("label", .label),
+    ("label", .label), ("score", .score), ("match", .match),
   ]
 
   /// Creates the set of the field of a name, or of all for `*`; `nil` where there is no such field.

@@ -51,14 +51,16 @@ struct Application {
     let collectors = Self.buildCollectors(
       server: serverMetrics, store: store, analytics: analytics, tokenKeys: tokenKeys, metrics: metrics)
     let api = LocationsAPI(
-      service: PointsService(store: store.store, analytics: analytics ?? NoAnalytics()),
+      service: PointsService(
+        store: store.store, textStore: store.textStore, analytics: analytics ?? NoAnalytics(),
+        recordsTexts: configuration.search.minimumTextCount != nil),
       editor: PointEditor(store: store.store), access: access, requiresIfMatch: configuration.requiresIfMatch,
       caching: CachePolicy(
         directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
       metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors), searches: store.searchLog,
       backup: store.backup, positions: store.positions, clock: clock,
       isDraining: { [drainState] in drainState.isDraining },
-      address: configuration.address, version: waymarkVersion)
+      address: configuration.address, hasPhoton: configuration.search.hasPhoton, version: waymarkVersion)
     responder = api.router(
       middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))
   }
@@ -134,7 +136,7 @@ extension Application {
   ) -> (any BackgroundAnalytics)? {
     switch configuration.analytics {
     case .off: nil
-    case .log: LogAnalytics(logger: logger)
+    case .log: LogAnalytics(logger: logger, minimumTextCount: configuration.search.minimumTextCount)
     case .postgres:
       searchLog.map { StoredAnalytics(log: $0, drainTimeout: configuration.drainTimeout, logger: logger) }
     }

@@ -23,10 +23,12 @@ struct ServiceDriver {
   /// Creates a driver of a service over a store.
   init(
     store: any PointStore, clock: any WallClock = SystemClock(), metrics: (any MetricsSource)? = nil,
-    uptime: @escaping @Sendable () -> Duration = monotonicTime
+    uptime: @escaping @Sendable () -> Duration = monotonicTime, hasTextSearch: Bool = true, hasPhoton: Bool = true
   ) {
     responder = LocationsAPI(
-      service: PointsService(store: store, clock: clock), metrics: metrics, uptime: uptime, version: "1.2.3"
+      service: PointsService(
+        store: store, textStore: hasTextSearch ? store as? any TextSearchableStore : nil, clock: clock),
+      metrics: metrics, uptime: uptime, hasPhoton: hasPhoton, version: "1.2.3"
     ).router()
   }
 
@@ -42,7 +44,8 @@ struct ServiceDriver {
   /// Creates a driver of a service that accepts writes and whose keys may change.
   init(writing store: some WritablePointStore, control: AccessControl, requiresIfMatch: Bool = false) {
     responder = LocationsAPI(
-      service: PointsService(store: store), editor: PointEditor(store: store), access: control,
+      service: PointsService(store: store, textStore: store as? any TextSearchableStore),
+      editor: PointEditor(store: store), access: control,
       requiresIfMatch: requiresIfMatch, version: "1.2.3"
     ).router()
   }

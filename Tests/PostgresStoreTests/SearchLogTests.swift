@@ -86,6 +86,31 @@ import Testing
     #expect(rows == "1795219200.000001|-1234|18000|[\"a\\n\",\"b\"]|3|2147483647\n795219200.000000||||0|12")
   }
 
+  @Test func onlyFrequentTextsAreReported() async throws {
+    let database = try await TemporaryDatabase.make()
+    let store = try await database.migratedStore()
+    let log = PostgresSearchLog(store, minimumTextCount: 3)
+    let texts = [("b \"; DROP TABLE searches --", 3), ("a", 3), ("서울", 4), ("rare", 2)].flatMap { text, count in
+      repeatElement(text, count: count)
+    }
+    let searches = texts.enumerated().map { index, text in
+      TimedSearch(
+        time: Self.time(Double(index)),
+        search: Search(TextQuery(text: text), found: 0, took: .zero, recordsText: true))
+    }
+
+    try await log.append(searches + (try Self.searches(count: 10)))
+    let report = try await log.searches(from: Self.time(0), until: Self.time(100), limit: 10)
+    let limited = try await log.searches(from: Self.time(0), until: Self.time(100), limit: 1)
+    let other = try await PostgresSearchLog(store).searches(from: Self.time(0), until: Self.time(100), limit: 10)
+
+    let counts = try #require(report.textsFoundNothing)
+    #expect(counts.map(\.subject) == ["서울", "a", "b drop table searches"])
+    #expect(counts.map(\.count.searches) == [4, 3, 3])
+    #expect(limited.textsFoundNothing?.count == 1)
+    #expect(other.textsFoundNothing == nil)
+  }
+
   @Test func onlyOldSearchesArePruned() async throws {
     let (log, database) = try await log()
     let all = try Self.searches(count: 1000)

@@ -79,6 +79,7 @@ extension Setting: CustomTestStringConvertible {
     if setting.name == "SKIP_DAMAGED" { environment = ["MEMORY_STORE_PATH": "places.db"] }
     if setting.name == "READ_MAX_STALENESS_MS" { environment["READ_CONSISTENCY"] = "bounded" }
     if setting.name == "RATE_LIMIT_BURST" { environment["RATE_LIMIT_RPS"] = "1" }
+    if setting.name == "ANALYTICS_SEARCH_TEXT_MINIMUM" { environment["ANALYTICS_SEARCH_TEXTS"] = "true" }
     environment[setting.name] = nil
     return environment
   }

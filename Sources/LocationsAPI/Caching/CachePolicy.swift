@@ -5,7 +5,7 @@ public struct CachePolicy: Sendable {
   public static let defaultDirectives = "no-cache"
 
   /// The value of `Cache-Control` on lists, single places and categories.
-  let cacheControl: String
+  private(set) var cacheControl: String
 
   /// A Boolean value that indicates whether a response is for its sender alone, because reading needs a key.
   let isPrivate: Bool
@@ -29,6 +29,13 @@ public struct CachePolicy: Sendable {
       names.insert("private", at: 0)
     }
     cacheControl = names.joined(separator: ", ")
+  }
+
+  /// Returns the policy of responses that may be used again for a few seconds without revalidation.
+  func allowing(maximumAgeSeconds seconds: Int64) -> CachePolicy {
+    var policy = self
+    policy.cacheControl = cacheControl(maximumAgeSeconds: seconds)
+    return policy
   }
 
   /// Returns `Cache-Control` of a response that is valid for a number of seconds.

@@ -25,6 +25,9 @@ enum SearchReportJSON {
       }
     }
     write(report.categories, as: "categories", to: &json) { $1.write(member: "category", $0.text) }
+    if let texts = report.textsFoundNothing {
+      write(texts, as: "textsFoundNothing", to: &json) { $1.write(member: "text", $0.text) }
+    }
     write(report.hours, as: "hours", to: &json) { $1.write(member: "hour", $0.description) }
     json.endObject()
     return json

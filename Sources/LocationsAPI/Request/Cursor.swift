@@ -9,32 +9,71 @@ import Points
 /// skipping places. It has no secret and needs none: a forged cursor gives a page that starts elsewhere.
 enum Cursor {
   private static let version: UInt8 = 1
+
+  /// The version of the positions in the matches of a text.
+  private static let textVersion: UInt8 = 2
   private static let byteCount = 1 + 8 + 8 + 8 + 4
 
   /// Returns the text of a position in the places that match a query.
   static func text(for position: PointQuery.Position, in query: PointQuery) -> String {
+    text(version, position.distanceMetres, position.id, fingerprint: fingerprint(of: query))
+  }
+
+  /// Returns the text of a position in the matches of a text.
+  static func text(for position: TextQuery.Position, in query: TextQuery) -> String {
+    text(textVersion, position.value, position.id, fingerprint: fingerprint(of: query))
+  }
+
+  private static func text(_ version: UInt8, _ value: Double, _ id: PointID, fingerprint: UInt32) -> String {
     var bytes: [UInt8] = [version]
     bytes.reserveCapacity(byteCount)
     func append(_ number: some FixedWidthInteger) {
       withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
     }
-    append(position.distanceMetres.bitPattern)
-    append(position.id.high)
-    append(position.id.low)
-    append(fingerprint(of: query))
+    append(value.bitPattern)
+    append(id.high)
+    append(id.low)
+    append(fingerprint)
     return Base64URL.encode(bytes)
   }
 
   /// Returns the position of a text; `nil` when it is no cursor, or one of another query.
   static func position(from text: some StringProtocol, in query: PointQuery) -> PointQuery.Position? {
+    parts(of: text, version, fingerprint: fingerprint(of: query)).map { .init(distanceMetres: $0, id: $1) }
+  }
+
+  /// Returns the position of a text; `nil` when it is no cursor, or one of another query.
+  static func position(from text: some StringProtocol, in query: TextQuery) -> TextQuery.Position? {
+    parts(of: text, textVersion, fingerprint: fingerprint(of: query)).map { .init(value: $0, id: $1) }
+  }
+
+  private static func parts(
+    of text: some StringProtocol, _ version: UInt8, fingerprint: UInt32
+  ) -> (value: Double, id: PointID)? {
     guard let bytes = Base64URL.decode(text, count: byteCount), bytes[0] == version else { return nil }
     func number(at offset: Int) -> UInt64 {
       bytes[offset..<offset + 8].reduce(0) { $0 << 8 | UInt64($1) }
     }
     let check = bytes[25...].reduce(0) { $0 << 8 | UInt32($1) }
-    let distance = Double(bitPattern: number(at: 1))
-    guard check == fingerprint(of: query), distance.isFinite, distance >= 0 else { return nil }
-    return .init(distanceMetres: distance, id: PointID(high: number(at: 9), low: number(at: 17)))
+    let value = Double(bitPattern: number(at: 1))
+    guard check == fingerprint, value.isFinite, value >= 0 else { return nil }
+    return (value, PointID(high: number(at: 9), low: number(at: 17)))
+  }
+
+  /// Returns a hash of the conditions that determine the matches and their order.
+  private static func fingerprint(of query: TextQuery) -> UInt32 {
+    var hash = FNV1a()
+    hash.combine(UInt64(fingerprint(of: query.filters)))
+    hash.combine(bytes: query.text.utf8)
+    hash.combine(query.completesLastWord ? 1 : 2)
+    hash.combine(query.order == .distance ? 1 : 2)
+    if let bias = query.bias {
+      for number in [bias.center.latitude, bias.center.longitude, bias.scaleMetres, bias.weight] {
+        hash.combine(number.bitPattern >> 32)
+        hash.combine(number.bitPattern & 0xFFFF_FFFF)
+      }
+    }
+    return UInt32(truncatingIfNeeded: hash.value ^ hash.value >> 32)
   }
 
   /// Returns a hash of the conditions that determine the matching places and their order.

@@ -2,7 +2,7 @@
 enum Parameter: Int, CaseIterable {
   case latitude, longitude, radius, category, box, limit, cursor, fields, format, mode, dryRun, source, sourceID
   case confirm, idField, unknownFields, since, until, replaceSource, licence, attribution, attributionURL
-  case languages
+  case languages, text, autocomplete, sort
 
   private static let all = allCases
 
@@ -43,6 +43,9 @@ enum Parameter: Int, CaseIterable {
     case .attribution: "attribution"
     case .attributionURL: "attributionUrl"
     case .languages: "lang"
+    case .text: "q"
+    case .autocomplete: "autocomplete"
+    case .sort: "sort"
     }
   }
 }
@@ -57,7 +60,7 @@ extension Set<Parameter> {
   /// The parameters of a place's representation in the response to a read.
   static let translation: Set = [.fields, .format, .languages]
 
-  static let list: Set = filters.union(translation).union([.limit, .cursor])
+  static let list: Set = filters.union(translation).union([.limit, .cursor, .text, .autocomplete, .sort])
 
   static let check: Set = [.latitude, .longitude, .radius, .fields, .format, .languages]
 }

@@ -149,13 +149,15 @@ struct ParameterValues {
   }
 
   /// Returns the maximum number of places of a page.
-  mutating func limit() -> Int {
-    guard let text = self[.limit] else { return PointQuery.defaultLimit }
+  mutating func limit(
+    in range: ClosedRange<Int> = PointQuery.limits, default fallback: Int = PointQuery.defaultLimit
+  ) -> Int {
+    guard let text = self[.limit] else { return fallback }
     let isPlain = text.utf8.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
-    guard isPlain, let limit = Int(text), PointQuery.limits.contains(limit) else {
-      let (least, most) = (PointQuery.limits.lowerBound, PointQuery.limits.upperBound)
-      note(.invalid, "limit", "must be an integer from \(least) to \(most), got \(quoted(text))")
-      return PointQuery.defaultLimit
+    guard isPlain, let limit = Int(text), range.contains(limit) else {
+      note(
+        .invalid, "limit", "must be an integer from \(range.lowerBound) to \(range.upperBound), got \(quoted(text))")
+      return fallback
     }
     return limit
   }
@@ -164,10 +166,13 @@ struct ParameterValues {
   mutating func position(in query: PointQuery) -> PointQuery.Position? {
     guard let text = self[.cursor] else { return nil }
     let position = Cursor.position(from: text, in: query)
-    if position == nil {
-      note(.invalid, "cursor", "must be taken from a Link header, with the other parameters as they are there")
-    }
+    if position == nil { noteInvalidCursor() }
     return position
+  }
+
+  /// Adds the violation of a cursor that is none, or one of another query.
+  mutating func noteInvalidCursor() {
+    note(.invalid, "cursor", "must be taken from a Link header, with the other parameters as they are there")
   }
 
   /// Returns the fields of the places.
@@ -228,7 +233,8 @@ struct ParameterValues {
     return nil
   }
 
-  private static func number(_ text: some StringProtocol) -> Double? {
+  /// Returns a finite number; `nil` for another text.
+  static func number(_ text: some StringProtocol) -> Double? {
     var text = String(text)
     guard let number = text.withUTF8({ DecimalText.value(of: $0) }), number.isFinite else { return nil }
     return number

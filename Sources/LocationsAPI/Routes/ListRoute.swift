@@ -6,18 +6,22 @@ import NIOHTTP1
 import PointFormats
 import Points
 
-/// `GET /locations`: a page of the places that match.
+/// `GET /locations`: a page of the places that match, with `q` by their names.
 struct ListRoute: RouteHandler {
   static let parameters: Set = .list
 
   let service: PointsService
   let revalidation: Revalidation
+
+  /// The revalidation of responses to a text that is being typed.
+  let shortLived: Revalidation
   let address: PublicAddress
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ListArguments(request)
     // Attributions change without a change of the places.
     let hasVersion = !arguments.fields.contains(.attribution)
+    let revalidation = arguments.text?.isIncomplete == true ? shortLived : revalidation
     return try await revalidation.respond(
       to: request, in: arguments.format, languages: arguments.languages, hasVersion: hasVersion
     ) { () async throws(Problem) in
@@ -29,6 +33,7 @@ struct ListRoute: RouteHandler {
   private func search(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let reservation = try await arguments.reserveMemory(for: request)
     defer { extendLifetime(reservation) }
+    if let text = arguments.text { return try await matches(of: text, arguments, for: request) }
     return try await request.reportingStoreErrors { () throws(PointStoreError) in
       try await find(arguments, for: request)
     }
@@ -66,10 +71,29 @@ struct ListRoute: RouteHandler {
     return [.init(relation: "next", mediaType: PointFormat.geoJSON.mediaType, target: next), license]
   }
 
+  private func matches(
+    of text: TextArguments, _ arguments: ListArguments, for request: HTTPRequest
+  ) async throws(Problem) -> HTTPResponse {
+    let fields = arguments.fields
+    let query = text.query(arguments.query, includesMatchedNames: fields.contains(.match))
+    var (points, position) = try await service.matches(of: query, fields, for: request)
+    let next = position.map { target(cursor: Cursor.text(for: $0, in: query), for: request) }
+    let language = arguments.languages.translate(&points)
+    var response = HTTPResponse(
+      points, fields: fields, format: arguments.format, links: links(next: next, for: request))
+    response.addContentLanguage(language)
+    if let next { response.addLink(toNext: next) }
+    return response
+  }
+
   private func nextTarget(
     after position: PointQuery.Position, _ arguments: ListArguments, for request: HTTPRequest
   ) -> String {
-    let query = NextLink.query(request.query, cursor: Cursor.text(for: position, in: arguments.query))
+    target(cursor: Cursor.text(for: position, in: arguments.query), for: request)
+  }
+
+  private func target(cursor: String, for request: HTTPRequest) -> String {
+    let query = NextLink.query(request.query, cursor: cursor)
     return address.target(path: "/locations" + query, relative: query, for: request)
   }
 }
@@ -92,6 +116,9 @@ struct ListArguments: Hashable {
   let format: PointFormat
   let languages: LanguageNegotiation
 
+  /// The arguments of a search for a text; `nil` without `q`.
+  let text: TextArguments?
+
   /// A Boolean value that indicates whether summaries of the places have all that the response does.
   var hasSummaries: Bool {
     format == .json && fields.isDisjoint(with: .administrative) && languages.languages == nil
@@ -104,9 +131,15 @@ struct ListArguments: Hashable {
     var values = try ParameterValues(request, allowing: ListRoute.parameters)
     var query = values.filters()
     query.limit = values.limit()
-    query.after = values.position(in: query)
-    fields = values.fields()
-    languages = LanguageNegotiation(parameter: values.languages())
+    text = values.textArguments(&query)
+    if values.has(.text) {
+      fields = values.fields(additional: [.label, .score, .match])
+      languages = LanguageNegotiation(parameter: values.languages(), headers: request.headers)
+    } else {
+      query.after = values.position(in: query)
+      fields = values.fields()
+      languages = LanguageNegotiation(parameter: values.languages())
+    }
     try values.check()
     self.query = query
     format = try .chosen(by: values[.format], accept: request.headers)

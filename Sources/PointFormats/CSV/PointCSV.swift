@@ -59,6 +59,13 @@ public struct PointCSV: Sendable {
     case .updatedAt: bytes.write(atMost: Timestamp.maximumTextLength) { point.updatedAt.write(to: $0) }
     case .attribution: if let attribution = found.attribution { CSVText.append(attribution, to: &bytes) }
     case .label: if let label = found.label { CSVText.append(label, to: &bytes) }
+    case .score: if let score = found.score { DecimalText.append(PointJSON.rounded(score), to: &bytes) }
+    case .match:
+      if let match = found.match {
+        var json = JSONWriter()
+        PointJSON.write(match, to: &json)
+        CSVText.appendQuoted(String(decoding: json.sink, as: UTF8.self), to: &bytes)
+      }
     default: preconditionFailure("a column is one field")
     }
   }

@@ -64,12 +64,19 @@ public enum PointJSON {
       length += 20 + JSONString.maximumLength(utf8Count: attribution.utf8.count)
     }
     if let label = found.label { length += 12 + JSONString.maximumLength(utf8Count: label.utf8.count) }
+    if let match = found.match { length += maximumLength(of: match) }
     let point = found.point
     if let origin = point.draft.origin {
       length += JSONString.maximumLength(utf8Count: origin.source.utf8.count)
       length += JSONString.maximumLength(utf8Count: origin.sourceID.utf8.count)
     }
     return length
+  }
+
+  private static func maximumLength(of match: TextMatch.Name) -> Int {
+    // Two numbers with brackets and commas around.
+    64 + JSONString.maximumLength(utf8Count: match.key.utf8.count)
+      + JSONString.maximumLength(utf8Count: match.text.utf8.count) + match.ranges.count * 48
   }
 
   @usableFromInline
@@ -186,5 +193,33 @@ public enum PointJSON {
       json.write(member: "attribution", attribution)
     }
     if fields.contains(.label), let label = found.label { json.write(member: "label", label) }
+    if fields.contains(.score), let score = found.score {
+      json.write(name: "score")
+      json.write(number: rounded(score))
+    }
+    if fields.contains(.match), let match = found.match {
+      json.write(name: "match")
+      write(match, to: &json)
+    }
+  }
+
+  /// Returns a score as it is printed.
+  static func rounded(_ score: Double) -> Double { (score * 10_000).rounded() / 10_000 }
+
+  /// Writes a name with the parts that match, as pairs of the first scalar and the one behind the last.
+  static func write(_ match: TextMatch.Name, to json: inout JSONWriter<some ByteSink>) {
+    json.beginObject()
+    json.write(member: "key", match.key)
+    json.write(member: "text", match.text)
+    json.write(name: "ranges")
+    json.beginArray()
+    for range in match.ranges {
+      json.beginArray()
+      json.write(integer: range.lowerBound)
+      json.write(integer: range.upperBound)
+      json.endArray()
+    }
+    json.endArray()
+    json.endObject()
   }
 }

@@ -62,6 +62,9 @@ public struct Search: Hashable, Sendable {
   /// The categories of the query; empty for all.
   public let categories: Set<ExactText>
 
+  /// The normalised text of the query, where it found nothing and such texts are recorded.
+  public let text: ExactText?
+
   /// The number of places on the page.
   public let found: Int
 
@@ -72,7 +75,49 @@ public struct Search: Hashable, Sendable {
   public init(_ query: PointQuery, found: Int, took duration: Duration) {
     cell = query.proximity.map { Cell($0.center) }
     categories = query.categories
+    text = nil
     self.found = found
     self.duration = duration
+  }
+
+  /// Creates the record of a query for a text and its page.
+  ///
+  /// - Parameter recordsText: a Boolean value that indicates whether a text that found nothing is recorded. One that is
+  ///   still being typed never is, nor that of a further page.
+  public init(_ query: TextQuery, found: Int, took duration: Duration, recordsText: Bool) {
+    let isRecorded = recordsText && found == 0 && !query.completesLastWord && query.after == nil
+    text = isRecorded ? ExactText(NormalizedText(query.text).text.composingHangul()) : nil
+    cell = query.center.map { Cell($0) }
+    categories = query.filters.categories
+    self.found = found
+    self.duration = duration
+  }
+}
+
+extension String {
+  /// Returns the text with the letters of Korean joined into syllables (Unicode Standard, section 3.12.3); the normal
+  /// form for searches has them one by one.
+  fileprivate func composingHangul() -> String {
+    var composed = UnicodeScalarView()
+    for scalar in unicodeScalars {
+      let value = scalar.value
+      if let last = composed.last?.value {
+        var syllable: UInt32?
+        if (0x1100..<0x1113).contains(last), (0x1161..<0x1176).contains(value) {
+          syllable = 0xAC00 + ((last - 0x1100) * 21 + value - 0x1161) * 28
+        } else if (0xAC00..<0xD7A4).contains(last), (last - 0xAC00).isMultiple(of: 28),
+          (0x11A8..<0x11C3).contains(value)
+        {
+          syllable = last + value - 0x11A7
+        }
+        if let syllable = syllable.flatMap(Unicode.Scalar.init) {
+          composed.removeLast()
+          composed.append(syllable)
+          continue
+        }
+      }
+      composed.append(scalar)
+    }
+    return String(composed)
   }
 }

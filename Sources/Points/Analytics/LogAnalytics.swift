@@ -7,6 +7,7 @@ public import Logging
 public final class LogAnalytics: BackgroundAnalytics {
   private let queue: BoundedQueue<Search>
   private let logger: Logger
+  private let minimumTextCount: Int?
   private let clock: any Clock<Duration>
 
   /// The interval at which the queue is emptied.
@@ -15,13 +16,22 @@ public final class LogAnalytics: BackgroundAnalytics {
   /// The number of intervals that one log line summarises.
   static let drainsPerSummary = 60
 
+  /// The maximum number of texts in one log line.
+  static let maximumLoggedTexts = 10
+
   /// Creates analytics that log summaries.
   ///
   /// - Parameters:
   ///   - logger: the log of the summaries, at level `info`.
+  ///   - minimumTextCount: the number of searches in a minute from which on a text that found nothing is logged; `nil`
+  ///     for never.
   ///   - capacity: the maximum number of searches in the queue.
   ///   - clock: the clock of the intervals.
-  public init(logger: Logger, capacity: Int = 65_536, clock: any Clock<Duration> = ContinuousClock()) {
+  public init(
+    logger: Logger, minimumTextCount: Int? = nil, capacity: Int = 65_536,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    self.minimumTextCount = minimumTextCount
     queue = BoundedQueue(capacity: capacity)
     self.logger = logger
     self.clock = clock
@@ -60,6 +70,12 @@ public final class LogAnalytics: BackgroundAnalytics {
     if let (cell, searches) = summary.busiestCell {
       metadata["busiest_cell"] = "\(cell)"
       metadata["busiest_cell_searches"] = .stringConvertible(searches)
+    }
+    if let minimumTextCount {
+      let texts = summary.textsFoundNothing(atLeast: minimumTextCount, limit: Self.maximumLoggedTexts)
+      if !texts.isEmpty {
+        metadata["texts_found_nothing"] = .array(texts.map { "\($0.text): \($0.searches)" })
+      }
     }
     logger.info("searches of the last minute", metadata: metadata)
   }

@@ -49,6 +49,10 @@ public struct SearchReport: Hashable, Sendable {
   /// be no place of a category; a search for several counts in each.
   public var categories: [SubjectCount<ExactText>] = []
 
+  /// The normalised texts that found nothing, by their number of searches, the greatest first, ties by Unicode scalars;
+  /// `nil` where they are not recorded. There are none that were searched for less often than a minimum.
+  public var textsFoundNothing: [SubjectCount<ExactText>]?
+
   /// The hours in which there were searches, by their starts in UTC.
   public var hours: [SubjectCount<Timestamp>] = []
 

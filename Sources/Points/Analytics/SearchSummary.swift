@@ -1,3 +1,5 @@
+import JSONText
+
 /// The statistics of the searches of a short period, in bounded memory.
 public struct SearchSummary: Hashable, Sendable {
   /// The maximum number of cells that are counted; searches in further ones count in the totals alone.
@@ -12,6 +14,10 @@ public struct SearchSummary: Hashable, Sendable {
   /// The number of further searches that were dropped.
   public private(set) var dropped = 0
 
+  /// The maximum number of texts that are counted.
+  static let maximumTexts = 10_000
+
+  private var searchesByText: [ExactText: Int] = [:]
   private var searchesByCell: [Search.Cell: Int] = [:]
   private var searchesByDurationBit = [Int](repeating: 0, count: 64)
 
@@ -25,6 +31,9 @@ public struct SearchSummary: Hashable, Sendable {
       searches += 1
       if search.found == 0 { empty += 1 }
       searchesByDurationBit[Self.bit(of: search.duration)] += 1
+      if let text = search.text, searchesByText[text] != nil || searchesByText.count < Self.maximumTexts {
+        searchesByText[text, default: 0] += 1
+      }
       if let cell = search.cell, searchesByCell[cell] != nil || searchesByCell.count < Self.maximumCells {
         searchesByCell[cell, default: 0] += 1
       }
@@ -35,6 +44,17 @@ public struct SearchSummary: Hashable, Sendable {
   public var busiestCell: (cell: Search.Cell, searches: Int)? {
     let busiest = searchesByCell.max { ($0.value, $1.key) < ($1.value, $0.key) }
     return busiest.map { ($0.key, $0.value) }
+  }
+
+  /// Returns the texts that found nothing, the most frequent first, ties by the text.
+  ///
+  /// - Parameters:
+  ///   - minimum: the number of searches from which on a text is returned.
+  ///   - limit: the maximum number of texts.
+  public func textsFoundNothing(atLeast minimum: Int, limit: Int) -> [(text: String, searches: Int)] {
+    searchesByText.filter { $0.value >= minimum }
+      .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+      .prefix(limit).map { ($0.key.text, $0.value) }
   }
 
   /// Returns an upper bound, a power of two of microseconds, of the durations of a share of the searches.

@@ -6,24 +6,34 @@ public struct PointsService: Sendable {
   /// The store of the places.
   public let store: any PointStore
 
+  /// The store that finds the same places by text; `nil` where there is none.
+  public let textStore: (any TextSearchableStore)?
+
   private let analytics: any Analytics
+  private let recordsTexts: Bool
   private let clock: any WallClock
   private let uptime: @Sendable () -> Duration
 
   /// Creates a service over a store.
   ///
   /// - Parameters:
+  ///   - textStore: the store that finds the same places by text; `nil` where there is none.
   ///   - analytics: the recorder of each search.
+  ///   - recordsTexts: a Boolean value that indicates whether texts that found nothing are recorded.
   ///   - clock: the time of day, which decides the featured place.
   ///   - uptime: a monotonic time, which searches are timed by.
   public init(
     store: any PointStore,
+    textStore: (any TextSearchableStore)? = nil,
     analytics: any Analytics = NoAnalytics(),
+    recordsTexts: Bool = false,
     clock: any WallClock = SystemClock(),
     uptime: @escaping @Sendable () -> Duration = monotonicTime
   ) {
     self.store = store
+    self.textStore = textStore
     self.analytics = analytics
+    self.recordsTexts = recordsTexts
     self.clock = clock
     self.uptime = uptime
   }
@@ -45,6 +55,24 @@ public struct PointsService: Sendable {
     let start = uptime()
     let page = try await store.summaries(matching: query)
     analytics.record(Search(query, found: page.summaries.count, took: uptime() - start))
+    return page
+  }
+
+  /// Returns a page of the places that match a text, in the query's order.
+  ///
+  /// - Parameters:
+  ///   - store: the store to search in, ``textStore``.
+  ///   - isRecorded: a Boolean value that indicates whether the search counts in analytics.
+  /// - Throws: ``PointStoreError``.
+  public func matches(
+    of query: TextQuery, in store: any TextSearchableStore, isRecorded: Bool = true
+  ) async throws(PointStoreError) -> TextPage {
+    let start = uptime()
+    let page = try await store.matches(of: query)
+    if isRecorded {
+      analytics.record(
+        Search(query, found: page.matches.count, took: uptime() - start, recordsText: recordsTexts))
+    }
     return page
   }
 

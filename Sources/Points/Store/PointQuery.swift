@@ -107,10 +107,25 @@ public struct FoundPoint: Hashable, Sendable {
   /// The label of the place, where it was requested.
   @ComparedByBytes public var label: String? = nil
 
+  /// The score of the match, where the place was found by a text.
+  public var score: Double? = nil
+
+  /// The name that matches the text, where it was requested.
+  public var match: TextMatch.Name? = nil
+
   /// Creates a found point.
   public init(point: PointOfInterest, distanceMetres: Double?) {
     self.point = point
     self.distanceMetres = distanceMetres
+  }
+}
+
+extension FoundPoint {
+  /// Creates the place of a match.
+  public init(_ match: TextMatch) {
+    self.init(point: match.point, distanceMetres: match.distanceMetres)
+    score = match.score
+    self.match = match.name
   }
 }
 

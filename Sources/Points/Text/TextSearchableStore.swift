@@ -6,6 +6,14 @@ public protocol TextSearchableStore: Sendable {
   ///
   /// - Throws: ``PointStoreError``; ``PointStoreError/unavailable(reason:)`` while there is no index.
   func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage
+
+  /// A Boolean value that indicates whether texts can be searched for, at once or when an index has been built.
+  var supportsTextSearch: Bool { get }
+}
+
+extension TextSearchableStore {
+  /// `true`.
+  public var supportsTextSearch: Bool { true }
 }
 
 /// The fields of places that a text index covers.

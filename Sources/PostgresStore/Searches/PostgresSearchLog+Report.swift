@@ -32,6 +32,18 @@ extension PostgresSearchLog: SearchHistory {
     for row in try await rows(SearchStatements.categories, isLimited: true).rows {
       report.categories.append(.init(ExactText(try row.text(0)), count: try row.count(1)))
     }
+    if let minimumTextCount {
+      let parameters = Parameters {
+        $0.add(start)
+        $0.add(end)
+        $0.add(Int64(max(0, limit)))
+        $0.add(Int64(minimumTextCount))
+      }
+      report.textsFoundNothing = []
+      for row in try await pool.run(SearchStatements.texts, parameters, isRead: true).rows {
+        report.textsFoundNothing?.append(.init(ExactText(try row.text(0)), count: try row.count(1)))
+      }
+    }
     for row in try await rows(SearchStatements.hours, isLimited: false).rows {
       report.hours.append(.init(try row.timestamp(0), count: try row.count(1)))
     }

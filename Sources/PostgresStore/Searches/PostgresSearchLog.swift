@@ -13,8 +13,15 @@ public final class PostgresSearchLog: Sendable {
   private let store: PostgresStore
   let pool: ConnectionPool
 
+  /// The number of searches from which on a text that found nothing is reported; `nil` where none are.
+  let minimumTextCount: Int?
+
   /// Creates a log beside a store; it connects on the first call.
-  public init(_ store: PostgresStore) {
+  ///
+  /// - Parameter minimumTextCount: the number of searches from which on a text that found nothing is reported; `nil`
+  ///   where none are.
+  public init(_ store: PostgresStore, minimumTextCount: Int? = nil) {
+    self.minimumTextCount = minimumTextCount
     self.store = store
     // A crash of the server loses only the last moment of searches, which is not worth a wait for the disk.
     pool = ConnectionPool(on: store.thread, store.configuration, connections: 1, waiters: 16, isDurable: false)
@@ -48,8 +55,10 @@ extension PostgresSearchLog: SearchLog {
   }
 
   private static func parameters(for searches: [TimedSearch]) -> Parameters {
+    var texts: [(number: Int64, text: String)] = []
     var categories: [(number: Int64, name: String)] = []
     for (index, entry) in searches.enumerated() {
+      if let text = entry.search.text { texts.append((Int64(index + 1), text.text)) }
       for name in entry.search.categories.sorted().prefix(maximumCategories) {
         categories.append((Int64(index + 1), name.text))
       }
@@ -62,6 +71,8 @@ extension PostgresSearchLog: SearchLog {
       $0.add(searches.map { microseconds(of: $0.search.duration) })
       $0.add(categories.map { $0.number })
       $0.add(categories.map { $0.name })
+      $0.add(texts.map { $0.number })
+      $0.add(texts.map { $0.text })
     }
   }
 

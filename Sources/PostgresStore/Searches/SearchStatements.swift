@@ -3,15 +3,15 @@ enum SearchStatements {
   /// The stored value for a search without a cell.
   static let noCell = Int64(Int16.min)
 
-  /// The statement that records searches. Values: an array for each column; for categories, the number of the search
-  /// from 1 beside each name.
+  /// The statement that records searches. Values: an array for each column; for categories and texts, the number of the
+  /// search from 1 beside each.
   static let append = Statement(
     "searches_append",
     """
-    INSERT INTO searches (time, lat_hundredths, long_hundredths, categories, found, duration_us)
+    INSERT INTO searches (time, lat_hundredths, long_hundredths, categories, found, duration_us, text)
     SELECT timestamptz 'epoch' + search.time_us * interval '1 microsecond',
       nullif(search.lat, \(noCell))::smallint, nullif(search.long, \(noCell))::smallint,
-      requested.names, search.found::integer, search.duration_us::integer
+      requested.names, search.found::integer, search.duration_us::integer, described.text
     FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[])
       WITH ORDINALITY AS search (time_us, lat, long, found, duration_us, number)
     LEFT JOIN (
@@ -19,6 +19,7 @@ enum SearchStatements {
       FROM unnest($6::int8[], $7::text[]) AS named (number, name)
       GROUP BY number
     ) AS requested ON requested.number = search.number
+    LEFT JOIN unnest($8::int8[], $9::text[]) AS described (number, text) ON described.number = search.number
     ORDER BY search.number
     """
   )
@@ -68,6 +69,22 @@ enum SearchStatements {
     WHERE \(span)
     GROUP BY name
     ORDER BY 2 DESC, name
+    LIMIT $3::int8
+    """
+  )
+
+  /// The statement for the texts that found nothing. Values: the period, the maximum number of texts and the minimum
+  /// number of searches.
+  static let texts = Statement(
+    "searches_texts",
+    planning: .eachTime,
+    """
+    SELECT text, \(counts)
+    FROM searches
+    WHERE \(span) AND text IS NOT NULL
+    GROUP BY text
+    HAVING count(*) >= $4::int8
+    ORDER BY 2 DESC, text
     LIMIT $3::int8
     """
   )

@@ -37,6 +37,8 @@ struct ServeConfiguration {
 
   let analytics: AnalyticsKind
 
+  let search: SearchConfiguration
+
   /// The time for which searches are kept in PostgreSQL.
   let analyticsRetention: Duration
 
@@ -99,6 +101,7 @@ struct ServeConfiguration {
     let analytics = try settings.choice("ANALYTICS", as: AnalyticsKind.self)
     analyticsRetention = .seconds(86_400 * (try settings.integer("ANALYTICS_RETENTION_DAYS")))
     self.analytics = isUnitTesting ? .off : analytics
+    search = try SearchConfiguration(settings, analytics: analytics)
     let kind = try settings.choice(
       "POINT_STORE", default: settings["DATABASE_URL"] == nil ? StoreKind.memory : .postgres)
     guard analytics != .postgres || kind == .postgres else {

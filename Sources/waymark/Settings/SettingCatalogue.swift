@@ -1,4 +1,5 @@
 import Logging
+import Points
 import PostgresStore
 
 /// The declarations of all settings, in the groups and the order of the documentation. A new setting is one entry here.
@@ -8,7 +9,7 @@ struct SettingGroup: Sendable {
 
   /// The groups of the settings of the server.
   static let ofServer = [
-    listening, places, postgres, access, rateLimits, responses, observability, shutdown, limits, testing,
+    listening, places, search, postgres, access, rateLimits, responses, observability, shutdown, limits, testing,
   ]
 
   static let listening = SettingGroup(
@@ -59,6 +60,23 @@ struct SettingGroup: Sendable {
         "Folder of the migrations.",
         details: "The default is `Migrations` of the package that the program was built in, else "
           + "`share/waymark/Migrations` beside its `bin`, such as `/usr/share/waymark/Migrations`."),
+    ])
+
+  static let search = SettingGroup(
+    title: "Search by name",
+    settings: [
+      Setting(
+        "SEARCH_NAME_TAGS", .list("keys"),
+        default: .described("`\(TextIndexConfiguration.defaultNameTags.joined(separator: ","))`"),
+        "Tags whose values are names too, with commas between; name:* is every key that begins with name:.",
+        details: "See [Search by name](search.md)."),
+      Setting(
+        "SEARCH_IMPORTANCE_TAG", .text("key"), default: .described("none: by tags such as `wikidata` and `population`"),
+        "Tag whose number is the importance of a place among those that match as well.",
+        details: "See [Ranking](search.md#ranking)."),
+      Setting(
+        "PHOTON_API", .choice(of: SearchConfiguration.Switch.self), default: "on",
+        "Calls of Photon's API, /api and /reverse.", details: "See [Photon's API](search.md#photons-api)."),
     ])
 
   static let postgres = SettingGroup(
@@ -190,6 +208,14 @@ struct SettingGroup: Sendable {
       Setting(
         "ANALYTICS_RETENTION_DAYS", .integer(1...36_500), default: "90",
         "Days for which ANALYTICS=postgres keeps a search."),
+      Setting(
+        "ANALYTICS_SEARCH_TEXTS", .boolean, default: "false",
+        "Record the texts that were searched for and found nothing.",
+        details: "Texts are normalised, and may contain what identifies people. See "
+          + "[Texts that found nothing](search.md#texts-that-found-nothing)."),
+      Setting(
+        "ANALYTICS_SEARCH_TEXT_MINIMUM", .integer(2...1_000_000), default: "5",
+        "Number of searches for such a text from which on it is reported."),
     ])
 
   static let shutdown = SettingGroup(

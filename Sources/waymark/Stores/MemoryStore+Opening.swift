@@ -12,15 +12,15 @@ extension MemoryStore {
   /// - Parameter skipsDamaged: a Boolean value that indicates whether damaged rows are left out, instead of nothing
   ///   being loaded.
   static func open(
-    path: String, skipsDamaged: Bool, clock: MonotoneClock, logger: Logger
+    path: String, skipsDamaged: Bool, text: TextIndexConfiguration = .init(), clock: MonotoneClock, logger: Logger
   ) async throws(PointStoreError) -> (MemoryStore, SQLiteJournal) {
     guard skipsDamaged else {
       let journal = try await SQLiteJournal.open(path: path)
-      return (try await MemoryStore(journal: journal, clock: clock), journal)
+      return (try await MemoryStore(journal: journal, text: text, clock: clock), journal)
     }
     let damage = DamageReport(path: path, logger: logger)
     let journal = try await SQLiteJournal.open(path: path) { damage.note($0) }
-    let memory = try await MemoryStore(journal: journal, clock: clock)
+    let memory = try await MemoryStore(journal: journal, text: text, clock: clock)
     damage.finish()
     return (memory, journal)
   }

@@ -112,15 +112,41 @@ struct ObservedStore: WritablePointStore {
   }
 }
 
+/// A store that times and counts the searches for texts of another one.
+struct ObservedTextStore: TextSearchableStore {
+  private let store: any TextSearchableStore
+  private let metrics: StoreMetrics
+
+  /// Creates an observed store.
+  init(_ store: any TextSearchableStore, factory: any MetricsFactory) {
+    self.store = store
+    metrics = StoreMetrics(factory)
+  }
+
+  func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
+    let start = ContinuousClock.now
+    do {
+      let page = try await store.matches(of: query)
+      metrics.record(.matches, since: start)
+      return page
+    } catch {
+      metrics.record(.matches, failure: error.shortDescription, since: start)
+      throw error
+    }
+  }
+
+  var supportsTextSearch: Bool { store.supportsTextSearch }
+}
+
 /// An operation of a store. Metrics have the names of the cases.
 enum StoreOperation: Int, CaseIterable {
-  case page, summaries, point, shuffled, categories, sources, version, readiness
+  case page, summaries, matches, point, shuffled, categories, sources, version, readiness
   case create, put, delete, deletions, `import`, export
 
   var isWrite: Bool {
     switch self {
     case .create, .put, .delete, .deletions, .import: true
-    case .page, .summaries, .point, .shuffled, .categories, .sources, .version, .readiness, .export: false
+    case .page, .summaries, .matches, .point, .shuffled, .categories, .sources, .version, .readiness, .export: false
     }
   }
 

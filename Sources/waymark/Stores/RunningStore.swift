@@ -13,6 +13,9 @@ import ServiceLifecycle
 struct RunningStore: Service {
   let store: any WritablePointStore
 
+  /// The store that finds the same places by text; `nil` where there is no index.
+  private(set) var textStore: (any TextSearchableStore)?
+
   /// The pruning of the database's change log; `nil` where the store has none.
   private(set) var changePruning: Pruning?
 
@@ -55,35 +58,39 @@ struct RunningStore: Service {
   ) async throws -> RunningStore {
     switch configuration.store {
     case .memory(let files, keptIn: nil):
-      return try await buildVolatile(files, clock: clock, metrics: metrics, logger: logger)
+      return try await buildVolatile(
+        files, text: configuration.search.textIndex, clock: clock, metrics: metrics, logger: logger)
     case .memory(let files, keptIn: let path?):
       return try await buildJournaled(
-        path, files, skipsDamaged: configuration.skipsDamaged, clock: clock, metrics: metrics, logger: logger)
+        path, files, skipsDamaged: configuration.skipsDamaged, text: configuration.search.textIndex, clock: clock,
+        metrics: metrics, logger: logger)
     case .postgres(let database):
       return try buildPostgres(
-        database, keepsSearches: configuration.analytics == .postgres, metrics: metrics, logger: logger)
+        database, configuration.search, keepsSearches: configuration.analytics == .postgres, metrics: metrics,
+        logger: logger)
     }
   }
 
   // MARK: Memory
 
   private static func buildVolatile(
-    _ files: [String], clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
+    _ files: [String], text: TextIndexConfiguration, clock: MonotoneClock, metrics: any MetricsFactory, logger: Logger
   ) async throws -> RunningStore {
-    let memory = MemoryStore(clock: clock)
+    let memory = MemoryStore(text: text, clock: clock)
     try await memory.load(files: files, logger: logger)
     logger.info("places are in memory alone")
     var running = RunningStore(ObservedStore(memory, factory: metrics))
+    running.textStore = ObservedTextStore(memory, factory: metrics)
     running.collectors = [PointsCollector(memory, factory: metrics)]
     return running
   }
 
   private static func buildJournaled(
-    _ path: String, _ files: [String], skipsDamaged: Bool, clock: MonotoneClock, metrics: any MetricsFactory,
-    logger: Logger
+    _ path: String, _ files: [String], skipsDamaged: Bool, text: TextIndexConfiguration, clock: MonotoneClock,
+    metrics: any MetricsFactory, logger: Logger
   ) async throws -> RunningStore {
     let (memory, journal) = try await MemoryStore.open(
-      path: path, skipsDamaged: skipsDamaged, clock: clock, logger: logger)
+      path: path, skipsDamaged: skipsDamaged, text: text, clock: clock, logger: logger)
     if memory.wasNew {
       try await memory.load(files: files, logger: logger)
     } else if !files.isEmpty {
@@ -93,6 +100,7 @@ struct RunningStore: Service {
       "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
     let outages = OutageLog(watching: .writes, logger: logger)
     var running = RunningStore(ObservedStore(memory, factory: metrics, outages: outages))
+    running.textStore = ObservedTextStore(memory, factory: metrics)
     running.collectors = [PointsCollector(memory, factory: metrics)]
     running.backup = backup(of: journal, path: path)
     running.close = { await journal.close() }
@@ -114,7 +122,8 @@ struct RunningStore: Service {
   // MARK: PostgreSQL
 
   private static func buildPostgres(
-    _ database: DatabaseConfiguration, keepsSearches: Bool, metrics: any MetricsFactory, logger: Logger
+    _ database: DatabaseConfiguration, _ search: SearchConfiguration, keepsSearches: Bool,
+    metrics: any MetricsFactory, logger: Logger
   ) throws -> RunningStore {
     let migrations = try database.migrations()
     let primary = try PostgresStore(configuration: try PostgresConfiguration(database), migrations: migrations)
@@ -128,7 +137,7 @@ struct RunningStore: Service {
       ])
     let outages = OutageLog(logger: logger)
     var running = try withIndex(
-      of: primary, database, outages: outages, metrics: metrics, logger: logger
+      of: primary, database, text: search.textIndex, outages: outages, metrics: metrics, logger: logger
     ) { metrics in
       let observed = ObservedStore(primary, factory: metrics, outages: outages)
       guard let replica else { return observed }
@@ -138,7 +147,7 @@ struct RunningStore: Service {
         replica: ObservedStore(replica, factory: metrics, outages: OutageLog(of: "the replica", logger: logger)),
         searchesReplica: database.index.use == .off)
     }
-    let searchLog = keepsSearches ? PostgresSearchLog(primary) : nil
+    let searchLog = keepsSearches ? PostgresSearchLog(primary, minimumTextCount: search.minimumTextCount) : nil
     running.changePruning = .changes(of: primary, logger: logger)
     running.collectors += [PoolCollector(primary, limit: database.poolSize, factory: metrics)]
     running.searchLog = searchLog
@@ -154,16 +163,18 @@ struct RunningStore: Service {
   ///
   /// - Parameter build: returns the store, whose calls are measured by the given backend.
   private static func withIndex(
-    of primary: PostgresStore, _ database: DatabaseConfiguration, outages: OutageLog, metrics: any MetricsFactory,
-    logger: Logger,
+    of primary: PostgresStore, _ database: DatabaseConfiguration, text: TextIndexConfiguration, outages: OutageLog,
+    metrics: any MetricsFactory, logger: Logger,
     _ build: ((any MetricsFactory)?) -> any WritablePointStore
   ) throws(PointStoreError) -> RunningStore {
     guard database.index.use != .off else { return RunningStore(build(metrics)) }
     let follower = IndexFollower(
       ObservedFeed(feed: try ChangeFeed(primary), outages: outages), freshness: database.index.freshness,
-      memoryLimit: database.index.use == .auto ? AvailableMemory.ofProcess.bytes / 2 : nil, logger: logger)
+      memoryLimit: database.index.use == .auto ? AvailableMemory.ofProcess.bytes / 2 : nil, text: text,
+      logger: logger)
     let indexed = IndexedStore(build(nil), index: follower)
     var running = RunningStore(ObservedStore(indexed, factory: metrics))
+    running.textStore = ObservedTextStore(indexed, factory: metrics)
     running.index = follower
     running.positions = indexed
     running.collectors = [IndexCollector(indexed, follower, factory: metrics)]

@@ -2,7 +2,7 @@ import CoreLocation
 import SwiftUI
 import WaymarkClient
 
-/// The places around the device, or those of them whose names contain a text.
+/// The places around the device, or those whose names match a text.
 struct NearbyView: View {
   @State private var model: PointListModel
   @State private var search: AutocompleteModel<PointOfInterest>
@@ -10,10 +10,11 @@ struct NearbyView: View {
   init(waymark: Waymark) {
     let model = PointListModel(waymark: waymark, locationProvider: CurrentLocationProvider(waymark: waymark))
     _model = State(initialValue: model)
-    // The service has no search by name yet, so that the places that are shown are searched.
     _search = State(
-      initialValue: AutocompleteModel(minimumLength: 1) { text in
-        await model.places.filter { $0.name.localizedCaseInsensitiveContains(text) }
+      initialValue: AutocompleteModel { text in
+        let center = await model.places.first?.coordinate
+        let search = PointSearch(text, filter: PointFilter(center: center), isIncomplete: true)
+        return try await waymark.responses.search(search).value.map(\.place)
       })
   }
 

@@ -152,6 +152,61 @@ extension Waymark {
     try await responses.check(coordinate, radius: radiusMetres).value.location
   }
 
+  /// Returns the places whose names match a text, the best match first.
+  ///
+  /// ```swift
+  /// let matches = try await waymark.search("winchster mystery", near: here)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - text: the words of the name, in any order and language. Small errors in spelling are tolerated.
+  ///   - center: the coordinate near which places rank higher; `nil` for none.
+  ///   - limit: the maximum number of places, 1 to 1,000; `nil` for the service's default, 20.
+  ///   - languages: the languages of the names, the preferred one first; empty for those of the session's
+  ///   `Accept-Language`, or else the places' own names.
+  public func search(
+    _ text: String, near center: Coordinate? = nil, limit: Int? = nil, languages: [String] = []
+  ) async throws -> [PointMatch] {
+    let search = PointSearch(text, filter: PointFilter(center: center), languages: languages)
+    return try await responses.search(search, limit: limit).value
+  }
+
+  /// Returns all pages of a search with any conditions and order. `limit` is the size of a page.
+  public func pages(of search: PointSearch, limit: Int? = nil) -> APIPages<PointSearchRequest> {
+    loader(PointSearchRequest(baseURL: baseURL, limit: limit)).pages(requestData: search)
+  }
+
+  /// Returns categories and places for a text that is being typed.
+  ///
+  /// - Parameters:
+  ///   - text: the text, whose last word is the beginning of a word.
+  ///   - center: the coordinate near which places rank higher; `nil` for none.
+  ///   - limit: the maximum number of suggestions, 1 to 50; `nil` for the service's default, 10.
+  ///   - languages: the languages of the names, as in ``search(_:near:limit:languages:)``.
+  public func suggestions(
+    for text: String, near center: Coordinate? = nil, limit: Int? = nil, languages: [String] = []
+  ) async throws -> [SearchSuggestion] {
+    let search = PointSearch(text, filter: PointFilter(center: center), languages: languages)
+    return try await responses.suggestions(for: search, limit: limit).value
+  }
+
+  /// Returns the nearest place to a coordinate, with its name and address as a label; `nil` if there is none within the
+  /// radius.
+  ///
+  /// - Parameters:
+  ///   - coordinate: the coordinate.
+  ///   - radiusMetres: the maximum distance of the place in metres; `nil` for any.
+  ///   - languages: the languages of the name, as in ``search(_:near:limit:languages:)``.
+  public func nearestPlace(
+    to coordinate: Coordinate, radius radiusMetres: Double? = nil, languages: [String] = []
+  ) async throws -> LabeledPoint? {
+    do {
+      return try await responses.nearestPlace(to: coordinate, radius: radiusMetres, languages: languages).value
+    } catch WaymarkError.problem(let problem) where problem.code == .notFound {
+      return nil
+    }
+  }
+
   /// Returns the featured place; `nil` while the service has no places.
   public func featuredPlace() async throws -> PointOfInterest? {
     do {

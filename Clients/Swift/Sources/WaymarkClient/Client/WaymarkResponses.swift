@@ -39,6 +39,26 @@ public struct WaymarkResponses: Sendable {
       .load(requestData: coordinate)
   }
 
+  /// Loads the first page of the matches of a search. See ``Waymark/search(_:near:limit:languages:)``.
+  public func search(_ search: PointSearch, limit: Int? = nil) async throws -> APIResponse<[PointMatch]> {
+    try await waymark.loader(PointSearchRequest(baseURL: baseURL, limit: limit)).load(requestData: search)
+  }
+
+  /// Loads the suggestions for a text. See ``Waymark/suggestions(for:near:limit:languages:)``.
+  public func suggestions(
+    for search: PointSearch, limit: Int? = nil
+  ) async throws -> APIResponse<[SearchSuggestion]> {
+    try await waymark.loader(SuggestionsRequest(baseURL: baseURL, limit: limit)).load(requestData: search)
+  }
+
+  /// Loads the nearest place with its label. See ``Waymark/nearestPlace(to:radius:languages:)``.
+  public func nearestPlace(
+    to coordinate: Coordinate, radius radiusMetres: Double? = nil, languages: [String] = []
+  ) async throws -> APIResponse<LabeledPoint> {
+    try await waymark.loader(ReversePointRequest(baseURL: baseURL, radiusMetres: radiusMetres, languages: languages))
+      .load(requestData: coordinate)
+  }
+
   /// Loads the featured place, which is current for ``APIResponse/maxAge``.
   public func featuredPlace() async throws -> APIResponse<PointOfInterest> {
     try await waymark.loader(FeaturedPlaceRequest(baseURL: baseURL)).load(requestData: ())

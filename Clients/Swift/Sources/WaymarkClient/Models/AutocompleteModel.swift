@@ -1,6 +1,6 @@
 public import Observation
 
-/// A model for suggestions while the user types, from any search function.
+/// A model for suggestions while the user types, from a service or from any search function.
 ///
 /// A view searches in a task for each text, so that SwiftUI cancels a search whose text has changed:
 ///
@@ -79,6 +79,27 @@ public final class AutocompleteModel<Suggestion: Sendable> {
     } catch {
       guard search == newestSearch else { return }
       self.error = error
+    }
+  }
+}
+
+extension AutocompleteModel where Suggestion == SearchSuggestion {
+  /// Creates a model of the categories and places that a service suggests.
+  ///
+  /// A search whose text has changed is cancelled, and with it its request.
+  ///
+  /// - Parameters:
+  ///   - waymark: the client.
+  ///   - limit: the maximum number of suggestions, 1 to 50; `nil` for the service's default, 10.
+  ///   - languages: the languages of the names, as in ``Waymark/search(_:near:limit:languages:)``.
+  ///   - clock: the clock for the pause.
+  ///   - center: returns the coordinate near which places rank higher, when a search begins; `nil` for none.
+  public convenience init(
+    waymark: Waymark, limit: Int? = nil, languages: [String] = [], clock: any Clock<Duration> = ContinuousClock(),
+    near center: @escaping @Sendable () async -> Coordinate? = { nil }
+  ) {
+    self.init(clock: clock) { text in
+      try await waymark.suggestions(for: text, near: await center(), limit: limit, languages: languages)
     }
   }
 }

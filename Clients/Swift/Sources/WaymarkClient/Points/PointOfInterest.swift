@@ -81,6 +81,12 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
     self.updatedAt = updatedAt
   }
 
+  /// The key of the tag that has the place's own name, where ``name`` is in another language.
+  static let localNameKey = "name:local"
+
+  /// The place's own name, where ``name`` was requested in another language; otherwise ``name``.
+  public var localName: String { tags[Self.localNameKey] ?? name }
+
   /// The origin: the data set and the identifier in it; `nil` unless both are known.
   public var origin: SourceReference? {
     guard let source, let sourceID else { return nil }

@@ -14,6 +14,12 @@ public enum RequestError: Error, Hashable, Sendable {
   /// The limit is not from 1 to 1,000.
   case invalidLimit
 
+  /// The text of a search is not 1 to 200 characters.
+  case invalidText
+
+  /// The order by distance is requested without a center.
+  case distanceWithoutCenter
+
   /// The URL of the service is not an `http` or `https` URL with a host and without query or fragment.
   case invalidBaseURL
 
@@ -41,6 +47,8 @@ extension RequestError: CustomStringConvertible {
     case .invalidRadius: "the radius must be a number of metres, 0 or more"
     case .radiusWithoutCenter: "a radius requires a center"
     case .invalidLimit: "the limit must be an integer from 1 to 1000"
+    case .invalidText: "the text must have 1 to 200 characters"
+    case .distanceWithoutCenter: "the order by distance requires a center"
     case .invalidBaseURL: "the service's address must be an http or https URL without query or fragment"
     case .invalidEntityTag: "the entity tag must have quotation marks around it, and none in it"
     case .invalidIdempotencyKey: "the idempotency key must be 1 to 255 visible ASCII characters"

@@ -75,6 +75,23 @@ import WaymarkTesting
     #expect(service.requests.count == 2)
   }
 
+  @Test func exampleOfASearchFindsPlacesByName() async throws {
+    let service = try MockService(.ok(#"[{"name":"A","score":2}]"#), .ok(#"{"name":"A","label":"A, B"}"#))
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session)
+    let here = try Coordinate(latitude: 37.3293, longitude: -121.8893)
+
+    // snippet: search
+    for match in try await waymark.search("winchster mystery", near: here, languages: ["ko", "en"]) {
+      print(match.place.name, match.score ?? 0)
+    }
+    let nearest = try await waymark.nearestPlace(to: here)
+    print(nearest?.label ?? "There is no place.")
+    // end
+
+    #expect(nearest?.label == "A, B")
+    #expect(service.requests.count == 2)
+  }
+
   // snippet: interceptor
   struct RequestIDs: APIInterceptor {
     func prepare(_ request: URLRequest) async throws -> URLRequest {

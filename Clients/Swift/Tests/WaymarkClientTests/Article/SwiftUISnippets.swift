@@ -50,22 +50,16 @@
 
   // snippet: suggestions
   struct SearchField: View {
-    @State private var model: AutocompleteModel<String>
+    @State private var model: AutocompleteModel<SearchSuggestion>
 
-    init(search: @escaping @Sendable (String) async throws -> [String]) {
-      _model = State(initialValue: AutocompleteModel(search: search))
+    init(waymark: Waymark) {
+      _model = State(initialValue: AutocompleteModel(waymark: waymark))
     }
 
     var body: some View {
-      List {
-        ForEach(model.suggestions.map(Suggestion.init)) { Text($0.id) }
-      }
-      .searchable(text: $model.text)
-      .task(id: model.text) { await model.search() }
-    }
-
-    private struct Suggestion: Identifiable {
-      let id: String
+      List(model.suggestions) { Text($0.title) }
+        .searchable(text: $model.text)
+        .task(id: model.text) { await model.search() }
     }
   }
 // end

@@ -1,0 +1,174 @@
+import Geo
+import JSONText
+import NIOCore
+import PointFormats
+import Points
+
+/// A place as Photon describes it.
+struct PhotonPlace {
+  /// The tag of OpenStreetMap that tells what a place is.
+  struct MainTag: Hashable {
+    let key: ExactText
+    let value: ExactText
+  }
+
+  let point: PointOfInterest
+  let mainTag: MainTag
+  let layer: PhotonLayer
+
+  private let address: PostalAddress
+
+  /// Creates the description of a place.
+  init(_ point: PointOfInterest) {
+    self.point = point
+    let tags = point.draft.tags
+    address = PostalAddress(tags)
+    mainTag = Self.mainTag(tags.pairs, category: point.draft.category)
+    layer = Self.layer(mainTag)
+  }
+
+  // MARK: Main tag
+
+  /// The keys of OpenStreetMap that say what a place is, the first one that a place has counts.
+  private static let mainKeys: [ExactText] = [
+    "amenity", "shop", "tourism", "leisure", "healthcare", "office", "craft", "emergency", "historic", "railway",
+    "aeroway", "public_transport", "club", "sport", "natural", "place", "man_made", "highway", "waterway", "aerialway",
+    "military", "power", "boundary", "landuse", "building", "route",
+  ]
+
+  /// The keys of the values that are usual categories, for places without tags of OpenStreetMap; of all others it is
+  /// `amenity`.
+  private static let keysOfCategories: [(key: ExactText, values: Set<ExactText>)] = [
+    (
+      "tourism",
+      [
+        "museum", "hotel", "hostel", "motel", "guest_house", "attraction", "gallery", "artwork", "viewpoint", "zoo",
+        "aquarium", "theme_park", "information", "camp_site", "caravan_site", "picnic_site", "alpine_hut",
+      ]
+    ),
+    (
+      "shop",
+      [
+        "supermarket", "convenience", "bakery", "butcher", "books", "clothes", "shoes", "florist", "jewelry",
+        "optician",
+        "hairdresser", "beauty", "electronics", "furniture", "hardware", "car", "bicycle", "mall", "department_store",
+      ]
+    ),
+    (
+      "leisure",
+      [
+        "park", "garden", "playground", "stadium", "sports_centre", "pitch", "swimming_pool", "marina", "golf_course",
+        "fitness_centre", "nature_reserve",
+      ]
+    ),
+    ("historic", ["monument", "memorial", "castle", "ruins", "archaeological_site", "fort"]),
+    ("natural", ["peak", "volcano", "beach", "spring", "cave_entrance", "bay", "cape"]),
+    (
+      "place",
+      [
+        "country", "state", "province", "region", "county", "city", "town", "village", "hamlet", "suburb", "borough",
+        "quarter", "neighbourhood", "locality", "island", "square",
+      ]
+    ),
+    ("railway", ["station", "halt", "tram_stop", "subway_entrance"]),
+    ("aeroway", ["aerodrome", "airport", "heliport", "helipad", "terminal"]),
+    ("building", ["building"]),
+  ]
+
+  private static func mainTag(_ tags: [(key: String, value: String)], category: String?) -> MainTag {
+    for key in mainKeys {
+      let tag = tags.first { $0.key.hasSameBytes(as: key.text) }
+      if let tag, tag.value != "no", !tag.value.isEmpty {
+        return MainTag(key: key, value: ExactText(tag.value))
+      }
+    }
+    // Photon has these for places whose kind it does not know.
+    guard let category else { return MainTag(key: "place", value: "yes") }
+    let parts = category.split(separator: ":", maxSplits: 1)
+    if parts.count == 2, let key = mainKeys.first(where: { $0.text.utf8.elementsEqual(parts[0].utf8) }) {
+      return MainTag(key: key, value: ExactText(String(parts[1])))
+    }
+    let value = ExactText(category)
+    let key = keysOfCategories.first { $0.values.contains(value) }?.key
+    return MainTag(key: key ?? "amenity", value: value)
+  }
+
+  private static func layer(_ tag: MainTag) -> PhotonLayer {
+    switch tag.key.text {
+    case "place":
+      switch tag.value.text {
+      case "country": .country
+      case "state", "province", "region": .state
+      case "county": .county
+      case "city", "town", "village", "municipality": .city
+      case "suburb", "borough", "quarter", "district", "city_district": .district
+      case "neighbourhood", "hamlet", "locality", "isolated_dwelling", "farm", "city_block": .locality
+      case "house", "house_name", "houses", "yes": .house
+      default: .other
+      }
+    case "highway":
+      switch tag.value.text {
+      case "bus_stop", "rest_area", "services": .house
+      default: .street
+      }
+    case "natural", "waterway", "boundary", "landuse", "route": .other
+    default: .house
+    }
+  }
+
+  // MARK: Encoding
+
+  /// Appends the Feature of the place.
+  ///
+  /// - Parameter language: the language of the country's name; `nil` for English.
+  func append(language: String?, to json: inout JSONWriter<ByteBuffer>) {
+    json.beginObject()
+    json.write(member: "type", "Feature")
+    json.write(member: "id", point.id.description)
+    json.write(name: "geometry")
+    json.beginObject()
+    json.write(member: "type", "Point")
+    json.write(name: "coordinates")
+    json.beginArray()
+    json.write(number: point.draft.coordinate.longitude)
+    json.write(number: point.draft.coordinate.latitude)
+    json.endArray()
+    json.endObject()
+    json.write(name: "properties")
+    json.beginObject()
+    writeProperties(language: language, to: &json)
+    json.endObject()
+    json.endObject()
+  }
+
+  private func writeProperties(language: String?, to json: inout JSONWriter<ByteBuffer>) {
+    if let (type, id) = Self.object(of: point.draft.origin) {
+      json.write(member: "osm_type", type)
+      json.write(name: "osm_id")
+      json.write(integer: id)
+    }
+    json.write(member: "osm_key", mainTag.key.text)
+    json.write(member: "osm_value", mainTag.value.text)
+    json.write(member: "type", layer.rawValue)
+    json.write(member: "name", point.draft.name)
+    let country = address.countryCode.flatMap { CountryNames.shared.name(ofCountry: $0, language: language) }
+    let parts: [(name: StaticString, text: String?)] = [
+      ("housenumber", address.houseNumber), ("street", address.street), ("locality", address.neighbourhood),
+      ("district", address.district), ("postcode", address.postcode), ("city", address.city),
+      ("county", address.county), ("state", address.state), ("country", country ?? address.countryName),
+      ("countrycode", address.countryCode),
+    ]
+    for (name, text) in parts {
+      if let text { json.write(member: name, text) }
+    }
+  }
+
+  /// Returns the type and the id of the object of OpenStreetMap that a place was imported from; `nil` where it was
+  /// imported from something else.
+  private static func object(of origin: SourceReference?) -> (type: String, id: Int64)? {
+    guard let text = origin?.sourceID, let match = text.wholeMatch(of: /(node|way|relation|[nwrNWR])\/?([0-9]{1,18})/),
+      let id = Int64(match.2), let type = match.1.first
+    else { return nil }
+    return (type.uppercased(), id)
+  }
+}

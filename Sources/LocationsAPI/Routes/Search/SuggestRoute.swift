@@ -1,0 +1,139 @@
+import HTTPServer
+import JSONText
+import NIOHTTP1
+import PointFormats
+import Points
+import Synchronization
+
+/// `GET /locations/suggest`: categories and places for a text that is being typed, with a few fields each.
+struct SuggestRoute: RouteHandler {
+  static let parameters: Set<Parameter> = Set.filters.union([.text, .limit, .languages, .format])
+
+  /// The maximum number of categories among the suggestions.
+  static let maximumCategories = 3
+
+  /// The accepted range of `limit`.
+  static let limits = 1...50
+
+  let service: PointsService
+  let revalidation: Revalidation
+  let categories: CategoryWords
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var values = try ParameterValues(request, allowing: Self.parameters)
+    var filters = values.filters()
+    filters.limit = values.limit(in: Self.limits, default: 10)
+    if !values.has(.text) { values.note(.missing, "q", "must be given for suggestions") }
+    let arguments = values.textArguments(&filters)
+    let languages = LanguageNegotiation(parameter: values.languages(), headers: request.headers)
+    try values.check()
+    _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
+    guard let arguments else { throw .internal }
+    var query = arguments.query(filters)
+    query.completesLastWord = true
+    return try await revalidation.respond(to: request, in: .json, languages: languages) { () async throws(Problem) in
+      try await suggest(query, languages, for: request)
+    }
+  }
+
+  private func suggest(
+    _ query: TextQuery, _ languages: LanguageNegotiation, for request: HTTPRequest
+  ) async throws(Problem) -> HTTPResponse {
+    var (points, _) = try await service.matches(of: query, [], isRecorded: false, for: request)
+    var counts: [CategoryCount] = []
+    if query.filters.categories.isEmpty {
+      counts = try await request.reportingStoreErrors { () throws(PointStoreError) in
+        try await categories.matches(
+          of: query.text, limit: min(Self.maximumCategories, query.limit), in: service.store)
+      }
+    }
+    let language = languages.translate(&points)
+    var json = JSONWriter()
+    json.beginArray()
+    for count in counts {
+      json.beginObject()
+      json.write(member: "type", "category")
+      json.write(member: "category", count.category)
+      json.write(member: "count", count.count)
+      json.endObject()
+    }
+    for point in points.prefix(query.limit - counts.count) { Self.write(point, to: &json) }
+    json.endArray()
+    var response = HTTPResponse(json)
+    response.addContentLanguage(language)
+    return response
+  }
+
+  private static func write(_ found: FoundPoint, to json: inout JSONWriter<[UInt8]>) {
+    json.beginObject()
+    json.write(member: "type", "place")
+    json.write(member: "id", found.point.id.description)
+    json.write(member: "name", found.point.draft.name)
+    if let category = found.point.draft.category { json.write(member: "category", category) }
+    if let distance = found.distanceMetres {
+      json.write(name: "distance")
+      json.write(tenths: distance)
+    }
+    json.endObject()
+  }
+}
+
+/// The categories and their words, kept for a short time, since they are compared at every keystroke.
+final class CategoryWords: Sendable {
+  private struct Entry: Sendable {
+    let count: CategoryCount
+    let words: [ExactText]
+  }
+
+  /// The time for which the words are used, as long as a client may use the suggestions again.
+  static let maximumAge = Duration.seconds(5)
+
+  private let uptime: @Sendable () -> Duration
+  private let last = Mutex<(entries: [Entry], time: Duration)?>(nil)
+
+  /// Creates the words of no categories.
+  ///
+  /// - Parameter uptime: a monotonic time.
+  init(uptime: @escaping @Sendable () -> Duration = monotonicTime) {
+    self.uptime = uptime
+  }
+
+  /// Returns the categories that have all words of a text, the last one as the beginning of a word; the most frequent
+  /// first.
+  ///
+  /// - Throws: ``Points/PointStoreError``.
+  func matches(
+    of text: String, limit: Int, in store: any PointStore
+  ) async throws(PointStoreError) -> [CategoryCount] {
+    let wanted = Self.words(of: text)
+    guard let last = wanted.last else { return [] }
+    var found: [CategoryCount] = []
+    for entry in try await entries(of: store) {
+      guard found.count < limit else { break }
+      if wanted.dropLast().allSatisfy(entry.words.contains),
+        entry.words.contains(where: { $0.text.utf8.starts(with: last.text.utf8) })
+      {
+        found.append(entry.count)
+      }
+    }
+    return found
+  }
+
+  private func entries(of store: any PointStore) async throws(PointStoreError) -> [Entry] {
+    let now = uptime()
+    let known = last.withLock { last in
+      last.flatMap { now - $0.time < Self.maximumAge ? $0.entries : nil }
+    }
+    if let known { return known }
+    let entries = try await store.categoryCounts().map { count in
+      Entry(count: count, words: Self.words(of: count.category))
+    }
+    last.withLock { $0 = (entries, now) }
+    return entries
+  }
+
+  private static func words(of text: String) -> [ExactText] {
+    let text = NormalizedText(text)
+    return text.words.map { ExactText(text.text(of: $0)) }
+  }
+}

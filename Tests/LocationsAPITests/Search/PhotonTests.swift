@@ -1,0 +1,219 @@
+import Foundation
+import Geo
+import JSONText
+import MemoryStore
+import NIOHTTP1
+import Points
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct PhotonTests {
+  private static func place(
+    _ latitude: Double, _ longitude: Double, _ name: String, _ category: String?, id: String? = nil,
+    tags: KeyValuePairs<String, String> = [:]
+  ) throws -> PointDraft {
+    try PointDraft(
+      name: name, category: category, coordinate: .init(latitude: latitude, longitude: longitude), tags: Tags(tags),
+      source: id == nil ? nil : "osm", sourceID: id)
+  }
+
+  private func driver() async throws -> ServiceDriver {
+    try await ServiceDriver(places: [
+      Self.place(
+        53.076, 8.807, "Rathaus", "townhall", id: "way/123",
+        tags: [
+          "amenity": "townhall", "addr:street": "Am Markt", "addr:housenumber": "21", "addr:postcode": "28195",
+          "addr:city": "Bremen", "addr:country": "DE", "addr:suburb": "Mitte", "addr:state": "Bremen",
+          "name:en": "Town Hall",
+        ]),
+      Self.place(53.077, 8.807, "Rathaus Apotheke", "pharmacy", tags: ["amenity": "pharmacy"]),
+      Self.place(53.078, 8.807, "Rathaus Museum", "museum"),
+      Self.place(53.5, 8.0, "Rathausen", "place:village", tags: ["place": "village"]),
+    ])
+  }
+
+  private func features(_ response: ServiceDriver.Response) throws -> [[String: Any]] {
+    #expect(response.status == 200)
+    let object = try response.object
+    #expect(object["type"] as? String == "FeatureCollection")
+    return try #require(object["features"] as? [[String: Any]])
+  }
+
+  private func properties(_ response: ServiceDriver.Response) throws -> [[String: Any]] {
+    try features(response).compactMap { $0["properties"] as? [String: Any] }
+  }
+
+  private func names(_ response: ServiceDriver.Response) throws -> [String] {
+    try properties(response).compactMap { $0["name"] as? String }
+  }
+
+  @Test func searchHasPhotonsProperties() async throws {
+    let response = try await driver().send(.GET, "/api?q=rathaus&limit=1&lat=53.076&lon=8.807")
+
+    let feature = try #require(try features(response).first)
+    let geometry = try #require(feature["geometry"] as? [String: Any])
+    let properties = try #require(feature["properties"] as? [String: Any])
+    #expect(response.headers["content-type"].first?.hasPrefix("application/json") == true)
+    #expect(geometry["type"] as? String == "Point")
+    #expect(geometry["coordinates"] as? [Double] == [8.807, 53.076])
+    #expect(properties["osm_id"] as? Int == 123)
+    let texts = properties.compactMapValues { $0 as? String }
+    #expect(
+      texts == [
+        "osm_type": "W", "osm_key": "amenity", "osm_value": "townhall", "type": "house", "name": "Rathaus",
+        "housenumber": "21", "street": "Am Markt", "postcode": "28195", "city": "Bremen", "district": "Mitte",
+        "state": "Bremen", "country": "Germany", "countrycode": "DE",
+      ])
+  }
+
+  @Test(arguments: [
+    ("osm_tag=amenity:pharmacy", ["Rathaus Apotheke"]), ("osm_tag=amenity", ["Rathaus", "Rathaus Apotheke"]),
+    ("osm_tag=:museum", ["Rathaus Museum"]), ("osm_tag=!amenity", ["Rathaus Museum", "Rathausen"]),
+    ("osm_tag=!amenity:pharmacy", ["Rathaus", "Rathaus Museum", "Rathausen"]),
+    ("osm_tag=amenity:!pharmacy", ["Rathaus", "Rathaus Museum", "Rathausen"]),
+    ("osm_tag=:!museum", ["Rathaus", "Rathaus Apotheke", "Rathausen"]),
+    ("osm_tag=tourism:museum&osm_tag=amenity:pharmacy", ["Rathaus Apotheke", "Rathaus Museum"]),
+    ("osm_tag=amenity&osm_tag=:!pharmacy", ["Rathaus"]), ("layer=city", ["Rathausen"]),
+    ("layer=city&layer=house", ["Rathaus", "Rathaus Apotheke", "Rathaus Museum", "Rathausen"]),
+    ("bbox=8.8,53,8.9,53.0765", ["Rathaus"]), ("layer=street", []),
+  ])
+  func searchIsFiltered(query: String, expected: [String]) async throws {
+    let response = try await driver().send(.GET, "/api?q=rathaus&\(query)")
+
+    #expect(try names(response).sorted() == expected)
+  }
+
+  @Test func filteredSearchLooksBehindTheFirstPage() async throws {
+    let places = try (0..<300).map { number in
+      try Self.place(0, Double(number) / 1000, "Stop", number == 299 ? "museum" : "cafe")
+    }
+    let driver = try await ServiceDriver(places: places)
+
+    let search = try await driver.send(.GET, "/api?q=stop&osm_tag=tourism:museum")
+    let reverse = try await driver.send(.GET, "/reverse?lat=0&lon=0&radius=100&osm_tag=:museum")
+
+    #expect(try names(search).count == 1)
+    #expect(try names(reverse).count == 1)
+  }
+
+  @Test func reverseIsTheNearestPlaceWithinAKilometre() async throws {
+    let driver = try await driver()
+
+    let one = try await driver.send(.GET, "/reverse?lat=53.0771&lon=8.807")
+    let three = try await driver.send(.GET, "/reverse?lat=53.0771&lon=8.807&limit=10")
+    let wide = try await driver.send(.GET, "/reverse?lat=53.0771&lon=8.807&limit=10&radius=100")
+    let none = try await driver.send(.GET, "/reverse?lat=0&lon=0")
+
+    #expect(try names(one) == ["Rathaus Apotheke"])
+    #expect(try names(three).count == 3)
+    #expect(try names(wide).count == 4)
+    #expect(try names(none).isEmpty)
+  }
+
+  @Test(arguments: [("lang=en", [:]), ("", ["accept-language": "en"])] as [(String, HTTPHeaders)])
+  func languageIsOfTheParameterOrTheHeader(query: String, headers: HTTPHeaders) async throws {
+    let response = try await driver().send(
+      .GET, "/reverse?lat=53.076&lon=8.807&\(query)", headers: headers)
+
+    #expect(try names(response) == ["Town Hall"])
+    #expect(response.headers["content-language"] == ["en"])
+  }
+
+  @Test func countryIsNamedInTheLanguage() async throws {
+    let driver = try await driver()
+
+    let german = try await driver.send(.GET, "/reverse?lat=53.076&lon=8.807&lang=de")
+    let own = try await driver.send(
+      .GET, "/reverse?lat=53.076&lon=8.807&lang=default", headers: ["accept-language": "en"])
+
+    #expect(try properties(german).first?["country"] as? String == "Deutschland")
+    #expect(try names(own) == ["Rathaus"])
+  }
+
+  @Test func textWithoutWordsFindsNothing() async throws {
+    #expect(try names(try await driver().send(.GET, "/api?q=%21%21")).isEmpty)
+  }
+
+  @Test func greaterLimitCountsAsTheMaximum() async throws {
+    let driver = try await ServiceDriver(places: (0..<120).map { try Self.place(0, Double($0) / 100, "Stop", nil) })
+
+    #expect(try names(try await driver.send(.GET, "/api?q=stop&limit=100000")).count == 100)
+    #expect(try names(try await driver.send(.GET, "/api?q=stop")).count == 15)
+  }
+
+  @Test(arguments: [
+    ("/api", ["q"]), ("/api?q=", ["q"]), ("/api?q=a&lat=1", ["lon"]), ("/api?q=a&lon=1", ["lat"]),
+    ("/api?q=a&lat=91&lon=1", ["lat"]), ("/api?q=a&zoom=x", ["zoom"]), ("/api?q=a&zoom=25", ["zoom"]),
+    ("/api?q=a&location_bias_scale=2", ["location_bias_scale"]), ("/api?q=a&bbox=1,2,3", ["bbox"]),
+    ("/api?q=a&limit=0", ["limit"]), ("/api?q=a&limit=x", ["limit"]), ("/api?q=a&osm_tag=", ["osm_tag"]),
+    ("/api?q=a&osm_tag=a:", ["osm_tag"]), ("/api?q=a&osm_tag=!a:!b", ["osm_tag"]), ("/api?q=a&layer=planet", ["layer"]),
+    ("/api?q=a&lang=e_n", ["lang"]), ("/api?q=a&long=1", ["long"]), ("/api?q=a&q=b", ["q"]),
+    ("/api?q=a&dedupe=maybe", ["dedupe"]), ("/reverse", ["lat", "lon"]), ("/reverse?lat=1", ["lon"]),
+    ("/reverse?lat=1&lon=1&radius=5001", ["radius"]), ("/reverse?lat=1&lon=1&q=a", ["q"]),
+    ("/api?q=\(String(repeating: "a", count: 201))", ["q"]),
+  ])
+  func invalidParametersAreReported(target: String, parameters: [String]) async throws {
+    let response = try await driver().send(.GET, target)
+
+    #expect(response.status == 400)
+    #expect(try response.parameters == parameters)
+  }
+
+  @Test(arguments: ["/api?q=a", "/reverse?lat=1&lon=1"]) func callsCanBeTurnedOff(target: String) async throws {
+    let driver = ServiceDriver(store: MemoryStore(), hasPhoton: false)
+
+    #expect(try await driver.send(.GET, target).status == 404)
+  }
+
+  @Test(
+    arguments: [
+      ("museum", [:], "tourism", "museum", "house"), ("natural:peak", [:], "natural", "peak", "other"),
+      ("cafe", [:], "amenity", "cafe", "house"), ("x:y", [:], "amenity", "x:y", "house"),
+      (nil, [:], "place", "yes", "house"), ("city", [:], "place", "city", "city"),
+      ("a", ["shop": "no", "tourism": "hotel"], "tourism", "hotel", "house"),
+      ("a", ["highway": "residential"], "highway", "residential", "street"),
+      ("a", ["place": "suburb"], "place", "suburb", "district"),
+    ] as [(String?, KeyValuePairs<String, String>, String, String, String)])
+  func mainTagIsThatOfOpenStreetMapOrOfTheCategory(
+    category: String?, tags: KeyValuePairs<String, String>, key: String, value: String, layer: String
+  ) throws {
+    let point = point(try Self.place(0, 0, "A", category, tags: tags))
+
+    #expect(point.mainTag.key.text == key)
+    #expect(point.mainTag.value.text == value)
+    #expect(point.layer.rawValue == layer)
+  }
+
+  @Test(arguments: [
+    ("node/1", "N", 1), ("w22", "W", 22), ("R333", "R", 333), ("relation/4", "R", 4), ("overture", nil, nil),
+    ("node/99999999999999999999", nil, nil), ("node/-1", nil, nil),
+  ])
+  func objectOfOpenStreetMapIsThatOfTheOrigin(id: String, type: String?, number: Int?) async throws {
+    let driver = try await ServiceDriver(places: [Self.place(0, 0, "A", nil, id: id)])
+
+    let properties = try #require(try properties(try await driver.send(.GET, "/reverse?lat=0&lon=0")).first)
+
+    #expect(properties["osm_type"] as? String == type)
+    #expect(properties["osm_id"] as? Int == number)
+  }
+
+  @Test(arguments: [(18, 250.0), (12, 16_000), (0, 65_536_000), (24, 250)])
+  func zoomIsTheScaleOfTheBias(zoom: Int, metres: Double) throws {
+    let request = ServiceDriver.request(.GET, "/api?q=a&lat=1&lon=2&zoom=\(zoom)&location_bias_scale=1")
+    var arguments = try PhotonArguments(request, allowing: PhotonArguments.searchParameters)
+
+    let found = arguments.bias()
+    let bias = try #require(found)
+
+    #expect(bias.scaleMetres == metres)
+    #expect(bias.weight == 0.5)
+  }
+
+  private func point(_ draft: PointDraft) -> PhotonPlace {
+    let time = Timestamp(microsecondsSinceEpoch: 0)
+    return PhotonPlace(
+      PointOfInterest(id: PointID(high: 1, low: 2), draft: draft, version: 1, createdAt: time, updatedAt: time))
+  }
+}

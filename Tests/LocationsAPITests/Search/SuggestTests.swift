@@ -1,0 +1,107 @@
+import Foundation
+import JSONText
+import MemoryStore
+import NIOHTTP1
+import Points
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct SuggestTests {
+  private func driver() async throws -> ServiceDriver {
+    try await ServiceDriver(places: [
+      .at(0, 0, name: "Museum of Music", category: "museum"), .at(0, 1, name: "Muse Hotel", category: "hotel"),
+      .at(0, 2, name: "City Hall", category: "museum"), .at(0, 3, name: "Rock", category: "music_school"),
+      .at(0, 4, name: "서울역", category: "station", tags: ["name:en": "Museum Station"]),
+    ])
+  }
+
+  @Test func categoriesComeBeforePlaces() async throws {
+    let response = try await driver().send(.GET, "/locations/suggest?q=mus&lat=0&long=0")
+
+    let suggestions = try response.array
+    #expect(suggestions.map { $0["type"] as? String }.prefix(3) == ["category", "category", "place"])
+    #expect(suggestions[0]["category"] as? String == "museum")
+    #expect(suggestions[0]["count"] as? Int == 2)
+    #expect(suggestions[1]["category"] as? String == "music_school")
+    #expect(try response.names.contains("Museum of Music"))
+    #expect(Set(suggestions[2].keys) == ["type", "id", "name", "category", "distance"])
+    #expect(response.headers["cache-control"] == ["public, max-age=5"])
+    #expect(response.headers["vary"] == ["accept, accept-encoding, accept-language"])
+  }
+
+  @Test func limitCountsCategoriesToo() async throws {
+    let driver = try await driver()
+
+    let two = try await driver.send(.GET, "/locations/suggest?q=mus&limit=2")
+    let one = try await driver.send(.GET, "/locations/suggest?q=mus&limit=1")
+
+    #expect(try two.array.count == 2)
+    #expect(try one.array.map { $0["type"] as? String } == ["category"])
+  }
+
+  @Test func conditionsApply() async throws {
+    let driver = try await driver()
+
+    let hotels = try await driver.send(.GET, "/locations/suggest?q=mus&category=hotel")
+    let near = try await driver.send(.GET, "/locations/suggest?q=mus&lat=0&long=1&radius=10")
+
+    #expect(try hotels.array.map { $0["name"] as? String } == ["Muse Hotel"])
+    #expect(try near.names == ["Muse Hotel"])
+  }
+
+  @Test func placesHaveNamesInTheLanguage() async throws {
+    let response = try await driver().send(
+      .GET, "/locations/suggest?q=%EC%84%9C%EC%9A%B8", headers: ["accept-language": "en"])
+
+    #expect(try response.names == ["Museum Station"])
+    #expect(response.headers["content-language"] == ["en"])
+  }
+
+  @Test(arguments: [
+    ("", ["q"]), ("?q=", ["q"]), ("?q=-", ["q"]), ("?q=a&limit=51", ["limit"]), ("?q=a&fields=id", ["fields"]),
+    ("?q=a&lat=1", ["long"]), ("?q=a&autocomplete=true", ["autocomplete"]),
+  ])
+  func invalidParametersAreReported(query: String, parameters: [String]) async throws {
+    let response = try await driver().send(.GET, "/locations/suggest\(query)")
+
+    #expect(response.status == 400)
+    #expect(try response.parameters == parameters)
+  }
+
+  @Test func categoriesAreReadAgainAfterTheirTime() async throws {
+    let store = MemoryStore()
+    let time = Mutex(Duration.zero)
+    let words = CategoryWords(uptime: { time.withLock { $0 } })
+    func names() async throws -> [String] {
+      try await words.matches(of: "caf", limit: 3, in: store).map(\.category)
+    }
+
+    _ = try await store.create(.at(0, 0, name: "A", category: "cafe"), once: nil)
+    let first = try await names()
+    _ = try await store.create(.at(0, 0, name: "B", category: "cafeteria"), once: nil)
+    let kept = try await names()
+    time.withLock { $0 = .seconds(5) }
+    let later = try await names()
+
+    #expect(first == ["cafe"])
+    #expect(kept == ["cafe"])
+    #expect(Set(later.map { ExactText($0) }) == ["cafe", "cafeteria"])
+  }
+
+  @Test(arguments: [
+    ("natural pe", ["natural:peak"]), ("pe nat", []), ("PEAK", ["natural:peak"]), ("natural", ["natural:peak"]),
+    ("café", ["cafe"]), ("x", []),
+  ])
+  func categoriesMatchByWords(text: String, categories: [String]) async throws {
+    let store = MemoryStore()
+    _ = try await store.create(.at(0, 0, name: "A", category: "natural:peak"), once: nil)
+    _ = try await store.create(.at(0, 0, name: "B", category: "cafe"), once: nil)
+
+    let found = try await CategoryWords().matches(of: text, limit: 3, in: store)
+
+    #expect(found.map(\.category) == categories)
+  }
+}
