@@ -8,6 +8,9 @@ struct QueryTerm: Sendable {
   /// The word's Unicode scalars.
   let scalars: ContiguousArray<UInt32>
 
+  /// The set of the scalars, as bits by their last six bits.
+  private let letterSet: UInt64
+
   /// The number of letters that count for the coverage of a name.
   let letters: Int
 
@@ -20,9 +23,23 @@ struct QueryTerm: Sendable {
   init(bytes: ContiguousArray<UInt8>, letters: Int, isUnspaced: Bool, isIncomplete: Bool) {
     self.bytes = bytes
     scalars = ContiguousArray(String(decoding: bytes, as: UTF8.self).unicodeScalars.lazy.map(\.value))
+    letterSet = scalars.reduce(0) { $0 | 1 << UInt64($1 & 63) }
     self.letters = letters
     self.isUnspaced = isUnspaced
     self.isIncomplete = isIncomplete
+  }
+
+  /// Returns a Boolean value that indicates whether a word has too many or too few different letters to be within some
+  /// edits of this one.
+  @inline(__always)
+  func isSurelyFar(from word: UnsafeBufferPointer<UInt8>, edits: Int) -> Bool {
+    var others: UInt64 = 0
+    for byte in word {
+      // The last six bits of a scalar are those of its last byte.
+      if byte & 0xC0 != 0xC0 { others |= 1 << UInt64(byte & 63) }
+    }
+    // An edit takes away one letter and adds another. Bytes between the first and the last only add bits.
+    return (letterSet & ~others).nonzeroBitCount > edits
   }
 
   /// Returns the words of a text.
@@ -53,6 +70,9 @@ struct TypoRules: BitwiseCopyable {
 
   /// A Boolean value that indicates whether words with less than ``lettersForOne`` letters may be missing.
   var omitsShortWords = false
+
+  /// The maximum number of pairs of characters of a script without spaces that may be missing.
+  var maximumMissingPairs = 0
 
   /// A Boolean value that indicates whether words of three letters may have one edit and words of four two.
   var isLenient = false
@@ -87,6 +107,7 @@ struct TypoRules: BitwiseCopyable {
     let allowed = edits(letters: term.isIncomplete ? count : max(count, letters))
     guard allowed > 0 else { return nil }
     if letters + allowed < count || (!term.isIncomplete && letters > count + allowed) { return nil }
+    if term.isSurelyFar(from: word, edits: allowed) { return nil }
     return term.scalars.withUnsafeBufferPointer { scalars in
       if !freesFirstLetter(of: term), scalars[0] != WordDictionary.scalar(word, at: 0).value { return nil }
       return Self.distance(scalars, word, allowed: allowed, isBeginning: term.isIncomplete)

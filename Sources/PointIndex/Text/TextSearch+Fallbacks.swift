@@ -5,6 +5,7 @@ extension TextSearch {
   /// short word and short words that are missing, then words that are joined or separated, at last more edits of one word
   /// beside another one.
   func searchFallbacks() {
+    if !terms.contains(where: { !$0.isUnspaced }) { return searchWithoutPairs() }
     rules = TypoRules(maximumEdits: 2, freesFirstLetter: false)
     if terms.count > 1 { searchTyposBesideMatches() }
     if hasMatches { return }
@@ -21,6 +22,34 @@ extension TextSearch {
     isAlternative = false
     searchLeniently()
   }
+
+  /// Searches for places that have all but a few of the pairs of characters. An edit changes up to three pairs.
+  ///
+  /// Of the rarest pairs, two more than may be missing, a match has at least two.
+  private func searchWithoutPairs() {
+    let missing = terms.count < 6 ? 2 : 3
+    guard terms.count >= missing + 2 else { return }
+    rules = .none
+    rules.maximumMissingPairs = missing
+    for index in parts.indices {
+      let columns = parts[index].columns
+      let words = Set(parts[index].prefixWords).sorted {
+        (columns.postingCount(of: $0), $0.lowerBound) < (columns.postingCount(of: $1), $1.lowerBound)
+      }
+      .prefix(missing + 2)
+      guard words.reduce(0, { $0 + columns.postingCount(of: $1) }) <= Self.manyPostingsOfPairs else { continue }
+      var slots = ContiguousArray(
+        words.flatMap { words in
+          UnsafeBufferPointer(
+            start: columns.postings + Int(columns.postingStarts[words.lowerBound]),
+            count: columns.postingCount(of: words))
+        })
+      slots.sort()
+      searchTypos(among: ContiguousArray(zip(slots, slots.dropFirst()).lazy.filter { $0 == $1 }.map(\.0)), in: index)
+    }
+  }
+
+  private static let manyPostingsOfPairs = 60_000
 
   /// Searches for places of which one word matches by the usual rules, and all others by lenient ones.
   private func searchLeniently() {

@@ -24,10 +24,16 @@ extension TextSearch {
       name = NameCoverage()
     }
     guard coverage > 0 else { return nil }
+    var missingPairs = 0
     var (worst, edits): (UInt8, Int) = (0, isAlternative ? 1 : 0)
     for (index, kind) in best.enumerated() {
       if kind == .max {
-        guard rules.omitsShortWords, terms[index].scalars.count < TypoRules.lettersForOne else { return nil }
+        if terms[index].isUnspaced {
+          missingPairs += 1
+          guard missingPairs <= rules.maximumMissingPairs else { return nil }
+        } else {
+          guard rules.omitsShortWords, terms[index].scalars.count < TypoRules.lettersForOne else { return nil }
+        }
         worst = max(worst, 2)
         edits += 1
       } else {

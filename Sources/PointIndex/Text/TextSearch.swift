@@ -121,6 +121,12 @@ final class TextSearch {
     }
   }
 
+  /// Judges places.
+  func searchTypos(among slots: ContiguousArray<UInt32>, in index: Int) {
+    tiers = .typo ... .typo
+    slots.withUnsafeBufferPointer { offer($0, in: parts[index]) }
+  }
+
   /// Searches for places that have words with typos besides at least one without.
   func searchTyposBesideMatches() {
     tiers = .typo ... .typo

@@ -62,6 +62,13 @@ import Testing
     #expect(snapshot.names(text).first == "Los Angeles Airport")
   }
 
+  @Test(arguments: ["東京国立博物舘", "東京國立博物館", "東京立国博物館", "東京国立博館", "東京国立大博物館"])
+  func textWithoutSpacesMayHaveAnEdit(text: String) throws {
+    let snapshot = try TextPlaces.snapshot(["東京国立博物館", "京都国立博物館", "東京駅"])
+
+    #expect(snapshot.names(text).first == "東京国立博物館")
+  }
+
   @Test func incompleteLastWordMayHaveATypo() throws {
     let snapshot = try TextPlaces.snapshot(["Winchester Mystery House", "Worcester"])
 
