@@ -49,8 +49,8 @@ extension IndexFollower {
   /// The time after which an index that was too large is considered again.
   private static let estimateInterval = Duration.seconds(600)
 
-  /// The estimated number of bytes of a place in the index, besides its texts.
-  static let bytesPerPoint = 220
+  /// The estimated number of bytes of a place in the index, besides its texts: 220, and 90 of the index of its words.
+  static let bytesPerPoint = 310
 
   /// Returns a Boolean value that indicates whether the index may be built, by an estimate of its size.
   private func fits() async throws(PointStoreError) -> Bool {

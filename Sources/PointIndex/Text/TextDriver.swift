@@ -57,6 +57,7 @@ struct TextPieces {
     let bound: Double
     let start: UInt32
     let count: UInt32
+    let isRareWord: Bool
   }
 
   private var pieces: ContiguousArray<Piece> = []
@@ -75,11 +76,13 @@ struct TextPieces {
             pieces.append(
               Piece(
                 bound: bound(blocks[index].bounds, blocks[index]), start: UInt32(first),
-                count: UInt32(min(PostingBlock.capacity, end - first))))
+                count: UInt32(min(PostingBlock.capacity, end - first)), isRareWord: false))
           }
         } else {
           pieces.append(
-            Piece(bound: bound(columns.wordBounds[word], nil), start: UInt32(start), count: UInt32(end - start)))
+            Piece(
+              bound: bound(columns.wordBounds[word], nil), start: UInt32(start), count: UInt32(end - start),
+              isRareWord: true))
         }
       }
     }

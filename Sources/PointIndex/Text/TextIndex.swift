@@ -3,7 +3,7 @@ import Points
 
 /// An index of the words of a segment's places, immutable.
 ///
-/// Each word has the ascending slots of the places that have it (its postings). Each place has the numbers of its words,
+/// Each word has the slots of the places that have it (its postings), those with the highest scores first. Each place has the numbers of its words,
 /// name by name, so that a candidate is judged without its text. Frequent words have their postings in blocks with
 /// bounds of position, length and importance, so that a search skips the blocks that can't be among the first matches.
 final class TextIndex: Sendable {
@@ -52,8 +52,8 @@ final class TextIndex: Sendable {
     wordLetters = FixedBuffer(count: wordCount) { letters in
       for position in 0..<wordCount { (letters + position).initialize(to: words.letters[Int(order[position])]) }
     }
-    let (starts, slots) = Self.postings(entries, wordCount: wordCount)
-    (postingStarts, postings) = (starts, slots)
+    let (starts, slotsInOrder) = Self.postings(entries, wordCount: wordCount)
+    postingStarts = starts
     let places = FixedBuffer<PlaceBounds>(count: records.count) { places in
       for slot in 0..<records.count {
         (places + slot).initialize(
@@ -63,6 +63,8 @@ final class TextIndex: Sendable {
       }
     }
     self.places = places
+    let slots = PostingOrder.sorted(slotsInOrder, starts: starts, places: places)
+    postings = slots
     wordBounds = FixedBuffer(count: wordCount) { memory in
       for word in 0..<wordCount {
         var union = StaticBounds()
@@ -127,7 +129,7 @@ final class TextIndex: Sendable {
 
   private static func postings(
     _ entries: TextEntries, wordCount: Int
-  ) -> (starts: FixedBuffer<UInt32>, slots: FixedBuffer<UInt32>) {
+  ) -> (starts: FixedBuffer<UInt32>, slots: ContiguousArray<UInt32>) {
     // The slot that a word was counted for last, so that a place counts once.
     var last = ContiguousArray<UInt32>(repeating: .max, count: wordCount)
     var ends = ContiguousArray<UInt32>(repeating: 0, count: wordCount + 1)
@@ -145,11 +147,12 @@ final class TextIndex: Sendable {
     forEachPosting { word, _ in ends[word + 1] += 1 }
     for word in 0..<wordCount { ends[word + 1] += ends[word] }
     let starts = FixedBuffer(ends)
-    let slots = FixedBuffer<UInt32>(count: Int(ends[wordCount])) { memory in
+    let slots = ContiguousArray<UInt32>(unsafeUninitializedCapacity: Int(ends[wordCount])) { memory, count in
       forEachPosting { word, slot in
-        (memory + Int(ends[word])).initialize(to: slot)
+        memory.initializeElement(at: Int(ends[word]), to: slot)
         ends[word] += 1
       }
+      count = memory.count
     }
     return (starts, slots)
   }

@@ -49,7 +49,7 @@ extension TextSearch {
     }
   }
 
-  private static let manyPostingsOfPairs = 60_000
+  private static let manyPostingsOfPairs = 20_000
 
   /// Searches for places of which one word matches by the usual rules, and all others by lenient ones.
   private func searchLeniently() {

@@ -151,30 +151,13 @@ final class TextSearch {
     }
   }
 
-  /// The number of postings from which several words' postings are intersected before places are judged.
-  private static let intersectedPostings = 64
-
   private func searchAllWords(_ index: Int) {
     let part = parts[index]
     guard !part.exactWords.contains(-1) else { return }
-    let columns = part.columns
-    let words = Set(part.exactWords).sorted {
-      columns.postingCount(of: $0..<$0 + 1) < columns.postingCount(of: $1..<$1 + 1)
+    let words = Set(part.exactWords).map { $0..<$0 + 1 }.sorted {
+      (part.columns.postingCount(of: $0), $0.lowerBound) < (part.columns.postingCount(of: $1), $1.lowerBound)
     }
-    let first = columns.postings(of: words[0])
-    if words.count == 1 || first.count < Self.intersectedPostings {
-      return process([words[0]..<words[0] + 1], in: index)
-    }
-    var slots = ContiguousArray(first)
-    for word in words.dropFirst() {
-      let others = columns.postings(of: word)
-      var position = 0
-      slots.removeAll { slot in
-        position = others.firstPosition(from: position) { $0 >= slot }
-        return position >= others.count || others[position] != slot
-      }
-    }
-    slots.withUnsafeBufferPointer { offer($0, in: part) }
+    process([words[0]], and: words.count > 1 ? [words[1]] : nil, in: index)
   }
 
   // MARK: Postings
@@ -245,7 +228,9 @@ final class TextSearch {
   private func processPieces(_ pieces: TextPieces, in part: TextPart) {
     for piece in pieces.inOrder() {
       if top.isFull, piece.bound < top.last.key { continue }
-      offer(.init(start: part.columns.postings + Int(piece.start), count: Int(piece.count)), in: part)
+      offer(
+        .init(start: part.columns.postings + Int(piece.start), count: Int(piece.count)), in: part,
+        isRareWord: piece.isRareWord)
       if examined > Self.maximumExamined { return }
     }
   }
@@ -270,7 +255,11 @@ final class TextSearch {
   /// The number of places whose bounds are prefetched ahead of the one that is judged.
   private static let prefetched = 8
 
-  private func offer(_ slots: UnsafeBufferPointer<UInt32>, in part: TextPart) {
+  /// Judges places.
+  ///
+  /// - Parameter isRareWord: a Boolean value that indicates whether the places are all of a word without blocks, so that
+  ///   after the important ones they are ordered by the lengths of their names.
+  private func offer(_ slots: UnsafeBufferPointer<UInt32>, in part: TextPart, isRareWord: Bool = false) {
     examined += slots.count
     let tombstones = part.tombstones?.pointer
     let places = part.columns.places
@@ -278,11 +267,22 @@ final class TextSearch {
       for index in slots.indices {
         if index + Self.prefetched < slots.count { prefetch(places + Int(slots[index + Self.prefetched])) }
         let slot = Int(slots[index])
-        if top.isFull, !byDistance, bound(of: places[slot]) < top.last.key { continue }
+        if top.isFull, !byDistance {
+          if isRareWord, boundOfFollowing(places[slot].bounds) < top.last.key { return }
+          if bound(of: places[slot]) < top.last.key { continue }
+        }
         if let tombstones, tombstones[slot >> 6] & (1 << UInt64(slot & 63)) != 0 { continue }
         offer(slot, in: part)
       }
     }
+  }
+
+  /// Returns an upper bound of the scores of a place and those after it among the postings of a rare word.
+  @inline(__always)
+  private func boundOfFollowing(_ bounds: StaticBounds) -> Double {
+    if bounds.importance >= PostingOrder.highImportance { return .infinity }
+    return tierBound(bounds) + coverageBounds[Int(bounds.letters)] + importances[Int(PostingOrder.highImportance)]
+      + scoring.maximumBonus
   }
 
   /// Returns an upper bound of the score of a place.
