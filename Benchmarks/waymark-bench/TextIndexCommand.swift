@@ -151,3 +151,36 @@ private enum TextKind: String, CaseIterable {
     }
   }
 }
+
+/// `waymark-bench texts`: texts to search for.
+struct TextsCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "texts",
+    abstract: "Writes texts to search for among the places with names: kind, text, latitude and longitude, with tabs."
+  )
+
+  @Argument(help: "The number of places.") var places: Int
+  @Option(help: "The number of texts of each kind.") var texts = 2_000
+  @Option(help: "The seed of the places.") var seed: UInt64 = 1
+
+  func run() throws {
+    var synthetic = try SyntheticPoints(seed: seed, areNamed: true)
+    var random = SeededGenerator(seed: seed + 1)
+    var samples: [PointDraft] = []
+    for start in stride(from: 0, to: places, by: 10_000) {
+      let rows = try synthetic.rows(count: min(10_000, places - start))
+      samples += rows.shuffled(using: &random).prefix(max(1, texts * 10_000 / places + 1)).map(\.draft)
+    }
+    samples.shuffle(using: &random)
+    let kinds: [(String, TextKind)] = [
+      ("name", .fullNames), ("typo", .oneTypo), ("autocomplete", .threeLetters), ("box", .filtered),
+    ]
+    for (name, kind) in kinds {
+      for place in samples.prefix(texts) {
+        let text = kind.query(for: place, using: &random).text
+        if NormalizedText(text).isEmpty { continue }
+        print("\(name)\t\(text)\t\(place.coordinate.latitude)\t\(place.coordinate.longitude)")
+      }
+    }
+  }
+}

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Geo
+import JSONText
 import Points
 import SyntheticData
 
@@ -12,7 +13,7 @@ struct WaymarkBench: AsyncParsableCommand {
     abstract: "Writes benchmark data, and measures parts of Waymark in process.",
     subcommands: [
       WritePointsCommand.self, PointsCommand.self, MicroCommand.self, IndexCommand.self, TextIndexCommand.self,
-      SearchRecallCommand.self,
+      SearchRecallCommand.self, TextsCommand.self,
     ]
   )
 }
@@ -26,6 +27,8 @@ struct WritePointsCommand: ParsableCommand {
 
   @Argument(help: "The number of places.") var count: Int
   @Option(help: "The same seed gives the same places.") var seed: UInt64 = 1
+  @Flag(name: .customLong("named"), help: "Give the places names of many languages, and addresses.") var areNamed =
+    false
 
   /// The number of places of the category `rare`.
   private static let rareCount = 50
@@ -35,6 +38,7 @@ struct WritePointsCommand: ParsableCommand {
   }
 
   func run() throws {
+    if areNamed { return try writeNamed() }
     var places = try SyntheticPoints(seed: seed)
     print("name,category,lat,long,source,sourceId,opening_hours,ref")
     var written = 0
@@ -50,6 +54,27 @@ struct WritePointsCommand: ParsableCommand {
       }
       print(text, terminator: "")
       written += rows.count
+    }
+  }
+
+  /// The tags of places with names, which are columns.
+  private static let columns = [
+    "name:en", "addr:street", "addr:housenumber", "addr:city", "wikidata", "population",
+  ]
+
+  private func writeNamed() throws {
+    var places = try SyntheticPoints(seed: seed, areNamed: true)
+    print("name,category,lat,long,source,sourceId," + Self.columns.joined(separator: ","))
+    for start in stride(from: 0, to: count, by: 10_000) {
+      var text = ""
+      for row in try places.rows(count: min(10_000, count - start)) {
+        let place = row.draft
+        let tags = place.tags.dictionary
+        let (latitude, longitude) = (place.coordinate.latitude, place.coordinate.longitude)
+        text += "\(place.name),\(place.category ?? ""),\(latitude),\(longitude),synthetic,node/\(row.number),"
+        text += Self.columns.map { tags[ExactText($0)] ?? "" }.joined(separator: ",") + "\n"
+      }
+      print(text, terminator: "")
     }
   }
 }

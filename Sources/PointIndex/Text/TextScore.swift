@@ -59,7 +59,10 @@ struct TextScore: Sendable {
   ///   - nameLetters: the least number of letters of a name, 255 for any greater number too.
   ///   - letters: the number of letters of the query.
   static func maximumCoverage(nameLetters: Int, letters: Int) -> Double {
-    nameLetters == 255 ? coverageWeight : coverageWeight * min(1, Double(letters) / Double(max(nameLetters, 1)))
+    // More than the sums of scores, which are added in another order, differ by rounding.
+    let slack = 1e-9
+    let coverage = nameLetters == 255 ? 1 : min(1, Double(letters) / Double(max(nameLetters, 1)))
+    return coverageWeight * coverage + slack
   }
 
   /// Returns the fraction without the bonus.

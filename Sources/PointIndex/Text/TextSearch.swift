@@ -31,7 +31,7 @@ final class TextSearch {
   private var coverageBounds: ContiguousArray<Double> = []
 
   /// The part of a score by importance, in steps of 1/255.
-  private let importances = ContiguousArray((0...255).map { TextScore.importanceWeight * Double($0) / 255 })
+  private static let importances = ContiguousArray((0...255).map { TextScore.importanceWeight * Double($0) / 255 })
 
   /// A Boolean value that indicates whether the terms are not those of the query, so that matches are typos.
   var isAlternative = false
@@ -242,7 +242,7 @@ final class TextSearch {
       return -block.leastChord(to: center.position)
     }
     let bonus = block.map { scoring.maximumBonus(of: $0) } ?? scoring.maximumBonus
-    return tierBound(bounds) + coverageBounds[Int(bounds.letters)] + importances[Int(bounds.importance)] + bonus
+    return tierBound(bounds) + coverageBounds[Int(bounds.letters)] + Self.importances[Int(bounds.importance)] + bonus
   }
 
   /// Returns an upper bound of the tier of places with some bounds.
@@ -267,8 +267,8 @@ final class TextSearch {
       for index in slots.indices {
         if index + Self.prefetched < slots.count { prefetch(places + Int(slots[index + Self.prefetched])) }
         let slot = Int(slots[index])
-        if top.isFull, !byDistance {
-          if isRareWord, boundOfFollowing(places[slot].bounds) < top.last.key { return }
+        if top.isFull {
+          if isRareWord, !byDistance, boundOfFollowing(places[slot].bounds) < top.last.key { return }
           if bound(of: places[slot]) < top.last.key { continue }
         }
         if let tombstones, tombstones[slot >> 6] & (1 << UInt64(slot & 63)) != 0 { continue }
@@ -281,15 +281,16 @@ final class TextSearch {
   @inline(__always)
   private func boundOfFollowing(_ bounds: StaticBounds) -> Double {
     if bounds.importance >= PostingOrder.highImportance { return .infinity }
-    return tierBound(bounds) + coverageBounds[Int(bounds.letters)] + importances[Int(PostingOrder.highImportance)]
+    return tierBound(bounds) + coverageBounds[Int(bounds.letters)] + Self.importances[Int(PostingOrder.highImportance)]
       + scoring.maximumBonus
   }
 
-  /// Returns an upper bound of the score of a place.
+  /// Returns an upper bound of the key of a place.
   @inline(__always)
   private func bound(of place: PlaceBounds) -> Double {
+    if byDistance, let center { return -place.leastChord(to: center.position) }
     let bounds = place.bounds
-    return tierBound(bounds) + coverageBounds[Int(bounds.letters)] + importances[Int(bounds.importance)]
+    return tierBound(bounds) + coverageBounds[Int(bounds.letters)] + Self.importances[Int(bounds.importance)]
       + scoring.maximumBonus(of: place)
   }
 
