@@ -140,6 +140,9 @@ extension IndexedStore: TextSearchableStore {
     }
   }
 
+  /// The fields of places that are searched.
+  public var textConfiguration: TextIndexConfiguration { follower.textConfiguration }
+
   /// A Boolean value that indicates whether the places fit into the index.
   public var supportsTextSearch: Bool { follower.status.phase != .tooLarge }
 }

@@ -78,9 +78,11 @@ public struct LocationsAPI: Sendable {
     self.address = address
     self.hasPhoton = hasPhoton
     self.version = version
-    revalidation = Revalidation(service: service, policy: caching, program: version, clock: clock)
+    // With other fields to search, the same places have other matches.
+    let program = version + (service.textStore.map { " \($0.textConfiguration)" } ?? "")
+    revalidation = Revalidation(service: service, policy: caching, program: program, clock: clock)
     shortLivedRevalidation = Revalidation(
-      service: service, policy: caching.allowing(maximumAgeSeconds: Self.suggestionSeconds), program: version,
+      service: service, policy: caching.allowing(maximumAgeSeconds: Self.suggestionSeconds), program: program,
       clock: clock)
   }
 

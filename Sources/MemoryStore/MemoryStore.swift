@@ -131,6 +131,9 @@ extension MemoryStore: TextSearchableStore {
   public func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
     snapshot.matches(of: query)
   }
+
+  /// The fields of places that are searched.
+  public var textConfiguration: TextIndexConfiguration { snapshot.textConfiguration }
 }
 
 extension MemoryStore: PointExporter {

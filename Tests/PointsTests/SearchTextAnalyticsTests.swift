@@ -95,5 +95,7 @@ private final class Recorder: Analytics {
 }
 
 private struct EmptyTextStore: TextSearchableStore {
+  let textConfiguration = TextIndexConfiguration()
+
   func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage { TextPage(matches: [], next: nil) }
 }

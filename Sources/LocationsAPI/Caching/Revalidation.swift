@@ -51,7 +51,7 @@ final class Revalidation: Sendable {
   /// - Parameters:
   ///   - service: the service that has the versions.
   ///   - policy: the directives for caches.
-  ///   - program: the version of this program.
+  ///   - program: the version of this program, and the settings that change its responses.
   ///   - clock: the time of day, by the same clock as the store's.
   init(service: PointsService, policy: CachePolicy, program: String, clock: any WallClock = SystemClock()) {
     self.service = service
@@ -65,7 +65,7 @@ final class Revalidation: Sendable {
 
   /// The suffix that distinguishes the entity tags of representations that share an address.
   private static func suffix(_ format: PointFormat, _ languages: LanguageNegotiation) -> String {
-    languages.isByHeader ? format.etagSuffix + languages.etagSuffix : format.etagSuffix
+    format.etagSuffix + languages.etagSuffix
   }
 
   /// Returns 304 without a search where the client has the present result; else the response of the search with the

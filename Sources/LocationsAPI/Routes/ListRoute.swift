@@ -79,6 +79,7 @@ struct ListRoute: RouteHandler {
     var (points, position) = try await service.matches(of: query, fields, for: request)
     let next = position.map { target(cursor: Cursor.text(for: $0, in: query), for: request) }
     let language = arguments.languages.translate(&points)
+    points.addLabels(in: fields)
     var response = HTTPResponse(
       points, fields: fields, format: arguments.format, links: links(next: next, for: request))
     response.addContentLanguage(language)

@@ -46,7 +46,7 @@ public final class PointSnapshot: Sendable {
   public let count: Int
 
   /// The fields that texts are searched in.
-  let textConfiguration: TextIndexConfiguration
+  public let textConfiguration: TextIndexConfiguration
 
   /// The counts of all categories, computed when they are first needed.
   let categoryCountsCache = Mutex<[CategoryCount]?>(nil)

@@ -40,10 +40,14 @@ public struct PointsService: Sendable {
 
   /// Returns a page of the places that match, in the query's order.
   ///
+  /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
   /// - Throws: ``PointStoreError``.
-  public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
+  public func page(
+    matching query: PointQuery, isRecorded: Bool = true
+  ) async throws(PointStoreError) -> PointPage {
     let start = uptime()
     let page = try await store.page(matching: query)
+    guard isRecorded else { return page }
     analytics.record(Search(query, found: page.points.count, took: uptime() - start))
     return page
   }

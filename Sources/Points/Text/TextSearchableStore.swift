@@ -7,6 +7,9 @@ public protocol TextSearchableStore: Sendable {
   /// - Throws: ``PointStoreError``; ``PointStoreError/unavailable(reason:)`` while there is no index.
   func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage
 
+  /// The fields of places that are searched. Searches of stores that differ in it may find different places.
+  var textConfiguration: TextIndexConfiguration { get }
+
   /// A Boolean value that indicates whether texts can be searched for, at once or when an index has been built.
   var supportsTextSearch: Bool { get }
 }
@@ -34,4 +37,9 @@ public struct TextIndexConfiguration: Hashable, Sendable {
     self.nameTags = nameTags
     self.importanceTag = importanceTag
   }
+}
+
+extension TextIndexConfiguration: CustomStringConvertible {
+  /// The keys, which no two different configurations share.
+  public var description: String { "\(nameTags) \(importanceTag.debugDescription)" }
 }

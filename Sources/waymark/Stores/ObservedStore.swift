@@ -135,6 +135,8 @@ struct ObservedTextStore: TextSearchableStore {
     }
   }
 
+  var textConfiguration: TextIndexConfiguration { store.textConfiguration }
+
   var supportsTextSearch: Bool { store.supportsTextSearch }
 }
 

@@ -89,7 +89,7 @@ struct PhotonReverseRoute: RouteHandler {
     var examined = 0
     repeat {
       let page = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await service.page(matching: query)
+        try await service.page(matching: query, isRecorded: examined == 0)
       }
       places += page.points.lazy.map { PhotonPlace($0.point) }.filter(filter.matches)
       examined += page.points.count

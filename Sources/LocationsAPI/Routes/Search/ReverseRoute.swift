@@ -34,7 +34,7 @@ struct ReverseRoute: RouteHandler {
         throw .notFound("there is no such place" + (radius.map { " within \($0) m" } ?? ""))
       }
       let language = languages.translate(&points)
-      if fields.contains(.label) { points[0].label = points[0].point.draft.label }
+      points.addLabels(in: fields)
       var response = HTTPResponse(points[0], fields: fields, format: format)
       response.addContentLanguage(language)
       return response

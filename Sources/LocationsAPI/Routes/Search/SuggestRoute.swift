@@ -44,7 +44,7 @@ struct SuggestRoute: RouteHandler {
     if query.filters.categories.isEmpty {
       counts = try await request.reportingStoreErrors { () throws(PointStoreError) in
         try await categories.matches(
-          of: query.text, limit: min(Self.maximumCategories, query.limit), in: service.store)
+          of: query.text, limit: min(Self.maximumCategories, query.limit / 2), in: service.store)
       }
     }
     let language = languages.translate(&points)

@@ -84,7 +84,7 @@ extension ParameterValues {
 }
 
 extension PointsService {
-  /// Returns a page of the places that match a text, with the fields that a request selects.
+  /// Returns a page of the places that match a text, with attributions where the fields have them.
   ///
   /// - Throws: `Problem` 501 where texts can't be searched for, or that of the store's error.
   func matches(
@@ -95,11 +95,16 @@ extension PointsService {
       let page = try await matches(of: query, in: names, isRecorded: isRecorded)
       var points = page.matches.map { FoundPoint($0) }
       if fields.contains(.attribution) { try await addAttribution(to: &points) }
-      if fields.contains(.label) {
-        for index in points.indices { points[index].label = points[index].point.draft.label }
-      }
       return (points, page.next)
     }
+  }
+}
+
+extension [FoundPoint] {
+  /// Adds the label of each place where the fields have labels. The names must be in the languages of the request.
+  mutating func addLabels(in fields: FieldSet) {
+    guard fields.contains(.label) else { return }
+    for index in indices { self[index].label = self[index].point.draft.label }
   }
 }
 

@@ -77,7 +77,7 @@ public final class AutocompleteModel<Suggestion: Sendable> {
       (suggestions, searchedText, error) = (found, text, nil)
     } catch is CancellationError {
     } catch {
-      guard search == newestSearch else { return }
+      guard search == newestSearch, !Task.isCancelled else { return }
       self.error = error
     }
   }
