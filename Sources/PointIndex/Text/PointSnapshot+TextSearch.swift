@@ -4,7 +4,7 @@ public import Points
 extension PointSnapshot {
   /// Returns one page of the places that match a text.
   ///
-  /// The work is bounded by ``TextSearch/maximumExamined`` places and ``WordExpansion/maximumSteps`` steps for each of
+  /// The work is bounded by ``TextSearch/maximumPostings`` postings and ``WordExpansion/maximumSteps`` steps for each of
   /// the words that are searched with typos, whatever the text is.
   public func matches(of query: TextQuery) -> TextPage {
     let search = TextSearch(query, in: self)

@@ -14,11 +14,16 @@ enum TextDriver {
   /// Returns the words near one term, as ranges that may overlap, and near a second one where the first has many
   /// postings; none where no place can match.
   static func words(for terms: ContiguousArray<QueryTerm>, in part: TextPart, rules: TypoRules) -> [[Range<Int>]] {
-    let order = terms.indices.filter { !isOptional(terms[$0], terms, rules) }.sorted { left, right in
-      let (first, second) = (terms[left], terms[right])
-      if first.isUnspaced != second.isUnspaced { return first.isUnspaced }
-      return first.scalars.count != second.scalars.count ? first.scalars.count > second.scalars.count : left < right
+    let columns = part.columns
+    // Pairs of characters have no typos: the rarest one is enough.
+    let pair = terms.indices.filter { terms[$0].isUnspaced }.min {
+      columns.postingCount(of: part.prefixWords[$0]) < columns.postingCount(of: part.prefixWords[$1])
     }
+    let words = terms.indices.filter { !terms[$0].isUnspaced && !isOptional(terms[$0], rules) }.sorted { left, right in
+      let (first, second) = (terms[left].scalars.count, terms[right].scalars.count)
+      return first != second ? first > second : left < right
+    }
+    let order = (pair.map { [$0] } ?? []) + words
     var trials: [(words: [Range<Int>], postings: Int)] = []
     for term in order.prefix(maximumTrials) {
       let words = WordExpansion(of: terms[term], in: part.columns.dictionary, rules: rules).ranges
@@ -44,9 +49,7 @@ enum TextDriver {
   private static let maximumTerms = 6
   private static let manyPostings = 3_000
 
-  private static func isOptional(
-    _ term: QueryTerm, _ terms: ContiguousArray<QueryTerm>, _ rules: TypoRules
-  ) -> Bool {
+  private static func isOptional(_ term: QueryTerm, _ rules: TypoRules) -> Bool {
     rules.omitsShortWords && term.scalars.count < TypoRules.lettersForOne
   }
 }

@@ -5,6 +5,7 @@ extension TextSearch {
   /// short word and short words that are missing, then words that are joined or separated, at last more edits of one word
   /// beside another one.
   func searchFallbacks() {
+    postingLimit = Self.maximumPostingsOfFallbacks
     if !terms.contains(where: { !$0.isUnspaced }) { return searchWithoutPairs() }
     rules = TypoRules(maximumEdits: 2, freesFirstLetter: false)
     if terms.count > 1 { searchTyposBesideMatches() }

@@ -7,8 +7,12 @@ import Points
 /// with the fewest postings. Its postings are judged by the words of their places, best bounds first, until no other
 /// can be among the first matches.
 final class TextSearch {
-  /// The maximum number of places that are judged; a query for which that is not enough may miss matches.
-  static let maximumExamined = 400_000
+  /// The maximum number of postings of a driver that are examined, best bounds first; a query for which that is not
+  /// enough may miss matches.
+  static let maximumPostings = 400_000
+
+  /// The same where nothing matches by the usual rules, and a place takes longer to judge.
+  static let maximumPostingsOfFallbacks = 10_000
 
   /// The number of matches without typos from which no typos are searched.
   static let enoughWithoutTypos = 5
@@ -37,7 +41,7 @@ final class TextSearch {
   var isAlternative = false
 
   private var top: TopMatches
-  private var examined = 0
+  var postingLimit = TextSearch.maximumPostings
   private var seen: Set<UInt64> = []
   private var tiers = TextMatch.Tier.typo...TextMatch.Tier.exact
 
@@ -197,6 +201,7 @@ final class TextSearch {
         }
       }
     }
+    if slots.count > postingLimit { slots.removeLast(slots.count - postingLimit) }
     slots.withUnsafeBufferPointer { offer($0, in: parts[index]) }
   }
 
@@ -226,12 +231,14 @@ final class TextSearch {
   private static let fewFiltered = 2_048
 
   private func processPieces(_ pieces: TextPieces, in part: TextPart) {
-    for piece in pieces.inOrder() {
+    // Postings that are skipped count too, so that all pages have the same ones.
+    var examined = 0
+    for piece in pieces.inOrder() where examined < postingLimit {
+      examined += Int(piece.count)
       if top.isFull, piece.bound < top.last.key { continue }
       offer(
         .init(start: part.columns.postings + Int(piece.start), count: Int(piece.count)), in: part,
         isRareWord: piece.isRareWord)
-      if examined > Self.maximumExamined { return }
     }
   }
 
@@ -260,7 +267,6 @@ final class TextSearch {
   /// - Parameter isRareWord: a Boolean value that indicates whether the places are all of a word without blocks, so that
   ///   after the important ones they are ordered by the lengths of their names.
   private func offer(_ slots: UnsafeBufferPointer<UInt32>, in part: TextPart, isRareWord: Bool = false) {
-    examined += slots.count
     let tombstones = part.tombstones?.pointer
     let places = part.columns.places
     withExtendedLifetime((part.segment, part.index, part.tombstones)) {
