@@ -26,9 +26,13 @@ struct IndexRoute: RouteHandler {
 
   private var links: [(name: String, target: String)] {
     [
-      ("locations", "/locations{?lat,long,radius,bbox,category,source,sourceId,limit,cursor,fields,lang,f}"),
+      (
+        "locations",
+        "/locations{?q,lat,long,radius,bbox,category,source,sourceId,sort,autocomplete,limit,cursor,fields,lang,f}"
+      ),
       ("location", "/locations/{id}"),
       ("check", "/locations/check{?lat,long,radius,fields,lang}"),
+      ("suggest", "/locations/suggest{?q,lat,long,radius,bbox,category,source,sourceId,limit,lang}"),
       ("reverse", "/locations/reverse{?lat,long,radius,category,fields,lang,f}"),
       ("featured", "/locations/featured"),
       (
