@@ -9,7 +9,8 @@ import WaymarkClient
   private func file(in folder: TemporaryFolder) throws -> String {
     try folder.write(
       #"""
-      {"name":"Rathaus","category":"townhall","lat":53.0758,"long":8.8072,"tags":{"name:en":"Town Hall","addr:street":"Am Markt","addr:housenumber":"21","addr:city":"Bremen","addr:country":"DE"}}
+      {"name":"Rathaus","category":"townhall","lat":53.0758,"long":8.8072,"tags":{"name:en":"Town Hall",\#
+      "addr:street":"Am Markt","addr:housenumber":"21","addr:city":"Bremen","addr:country":"DE"}}
       {"name":"Rathaus Apotheke","category":"pharmacy","lat":53.077,"long":8.808}
       {"name":"Café Rathaus","category":"cafe","lat":48.1374,"long":11.5755}
       {"name":"서울역","category":"station","lat":37.5547,"long":126.9707,"tags":{"name:en":"Seoul Station"}}

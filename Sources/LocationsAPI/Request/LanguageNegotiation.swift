@@ -20,8 +20,8 @@ struct LanguageNegotiation: Hashable {
     self.init(parameter.flatMap { $0.isEmpty ? nil : $0 }, isByHeader: false)
   }
 
-  /// Creates the languages of a call that takes them from its parameter or else from `Accept-Language` (RFC 9110, section
-  /// 12.5.4).
+  /// Creates the languages of a call that takes them from its parameter or else from `Accept-Language` (RFC 9110,
+  /// section 12.5.4).
   init(parameter: LanguagePriorityList?, headers: HTTPHeaders) {
     guard parameter == nil else {
       self.init(parameter: parameter)
@@ -71,9 +71,9 @@ extension LanguagePriorityList {
   /// The number of elements of `Accept-Language` that are read at most.
   private static let maximumElements = 50
 
-  /// Creates the list of `Accept-Language` (RFC 9110, section 12.5.4), the ranges of the greatest weight first and those
-  /// of equal weight in their order; `nil` where there is none. Malformed elements and those with a weight of 0 are left
-  /// out.
+  /// Creates the list of `Accept-Language` (RFC 9110, section 12.5.4), the ranges of the greatest weight first and
+  /// those of equal weight in their order; `nil` where there is none. Malformed elements and those with a weight of 0
+  /// are left out.
   init?(acceptLanguage headers: HTTPHeaders) {
     var weighted: [(range: Substring, weight: Int)] = []
     let elements = headers[canonicalForm: "accept-language"].lazy.flatMap { $0.split(separator: ",") }

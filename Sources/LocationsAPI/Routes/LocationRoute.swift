@@ -6,8 +6,8 @@ import Points
 /// `GET /locations/{id}`: one place, with an entity tag made from its version.
 ///
 /// Its name is translated only where `lang` asks for that, never by `Accept-Language`: what was read may be edited and
-/// put back, and browsers send `Accept-Language` with every request. The entity tag of a translation is weak, so that no
-/// `If-Match` accepts it.
+/// put back, and browsers send `Accept-Language` with every request. The entity tag of a translation is weak, so that
+/// no `If-Match` accepts it.
 struct LocationRoute: RouteHandler {
   let service: PointsService
   let policy: CachePolicy

@@ -65,8 +65,8 @@ struct AddressFormat: Sendable {
     return line.isEmpty ? nil : line
   }
 
-  /// Returns a Boolean value that indicates whether two parts that the format writes without a space are not of a script
-  /// that does so.
+  /// Returns a Boolean value that indicates whether two parts that the format writes without a space are not of a
+  /// script that does so.
   private static func needSpace(_ first: String, _ second: String) -> Bool {
     first.utf8.last?.isASCIIAlphanumeric == true && second.utf8.first?.isASCIIAlphanumeric == true
   }

@@ -12,8 +12,8 @@ public struct LanguagePriorityList: Hashable, Sendable {
 
   /// Creates a list of ranges; `nil` where one of them is not well-formed, or there are none or too many.
   ///
-  /// The range `*`, which any language matches, adds nothing: a place without a name in one of the other languages keeps
-  /// its own name anyway.
+  /// The range `*`, which any language matches, adds nothing: a place without a name in one of the other languages
+  /// keeps its own name anyway.
   public init?(_ ranges: some Collection<Substring>) {
     guard (1...Self.maximumCount).contains(ranges.count) else { return nil }
     var list: [ExactText] = []
@@ -25,8 +25,8 @@ public struct LanguagePriorityList: Hashable, Sendable {
     self.ranges = list
   }
 
-  /// Returns a Boolean value that indicates whether a text is a basic language range: subtags of one to eight letters or
-  /// digits with hyphens between, the first of letters alone; or `*`.
+  /// Returns a Boolean value that indicates whether a text is a basic language range: subtags of one to eight letters
+  /// or digits with hyphens between, the first of letters alone; or `*`.
   public static func isWellFormed(_ text: Substring) -> Bool {
     if text == "*" { return true }
     let subtags = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
@@ -41,9 +41,9 @@ public struct LanguagePriorityList: Hashable, Sendable {
   /// A Boolean value that indicates whether the list prefers no language.
   public var isEmpty: Bool { ranges.isEmpty }
 
-  /// Returns the name in the most preferred language that there is one in, with the language; `nil` where there is none.
-  /// The languages are looked up as RFC 4647 has it (section 3.4): of `zh-hant-tw` also `zh-hant` and `zh`, before those
-  /// of the next range.
+  /// Returns the name in the most preferred language that there is one in, with the language; `nil` where there is
+  /// none. The languages are looked up as RFC 4647 has it (section 3.4): of `zh-hant-tw` also `zh-hant` and `zh`,
+  /// before those of the next range.
   ///
   /// - Parameter tags: the tags of a place; its names are in `name:` and a language tag.
   public func name(in tags: [(key: String, value: String)]) -> (name: String, language: String)? {
@@ -69,7 +69,7 @@ public struct LanguagePriorityList: Hashable, Sendable {
 
   private static let prefix = "name:"
 
-  /// Returns a Boolean value that indicates whether a language tag is one in lower case, in whichever case it is itself.
+  /// Returns a Boolean value that indicates whether a language tag is one in lower case, in whichever case it is.
   private static func isSame(_ tag: Substring, _ lowercase: Substring) -> Bool {
     tag.utf8.count == lowercase.utf8.count
       && zip(tag.utf8, lowercase.utf8).allSatisfy { byte, lower in
@@ -89,8 +89,8 @@ public struct LanguagePriorityList: Hashable, Sendable {
 }
 
 extension FoundPoint {
-  /// Replaces the name by the one in the most preferred language that the tags have a name in, and returns the language;
-  /// `nil` where they have none. The place's own name is then in the tag ``PointDraft/localNameKey``.
+  /// Replaces the name by the one in the most preferred language that the tags have a name in, and returns the
+  /// language; `nil` where they have none. The place's own name is then in the tag ``PointDraft/localNameKey``.
   public mutating func translateName(_ languages: LanguagePriorityList) -> String? {
     guard let (draft, language) = point.draft.translated(languages) else { return nil }
     point = PointOfInterest(

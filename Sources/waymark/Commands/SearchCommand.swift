@@ -10,8 +10,8 @@ struct SearchCommand: AsyncParsableCommand {
     commandName: "search",
     abstract: "Finds places by name on a running server.",
     discussion: """
-      Prints a table of the places whose names match best: the distance from --near, the name, the category and the id. \
-      Without --url the server on this machine is asked, at HTTP_HOST and HTTP_PORT.
+      Prints a table of the places whose names match best: the distance from --near, the name, the category and the \
+      id. Without --url the server on this machine is asked, at HTTP_HOST and HTTP_PORT.
 
       Exits with 0 where places were found, and 1 where none were.
 

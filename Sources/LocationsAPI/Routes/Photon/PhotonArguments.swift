@@ -98,8 +98,8 @@ struct PhotonArguments {
 
   /// Returns the bias of a search towards its centre.
   ///
-  /// `zoom` is that of a map: each step halves the distance at which the bias is half as strong, 16 km at the default of
-  /// 12. `location_bias_scale` is the part that other properties of places keep beside their nearness.
+  /// `zoom` is that of a map: each step halves the distance at which the bias is half as strong, 16 km at the default
+  /// of 12. `location_bias_scale` is the part that other properties of places keep beside their nearness.
   mutating func bias() -> LocationBias? {
     let zoom = number("zoom", in: 0...24) ?? 12
     let scale = number("location_bias_scale", in: 0...1) ?? 0.4
