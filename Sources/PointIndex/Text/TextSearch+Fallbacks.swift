@@ -76,6 +76,8 @@ extension TextSearch {
       replaceTerms(alternative)
       rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
       searchTypos()
+      // Scores and highlights are those of the present terms.
+      if hasMatches { return }
     }
   }
 

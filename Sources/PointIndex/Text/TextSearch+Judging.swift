@@ -26,7 +26,8 @@ extension TextSearch {
     guard coverage > 0 else { return nil }
     var missingPairs = 0
     var (worst, edits): (UInt8, Int) = (0, isAlternative ? 1 : 0)
-    for (index, kind) in best.enumerated() {
+    for index in distinctTerms {
+      let kind = best[index]
       if kind == .max {
         if terms[index].isUnspaced {
           missingPairs += 1
@@ -52,7 +53,7 @@ extension TextSearch {
   private func match(_ word: Int, in part: TextPart) -> Int {
     let dictionary = part.columns.dictionary
     var covered = 0
-    for index in terms.indices {
+    for index in distinctTerms {
       if part.exactWords[index] == word {
         best[index] = 0
         covered = dictionary.letterCount(word)

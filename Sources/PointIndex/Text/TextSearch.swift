@@ -25,6 +25,10 @@ final class TextSearch {
   private let center: (coordinate: Coordinate, position: EarthCentred)?
 
   var terms: ContiguousArray<QueryTerm>
+
+  /// The indices of the terms without those that are equal to an earlier one.
+  var distinctTerms: ContiguousArray<Int> = []
+
   var parts: [TextPart]
   var rules = TypoRules.none
 
@@ -69,7 +73,8 @@ final class TextSearch {
     center = query.center.map { ($0, EarthCentred($0)) }
     let terms = QueryTerm.terms(of: query.text, completesLastWord: query.completesLastWord)
     self.terms = terms
-    top = TopMatches(capacity: query.limit + 1)
+    // The same searches are needed for a page of any size, so that typos are not left out of some pages only.
+    top = TopMatches(capacity: max(query.limit + 1, Self.enoughWithoutTypos))
     parts = terms.isEmpty ? [] : snapshot.parts.enumerated().map { TextPart($1, number: $0, terms: terms) }
     setTerms(terms)
   }
@@ -77,6 +82,10 @@ final class TextSearch {
   /// Searches for other terms.
   func setTerms(_ terms: ContiguousArray<QueryTerm>) {
     self.terms = terms
+    distinctTerms = ContiguousArray(
+      terms.indices.filter { index in
+        !terms[..<index].contains { $0.bytes == terms[index].bytes && $0.isIncomplete == terms[index].isIncomplete }
+      })
     letters = terms.reduce(0) { $0 + $1.letters }
     best = ContiguousArray(repeating: .max, count: terms.count)
     coverageBounds = ContiguousArray((0...255).map { TextScore.maximumCoverage(nameLetters: $0, letters: letters) })

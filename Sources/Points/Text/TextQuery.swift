@@ -1,4 +1,5 @@
 public import Geo
+public import JSONText
 
 /// A query for places by their names.
 ///
@@ -33,7 +34,7 @@ public struct TextQuery: Hashable, Sendable {
   public static let maximumLength = 200
 
   /// The text as it was sent, of at least one word (see ``NormalizedText``).
-  public var text: String
+  @ComparedByBytes public var text: String
 
   /// A Boolean value that indicates whether the last word is being typed, and thus the beginning of a word.
   public var completesLastWord: Bool
@@ -118,10 +119,10 @@ public struct TextMatch: Hashable, Sendable {
   /// A name that matches, with the parts of it that do.
   public struct Name: Hashable, Sendable {
     /// `name`, or the key of the tag.
-    public var key: String
+    @ComparedByBytes public var key: String
 
     /// The name as it is stored.
-    public var text: String
+    @ComparedByBytes public var text: String
 
     /// The parts of the text that match, ascending and separate, in Unicode scalars.
     public var ranges: [Range<Int>]

@@ -32,7 +32,7 @@ import Testing
       places.merge(unique) { $1 }
       for id in removals { places[id] = nil }
       if round % 4 == 3 {
-        try compare(snapshot, NaiveTextSearch(points: Array(places.values)), queries: 15, seed: UInt64(round))
+        try compare(snapshot, NaiveTextSearch(points: places.values.sorted { $0.id < $1.id }), queries: 15, seed: UInt64(round))
       }
     }
   }
@@ -56,7 +56,7 @@ import Testing
       #expect(zip(actual, expected).allSatisfy { abs($0.score - $1.score) < 1e-9 }, "\(query.text)")
       #expect(zip(actual, actual.dropFirst()).allSatisfy { ($0.score, $1.point.id) > ($1.score, $0.point.id) })
     }
-    #expect(found > queries)
+    #expect(found > 0)
   }
 
   private func query(for place: PointOfInterest, using random: inout SeededGenerator) throws -> TextQuery {
@@ -82,7 +82,7 @@ import Testing
     case 3: query.filters.source = .init(name: "synthetic")
     default: break
     }
-    query.limit = [7, 100, 1_000].randomElement(using: &random) ?? 7
+    query.limit = [1, 2, 7, 100, 1_000].randomElement(using: &random) ?? 7
     return query
   }
 }
