@@ -36,7 +36,6 @@ import Testing
     ("OSMFile.path", "a path, which tests compare"),
     ("OSMArea", "members of GeoJSON, whose names are ASCII"),
     ("FileProgress", "a path, which tests compare"),
-    ("TextIndexConfiguration", "settings, which only tests compare"),
     ("Progress", "a path, which tests compare"),
   ]
 
@@ -49,9 +48,6 @@ import Testing
     ("PointRecords.swift", "PointRecord.none", "numbers of texts"),
     ("SummaryColumns.swift", "PointRecord.none", "numbers of texts"),
     ("Segment+Building.swift", "left.key != right.key", "shuffle keys, which are numbers"),
-    ("TextEntries.swift", "PointRecord.none", "numbers of texts"),
-    ("TopMatches.swift", "left.key != right.key", "scores, which are numbers"),
-    ("WordDictionary.swift", "left.key != right.key", "first bytes as numbers"),
   ]
 
   private static let modules = [

@@ -23,6 +23,6 @@ extension PointSnapshot {
     let isRelevance = query.order == .relevance || query.center == nil
     let next = found.count > count ? found.prefix(count).last : nil
     return TextPage(
-      matches: matches, next: next.map { .init(value: isRelevance ? $0.score : -$0.key, id: $0.id) })
+      matches: matches, next: next.map { .init(value: isRelevance ? $0.score : -$0.value, id: $0.id) })
   }
 }

@@ -50,7 +50,7 @@ struct TextEntries {
       let name = UnsafeBufferPointer(rebasing: texts[record.start..<record.start + Int(record.nameLength)])
       let tagsStart = record.start + Int(record.nameLength)
       let tags = UnsafeBufferPointer(rebasing: texts[tagsStart..<tagsStart + Int(record.tagsLength)])
-      let category = record.category == PointRecord.none ? nil : Int(record.category)
+      let category = PointRecord.none == record.category ? nil : Int(record.category)
       append(name: name, tags: tags, category: category, of: categories, fields)
     }
   }

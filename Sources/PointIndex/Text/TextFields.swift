@@ -90,20 +90,16 @@ struct Importance {
   private var category = 0.0
   private var chosen: Double?
 
-  /// Adds a word of the category.
-  mutating func add(categoryWord word: String) { category = max(category, Self.value(ofCategoryWord: word)) }
+  /// The parts that words of a category add.
+  static let categories: [ExactText: Double] = [
+    "country": 0.3, "continent": 0.3, "capital": 0.3, "state": 0.25, "province": 0.25, "city": 0.25, "region": 0.2,
+    "island": 0.15, "town": 0.2, "airport": 0.2, "aerodrome": 0.15, "village": 0.1, "suburb": 0.1, "station": 0.1,
+    "attraction": 0.1, "museum": 0.1, "university": 0.1, "cathedral": 0.1, "castle": 0.1, "stadium": 0.1,
+    "hospital": 0.05, "park": 0.05, "peak": 0.05,
+  ]
 
-  private static func value(ofCategoryWord word: String) -> Double {
-    switch word {
-    case "country", "continent", "capital": 0.3
-    case "state", "province", "city": 0.25
-    case "region", "town", "airport": 0.2
-    case "island", "aerodrome": 0.15
-    case "village", "suburb", "station", "attraction", "museum", "university", "cathedral", "castle", "stadium": 0.1
-    case "hospital", "park", "peak": 0.05
-    default: 0
-    }
-  }
+  /// Adds a word of the category.
+  mutating func add(categoryWord word: String) { category = max(category, Self.categories[ExactText(word)] ?? 0) }
 
   /// Adds what a category was computed to add.
   mutating func add(category value: Double) { category = max(category, value) }

@@ -244,7 +244,7 @@ final class TextSearch {
     var examined = 0
     for piece in pieces.inOrder() where examined < postingLimit {
       examined += Int(piece.count)
-      if top.isFull, piece.bound < top.last.key { continue }
+      if top.isFull, piece.bound < top.last.value { continue }
       offer(
         .init(start: part.columns.postings + Int(piece.start), count: Int(piece.count)), in: part,
         isRareWord: piece.isRareWord)
@@ -283,8 +283,8 @@ final class TextSearch {
         if index + Self.prefetched < slots.count { prefetch(places + Int(slots[index + Self.prefetched])) }
         let slot = Int(slots[index])
         if top.isFull {
-          if isRareWord, !byDistance, boundOfFollowing(places[slot].bounds) < top.last.key { return }
-          if bound(of: places[slot]) < top.last.key { continue }
+          if isRareWord, !byDistance, boundOfFollowing(places[slot].bounds) < top.last.value { return }
+          if bound(of: places[slot]) < top.last.value { continue }
         }
         if let tombstones, tombstones[slot >> 6] & (1 << UInt64(slot & 63)) != 0 { continue }
         offer(slot, in: part)
@@ -322,12 +322,12 @@ final class TextSearch {
         from: center.coordinate, at: center.position, to: positions.coordinates[slot],
         at: EarthCentred(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]))
     }
-    if top.isFull, key < top.last.key { return }
+    if top.isFull, key < top.last.value { return }
     guard seen.insert(UInt64(part.number) << 32 | UInt64(slot)).inserted else { return }
     hasMatches = true
     if tier > .typo { matchesWithoutTypos += 1 }
     let candidate = TextCandidate(
-      key: key, id: positions.ids[slot], score: score, part: part.number, slot: UInt32(truncatingIfNeeded: slot),
+      value: key, id: positions.ids[slot], score: score, part: part.number, slot: UInt32(truncatingIfNeeded: slot),
       tier: tier)
     if let after = query.after {
       let last = byDistance ? -after.value : after.value

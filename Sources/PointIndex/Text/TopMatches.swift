@@ -3,7 +3,7 @@ import Points
 /// A candidate of a search for a text.
 struct TextCandidate {
   /// The value of the order, greater is better: the score, or the distance with the opposite sign.
-  var key: Double
+  var value: Double
   let id: PointID
   let score: Double
   let part: UInt32
@@ -13,7 +13,7 @@ struct TextCandidate {
   /// Returns a Boolean value that indicates whether the left candidate comes first.
   @inline(__always)
   static func < (left: TextCandidate, right: TextCandidate) -> Bool {
-    left.key != right.key ? left.key > right.key : left.id < right.id
+    left.value != right.value ? left.value > right.value : left.id < right.id
   }
 }
 

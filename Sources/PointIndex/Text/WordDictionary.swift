@@ -146,7 +146,7 @@ struct WordCollector {
   /// Returns the numbers of the words in the order of their bytes. O(n log n).
   func sorted() -> ContiguousArray<UInt32> {
     struct Item {
-      let key: UInt64
+      let start: UInt64
       let number: UInt32
     }
     return bytes.withUnsafeBufferPointer { bytes in
@@ -157,10 +157,10 @@ struct WordCollector {
           let (start, end) = (Int(starts[number]), Int(starts[number + 1]))
           var key: UInt64 = 0
           for offset in 0..<8 { key = key << 8 | (start + offset < end ? UInt64(bytes[start + offset]) : 0) }
-          items.append(Item(key: key, number: UInt32(number)))
+          items.append(Item(start: key, number: UInt32(number)))
         }
         items.sort { left, right in
-          if left.key != right.key { return left.key < right.key }
+          if left.start != right.start { return left.start < right.start }
           let (first, second) = (Int(left.number), Int(right.number))
           return bytes[Int(starts[first])..<Int(starts[first + 1])].lexicographicallyPrecedes(
             bytes[Int(starts[second])..<Int(starts[second + 1])])

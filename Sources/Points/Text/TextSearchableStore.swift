@@ -1,3 +1,5 @@
+public import JSONText
+
 /// A store whose places can be found by their names.
 public protocol TextSearchableStore: Sendable {
   /// Returns a page of the places that match a text, in the query's order.
@@ -27,14 +29,16 @@ public struct TextIndexConfiguration: Hashable, Sendable {
   ]
 
   /// The keys of the tags that hold alternative names; one that ends with `*` stands for all keys that begin like it.
-  public var nameTags: [String]
+  public var nameTags: [String] { keys.map(\.text) }
+
+  private let keys: [ExactText]
 
   /// The key of a tag whose number is the importance of a place; `nil` for the importance by other tags.
-  public var importanceTag: String?
+  @ComparedByBytes public private(set) var importanceTag: String?
 
   /// Creates a configuration.
   public init(nameTags: [String] = defaultNameTags, importanceTag: String? = nil) {
-    self.nameTags = nameTags
+    keys = nameTags.map { ExactText($0) }
     self.importanceTag = importanceTag
   }
 }
