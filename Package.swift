@@ -40,7 +40,7 @@ let package = Package(
     // The modules under test by the fuzzers in Fuzz/; not for other packages.
     .library(
       name: "WaymarkParts",
-      targets: ["Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "Points"]),
+      targets: ["Basics", "CQL2", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "Points"]),
   ],
   dependencies: [
     // The end-to-end tests drive the server with it.
@@ -112,6 +112,7 @@ let package = Package(
     module("Geo"),
     module("Gzip", ["CZlib"]),
     module("JSONText", ["Basics"]),
+    module("CQL2", ["Basics", "JSONText"]),
     module("OpenStreetMap", ["CExpat", "CZlib", "Geo", "Gzip", "JSONText"]),
     module("Points", ["Basics", "Geo", "JSONText", logging]),
     module("PointIndex", ["Basics", "CPrefetch", "Geo", "JSONText", "Points"]),
@@ -206,6 +207,10 @@ let package = Package(
       // Prints what the reader of OpenStreetMap files yields, for scripts/judge-osm and scripts/bench.
       .executableTarget(
         name: "osm-places", dependencies: ["Geo", "OpenStreetMap"], path: "Benchmarks/osm-places",
+        swiftSettings: strict),
+      // Prints what filters yield, for scripts/judge-cql2.
+      .executableTarget(
+        name: "cql2-filters", dependencies: ["CQL2", "JSONText"], path: "Benchmarks/cql2-filters",
         swiftSettings: strict),
       .testTarget(
         name: "EndToEndTests",

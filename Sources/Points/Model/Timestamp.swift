@@ -36,54 +36,22 @@ extension Timestamp: CustomStringConvertible {
   }
 
   /// The maximum number of bytes that ``write(to:)`` writes.
-  public static let maximumTextLength = 32
+  public static let maximumTextLength = RFC3339.maximumLength
 
   /// Writes ``description`` as ASCII and returns its number of bytes; there must be room for ``maximumTextLength``
   /// bytes.
   public func write(to bytes: UnsafeMutablePointer<UInt8>) -> Int {
-    var written = 0
-    func put(_ byte: UInt8) {
-      bytes[written] = byte
-      written += 1
-    }
-    func put(_ number: Int, width: Int) {
-      var rest = number
-      for index in stride(from: written + width - 1, through: written, by: -1) {
-        bytes[index] = UInt8(ascii: "0") + UInt8(rest % 10)
-        rest /= 10
-      }
-      written += width
-    }
-    let (seconds, fraction) = microsecondsSinceEpoch.flooredQuotientAndRemainder(dividingBy: 1_000_000)
-    let (days, secondOfDay) = seconds.flooredQuotientAndRemainder(dividingBy: 86_400)
-    let date = CivilDate(daysSinceEpoch: Int(days))
-    let second = Int(secondOfDay)
-    if date.year < 0 { put(UInt8(ascii: "-")) }
-    put(abs(date.year), width: abs(date.year) < 10_000 ? 4 : 6)
-    put(UInt8(ascii: "-"))
-    put(date.month, width: 2)
-    put(UInt8(ascii: "-"))
-    put(date.day, width: 2)
-    put(UInt8(ascii: "T"))
-    put(second / 3600, width: 2)
-    put(UInt8(ascii: ":"))
-    put(second / 60 % 60, width: 2)
-    put(UInt8(ascii: ":"))
-    put(second % 60, width: 2)
-    if fraction > 0 {
-      put(UInt8(ascii: "."))
-      put(Int(fraction), width: 6)
-      while bytes[written - 1] == UInt8(ascii: "0") { written -= 1 }
-    }
-    put(UInt8(ascii: "Z"))
-    return written
+    RFC3339.write(microsecondsSinceEpoch: microsecondsSinceEpoch, to: bytes)
   }
 }
 
-extension Int64 {
-  /// Returns the quotient rounded down, and the remainder, which is not negative; the divisor is positive.
-  fileprivate func flooredQuotientAndRemainder(dividingBy divisor: Int64) -> (quotient: Int64, remainder: Int64) {
-    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
-    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+extension Timestamp {
+  /// Creates a timestamp from a time of RFC 3339, such as `2026-11-21T10:15:00Z` or `2026-11-21T11:15:00.5+01:00`;
+  /// `nil` for any other text.
+  ///
+  /// Digits of the fraction past the sixth are dropped. A leap second is the second before it plus one.
+  public init?(rfc3339 text: some StringProtocol) {
+    guard let microseconds = RFC3339.microsecondsSinceEpoch(of: text) else { return nil }
+    self.init(microsecondsSinceEpoch: microseconds)
   }
 }

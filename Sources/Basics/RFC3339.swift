@@ -1,0 +1,162 @@
+/// Dates and times as RFC 3339 writes them.
+public enum RFC3339 {
+  /// Returns the microseconds since 1970-01-01T00:00:00Z of a time such as `2026-11-21T10:15:00Z` or
+  /// `2026-11-21T11:15:00.5+01:00`; `nil` for any other text.
+  ///
+  /// Digits of the fraction past the sixth are dropped. A leap second is the second before it plus one.
+  public static func microsecondsSinceEpoch(of text: some StringProtocol) -> Int64? {
+    var reader = Reader(text)
+    guard let date = reader.date(), reader.skip("T", "t"), let hour = reader.number(2, upTo: 23), reader.skip(":"),
+      let minute = reader.number(2, upTo: 59), reader.skip(":"), let second = reader.number(2, upTo: 60)
+    else { return nil }
+    var microseconds: Int64 = 0
+    if reader.skip(".") {
+      guard let fraction = reader.millionths() else { return nil }
+      microseconds = fraction
+    }
+    var offsetMinutes: Int64 = 0
+    if !reader.skip("Z", "z") {
+      let isEast = reader.bytes.first == UInt8(ascii: "+")
+      guard reader.skip("+", "-"), let hours = reader.number(2, upTo: 23), reader.skip(":"),
+        let minutes = reader.number(2, upTo: 59)
+      else { return nil }
+      offsetMinutes = (isEast ? 1 : -1) * (hours * 60 + minutes)
+    }
+    guard reader.bytes.isEmpty else { return nil }
+    let seconds = Int64(date.daysSinceEpoch) * 86_400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
+    return seconds * 1_000_000 + microseconds
+  }
+
+  /// Returns the date of a text such as `2026-11-21`; `nil` for any other.
+  public static func date(of text: some StringProtocol) -> CivilDate? {
+    var reader = Reader(text)
+    guard let date = reader.date(), reader.bytes.isEmpty else { return nil }
+    return date
+  }
+
+  private struct Reader {
+    var bytes: ArraySlice<UInt8>
+
+    init(_ text: some StringProtocol) {
+      bytes = Array(text.utf8)[...]
+    }
+
+    mutating func date() -> CivilDate? {
+      guard let year = number(4, upTo: 9999), skip("-"), let month = number(2, upTo: 12), skip("-"),
+        let day = number(2, upTo: 31), month > 0, day > 0
+      else { return nil }
+      let date = CivilDate(year: Int(year), month: Int(month), day: Int(day))
+      // A day that the month lacks comes back as another one.
+      return CivilDate(daysSinceEpoch: date.daysSinceEpoch) == date ? date : nil
+    }
+
+    mutating func number(_ digits: Int, upTo most: Int64) -> Int64? {
+      guard bytes.count >= digits else { return nil }
+      var value: Int64 = 0
+      for byte in bytes.prefix(digits) {
+        guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+        value = value * 10 + Int64(byte - UInt8(ascii: "0"))
+      }
+      bytes.removeFirst(digits)
+      return value <= most ? value : nil
+    }
+
+    mutating func millionths() -> Int64? {
+      let digits = bytes.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+      guard !digits.isEmpty else { return nil }
+      var value: Int64 = 0
+      for index in 0..<6 {
+        let digit = index < digits.count ? digits[digits.startIndex + index] - UInt8(ascii: "0") : 0
+        value = value * 10 + Int64(digit)
+      }
+      bytes.removeFirst(digits.count)
+      return value
+    }
+
+    mutating func skip(_ characters: Unicode.Scalar...) -> Bool {
+      guard let first = bytes.first, characters.contains(Unicode.Scalar(first)) else { return false }
+      bytes.removeFirst()
+      return true
+    }
+  }
+
+  /// The maximum number of bytes of a time.
+  public static let maximumLength = 32
+
+  /// Writes a time in UTC as ASCII and returns its number of bytes; there must be room for ``maximumLength`` bytes.
+  ///
+  /// The seconds are whole, or have the digits of the fraction that are not trailing zeros. Outside the years 0 to 9999,
+  /// which RFC 3339 ends at, the year has a sign or more digits.
+  public static func write(microsecondsSinceEpoch: Int64, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
+    let (seconds, fraction) = microsecondsSinceEpoch.flooredQuotientAndRemainder(dividingBy: 1_000_000)
+    let (days, secondOfDay) = seconds.flooredQuotientAndRemainder(dividingBy: 86_400)
+    var writer = Writer(bytes: bytes)
+    writer.put(CivilDate(daysSinceEpoch: Int(days)))
+    let second = Int(secondOfDay)
+    writer.put(UInt8(ascii: "T"))
+    writer.put(second / 3600, width: 2)
+    writer.put(UInt8(ascii: ":"))
+    writer.put(second / 60 % 60, width: 2)
+    writer.put(UInt8(ascii: ":"))
+    writer.put(second % 60, width: 2)
+    if fraction > 0 {
+      writer.put(UInt8(ascii: "."))
+      writer.put(Int(fraction), width: 6)
+      while bytes[writer.written - 1] == UInt8(ascii: "0") { writer.written -= 1 }
+    }
+    writer.put(UInt8(ascii: "Z"))
+    return writer.written
+  }
+
+  /// Returns the text of a time in UTC; see ``write(microsecondsSinceEpoch:to:)``.
+  public static func text(microsecondsSinceEpoch: Int64) -> String {
+    String(unsafeUninitializedCapacity: maximumLength) { buffer in
+      write(microsecondsSinceEpoch: microsecondsSinceEpoch, to: buffer.baseAddress.unsafelyUnwrapped)
+    }
+  }
+
+  /// Returns the text of a date.
+  public static func text(of date: CivilDate) -> String {
+    String(unsafeUninitializedCapacity: maximumLength) { buffer in
+      var writer = Writer(bytes: buffer.baseAddress.unsafelyUnwrapped)
+      writer.put(date)
+      return writer.written
+    }
+  }
+
+  private struct Writer {
+    let bytes: UnsafeMutablePointer<UInt8>
+    var written = 0
+
+    mutating func put(_ byte: UInt8) {
+      bytes[written] = byte
+      written += 1
+    }
+
+    mutating func put(_ number: Int, width: Int) {
+      var rest = number
+      for index in stride(from: written + width - 1, through: written, by: -1) {
+        bytes[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+        rest /= 10
+      }
+      written += width
+    }
+
+    mutating func put(_ date: CivilDate) {
+      if date.year < 0 { put(UInt8(ascii: "-")) }
+      put(abs(date.year), width: abs(date.year) < 10_000 ? 4 : 6)
+      put(UInt8(ascii: "-"))
+      put(date.month, width: 2)
+      put(UInt8(ascii: "-"))
+      put(date.day, width: 2)
+    }
+  }
+}
+
+extension Int64 {
+  /// Returns the quotient rounded down, and the remainder, which is not negative; the divisor is positive.
+  fileprivate func flooredQuotientAndRemainder(dividingBy divisor: Int64) -> (quotient: Int64, remainder: Int64) {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+}
