@@ -77,7 +77,7 @@ let package = Package(
       .target(
         name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData", swiftSettings: strict),
       .target(
-        name: "TestSupport", dependencies: ["Geo", "JSONText", "Points", "SyntheticData", logging],
+        name: "TestSupport", dependencies: ["CQL2", "Geo", "JSONText", "Points", "SyntheticData", logging],
         path: "Tests/TestSupport", swiftSettings: strict),
       .target(
         name: "HTTPTestSupport",
@@ -114,8 +114,8 @@ let package = Package(
     module("JSONText", ["Basics"]),
     module("CQL2", ["Basics", "JSONText"]),
     module("OpenStreetMap", ["CExpat", "CZlib", "Geo", "Gzip", "JSONText"]),
-    module("Points", ["Basics", "Geo", "JSONText", logging]),
-    module("PointIndex", ["Basics", "CPrefetch", "Geo", "JSONText", "Points"]),
+    module("Points", ["Basics", "CQL2", "Geo", "JSONText", logging]),
+    module("PointIndex", ["Basics", "CPrefetch", "CQL2", "Geo", "JSONText", "Points"]),
     module("MemoryStore", ["Geo", "JSONText", "PointIndex", "Points"]),
     module(
       "SQLiteJournal",
@@ -159,7 +159,7 @@ let package = Package(
     module(
       "LocationsAPI",
       [
-        "Basics", "Geo", "Gzip", "HTTPServer", "JSONText", "PointFormats", "Points", logging,
+        "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "PointFormats", "Points", logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ] + nio,
@@ -169,7 +169,8 @@ let package = Package(
       .executableTarget(
         name: "waymark",
         dependencies: [
-          "Basics", "CBundledSample", "CMalloc", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
+          "Basics", "CBundledSample", "CMalloc", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText",
+          "LocationsAPI",
           "MemoryStore",
           "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresStore", "PrometheusMetrics",
           "SQLiteJournal",

@@ -27,16 +27,21 @@ public struct IndexedStore: Sendable {
   }
 
   private func read<Value>(
-    fromIndex: (PointSnapshot) -> Value,
+    needsIndex: Bool = false,
+    fromIndex: (PointSnapshot) throws(PointStoreError) -> Value,
     fromDatabase: () async throws(PointStoreError) -> Value
   ) async throws(PointStoreError) -> Value {
     guard let snapshot = await follower.snapshot() else {
+      if needsIndex { throw missingIndex }
       counts.database.add(1, ordering: .relaxed)
       return try await fromDatabase()
     }
     counts.index.add(1, ordering: .relaxed)
-    return fromIndex(snapshot)
+    return try fromIndex(snapshot)
   }
+
+  /// The error of a read that needs the index while it may not be read.
+  private var missingIndex: PointStoreError { follower.status.phase == .tooLarge ? .indexRequired : .indexNotReady }
 }
 
 extension IndexedStore {
@@ -56,8 +61,8 @@ private final class ReadCounts: Sendable {
 extension IndexedStore: PointStore {
   /// Returns a page of the matching places, all from one snapshot.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
-    try await read {
-      $0.page(matching: query)
+    try await read(needsIndex: query.filter != nil) { snapshot throws(PointStoreError) in
+      try snapshot.page(matching: query)
     } fromDatabase: { () throws(PointStoreError) in
       try await database.page(matching: query)
     }
@@ -65,8 +70,8 @@ extension IndexedStore: PointStore {
 
   /// Returns the same page as summaries, whose texts are not copied if it is from the index.
   public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    try await read {
-      $0.summaries(matching: query)
+    try await read(needsIndex: query.filter != nil) { snapshot throws(PointStoreError) in
+      try snapshot.summaries(matching: query)
     } fromDatabase: { () throws(PointStoreError) in
       try await database.summaries(matching: query)
     }
@@ -227,6 +232,7 @@ extension IndexedStore: PointExporter {
     matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     guard let snapshot = await follower.snapshot() else {
+      if query.filter != nil { throw missingIndex }
       return try await database.exportPoints(matching: query, to: consume)
     }
     try await snapshot.exportPoints(matching: query, to: consume)

@@ -17,6 +17,7 @@ public struct LocationsAPI: Sendable {
   private let metrics: (any MetricsSource)?
   private let searches: (any SearchHistory)?
   private let backup: BackupAction?
+  private let filtering: Filtering
   private let positions: (any PositionedStore)?
   private let clock: any WallClock
   private let uptime: @Sendable () -> Duration
@@ -38,6 +39,7 @@ public struct LocationsAPI: Sendable {
   ///   - metrics: the source of `GET /metrics`; without it there is no such call.
   ///   - searches: the history of searches; without it the call that reports them is 404.
   ///   - backup: the function that copies the store's file; without it the call that does is 501.
+  ///   - filtering: the operator's decisions about filters.
   ///   - positions: the store, where its reads may be older than its writes.
   ///   - clock: the time of day. It is monotonic, and shared with a store that has the times of its changes.
   ///   - uptime: a monotonic time, by which readiness and metrics age.
@@ -55,6 +57,7 @@ public struct LocationsAPI: Sendable {
     metrics: (any MetricsSource)? = nil,
     searches: (any SearchHistory)? = nil,
     backup: BackupAction? = nil,
+    filtering: Filtering = Filtering(),
     positions: (any PositionedStore)? = nil,
     clock: any WallClock = SystemClock(),
     uptime: @escaping @Sendable () -> Duration = monotonicTime,
@@ -71,6 +74,7 @@ public struct LocationsAPI: Sendable {
     self.metrics = metrics
     self.searches = searches
     self.backup = backup
+    self.filtering = filtering
     self.positions = positions
     self.clock = clock
     self.uptime = uptime
@@ -108,7 +112,8 @@ public struct LocationsAPI: Sendable {
       Route(
         .GET, "/locations", scope: .read, parameters: ListRoute.parameters,
         handler: ListRoute(
-          service: service, revalidation: revalidation, shortLived: shortLivedRevalidation, address: address)),
+          service: service, revalidation: revalidation, shortLived: shortLivedRevalidation, address: address,
+          filtering: filtering)),
       Route(
         .GET, "/locations/{id}", scope: .read, parameters: .translation,
         handler: LocationRoute(service: service, policy: caching)),
@@ -173,7 +178,7 @@ public struct LocationsAPI: Sendable {
         handler: ImportRoute(editor: editor)),
       Route(
         .GET, "/locations/export", scope: .read, parameters: ExportRoute.parameters,
-        handler: ExportRoute(service: service, editor: editor)),
+        handler: ExportRoute(service: service, editor: editor, filtering: filtering)),
     ]
   }
 

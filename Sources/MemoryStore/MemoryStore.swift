@@ -88,12 +88,12 @@ public final class MemoryStore: Sendable {
 extension MemoryStore: PointStore {
   /// Returns one page of the matching places, all from one snapshot.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
-    snapshot.page(matching: query)
+    try snapshot.page(matching: query)
   }
 
   /// Returns the same page as summaries, whose texts are not copied.
   public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    snapshot.summaries(matching: query)
+    try snapshot.summaries(matching: query)
   }
 
   /// Returns the place with that id, or `nil`. O(log² n).

@@ -105,12 +105,14 @@ extension PostgresStore: PointStore {
   ///
   /// A page of nearest places costs the same at any depth, except for the first pages, which cost less.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
-    try await fittingRows(.all, query).page()
+    guard query.filter == nil else { throw .indexRequired }
+    return try await fittingRows(.all, query).page()
   }
 
   /// Returns the summaries of a page. It reads fewer columns, and their texts stay in the database's response.
   public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    try await fittingRows(.summary, query).summaryPage
+    guard query.filter == nil else { throw .indexRequired }
+    return try await fittingRows(.summary, query).summaryPage
   }
 
   /// Checks that the database responds and that its schema is compatible: it has run exactly the store's migrations, or

@@ -58,7 +58,11 @@ struct Application {
       caching: CachePolicy(
         directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
       metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors), searches: store.searchLog,
-      backup: store.backup, positions: store.positions, clock: clock,
+      backup: store.backup,
+      filtering: Filtering(
+        queryables: try configuration.queryablesFile.map { path in try Queryables(path: path) } ?? Queryables(),
+        timeLimit: configuration.filterTimeLimit),
+      positions: store.positions, clock: clock,
       isDraining: { [drainState] in drainState.isDraining },
       address: configuration.address, hasPhoton: configuration.search.hasPhoton, version: waymarkVersion)
     responder = api.router(

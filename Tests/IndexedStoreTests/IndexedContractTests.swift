@@ -1,4 +1,5 @@
 import IndexedStore
+import Logging
 import Points
 import PostgresStore
 import PostgresTestSupport
@@ -28,6 +29,39 @@ import Testing
     }
   }
 
+  @Test func filterIsUnsupportedWithoutAnIndex() async throws {
+    try await RunningIndexes.with { indexes in
+      let database = try await TemporaryDatabase.make().migratedStore()
+      let query = PointQuery(filter: try PropertyFilter("name = 'x'"))
+      await #expect(throws: PointStoreError.indexRequired) { try await database.page(matching: query) }
+      await #expect(throws: PointStoreError.indexRequired) { try await database.summaries(matching: query) }
+      await #expect(throws: PointStoreError.indexRequired) {
+        try await database.exportPoints(matching: query) { _ in }
+      }
+
+      var places = try SyntheticPoints(seed: 1)
+      try await database.importRows(try places.rows(count: 10))
+      let index = try indexes.start(over: database, memoryLimit: 0)
+      try await index.wait { $0.phase == .tooLarge }
+      let store = IndexedStore(database, index: index)
+
+      await #expect(throws: PointStoreError.indexRequired) { try await store.page(matching: query) }
+      await #expect(throws: PointStoreError.indexRequired) { try await store.exportPoints(matching: query) { _ in } }
+    }
+  }
+
+  @Test func filterFailsWhileTheIndexIsNotBuilt() async throws {
+    let database = try await TemporaryDatabase.make().migratedStore()
+    let index = IndexFollower(
+      try ChangeFeed(database), freshness: ReadFreshness(),
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let query = PointQuery(filter: try PropertyFilter("name = 'x'"))
+
+    await #expect(throws: PointStoreError.indexNotReady) {
+      try await IndexedStore(database, index: index).summaries(matching: query)
+    }
+  }
+
   @Test func resultsMatchTheReference() async throws {
     try await RunningIndexes.with { indexes in
       let database = try await TemporaryDatabase.make().migratedStore()
@@ -40,6 +74,11 @@ import Testing
 
       let reads = store.databaseReads
       try await DifferentialTest().run(against: store)
+      var filtered = DifferentialTest()
+      filtered.filters = try PropertyFilter.samples()
+      filtered.queriesPerCenter = filtered.filters.count
+      filtered.centers = 10
+      try await filtered.run(against: store)
 
       #expect(store.databaseReads == reads)
     }

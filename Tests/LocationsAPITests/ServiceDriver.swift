@@ -23,12 +23,13 @@ struct ServiceDriver {
   /// Creates a driver of a service over a store.
   init(
     store: any PointStore, clock: any WallClock = SystemClock(), metrics: (any MetricsSource)? = nil,
+    filtering: Filtering = Filtering(timeLimit: .seconds(600)),
     uptime: @escaping @Sendable () -> Duration = monotonicTime, hasTextSearch: Bool = true, hasPhoton: Bool = true
   ) {
     responder = LocationsAPI(
       service: PointsService(
         store: store, textStore: hasTextSearch ? store as? any TextSearchableStore : nil, clock: clock),
-      metrics: metrics, uptime: uptime, hasPhoton: hasPhoton, version: "1.2.3"
+      metrics: metrics, filtering: filtering, uptime: uptime, hasPhoton: hasPhoton, version: "1.2.3"
     ).router()
   }
 
@@ -51,11 +52,14 @@ struct ServiceDriver {
   }
 
   /// Creates a driver of a service over places in memory.
-  init(places: [PointDraft], clock: any WallClock = SystemClock()) async throws {
+  init(
+    places: [PointDraft], clock: any WallClock = SystemClock(),
+    filtering: Filtering = Filtering(timeLimit: .seconds(600))
+  ) async throws {
     let store = MemoryStore.countingFromOne()
     let rows = places.enumerated().map { ImportRow(number: $0.offset + 1, id: nil, draft: $0.element) }
     _ = try await store.load(AsyncStream([rows]))
-    self.init(store: store, clock: clock)
+    self.init(store: store, clock: clock, filtering: filtering)
   }
 
   /// Sends a request with a body of JSON, or of the media type in the headers.

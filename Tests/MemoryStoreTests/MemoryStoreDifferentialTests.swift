@@ -16,6 +16,20 @@ import Testing
     try await DifferentialTest().run(against: store)
   }
 
+  @Test func resultsOfPropertyFiltersEqualTheReference() async throws {
+    var places = try SyntheticPoints(seed: 5, townCount: 30)
+    let store = MemoryStore()
+    // Two parts, so that places of one segment are not taken for those of the other.
+    try await store.importRows(try places.rows(count: 900))
+    try await store.importRows(try SyntheticPoints.hardCases())
+
+    var test = DifferentialTest()
+    test.filters = try PropertyFilter.samples()
+    test.queriesPerCenter = test.filters.count
+    test.centers = 30
+    try await test.run(against: store)
+  }
+
   @Test func resultsEqualTheReferenceAfterManyWrites() async throws {
     var places = try SyntheticPoints(seed: 2, townCount: 20)
     var rows = try places.rows(count: 2_000)

@@ -163,7 +163,7 @@ import Testing
     #expect(points.allSatisfy { fromBuffers.point(id: $0.id) == $0 })
     for latitude in stride(from: -90.0, through: 90, by: 15) {
       let query = try PointQuery.near(latitude, latitude * 2, limit: 40)
-      #expect(fromBuffers.page(matching: query) == fromArrays.page(matching: query))
+      #expect(try fromBuffers.page(matching: query) == fromArrays.page(matching: query))
     }
   }
 

@@ -1,6 +1,37 @@
+import CQL2
 public import Geo
 import JSONText
 public import Points
+
+/// A place as a record of a filter.
+private struct PlaceRecord: FilterRecord {
+  let point: PointOfInterest
+  let tags: [PropertyFilter.Tag]
+
+  func value(ofProperty number: Int) -> FilterValue {
+    func string(_ text: String?) -> FilterValue { text.map { .string(ExactText($0)) } ?? .null }
+    let coordinate = point.draft.coordinate
+    switch PointProperty(rawValue: number) {
+    case .id: return string(point.id.description)
+    case .name: return string(point.draft.name)
+    case .category: return string(point.draft.category)
+    case .latitude: return .number(coordinate.latitude)
+    case .longitude: return .number(coordinate.longitude)
+    case .geometry: return .point(x: coordinate.longitude, y: coordinate.latitude)
+    case .createdAt: return .timestamp(point.createdAt.microsecondsSinceEpoch)
+    case .updatedAt: return .timestamp(point.updatedAt.microsecondsSinceEpoch)
+    case .source: return string(point.draft.origin?.source)
+    case .sourceID: return string(point.draft.origin?.sourceID)
+    case .version: return .number(Double(point.version))
+    case nil:
+      let tag = tags[number - PropertyFilter.firstTag]
+      guard case .string(let key)? = try? JSONReader.value(of: tag.jsonKey),
+        case .string(let text)? = (try? JSONReader.value(of: Array(point.draft.tags.json.utf8)))?[key]
+      else { return .null }
+      return FilterValue(text, as: tag.type) ?? .null
+    }
+  }
+}
 
 /// A reference implementation of queries, which measures, sorts and scans all places.
 public struct BruteForce: Sendable {
@@ -69,6 +100,9 @@ public struct BruteForce: Sendable {
         if let source = query.source {
           guard let origin = found.point.draft.origin, ExactText(origin.source) == source.name else { return false }
           if let sourceID = source.sourceID, ExactText(origin.sourceID) != sourceID { return false }
+        }
+        if let filter = query.filter {
+          guard filter.condition.matches(PlaceRecord(point: found.point, tags: filter.tags)) else { return false }
         }
         guard let after = query.after else { return true }
         guard query.proximity != nil else { return found.point.id > after.id }

@@ -12,6 +12,9 @@ public struct DifferentialTest: Sendable {
   /// The seed of the random queries.
   public var seed: UInt64 = 1
 
+  /// The property filters of the queries, one each in turn; without any, the queries have none.
+  public var filters: [PropertyFilter] = []
+
   /// Creates a test with the default size of 2,000 queries.
   public init() {}
 
@@ -28,7 +31,8 @@ public struct DifferentialTest: Sendable {
       let center = try queries.center()
       let ordered = center.map { reference.byDistance(from: $0) } ?? reference.byID()
       for number in 0..<queriesPerCenter {
-        let query = try queries.query(center: center, ordered: ordered)
+        var query = try queries.query(center: center, ordered: ordered)
+        if !filters.isEmpty { query.filter = filters[number % filters.count] }
         let page = try await store.page(matching: query)
         let expected = ordered.page(matching: query)
         if number.isMultiple(of: 4) {

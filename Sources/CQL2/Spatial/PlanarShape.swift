@@ -61,20 +61,6 @@ final class PlanarShape: Sendable {
   /// The point that the geometry is; `nil` if it is any other.
   var onlyPoint: FlatPoint? { dimension == 0 && points.count == 1 ? points.first : nil }
 
-  /// The least box around the geometry.
-  var bounds: (west: Double, south: Double, east: Double, north: Double) {
-    var bounds = (Double.infinity, Double.infinity, -Double.infinity, -Double.infinity)
-    func extend(_ point: FlatPoint) {
-      bounds = (min(bounds.0, point.x), min(bounds.1, point.y), max(bounds.2, point.x), max(bounds.3, point.y))
-    }
-    for point in points { extend(point) }
-    for edge in edges {
-      extend(edge.a)
-      extend(edge.b)
-    }
-    return bounds
-  }
-
   /// Returns the location of a point.
   func location(of point: FlatPoint) -> Location {
     let inAreas = areaEdges.location(of: point)

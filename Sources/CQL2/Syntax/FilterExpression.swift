@@ -85,6 +85,9 @@ public struct FilterError: Error, Hashable, Sendable {
     self.reason = reason
   }
 
+  /// Returns the error of a value that is not of its property's type.
+  public static func invalidValue(_ reason: String) -> FilterError { FilterError(.filter, reason) }
+
   /// Returns the error of a property that the records do not have.
   public static func unknownProperty(_ name: String) -> FilterError {
     FilterError(.filter, "there is no property '\(name.prefix(100))'")
@@ -176,6 +179,41 @@ extension FilterExpression {
     case .string: true
     case .operation(.casei, let operands), .operation(.accenti, let operands): operands[0].isPattern
     default: false
+    }
+  }
+}
+
+extension FilterExpression {
+  /// The names of the properties in the expression, in their order.
+  public var propertyNames: [ExactText] {
+    switch self {
+    case .property(let name): [name]
+    case .operation(_, let operands), .function(_, let operands), .array(let operands):
+      operands.flatMap(\.propertyNames)
+    case .interval(let first, let last): [first, last].compactMap(\.self).flatMap(\.propertyNames)
+    case .string, .number, .boolean, .date, .timestamp, .geometry: []
+    }
+  }
+}
+
+extension FilterExpression {
+  /// Creates the expression that all conditions hold; `nil` where there is none.
+  public init?(allOf conditions: [FilterExpression]) {
+    guard let first = conditions.first else { return nil }
+    self = conditions.count == 1 ? first : .joined(.and, conditions)
+  }
+
+  /// Creates the literal that a text stands for, such as that of a parameter; `nil` where it is none of the type.
+  public init?(_ text: String, as type: FilterType) {
+    switch FilterValue(text, as: type) {
+    case .string(let text): self = .string(text)
+    case .number(let number): self = .number(number)
+    case .boolean(let value): self = .boolean(value)
+    case .date(let days): self = .date(CivilDate(daysSinceEpoch: days))
+    case .timestamp(let time): self = .timestamp(microsecondsSinceEpoch: time)
+    // One value of a list.
+    case .array: self = .string(ExactText(text))
+    case .null, .point, nil: return nil
     }
   }
 }

@@ -127,3 +127,31 @@ extension FilterGeometry.Simple {
     }
   }
 }
+
+extension FilterGeometry {
+  /// The least and greatest coordinates. A box that crosses the antimeridian has its own west and east.
+  public var bounds: (west: Double, south: Double, east: Double, north: Double) {
+    if case .box(let box) = self { return (box.west, box.south, box.east, box.north) }
+    var bounds = (west: Double.infinity, south: Double.infinity, east: -Double.infinity, north: -Double.infinity)
+    for part in parts {
+      part.forEachPosition { position in
+        bounds.west = min(bounds.west, position.x)
+        bounds.south = min(bounds.south, position.y)
+        bounds.east = max(bounds.east, position.x)
+        bounds.north = max(bounds.north, position.y)
+      }
+    }
+    return bounds
+  }
+}
+
+extension FilterGeometry.Simple {
+  fileprivate func forEachPosition(_ body: (FilterGeometry.Position) -> Void) {
+    switch self {
+    case .point(let position): body(position)
+    case .lineString(let positions), .multiPoint(let positions): positions.forEach(body)
+    case .polygon(let rings), .multiLineString(let rings): rings.joined().forEach(body)
+    case .multiPolygon(let polygons): polygons.joined().joined().forEach(body)
+    }
+  }
+}

@@ -1,4 +1,5 @@
 import Basics
+import CQL2
 import Geo
 import JSONText
 import Points
@@ -105,6 +106,10 @@ enum Cursor {
         hash.combine(5)
         hash.combine(bytes: sourceID.text.utf8)
       }
+    }
+    if let filter = query.filter {
+      hash.combine(6)
+      hash.combine(bytes: filter.expression.json)
     }
     return UInt32(truncatingIfNeeded: hash.value ^ hash.value >> 32)
   }

@@ -3,6 +3,7 @@ enum Parameter: Int, CaseIterable {
   case latitude, longitude, radius, category, box, limit, cursor, fields, format, mode, dryRun, source, sourceID
   case confirm, idField, unknownFields, since, until, replaceSource, licence, attribution, attributionURL
   case languages, text, autocomplete, sort
+  case filter, filterLanguage
 
   private static let all = allCases
 
@@ -46,13 +47,17 @@ enum Parameter: Int, CaseIterable {
     case .text: "q"
     case .autocomplete: "autocomplete"
     case .sort: "sort"
+    case .filter: "filter"
+    case .filterLanguage: "filter-lang"
     }
   }
 }
 
 extension Set<Parameter> {
   /// The parameters that filter places.
-  static let filters: Set = [.latitude, .longitude, .radius, .category, .box, .source, .sourceID]
+  static let filters: Set = [
+    .latitude, .longitude, .radius, .category, .box, .source, .sourceID, .filter, .filterLanguage,
+  ]
 
   /// The parameters of a place's representation in the response to a write.
   static let presentation: Set = [.fields, .format]

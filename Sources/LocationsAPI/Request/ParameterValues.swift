@@ -1,3 +1,4 @@
+import CQL2
 import Geo
 import HTTPServer
 import JSONText
@@ -9,6 +10,7 @@ import Points
 struct ParameterValues {
   private var texts = [String?](repeating: nil, count: Parameter.allCases.count)
   private var categoryLists: [QueryParameters.Parameter] = []
+  private var tags: [(key: String, value: String)] = []
   private var errors: [ProblemError] = []
   private var code: ParameterProblem?
 
@@ -18,6 +20,10 @@ struct ParameterValues {
   init(_ request: HTTPRequest, allowing allowed: Set<Parameter>) throws(Problem) {
     for pair in try QueryParameters(request.query).all {
       guard let parameter = Parameter(name: pair.name), allowed.contains(parameter) else {
+        if allowed.contains(.filter), let key = Queryables.tagKey(ofProperty: pair.name) {
+          tags.append((key, pair.value))
+          continue
+        }
         let names = Parameter.allCases.filter { allowed.contains($0) }.map(\.name).joined(separator: ", ")
         let known = allowed.isEmpty ? "it has none" : "its parameters are \(names)"
         note(.unknown, String(pair.name.prefix(100)), "is not a parameter of this call; \(known)")
@@ -140,12 +146,42 @@ struct ParameterValues {
   }
 
   /// Returns the query of the parameters that filter places.
-  mutating func filters() -> PointQuery {
+  mutating func filters(by filtering: Filtering) -> PointQuery {
     let center = coordinate(requiredFor: has(.radius) ? "radius" : nil)
     let radius = self.radius()
     return PointQuery(
       proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: box(), categories: categories(),
-      source: source())
+      source: source(), filter: filter(by: filtering))
+  }
+
+  /// Returns the condition of `filter` and of the tags; `nil` where there is none or one is invalid.
+  private mutating func filter(by filtering: Filtering) -> PropertyFilter? {
+    let language = choice(.filterLanguage, default: FilterLanguage.text)
+    if has(.filterLanguage), !has(.filter) {
+      note(.missing, Parameter.filter.name, "must be given where \(Parameter.filterLanguage.name) is")
+    }
+    guard has(.filter) || !tags.isEmpty else { return nil }
+    var conditions: [FilterExpression] = []
+    do {
+      if let text = self[.filter] { conditions.append(try language.expression(of: text)) }
+    } catch {
+      note(.invalid, Parameter.filter.name, "is not a filter in \(language.rawValue), \(error)")
+    }
+    for (index, (key, _)) in tags.enumerated() where !tags[..<index].contains(where: { $0.key.hasSameBytes(as: key) }) {
+      let values = tags.filter { $0.key.hasSameBytes(as: key) }.map(\.value)
+      do {
+        conditions.append(try filtering.condition(onTag: key, values))
+      } catch {
+        note(.invalid, Queryables.tagPrefix + key, error.reason)
+      }
+    }
+    guard let condition = FilterExpression(allOf: conditions) else { return nil }
+    do {
+      return try filtering.filter(condition)
+    } catch {
+      note(.invalid, Parameter.filter.name, "cannot be evaluated: \(error)")
+      return nil
+    }
   }
 
   /// Returns the maximum number of places of a page.

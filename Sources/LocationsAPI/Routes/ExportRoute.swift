@@ -13,9 +13,10 @@ struct ExportRoute: RouteHandler {
 
   let service: PointsService
   let editor: PointEditor
+  let filtering: Filtering
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try ExportArguments(request)
+    let arguments = try ExportArguments(request, filtering)
 
     // Once the head is sent an error can only cut the connection: errors are looked for before.
     try await request.reportingStoreErrors { () throws(PointStoreError) in try await service.store.checkReadiness() }
@@ -131,9 +132,9 @@ private struct ExportArguments {
   /// Creates the arguments from a request.
   ///
   /// - Throws: `Problem` 400 or 406.
-  init(_ request: HTTPRequest) throws(Problem) {
+  init(_ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
     var values = try ParameterValues(request, allowing: ExportRoute.parameters)
-    query = values.filters()
+    query = values.filters(by: filtering)
     try values.check()
     format = try .chosen(by: values[.format], accept: request.headers, from: PointFormat.exports)
     isGzip = ContentCoding.prefersGzip(request.headers)

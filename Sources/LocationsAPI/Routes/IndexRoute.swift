@@ -28,7 +28,8 @@ struct IndexRoute: RouteHandler {
     [
       (
         "locations",
-        "/locations{?q,lat,long,radius,bbox,category,source,sourceId,sort,autocomplete,limit,cursor,fields,lang,f}"
+        "/locations{?q,lat,long,radius,bbox,category,source,sourceId,filter,filter-lang,sort,autocomplete,limit,"
+          + "cursor,fields,lang,f}"
       ),
       ("location", "/locations/{id}"),
       ("check", "/locations/check{?lat,long,radius,fields,lang}"),
@@ -39,7 +40,7 @@ struct IndexRoute: RouteHandler {
         "import",
         "/locations/import{?mode,dryRun,source,idField,unknownFields,replaceSource,licence,attribution,attributionUrl}"
       ),
-      ("export", "/locations/export{?lat,long,radius,bbox,category,source,sourceId,f}"),
+      ("export", "/locations/export{?lat,long,radius,bbox,category,source,sourceId,filter,filter-lang,f}"),
       ("categories", "/categories{?bbox}"),
       ("sources", "/sources"),
       ("backup", "/backup"),

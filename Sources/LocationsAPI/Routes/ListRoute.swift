@@ -16,9 +16,10 @@ struct ListRoute: RouteHandler {
   /// The revalidation of responses to a text that is being typed.
   let shortLived: Revalidation
   let address: PublicAddress
+  let filtering: Filtering
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let arguments = try ListArguments(request)
+    let arguments = try ListArguments(request, filtering)
     // Attributions change without a change of the places.
     let hasVersion = !arguments.fields.contains(.attribution)
     let revalidation = arguments.text?.isIncomplete == true ? shortLived : revalidation
@@ -35,8 +36,23 @@ struct ListRoute: RouteHandler {
     defer { extendLifetime(reservation) }
     if let text = arguments.text { return try await matches(of: text, arguments, for: request) }
     return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await find(arguments, for: request)
+      guard arguments.query.filter != nil else { return try await find(arguments, for: request) }
+      return try await Self.besideEventLoop { () throws(PointStoreError) in try await find(arguments, for: request) }
     }
+  }
+
+  /// Runs a search that may take long where it does not hold up the other connections of the event loop.
+  private static func besideEventLoop(
+    _ search: @escaping @Sendable () async throws(PointStoreError) -> HTTPResponse
+  ) async throws(PointStoreError) -> HTTPResponse {
+    let task = Task(executorPreference: globalConcurrentExecutor) { () -> Result<HTTPResponse, PointStoreError> in
+      do throws(PointStoreError) {
+        return .success(try await search())
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try await task.value.get()
   }
 
   private func find(
@@ -128,9 +144,9 @@ struct ListArguments: Hashable {
   /// Creates the arguments from a request.
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
-  init(_ request: HTTPRequest) throws(Problem) {
+  init(_ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
     var values = try ParameterValues(request, allowing: ListRoute.parameters)
-    var query = values.filters()
+    var query = values.filters(by: filtering)
     query.limit = values.limit()
     text = values.textArguments(&query)
     if values.has(.text) {

@@ -19,6 +19,21 @@ extension Problem {
       self.init(
         .serviceUnavailable, code: "store-misconfigured", title: "Store misconfigured",
         detail: "the service lacks a privilege that its operator has to grant", headers: ["retry-after": "10"])
+    case .indexRequired:
+      self.init(
+        .notImplemented, code: "not-implemented", title: "Not implemented",
+        detail: "the call needs the index of places in memory; the setting POINT_INDEX turns it on")
+    case .indexNotReady:
+      self.init(
+        .serviceUnavailable, code: "index-not-ready", title: "Index not ready",
+        detail: "the call needs the index of places in memory, which is not ready at the moment",
+        headers: ["retry-after": "2"])
+    case .filterTimeout:
+      self.init(
+        .serviceUnavailable, code: "filter-timeout", title: "Filter timeout",
+        detail: "the filter was not evaluated within its time limit; conditions on the position, the category or the "
+          + "source make it faster",
+        headers: ["retry-after": "10"])
     case .overloaded:
       self.init(
         .serviceUnavailable, code: "overloaded", title: "Overloaded",
@@ -57,7 +72,9 @@ extension HTTPRequest {
       switch error {
       case .unexpected: .error
       case .outcomeUnknown: .warning
-      case .unavailable, .schemaMismatch, .misconfigured, .overloaded, .timeout: .debug
+      case .unavailable, .schemaMismatch, .misconfigured, .indexRequired, .indexNotReady, .filterTimeout, .overloaded,
+        .timeout:
+        .debug
       }
     logger.log(level: level, "a call of the store failed", metadata: ["error": "\(error)"])
   }

@@ -8,12 +8,14 @@ struct PointFilter {
   private let proximity: ProximityFilter?
   private let categories: Set<ExactText>
   private let source: PointQuery.Source?
+  private let filter: PropertyFilter?
 
   init(_ query: PointQuery) {
     box = query.box.map { BoxFilter($0) }
     proximity = query.proximity.flatMap { $0.radiusMetres == nil ? nil : ProximityFilter($0, after: nil) }
     categories = query.categories
     source = query.source
+    filter = query.filter
   }
 
   /// Returns a Boolean value that indicates whether the place in a slot matches.
@@ -27,7 +29,13 @@ struct PointFilter {
       else { return false }
     }
     if let source, !segment.records.isPoint(at: slot, of: source) { return false }
+    return isNear(slot, of: segment) && (filter?.matches(slot, of: segment) ?? true)
+  }
+
+  /// Returns a Boolean value that indicates whether the place in a slot is within the radius.
+  private func isNear(_ slot: Int, of segment: Segment) -> Bool {
     guard let proximity else { return true }
+    let columns = segment.columns
     let position = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
     let chordSquared = proximity.position.chordSquared(to: position)
     if chordSquared > proximity.outerChordSquared { return false }

@@ -163,6 +163,18 @@ struct PointRecords: Sendable {
     return hasher.finalize()
   }
 
+  /// Returns the name of the place in a slot.
+  func name(at slot: Int) -> String {
+    let record = records.pointer[slot]
+    return String(decoding: text(record.start, Int(record.nameLength)), as: UTF8.self)
+  }
+
+  /// Returns the tags of the place in a slot, as stored JSON.
+  func tags(at slot: Int) -> UnsafeBufferPointer<UInt8> { tags(of: records.pointer[slot]) }
+
+  /// Returns the source reference of the place in a slot.
+  func origin(at slot: Int) -> SourceReference? { origin(of: records.pointer[slot]) }
+
   private func origin(of record: PointRecord) -> SourceReference? {
     guard record.source != PointRecord.none else { return nil }
     return SourceReference(

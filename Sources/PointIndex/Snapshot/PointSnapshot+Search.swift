@@ -6,9 +6,12 @@ extension PointSnapshot {
   /// Returns one page of the matching places.
   ///
   /// O(log n) and the length of the page, wherever in the result it is. The exceptions are conditions that no index
-  /// narrows down: many places at one distance from the centre, or a box with few of many places at its edge.
-  public func page(matching query: PointQuery) -> PointPage {
-    let found = candidates(for: query)
+  /// narrows down: many places at one distance from the centre, or a box with few of many places at its edge; and a
+  /// property filter that few places match.
+  ///
+  /// - Throws: ``Points/PointStoreError/filterTimeout`` where a property filter took longer than its time limit.
+  public func page(matching query: PointQuery) throws(PointStoreError) -> PointPage {
+    let found = try filteredCandidates(for: query)
     let hasDistance = query.proximity != nil
     let count = fittingCount(of: found, limit: query.limit)
     return PointPage(
@@ -23,8 +26,10 @@ extension PointSnapshot {
   }
 
   /// Returns the same page as summaries, whose texts are not copied.
-  public func summaries(matching query: PointQuery) -> SummaryPage {
-    let found = candidates(for: query)
+  ///
+  /// - Throws: ``Points/PointStoreError/filterTimeout`` where a property filter took longer than its time limit.
+  public func summaries(matching query: PointQuery) throws(PointStoreError) -> SummaryPage {
+    let found = try filteredCandidates(for: query)
     let count = fittingCount(of: found, limit: query.limit)
     let summaries = SnapshotSummaries(
       snapshot: self,
@@ -46,7 +51,8 @@ extension PointSnapshot {
     }
   }
 
-  /// Returns the ids of the first matching places, up to the limit of the query, and whether there are more.
+  /// Returns the ids of the first matching places, up to the limit of the query, and whether there are more. The
+  /// query has no property filter.
   public func ids(matching query: PointQuery) -> (ids: [PointID], hasMore: Bool) {
     let found = candidates(for: query)
     let ids = found.prefix(query.limit).map { parts[Int($0.part)].segment.columns.ids[Int($0.slot)] }
@@ -54,7 +60,17 @@ extension PointSnapshot {
   }
 
   /// Returns the first matching places, in order, and one more than the limit where there is one.
-  private func candidates(for query: PointQuery) -> [Candidate] {
+  private func filteredCandidates(for query: PointQuery) throws(PointStoreError) -> [Candidate] {
+    guard let filter = query.filter else { return candidates(for: query) }
+    guard let narrowed = query.narrowedByFilter else { return [] }
+    let slotFilter = SlotFilter(filter, in: self)
+    let found = candidates(for: narrowed, slotFilter)
+    if slotFilter.isExpired { throw .filterTimeout }
+    return found
+  }
+
+  /// Returns the same places without a time limit, or up to the one of a property filter.
+  private func candidates(for query: PointQuery, _ slotFilter: SlotFilter? = nil) -> [Candidate] {
     if let source = query.source, let sourceID = source.sourceID {
       return candidate(of: SourceReference(source: source.name.text, sourceID: sourceID.text), query)
     }
@@ -62,9 +78,9 @@ extension PointSnapshot {
     let box = query.box.map { BoxFilter($0) }
     if let proximity = query.proximity {
       let filter = ProximityFilter(proximity, after: query.after)
-      return nearest(maximumCount, filter, box: box, query)
+      return nearest(maximumCount, filter, box: box, query, slotFilter)
     }
-    var search = IDSearch(box: box, after: query.after?.id, capacity: maximumCount)
+    var search = IDSearch(box: box, after: query.after?.id, filter: slotFilter, capacity: maximumCount)
     forEachTree(for: query) { tree, slotsByID in search.search(tree, byID: slotsByID) }
     let found = search.removeAllSorted()
     prefetch(found)
@@ -108,11 +124,12 @@ extension PointSnapshot {
     _ maximumCount: Int,
     _ proximity: ProximityFilter,
     box: BoxFilter?,
-    _ query: PointQuery
+    _ query: PointQuery,
+    _ filter: SlotFilter?
   ) -> [Candidate] {
     var bound = Double.infinity
     if (proximity.after?.distanceMetres ?? 0) < Self.farStart {
-      var search = ChordSearch(proximity: proximity, box: box, capacity: maximumCount + Self.margin)
+      var search = ChordSearch(proximity: proximity, box: box, filter: filter, capacity: maximumCount + Self.margin)
       forEachTree(for: query) { tree, _ in tree.walk(&search) }
       // Without others the chord is infinite, and this is more than any distance.
       let leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: search.chordSquaredOfOthers.squareRoot())
@@ -126,7 +143,8 @@ extension PointSnapshot {
         return found
       }
     }
-    var search = GeodesicSearch(proximity: proximity, box: box, capacity: maximumCount, bound: bound)
+    var search = GeodesicSearch(
+      proximity: proximity, box: box, filter: filter, capacity: maximumCount, bound: bound)
     forEachTree(for: query) { tree, _ in tree.walk(&search) }
     return search.removeAllSorted()
   }

@@ -6,6 +6,7 @@ import Points
 struct ChordSearch: ~Copyable {
   private let proximity: ProximityFilter
   private let box: BoxFilter?
+  private let filter: SlotFilter?
 
   /// Places with a greater chord are not among the first.
   private var outerChordSquared: Double
@@ -13,9 +14,10 @@ struct ChordSearch: ~Copyable {
   private var heap: CandidateHeap
 
   /// Creates a search that keeps the first `capacity` matches.
-  init(proximity: ProximityFilter, box: BoxFilter?, capacity: Int) {
+  init(proximity: ProximityFilter, box: BoxFilter?, filter: SlotFilter?, capacity: Int) {
     self.proximity = proximity
     self.box = box
+    self.filter = filter
     outerChordSquared = proximity.outerChordSquared
     heap = CandidateHeap(capacity: capacity)
   }
@@ -71,6 +73,7 @@ extension ChordSearch: TreeVisitor {
       )
       guard proximity.matches(distance: distance, id: id) else { return }
     }
+    if let filter, !filter.matches(slot, in: tree) { return }
     heap.offer(
       Candidate(distance: chordSquared, id: id, part: tree.part, slot: UInt32(truncatingIfNeeded: slot))
     )

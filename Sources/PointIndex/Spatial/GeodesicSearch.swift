@@ -8,6 +8,7 @@ import Points
 struct GeodesicSearch: ~Copyable {
   private let proximity: ProximityFilter
   private let box: BoxFilter?
+  private let filter: SlotFilter?
 
   /// Places at a greater distance or with a greater chord are too far.
   private var outerDistance: Double
@@ -23,9 +24,10 @@ struct GeodesicSearch: ~Copyable {
   /// Creates a search that keeps the first `capacity` matches.
   ///
   /// - Parameter bound: a distance in metres that none of those matches exceeds.
-  init(proximity: ProximityFilter, box: BoxFilter?, capacity: Int, bound: Double) {
+  init(proximity: ProximityFilter, box: BoxFilter?, filter: SlotFilter?, capacity: Int, bound: Double) {
     self.proximity = proximity
     self.box = box
+    self.filter = filter
     outerDistance = min(proximity.radius, bound)
     outerChordSquared = ProximityFilter.chordSquared(reaching: outerDistance)
     heap = CandidateHeap(capacity: capacity)
@@ -76,6 +78,7 @@ extension GeodesicSearch: TreeVisitor {
     let distance = distance(to: slot, at: end, in: tree)
     let id = tree.columns.ids[slot]
     guard proximity.matches(distance: distance, id: id) else { return }
+    if let filter, !filter.matches(slot, in: tree) { return }
     let candidate = Candidate(distance: distance, id: id, part: tree.part, slot: UInt32(truncatingIfNeeded: slot))
     guard heap.offer(candidate), heap.isFull else { return }
     outerDistance = min(outerDistance, heap.last.distance)

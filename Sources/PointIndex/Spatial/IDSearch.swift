@@ -4,13 +4,15 @@ import Points
 /// A search for the first matches by id.
 struct IDSearch: ~Copyable {
   private let box: BoxFilter?
+  private let filter: SlotFilter?
   private var after: PointID?
   private var heap: CandidateHeap
 
   /// Creates a search that keeps the first `capacity` matches after an id.
-  init(box: BoxFilter?, after: PointID?, capacity: Int) {
+  init(box: BoxFilter?, after: PointID?, filter: SlotFilter?, capacity: Int) {
     self.box = box
     self.after = after
+    self.filter = filter
     heap = CandidateHeap(capacity: capacity)
   }
 
@@ -55,6 +57,7 @@ struct IDSearch: ~Copyable {
       let slot = Int(slots[position])
       if tree.isDead(slot) { continue }
       if let box, !box.contains(columns.coordinates[slot]) { continue }
+      if let filter, !filter.matches(slot, in: tree) { continue }
       // The rest have greater ids.
       guard offer(slot, in: tree) else { return nil }
     }
@@ -97,6 +100,10 @@ extension IDSearch: TreeVisitor {
       if !isCovered, let box, !box.contains(columns.coordinates[slot]) { continue }
       if let after, !(after < columns.ids[slot]) { continue }
       if tree.isDead(slot) { continue }
+      if let filter {
+        if heap.isFull, heap.last.id < columns.ids[slot] { continue }
+        guard filter.matches(slot, in: tree) else { continue }
+      }
       offer(slot, in: tree)
     }
   }

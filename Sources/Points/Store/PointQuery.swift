@@ -69,6 +69,9 @@ public struct PointQuery: Hashable, Sendable {
   /// The data set that the places come from; `nil` for any place, with or without one.
   public var source: Source?
 
+  /// The condition on the properties of the places; `nil` for any place. Only an index evaluates it.
+  public var filter: PropertyFilter?
+
   /// The maximum number of places on the page, within ``limits``.
   public var limit: Int
 
@@ -81,6 +84,7 @@ public struct PointQuery: Hashable, Sendable {
     box: BoundingBox? = nil,
     categories: Set<ExactText> = [],
     source: Source? = nil,
+    filter: PropertyFilter? = nil,
     limit: Int = defaultLimit,
     after: Position? = nil
   ) {
@@ -88,6 +92,7 @@ public struct PointQuery: Hashable, Sendable {
     self.box = box
     self.categories = categories
     self.source = source
+    self.filter = filter
     self.limit = limit
     self.after = after
   }

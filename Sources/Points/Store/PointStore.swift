@@ -86,6 +86,15 @@ public enum PointStoreError: Error, Hashable, Sendable {
   /// The service lacks a privilege that the call needs; nothing was done. The reason names it, for operators.
   case misconfigured(reason: String)
 
+  /// The call needs the index of places in memory, and there is none.
+  case indexRequired
+
+  /// The call needs the index of places in memory, which is not ready yet or not fresh enough; a later call may succeed.
+  case indexNotReady
+
+  /// A filter took longer than its time limit.
+  case filterTimeout
+
   /// The call waited too long in the queue, or the queue was full.
   case overloaded
 
@@ -105,6 +114,9 @@ public enum PointStoreError: Error, Hashable, Sendable {
     case .unavailable: "unavailable"
     case .schemaMismatch: "schema_mismatch"
     case .misconfigured: "misconfigured"
+    case .indexRequired: "index_required"
+    case .indexNotReady: "index_not_ready"
+    case .filterTimeout: "filter_timeout"
     case .overloaded: "overloaded"
     case .timeout: "timeout"
     case .outcomeUnknown: "outcome_unknown"
@@ -120,7 +132,7 @@ extension PointStoreError: CustomStringConvertible {
     case .unavailable(let reason), .schemaMismatch(let reason), .misconfigured(let reason),
       .outcomeUnknown(let reason), .unexpected(let reason):
       "\(shortDescription): \(reason)"
-    case .overloaded, .timeout: shortDescription
+    case .indexRequired, .indexNotReady, .filterTimeout, .overloaded, .timeout: shortDescription
     }
   }
 }

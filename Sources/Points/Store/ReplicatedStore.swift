@@ -52,7 +52,7 @@ extension PointStoreError {
   fileprivate var isUnavailability: Bool {
     switch self {
     case .unavailable, .schemaMismatch, .misconfigured: true
-    case .overloaded, .timeout, .outcomeUnknown, .unexpected: false
+    case .indexRequired, .indexNotReady, .filterTimeout, .overloaded, .timeout, .outcomeUnknown, .unexpected: false
     }
   }
 }

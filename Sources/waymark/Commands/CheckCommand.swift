@@ -4,6 +4,7 @@ import HTTPServer
 import LocationsAPI
 import NIOSSL
 import PointFormats
+import Points
 import PostgresStore
 
 /// `waymark check`: examines settings, files and the database before `waymark serve` needs them.
@@ -74,6 +75,9 @@ struct CheckCommand: AsyncParsableCommand {
     }
     if let path = configuration.access.keysFile {
       await report.examine { "the keys of \(path): \(try KeyFile(path: path).keys.count)" }
+    }
+    if let path = configuration.queryablesFile {
+      await report.examine { "the types of tags of \(path): \(try Queryables(path: path).types.count)" }
     }
     switch configuration.access.tokens?.keySet {
     case nil: break

@@ -26,7 +26,8 @@ enum Exit {
     case .unavailable(let reason): because("the database can't be reached: \(reason)", unavailable)
     case .schemaMismatch(let reason): because("the schema is not current: \(reason)", failed)
     case .misconfigured(let reason): because("\(reason); \(outcome)", failed)
-    case .overloaded, .timeout: because("the database took too long", unavailable)
+    case .indexRequired, .indexNotReady: because("the call needs the index of places in memory", failed)
+    case .overloaded, .timeout, .filterTimeout: because("the database took too long", unavailable)
     case .outcomeUnknown(let reason): because("the outcome is unknown: \(reason)", unavailable)
     case .unexpected(let reason): because("\(reason); \(outcome)", failed)
     }

@@ -59,7 +59,8 @@ struct ServeCommand: AsyncParsableCommand {
     switch error {
     case .unavailable(let reason), .outcomeUnknown(let reason): Exit.because(reason, Exit.unavailable)
     case .schemaMismatch(let reason): Exit.because(reason, Exit.badData)
-    case .overloaded, .timeout: Exit.because("the places could not be opened in time", Exit.unavailable)
+    case .overloaded, .timeout, .indexRequired, .indexNotReady, .filterTimeout:
+      Exit.because("the places could not be opened in time", Exit.unavailable)
     case .misconfigured(let reason), .unexpected(let reason): Exit.because(reason, Exit.badData)
     }
   }

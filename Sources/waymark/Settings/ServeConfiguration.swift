@@ -54,6 +54,12 @@ struct ServeConfiguration {
 
   let cacheControl: String
 
+  /// The file of the types of tags in filters; `nil` where there is none.
+  let queryablesFile: String?
+
+  /// The longest time that a search with a filter may take.
+  let filterTimeLimit: Duration
+
   /// A Boolean value that indicates whether each request is logged at level `info`.
   let logsRequests: Bool
 
@@ -93,6 +99,8 @@ struct ServeConfiguration {
         "CACHE_CONTROL",
         "must be directives such as no-cache or max-age=5, with commas between; times are whole seconds")
     }
+    queryablesFile = settings["QUERYABLES"]
+    filterTimeLimit = try settings.milliseconds("FILTER_TIMEOUT_MS")
     logsRequests = try settings.boolean("ACCESS_LOG")
     tellsTiming = try settings.boolean("SERVER_TIMING")
     drainDelay = try settings.milliseconds("DRAIN_DELAY_MS")

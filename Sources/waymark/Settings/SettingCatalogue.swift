@@ -9,7 +9,8 @@ struct SettingGroup: Sendable {
 
   /// The groups of the settings of the server.
   static let ofServer = [
-    listening, places, search, postgres, access, rateLimits, responses, observability, shutdown, limits, testing,
+    listening, places, search, filters, postgres, access, rateLimits, responses, observability, shutdown, limits,
+    testing,
   ]
 
   static let listening = SettingGroup(
@@ -77,6 +78,19 @@ struct SettingGroup: Sendable {
       Setting(
         "PHOTON_API", .choice(of: SearchConfiguration.Switch.self), default: "on",
         "Calls of Photon's API, /api and /reverse.", details: "See [Photon's API](search.md#photons-api)."),
+    ])
+
+  static let filters = SettingGroup(
+    title: "Filters",
+    settings: [
+      Setting(
+        "QUERYABLES", .file, default: .described("none: the values of all tags are strings"),
+        "JSON file of the types that tags have in filters, read at the start.",
+        details: "See [Filters](filters.md#types-of-tags)."),
+      Setting(
+        "FILTER_TIMEOUT_MS", .milliseconds(1...60_000), default: "1000",
+        "Longest time that a search with a filter may take; then 503.",
+        details: "See [Filters](filters.md#limits)."),
     ])
 
   static let postgres = SettingGroup(

@@ -65,7 +65,7 @@ final class OutageLog: Sendable {
       if state.compareExchange(expected: .available, desired: .unavailable, ordering: .relaxed).exchanged {
         logBeginning(reason)
       }
-    case .overloaded, .timeout, .outcomeUnknown, .unexpected: break
+    case .indexRequired, .indexNotReady, .filterTimeout, .overloaded, .timeout, .outcomeUnknown, .unexpected: break
     }
   }
 

@@ -1,0 +1,55 @@
+import CQL2
+import JSONText
+public import Points
+
+/// The operator's decisions about filters.
+public struct Filtering: Hashable, Sendable {
+  /// The types of tags.
+  public let queryables: Queryables
+
+  /// The longest time that a search with a filter may take.
+  public let timeLimit: Duration
+
+  /// Creates the decisions.
+  public init(queryables: Queryables = Queryables(), timeLimit: Duration = .seconds(1)) {
+    self.queryables = queryables
+    self.timeLimit = timeLimit
+  }
+
+  /// Returns the filter of a condition.
+  func filter(_ condition: FilterExpression) throws(FilterError) -> PropertyFilter {
+    try PropertyFilter(condition, queryables: queryables, timeLimit: timeLimit)
+  }
+
+  /// Returns the condition that a tag has one of the values of a parameter, which are of the tag's type.
+  func condition(onTag key: String, _ values: [String]) throws(FilterError) -> FilterExpression {
+    let type = queryables.type(ofTag: key)
+    var literals: [FilterExpression] = []
+    for value in values {
+      guard let literal = FilterExpression(value, as: type) else {
+        throw .invalidValue("must be a value of the type \(type.rawValue), got '\(value.prefix(50))'")
+      }
+      literals.append(literal)
+    }
+    let property = FilterExpression.property(ExactText(Queryables.tagPrefix + key))
+    if type == .stringArray { return .operation(.arrayOverlaps, [property, .array(literals)]) }
+    if literals.count == 1 { return .operation(.equal, [property, literals[0]]) }
+    return .operation(.isIn, [property, .array(literals)])
+  }
+}
+
+/// The encoding of a filter in a parameter.
+enum FilterLanguage: String, CaseIterable {
+  case text = "cql2-text"
+  case json = "cql2-json"
+  /// The name by which GDAL asks for the text encoding.
+  case formerText = "cql-text"
+
+  /// Returns the expression of a text in the encoding.
+  func expression(of text: String) throws(FilterError) -> FilterExpression {
+    switch self {
+    case .text, .formerText: try FilterExpression(text: text)
+    case .json: try FilterExpression(json: text.utf8)
+    }
+  }
+}

@@ -1,0 +1,138 @@
+public import CQL2
+import JSONText
+
+/// The properties of a place that a filter can name, besides its tags.
+public enum PointProperty: Int, Hashable, Sendable, CaseIterable {
+  case id, name, category, latitude, longitude, geometry, createdAt, updatedAt, source, sourceID, version
+
+  /// The name in a filter.
+  public var name: String {
+    switch self {
+    case .id: "id"
+    case .name: "name"
+    case .category: "category"
+    case .latitude: "lat"
+    case .longitude: "long"
+    case .geometry: "geometry"
+    case .createdAt: "createdAt"
+    case .updatedAt: "updatedAt"
+    case .source: "source"
+    case .sourceID: "sourceId"
+    case .version: "version"
+    }
+  }
+
+  /// The type of the values.
+  public var type: FilterType {
+    switch self {
+    case .id, .name, .category, .source, .sourceID: .string
+    case .latitude, .longitude: .number
+    case .version: .integer
+    case .geometry: .geometry
+    case .createdAt, .updatedAt: .timestamp
+    }
+  }
+
+  private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { (ExactText($0.name), $0) })
+
+  /// Creates the property of a name; `nil` where it is that of a tag.
+  public init?(name: String) {
+    guard let property = Self.byName[ExactText(name)] else { return nil }
+    self = property
+  }
+}
+
+/// The types of the tags' values in filters. The values of a tag without a declared type are strings.
+public struct Queryables: Hashable, Sendable {
+  /// The declared types, by the tags' keys.
+  public let types: [ExactText: FilterType]
+
+  /// Creates the declarations.
+  public init(types: [ExactText: FilterType] = [:]) {
+    self.types = types
+  }
+
+  /// The types that a tag can have, in the order of the documentation.
+  public static let tagTypes = FilterType.allCases.filter { $0 != .geometry }
+
+  /// The beginning of a property's name that is always that of a tag, even if a property of places has the rest of it.
+  public static let tagPrefix = "tag."
+
+  /// Returns the key of the tag whose property's name begins with ``tagPrefix``; `nil` for any other name.
+  public static func tagKey(ofProperty name: String) -> String? {
+    guard name.utf8.starts(with: tagPrefix.utf8), name.utf8.count > tagPrefix.utf8.count else { return nil }
+    return String(name[name.utf8.index(name.startIndex, offsetBy: tagPrefix.utf8.count)...])
+  }
+
+  /// Returns the type of a tag.
+  public func type(ofTag key: String) -> FilterType { types[ExactText(key)] ?? .string }
+}
+
+/// A condition on the properties of places, in the Common Query Language, ready to be evaluated.
+public final class PropertyFilter: Sendable {
+  /// A tag whose value the condition reads.
+  public struct Tag: Hashable, Sendable {
+    /// The key as a JSON string, as it is in stored tags.
+    public let jsonKey: [UInt8]
+
+    /// The type that the value is read as.
+    public let type: FilterType
+  }
+
+  /// The condition.
+  public let expression: FilterExpression
+
+  /// The condition, which reads a ``PointProperty`` by its raw value, and the tag at an index of ``tags`` by
+  /// ``firstTag`` more than that.
+  public let condition: CompiledFilter
+
+  /// The tags that the condition reads.
+  public let tags: [Tag]
+
+  /// The longest time that a search with the condition may take.
+  public let timeLimit: Duration
+
+  /// The number of the first tag among the properties of the condition.
+  public static let firstTag = PointProperty.allCases.count
+
+  /// Creates a filter.
+  ///
+  /// - Throws: `FilterError` where the condition cannot be evaluated on places.
+  public init(
+    _ expression: FilterExpression, queryables: Queryables, timeLimit: Duration
+  ) throws(FilterError) {
+    var tags: [Tag] = []
+    var numbers: [ExactText: Int] = [:]
+    for name in expression.propertyNames where PointProperty(name: name.text) == nil && numbers[name] == nil {
+      let key = Queryables.tagKey(ofProperty: name.text) ?? name.text
+      var jsonKey: [UInt8] = []
+      JSONString.write(key, to: &jsonKey)
+      numbers[name] = Self.firstTag + tags.count
+      tags.append(Tag(jsonKey: jsonKey, type: queryables.type(ofTag: key)))
+    }
+    let types = tags.map(\.type)
+    condition = try CompiledFilter(expression) { [numbers] name throws(FilterError) in
+      if let property = PointProperty(name: name) {
+        return FilterProperty(number: property.rawValue, type: property.type)
+      }
+      guard let number = numbers[ExactText(name)] else { throw .unknownProperty(name) }
+      return FilterProperty(number: number, type: types[number - Self.firstTag])
+    }
+    self.expression = expression
+    self.tags = tags
+    self.timeLimit = timeLimit
+  }
+}
+
+extension PropertyFilter: Hashable {
+  /// Returns a Boolean value that indicates whether both filters have the same condition on the same types.
+  public static func == (left: PropertyFilter, right: PropertyFilter) -> Bool {
+    left === right
+      || (left.expression == right.expression && left.tags == right.tags && left.timeLimit == right.timeLimit)
+  }
+
+  /// Adds the condition to a hash.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(expression)
+  }
+}

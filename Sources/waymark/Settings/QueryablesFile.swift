@@ -1,0 +1,42 @@
+import CQL2
+import Foundation
+import JSONText
+import Points
+
+extension Queryables {
+  /// The maximum number of tags in a file.
+  private static let maximumCount = 10_000
+
+  /// Creates the declarations of a file: a JSON object with a member for each tag, such as
+  /// `"population": {"type": "integer"}`.
+  ///
+  /// - Throws: ``ConfigurationError`` that names the file and the member.
+  init(path: String) throws(ConfigurationError) {
+    let name = "QUERYABLES"
+    guard let bytes = FileManager.default.contents(atPath: path) else {
+      throw ConfigurationError(variable: name, value: path, expectation: "must be a file that can be read")
+    }
+    func error(_ reason: String) -> ConfigurationError { .conflict(name, "names '\(path)', \(reason)") }
+    let value: JSONValue
+    do {
+      value = try JSONReader.value(of: bytes)
+    } catch {
+      throw ConfigurationError.conflict(name, "names '\(path)', which is \(error)")
+    }
+    guard case .object(let members) = value, members.count <= Self.maximumCount else {
+      throw error("which must be an object of at most \(Self.maximumCount) members")
+    }
+    let names = Self.tagTypes.map(\.rawValue).joined(separator: ", ")
+    var types: [ExactText: FilterType] = [:]
+    for member in members {
+      guard case .object(let declaration) = member.value, declaration.map(\.name) == ["type"],
+        case .string(let typeName) = declaration[0].value, let type = FilterType(rawValue: typeName),
+        Self.tagTypes.contains(type)
+      else { throw error("whose member '\(member.name)' must be an object with the member type, one of \(names)") }
+      guard types.updateValue(type, forKey: ExactText(member.name)) == nil else {
+        throw error("which declares '\(member.name)' twice")
+      }
+    }
+    self.init(types: types)
+  }
+}
