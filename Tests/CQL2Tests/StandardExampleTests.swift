@@ -31,8 +31,6 @@ enum StandardData {
 
 @Suite(.enabled(if: StandardData.exists))
 struct StandardExampleTests {
-  /// The one example that is not a filter but a function of numbers, and one that calls functions of a kind that no
-  /// server has to know, parse too.
   @Test(arguments: StandardData.examples("text"))
   func textExamplePrintsAndParsesAgainEqual(name: String) throws {
     let expression = try FilterExpression(text: StandardData.example(name, "text"))

@@ -27,7 +27,8 @@ struct LikePattern: Sendable {
 
   /// Returns a Boolean value that indicates whether a text matches. O(nm) for n bytes of text and m of pattern.
   ///
-  /// Only the last `%` is tried again: one before it has matched as little as it can, which leaves the most for the rest.
+  /// Only the last `%` is tried again: one before it has matched as little as it can, which leaves the most for the
+  /// rest.
   func matches(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { bytes in

@@ -22,7 +22,8 @@ enum TextFolding {
     return String(folded)
   }
 
-  /// Returns a text without the accents and other nonspacing marks that its canonical decomposition has, composed again.
+  /// Returns a text without the accents and other nonspacing marks that its canonical decomposition has, composed
+  /// again.
   ///
   /// The Japanese voicing marks are kept, which tell words apart.
   static func withoutAccents(_ text: String) -> String {

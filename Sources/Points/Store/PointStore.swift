@@ -89,7 +89,8 @@ public enum PointStoreError: Error, Hashable, Sendable {
   /// The call needs the index of places in memory, and there is none.
   case indexRequired
 
-  /// The call needs the index of places in memory, which is not ready yet or not fresh enough; a later call may succeed.
+  /// The call needs the index of places in memory, which is not ready yet or not fresh enough; a later call may
+  /// succeed.
   case indexNotReady
 
   /// A filter took longer than its time limit.
