@@ -138,10 +138,10 @@ extension IndexedStore: PointStore {
 extension IndexedStore: TextSearchableStore {
   /// Returns a page of the places that match a text from the index. The database can't search for texts.
   public func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
-    try await read {
-      $0.matches(of: query)
+    try await read(needsIndex: true) { snapshot throws(PointStoreError) in
+      try snapshot.page(matching: query)
     } fromDatabase: { () throws(PointStoreError) in
-      throw .unavailable(reason: "the index is not ready; names are searched in the index only")
+      throw missingIndex
     }
   }
 

@@ -129,7 +129,7 @@ extension MemoryStore: PointStore {
 extension MemoryStore: TextSearchableStore {
   /// Returns a page of the places that match a text, all from one snapshot.
   public func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
-    snapshot.matches(of: query)
+    try snapshot.page(matching: query)
   }
 
   /// The fields of places that are searched.

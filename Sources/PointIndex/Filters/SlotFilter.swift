@@ -24,15 +24,18 @@ final class SlotFilter {
   }
 
   /// Returns a Boolean value that indicates whether the place in a slot of a tree matches.
+  func matches(_ slot: Int, in tree: SearchTree) -> Bool { matches(slot, of: segments[Int(tree.part)]) }
+
+  /// Returns a Boolean value that indicates whether the place in a slot of a segment matches.
   @inline(never)
-  func matches(_ slot: Int, in tree: SearchTree) -> Bool {
+  func matches(_ slot: Int, of segment: Segment) -> Bool {
     guard !isExpired else { return false }
     evaluations &+= 1
     if evaluations % Self.evaluationsPerCheck == 0, ContinuousClock.now > deadline {
       isExpired = true
       return false
     }
-    return filter.matches(slot, of: segments[Int(tree.part)])
+    return filter.matches(slot, of: segment)
   }
 }
 

@@ -2,12 +2,29 @@ import Geo
 public import Points
 
 extension PointSnapshot {
-  /// Returns one page of the places that match a text.
+  /// Returns one page of the places that match a text and the conditions of the query.
+  ///
+  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit of the property filter is exceeded.
+  public func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
+    guard let filter = query.filters.filter else { return matches(of: query) }
+    guard let narrowed = query.filters.narrowedByFilter else { return TextPage(matches: [], next: nil) }
+    var query = query
+    query.filters = narrowed
+    query.filters.filter = nil
+    let slotFilter = SlotFilter(filter, in: self)
+    let page = matches(of: query, slotFilter)
+    if slotFilter.isExpired { throw .filterTimeout }
+    return page
+  }
+
+  /// Returns one page of the places that match a text. The query has no property filter.
   ///
   /// The work is bounded by ``TextSearch/maximumPostings`` postings and ``WordExpansion/maximumSteps`` steps for each of
   /// the words that are searched with typos, whatever the text is.
-  public func matches(of query: TextQuery) -> TextPage {
-    let search = TextSearch(query, in: self)
+  public func matches(of query: TextQuery) -> TextPage { matches(of: query, nil) }
+
+  private func matches(of query: TextQuery, _ propertyFilter: SlotFilter?) -> TextPage {
+    let search = TextSearch(query, in: self, propertyFilter)
     let found = search.run()
     let count = PointPage.fittingCount(of: min(found.count, query.limit)) { index in
       summaryColumns[Int(found[index].part)].textBytes(at: Int(found[index].slot))

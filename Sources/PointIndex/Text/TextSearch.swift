@@ -20,6 +20,7 @@ final class TextSearch {
   private let query: TextQuery
   private let filter: PointFilter
   private let isFiltered: Bool
+  private let propertyFilter: SlotFilter?
   private let scoring: TextScore
   private let byDistance: Bool
   private let center: (coordinate: Coordinate, position: EarthCentred)?
@@ -62,8 +63,12 @@ final class TextSearch {
   /// The edits between each term and the words that it was compared with.
   var typos: ContiguousArray<TypoCache> = []
 
-  init(_ query: TextQuery, in snapshot: PointSnapshot) {
+  /// Creates a search.
+  ///
+  /// - Parameter propertyFilter: the property filter, which the query itself does not have.
+  init(_ query: TextQuery, in snapshot: PointSnapshot, _ propertyFilter: SlotFilter? = nil) {
     self.query = query
+    self.propertyFilter = propertyFilter
     filter = PointFilter(query.filters)
     isFiltered =
       query.filters.box != nil || query.filters.proximity?.radiusMetres != nil || !query.filters.categories.isEmpty
@@ -315,6 +320,7 @@ final class TextSearch {
       scoring.isBiased ? scoring.bonus(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]) : 0
     if isFiltered, !filter.matches(slot, of: part.segment) { return }
     guard let (tier, fraction) = judge(slot, in: part), tiers.contains(tier) else { return }
+    if let propertyFilter, !propertyFilter.matches(slot, of: part.segment) { return }
     let score = Double(tier.rawValue) + fraction + bonus
     var key = score
     if byDistance, let center {

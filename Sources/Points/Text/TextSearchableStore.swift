@@ -4,7 +4,8 @@ public import JSONText
 public protocol TextSearchableStore: Sendable {
   /// Returns a page of the places that match a text, in the query's order.
   ///
-  /// Following ``TextPage/next`` to the end returns every place that matches and is not changed meanwhile exactly once.
+  /// Following ``TextPage/next`` to the end returns every place that matches exactly once, as long as no place is
+  /// changed meanwhile: whether typos are searched for depends on the places that match without them.
   ///
   /// - Throws: ``PointStoreError``; ``PointStoreError/unavailable(reason:)`` while there is no index.
   func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage

@@ -33,7 +33,12 @@ import Testing
   @Test(arguments: [
     ("category=church", ["Winchester Cathedral"]), ("bbox=0.5,-1,1.5,1", ["Winchester Cathedral"]),
     ("source=test", ["Winchester Cathedral"]), ("lat=0&long=1&radius=1000", ["Winchester Cathedral"]),
-    ("category=none", []),
+    ("category=none", []), ("filter=category%3D%27church%27", ["Winchester Cathedral"]),
+    ("filter=category%3D%27church%27%20AND%20lat%3E1", []), ("filter=long%3E1.5", ["Mystery Museum"]),
+    (
+      "tag.name:ko=%EC%9C%88%EC%B2%B4%EC%8A%A4%ED%84%B0%20%EB%AF%B8%EC%8A%A4%ED%84%B0%EB%A6%AC%20%ED%95%98%EC%9A%B0%EC%8A%A4",
+      ["Winchester Mystery House"]
+    ),
   ])
   func filtersOfListsApply(query: String, names: [String]) async throws {
     let response = try await driver().send(.GET, "/locations?q=winchester&\(query)")
@@ -50,6 +55,12 @@ import Testing
     #expect(try byDistance.names == ["Mystery Museum", "Winchester Cathedral", "Winchester Mystery House"])
     #expect(try Set(byRelevance.names) == Set(byDistance.names))
     #expect(try byRelevance.array.allSatisfy { $0["distance"] is Double })
+  }
+
+  @Test func labelHasTheNameInTheRequestedLanguage() async throws {
+    let response = try await driver().send(.GET, "/locations?q=seoul&fields=name,label&lang=en")
+
+    #expect(try response.array.map { $0["label"] as? String } == ["Seoul Station, Seoul"])
   }
 
   @Test func scoreAndMatchAreGivenOnRequest() async throws {

@@ -32,7 +32,8 @@ import Testing
       places.merge(unique) { $1 }
       for id in removals { places[id] = nil }
       if round % 4 == 3 {
-        try compare(snapshot, NaiveTextSearch(points: places.values.sorted { $0.id < $1.id }), queries: 15, seed: UInt64(round))
+        try compare(
+          snapshot, NaiveTextSearch(points: places.values.sorted { $0.id < $1.id }), queries: 15, seed: UInt64(round))
       }
     }
   }

@@ -1,3 +1,4 @@
+import Geo
 import Points
 import SyntheticData
 import TestSupport
@@ -29,6 +30,32 @@ import Testing
     ])
 
     #expect(snapshot.names(text).isEmpty)
+  }
+
+  @Test(arguments: [1, 2, 3, 4, 10])
+  func pagesByDistanceOfAnySizeHaveTheSameMatches(limit: Int) throws {
+    let snapshot = PointSnapshot([
+      try TextPlaces.place(1, "Winchester", at: (1, 0)), try TextPlaces.place(2, "Winchestor", at: (2, 0)),
+      try TextPlaces.place(3, "Winchester", at: (5, 0)), try TextPlaces.place(4, "Winchester", at: (6, 0)),
+    ])
+    var query = TextQuery(
+      text: "winchester", bias: LocationBias(center: try Coordinate(latitude: 0, longitude: 0)), limit: limit)
+    query.order = .distance
+
+    let matches = snapshot.allMatches(of: query)
+
+    #expect(matches.map(\.point.draft.coordinate.latitude) == [1, 2, 5, 6])
+  }
+
+  @Test func joinedWordIsHighlightedAndFoundOnce() throws {
+    let snapshot = try TextPlaces.snapshot(["Los Angeles", "Losangeles Zoo", "Los Feliz"])
+    var query = TextQuery(text: "los angelesz", limit: 1)
+    query.includesMatchedNames = true
+
+    let ids = snapshot.allMatches(of: query).map(\.point.id)
+
+    #expect(Set(ids).count == ids.count)
+    #expect(!ids.isEmpty)
   }
 
   @Test func firstLetterOfAShortWordCountsOnlyWhereNothingElseMatches() throws {

@@ -7,7 +7,8 @@ import Synchronization
 
 /// `GET /locations/suggest`: categories and places for a text that is being typed, with a few fields each.
 struct SuggestRoute: RouteHandler {
-  static let parameters: Set<Parameter> = Set.filters.union([.text, .limit, .languages, .format])
+  static let parameters: Set<Parameter> = Set.filters.subtracting([.filter, .filterLanguage])
+    .union([.text, .limit, .languages, .format])
 
   /// The maximum number of categories among the suggestions.
   static let maximumCategories = 3
@@ -21,7 +22,7 @@ struct SuggestRoute: RouteHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.parameters)
-    var filters = values.filters()
+    var filters = values.filters(by: Filtering())
     filters.limit = values.limit(in: Self.limits, default: 10)
     if !values.has(.text) { values.note(.missing, "q", "must be given for suggestions") }
     let arguments = values.textArguments(&filters)
