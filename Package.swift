@@ -68,6 +68,7 @@ let package = Package(
     [
       .target(name: "CBundledSample", exclude: ["landmarks.geojson"]),
       .target(name: "CBuiltInMappings", exclude: ["columns.yaml", "geonames.yaml", "osm.yaml", "overture.yaml"]),
+      .target(name: "CDocumentationPage", exclude: ["page.css", "page.html", "page.js"]),
       .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"]), .brew(["expat"])]),
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
       .systemLibrary(name: "CMalloc"),
@@ -159,7 +160,8 @@ let package = Package(
     module(
       "LocationsAPI",
       [
-        "Basics", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "PointFormats", "Points", logging,
+        "Basics", "CDocumentationPage", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "PointFormats", "Points",
+        logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ] + nio,

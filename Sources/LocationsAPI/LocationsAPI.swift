@@ -13,7 +13,7 @@ public struct LocationsAPI: Sendable {
   private let editor: PointEditor?
   private let access: AccessControl
   private let requiresIfMatch: Bool
-  private let caching: CachePolicy
+  let caching: CachePolicy
   private let metrics: (any MetricsSource)?
   private let searches: (any SearchHistory)?
   private let backup: BackupAction?
@@ -22,9 +22,9 @@ public struct LocationsAPI: Sendable {
   private let clock: any WallClock
   private let uptime: @Sendable () -> Duration
   private let isDraining: @Sendable () -> Bool
-  private let address: PublicAddress
+  let address: PublicAddress
   private let hasPhoton: Bool
-  private let version: String
+  let version: String
   private let revalidation: Revalidation
   private let shortLivedRevalidation: Revalidation
 
@@ -99,13 +99,19 @@ public struct LocationsAPI: Sendable {
   ///   them, as the last before the route's handler.
   public func router(middlewares: [any Middleware] = []) -> Router {
     Router(
-      readingRoutes + searchRoutes + writingRoutes + operationRoutes,
+      routes,
       middlewares: middlewares + [AuthenticationMiddleware(access: access)]
         + (positions.map { [FreshnessMiddleware(store: $0)] } ?? []),
       problemTypePrefix: Self.problemTypePrefix)
   }
 
   // MARK: The table of routes
+
+  /// The routes of all calls, those that describe them included.
+  var routes: [Route] {
+    let routes = readingRoutes + searchRoutes + writingRoutes + operationRoutes
+    return routes + OpenAPIRoute.routes(describing: routes, api: self) + DocumentationRoute.routes
+  }
 
   private var readingRoutes: [Route] {
     [

@@ -19,7 +19,7 @@ import Testing
     #expect(try response.object["version"] as? Int == 1)
   }
 
-  @Test(arguments: ["\"1\"", "W/\"1\"", "\"7\", \"1\"", "*", "W/\"x\" , W/\"1\""])
+  @Test(arguments: ["\"1\"", "W/\"1\"", "\"7\", \"1\"", "*", "W/\"x\" , W/\"1\"", "\"x,y\", \"1\""])
   func matchingETagGets304(ifNoneMatch: String) async throws {
     let driver = try await ServiceDriver(places: [.at(1, 2, name: "Here")])
     let id = try #require(try await driver.send(.GET, "/locations").array[0]["id"] as? String)

@@ -71,16 +71,18 @@ struct ServiceDriver {
     return try await send(method, target, headers: headers, body: ByteBuffer(string: json))
   }
 
-  /// Sends a request.
+  /// Sends a request, and checks that the description of the call has the response.
   func send(
     _ method: HTTPMethod = .GET, _ target: String, headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer(),
     from address: String = "127.0.0.1"
   ) async throws -> Response {
     let request = Self.request(method, target, headers: headers, body: body, from: address)
     let response = await responder.respond(to: request)
-    return Response(
+    let collected = Response(
       target: target, status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))
+    DescribedService.check(method, target, collected)
+    return collected
   }
 
   /// Returns the response of a service over a store, with its body unread.

@@ -161,7 +161,7 @@ final class Revalidation: Sendable {
       // Most clients send back the one tag that they were given, unchanged.
       let isSame = fields.first(name: "etag").map { headers.first(name: "if-none-match").hasSameBytes(as: $0) }
       if isSame == true { return fields }
-      guard case .tags(let tags, _) = EntityTagList(headers[canonicalForm: "if-none-match"]) else {
+      guard case .tags(let tags, _) = EntityTagList(headers.entityTags("if-none-match")) else {
         // `*` matches every representation, and there always is one.
         return fields
       }

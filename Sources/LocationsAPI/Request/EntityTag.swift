@@ -74,7 +74,7 @@ enum EntityTagList {
   /// The tags up to the end or to the first malformed one, and a Boolean value that indicates whether it is the end.
   case tags([Tag], isWellFormed: Bool)
 
-  /// Creates a list from the values of the header.
+  /// Creates a list from the values of the header, as they were sent: a tag may contain commas.
   init(_ values: [Substring]) {
     var tags: [Tag] = []
     for value in values {
@@ -96,6 +96,11 @@ enum EntityTagList {
     }
     self = .tags(tags, isWellFormed: true)
   }
+}
+
+extension HTTPHeaders {
+  /// Returns the values of a field that is a list of entity tags, as they were sent.
+  func entityTags(_ name: String) -> [Substring] { self[name].map { $0[...] } }
 }
 
 extension Character {

@@ -29,7 +29,7 @@ enum Preconditions {
 
   private static func ifMatch(_ headers: HTTPHeaders) throws(Problem) -> WriteCondition? {
     guard headers.contains(name: "if-match") else { return nil }
-    switch EntityTagList(headers[canonicalForm: "if-match"]) {
+    switch EntityTagList(headers.entityTags("if-match")) {
     case .any: return .exists
     case .tags(let tags, let isWellFormed):
       guard isWellFormed, !tags.isEmpty else {
@@ -42,7 +42,7 @@ enum Preconditions {
 
   private static func ifNoneMatch(_ headers: HTTPHeaders) throws(Problem) -> Bool {
     guard headers.contains(name: "if-none-match") else { return false }
-    guard case .any = EntityTagList(headers[canonicalForm: "if-none-match"]) else {
+    guard case .any = EntityTagList(headers.entityTags("if-none-match")) else {
       throw .invalidParameter("If-None-Match", "must be * in a write")
     }
     return true

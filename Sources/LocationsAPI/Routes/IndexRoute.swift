@@ -47,6 +47,9 @@ struct IndexRoute: RouteHandler {
       ("searches", "/analytics/searches{?since,until,limit}"),
       ("live", "/health/live"),
       ("ready", "/health/ready"),
+      ("openapi", "/openapi.json"),
+      ("openapi30", "/openapi-3.0.json"),
+      ("docs", "/docs"),
     ] + (hasMetrics ? [("metrics", "/metrics")] : [])
   }
 }

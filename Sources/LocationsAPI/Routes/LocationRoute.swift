@@ -21,7 +21,7 @@ struct LocationRoute: RouteHandler {
     guard let point else { throw .notFound("there is no place with the id \(id)") }
     if arguments.languages.languages != nil { return try await translation(of: point, arguments, for: request) }
     let known = EntityTag.known(
-      of: point, format: arguments.format, ifNoneMatch: request.headers[canonicalForm: "if-none-match"])
+      of: point, format: arguments.format, ifNoneMatch: request.headers.entityTags("if-none-match"))
     // An attribution changes without a change of the place.
     let hasAttribution = arguments.fields.contains(.attribution)
     if let known, !hasAttribution {

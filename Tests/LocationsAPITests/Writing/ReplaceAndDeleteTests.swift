@@ -80,6 +80,16 @@ import Testing
     #expect(again.status == 404)
   }
 
+  @Test func anEntityTagMayContainCommas() async throws {
+    _ = try await put("a")
+
+    let mismatched = try await put("b", headers: ["if-match": "\"x,y\""])
+    let listed = try await put("b", headers: ["if-match": "\"x,y\",\"1\""])
+
+    #expect(mismatched.status == 412)
+    #expect(listed.status == 200)
+  }
+
   @Test(arguments: [HTTPMethod.PUT, .PATCH, .DELETE])
   func serverMayRequireIfMatch(method: HTTPMethod) async throws {
     let strict = ServiceDriver(writing: MemoryStore(), requiresIfMatch: true)

@@ -22,6 +22,12 @@ struct PhotonArguments {
   /// The maximum number of places of a response; a greater `limit` counts as this one.
   static let maximumLimit = 100
 
+  /// The default `limit` of `/api`.
+  static let defaultSearchLimit = 15
+
+  /// The default `limit` of `/reverse`.
+  static let defaultReverseLimit = 1
+
   private var values: [(name: String, value: String)] = []
   private var errors: [ProblemError] = []
   private var code: ParameterProblem?

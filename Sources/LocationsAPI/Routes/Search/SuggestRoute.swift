@@ -16,6 +16,9 @@ struct SuggestRoute: RouteHandler {
   /// The accepted range of `limit`.
   static let limits = 1...50
 
+  /// The default of `limit`.
+  static let defaultLimit = 10
+
   let service: PointsService
   let revalidation: Revalidation
   let categories: CategoryWords
@@ -23,7 +26,7 @@ struct SuggestRoute: RouteHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.parameters)
     var filters = values.filters(by: Filtering())
-    filters.limit = values.limit(in: Self.limits, default: 10)
+    filters.limit = values.limit(in: Self.limits, default: Self.defaultLimit)
     if !values.has(.text) { values.note(.missing, "q", "must be given for suggestions") }
     let arguments = values.textArguments(&filters)
     let languages = LanguageNegotiation(parameter: values.languages(), headers: request.headers)

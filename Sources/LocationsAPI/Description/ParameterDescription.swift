@@ -1,0 +1,224 @@
+import JSONText
+import PointFormats
+import Points
+
+/// The description of a parameter of the query or the path.
+struct ParameterDescription: Sendable {
+  var description: String
+  var schema: Schema
+  var isRequired = false
+  /// A Boolean value that indicates whether a value with several elements may also be sent as several parameters.
+  var isRepeatable = false
+
+  init(_ description: String, _ schema: Schema, isRequired: Bool = false, isRepeatable: Bool = false) {
+    self.description = description
+    self.schema = schema
+    self.isRequired = isRequired
+    self.isRepeatable = isRepeatable
+  }
+
+  /// The parameter where it must be given.
+  var required: ParameterDescription {
+    var parameter = self
+    parameter.isRequired = true
+    return parameter
+  }
+}
+
+extension Parameter {
+  /// The description in every call whose ``CallDescription`` has no other one.
+  var description: ParameterDescription {
+    switch self {
+    case .latitude:
+      .init(
+        "Latitude of the position in degrees (WGS 84). Given together with `long`.",
+        Schema(.number, nil, ["minimum": -90, "maximum": 90], example: 37.3293))
+    case .longitude:
+      .init(
+        "Longitude of the position in degrees (WGS 84). The names `lon` and `lng` are accepted too.",
+        Schema(.number, nil, ["minimum": -180, "maximum": 180], example: -121.8893))
+    case .radius:
+      .init(
+        "Maximum distance from the position in metres along the ellipsoid, inclusive. Needs `lat` and `long`.",
+        Schema(.number, nil, ["minimum": 0], example: 1500))
+    case .category:
+      .init(
+        "Only places of these categories, separated by commas or as repeated parameters.",
+        Schema(
+          .array(
+            of: Schema(
+              .string, nil,
+              [
+                "minLength": 1, "maxLength": .count(PointDraft.maximumCategoryLength), "pattern": "^[^,\\u0000]+$",
+              ])),
+          nil, ["minItems": 1], example: ["museum", "theatre"]),
+        isRepeatable: true)
+    case .box:
+      .init(
+        "Only places in the box: west, south, east, north in degrees. West may be greater than east, across the"
+          + " antimeridian; south must not be greater than north.",
+        Schema(
+          .array(of: Schema(.number, nil, ["minimum": -180, "maximum": 180])), nil, ["minItems": 4, "maxItems": 4],
+          example: [-122.5, 37.2, -121.5, 37.9]))
+    case .limit:
+      .init(
+        "Maximum number of places of a page.",
+        Schema(
+          .integer, nil,
+          [
+            "minimum": .count(PointQuery.limits.lowerBound), "maximum": .count(PointQuery.limits.upperBound),
+            "default": .count(PointQuery.defaultLimit),
+          ]))
+    case .cursor:
+      .init(
+        "Position of the next page, opaque: taken from a `Link` of relation `next`, together with the other"
+          + " parameters.",
+        Schema(.string))
+    case .fields:
+      .init(
+        "Fields of each place, separated by commas; `*` stands for all of a place's own.",
+        Self.fieldsSchema(additional: []))
+    case .format:
+      .init(
+        "Format of the response; it takes precedence over `Accept`.", .oneOf(PointFormat.responses.map(\.rawValue)))
+    case .mode:
+      .init(
+        "`partial` imports the valid rows; `atomic` imports nothing if a row is invalid.",
+        .oneOf(["partial", "atomic"], default: "partial"))
+    case .dryRun:
+      .init("`true` reports what would be done, and changes nothing.", Schema(.boolean, nil, ["default": false]))
+    case .source:
+      .init("Name of the data set that the places come from.", Self.originSchema(example: "waymark-sample"))
+    case .sourceID:
+      .init("Id of the place in its data set. Needs `source`.", Self.originSchema(example: "howrah-bridge"))
+    case .confirm:
+      .init("Confirms the deletion of all places of the data set.", .oneOf(["true"]), isRequired: true)
+    case .idField:
+      .init(
+        "Member or column with the id in the data set. Needs `source`.", Schema(.string, example: "sourceId"))
+    case .unknownFields:
+      .init(
+        "Whether members and columns that are no fields of a place become tags, or make a row invalid.",
+        .oneOf(["tags", "reject"], default: "tags"))
+    case .since: .init("Beginning of the period; a day before its end by default.", Self.timeSchema)
+    case .until: .init("End of the period; now by default.", Self.timeSchema)
+    case .replaceSource:
+      .init(
+        "Name of a data set whose other places, those of no row, are deleted in the same transaction.",
+        .rowOption(example: "demo"))
+    case .licence: .init("Licence of the data set that `source` names.", Self.sourceTextSchema(example: "ODbL-1.0"))
+    case .attribution:
+      .init(
+        "Attribution of the data set that `source` names.",
+        Self.sourceTextSchema(example: "© OpenStreetMap contributors"))
+    case .languages:
+      .init(
+        "Preferred languages of the places' names (RFC 4647, look-up), separated by commas; a place without a name in"
+          + " one of them keeps its own.",
+        Schema(
+          .array(of: Schema(.string, nil, ["pattern": "^(\\*|[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8}){0,7})$"])), nil,
+          ["minItems": 1, "maxItems": .count(LanguagePriorityList.maximumCount)], example: ["ko", "en"]))
+    case .text:
+      .init(
+        "Words of a place's names, category and address; at least one letter or digit. Spelling errors are tolerated.",
+        Schema(
+          .string, nil, ["minLength": 1, "maxLength": .count(TextQuery.maximumLength)], example: "winchester mystery"))
+    case .autocomplete:
+      .init(
+        "`true` takes the last word as the beginning of a word. `false` without it. Needs `q`.",
+        Schema(.boolean, nil, example: true))
+    case .sort:
+      .init(
+        "Order of the matches of `q`: `relevance` without it; `distance` needs `lat` and `long`.",
+        .oneOf(TextArguments.Sort.allCases.map(\.rawValue)))
+    case .filter:
+      .init(
+        "Condition on any property, tags included, in the Common Query Language (CQL2, OGC 21-065).",
+        Schema(.string, nil, ["minLength": 1], example: "category = 'museum' AND name LIKE 'The %'"))
+    case .filterLanguage:
+      .init(
+        "Encoding of `filter`: `cql2-text` without it, of which `cql-text` is the former name. Needs `filter`.",
+        .oneOf(FilterLanguage.allCases.map(\.rawValue)))
+    case .attributionURL:
+      .init(
+        "Address of the attribution's page.", Self.sourceTextSchema(example: "https://www.openstreetmap.org/copyright"))
+    }
+  }
+
+  /// Returns the schema of the names of fields.
+  ///
+  /// - Parameter additional: the fields that a call has beside those of every place.
+  fileprivate static func fieldsSchema(additional: FieldSet) -> Schema {
+    let fields = FieldSet.all.union([.attribution, additional])
+    let names = FieldSet.named.filter { fields.contains($0.field) }.map(\.name)
+    return Schema(.array(of: .oneOf(names + ["*"])), nil, ["minItems": 1], example: ["id", "name"])
+  }
+
+  private static func originSchema(example: JSONValue) -> Schema {
+    Schema(
+      .string, nil,
+      ["minLength": 1, "maxLength": .count(PointDraft.maximumOriginLength), "pattern": "^[^\\u0000]*$"],
+      example: example)
+  }
+
+  private static func sourceTextSchema(example: JSONValue) -> Schema {
+    Schema(
+      .string, nil, ["minLength": 1, "maxLength": .count(DataSource.maximumLength), "pattern": .noControlCharacters],
+      example: example)
+  }
+
+  private static let timeSchema = Schema(
+    .anyOf([
+      Schema(.string, "A time (RFC 3339).", ["format": "date-time"], example: "2026-11-21T10:15:00Z"),
+      Schema(
+        .string, "A duration before now (ISO 8601), in weeks, or in days, hours, minutes and seconds.",
+        ["pattern": "^P([0-9]{1,5}W|(?=[0-9T])([0-9]{1,5}D)?(T(?=[0-9])([0-9]{1,5}H)?([0-9]{1,5}M)?([0-9]{1,5}S)?)?)$"],
+        example: "PT24H"),
+    ]))
+}
+
+extension ParameterDescription {
+  /// The id in a path.
+  static let id = ParameterDescription(
+    "Id of the place.", Schema(.string, nil, ["format": "uuid"], example: .string(Examples.id)), isRequired: true)
+
+  /// The fields of a call that has some beside those of every place.
+  static func fields(_ description: String, additional: FieldSet) -> ParameterDescription {
+    .init(description, Parameter.fieldsSchema(additional: additional))
+  }
+
+  /// The maximum number of places of a call with other limits than those of lists.
+  static func limit(_ limits: ClosedRange<Int>, default fallback: Int) -> ParameterDescription {
+    .init(
+      "Maximum number of elements.",
+      Schema(
+        .integer, nil,
+        ["minimum": .count(limits.lowerBound), "maximum": .count(limits.upperBound), "default": .count(fallback)]))
+  }
+
+  /// The format of a call that offers these.
+  static func format(_ formats: [PointFormat]) -> ParameterDescription {
+    .init(Parameter.format.description.description, .oneOf(formats.map(\.rawValue)))
+  }
+}
+
+extension Schema {
+  /// Returns the schema of a name that an import gives to its rows.
+  static func rowOption(example: JSONValue) -> Schema {
+    Schema(
+      .string, nil, ["minLength": 1, "maxLength": .count(PointDraft.maximumOriginLength), "pattern": .notBlank],
+      example: example)
+  }
+}
+
+extension JSONValue {
+  /// The pattern of texts without control characters that are not blank.
+  static let notBlank: JSONValue =
+    "^[^\\u0000-\\u001F\\u007F-\\u009F]*[^\\s\\u0000-\\u001F\\u007F-\\u009F][^\\u0000-\\u001F\\u007F-\\u009F]*$"
+
+  /// Creates a number from an integer.
+  static func count(_ number: Int) -> JSONValue { .number(String(number)) }
+
+  /// The pattern of texts without control characters.
+  static let noControlCharacters: JSONValue = "^[^\\u0000-\\u001F\\u007F-\\u009F]*$"
+}

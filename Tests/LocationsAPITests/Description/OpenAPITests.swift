@@ -1,0 +1,309 @@
+import Foundation
+import Geo
+import HTTPServer
+import JSONText
+import MemoryStore
+import NIOCore
+import NIOHTTP1
+import PointFormats
+import Points
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct OpenAPITests {
+  private static func send(
+    _ method: HTTPMethod, _ target: String, headers: HTTPHeaders = [:], body: String = "",
+    to api: LocationsAPI = DescribedService.api()
+  ) async throws -> ServiceDriver.Response {
+    let request = ServiceDriver.request(method, target, headers: headers, body: ByteBuffer(string: body))
+    let response = await api.router().respond(to: request)
+    let collected = ServiceDriver.Response(
+      target: target, status: Int(response.status.code), headers: response.headers,
+      body: Data(try await response.body.collect().readableBytesView))
+    DescribedService.check(method, target, collected)
+    return collected
+  }
+
+  // MARK: Completeness
+
+  @Test func everyRouteHasADescriptionAndEachDescriptionARoute() {
+    let routes = DescribedService.routes.map { "\($0.method.rawValue) \($0.path)" }
+    let described = CallDescription.all.map { "\($0.method.rawValue) \($0.path)" }
+
+    #expect(Set(routes).subtracting(described) == [])
+    #expect(Set(described).subtracting(routes) == [])
+    #expect(Set(described).count == described.count)
+    #expect(Set(CallDescription.all.map(\.id)).count == described.count)
+  }
+
+  @Test func everyQueryParameterHasADescription() {
+    for route in DescribedService.routes {
+      for name in route.parameters {
+        #expect(
+          route.call.parameter(name) != nil || Parameter(name: name) != nil, "\(name) of \(route.path)")
+      }
+      let names = Set(route.describedParameters.map(\.name))
+      #expect(Set(route.call.parameters.map(\.key)).isSubset(of: names), "\(route.path)")
+    }
+  }
+
+  @Test(arguments: OpenAPIVersion.allCases) func everyReferenceLeadsToAComponent(version: OpenAPIVersion) throws {
+    let document = Self.document(version)
+    var references: Set<String> = []
+    func visit(_ value: JSONValue) {
+      switch value {
+      case .object(let members):
+        for member in members {
+          if member.name == "$ref", case .string(let text) = member.value { references.insert(text) }
+          visit(member.value)
+        }
+      case .array(let elements): elements.forEach(visit)
+      default: break
+      }
+    }
+    visit(document)
+
+    #expect(references.count > 50)
+    for reference in references {
+      let found = reference.dropFirst(2).split(separator: "/").reduce(JSONValue?.some(document)) { $0?[String($1)] }
+      #expect(found != nil, "\(reference)")
+    }
+  }
+
+  @Test func everyExampleFitsItsSchema() {
+    for (name, schema) in Schema.components {
+      guard let example = schema.example else { continue }
+      #expect(schema.violations(in: example) == [], "\(name)")
+    }
+    for route in DescribedService.routes {
+      for (name, _, parameter) in route.describedParameters {
+        guard let example = parameter.schema.example else { continue }
+        #expect(parameter.schema.violations(in: example) == [], "\(name) of \(route.path)")
+      }
+      for medium in (route.call.body?.media ?? []) + route.call.responses.flatMap(\.media) {
+        guard let example = medium.example else { continue }
+        #expect(medium.schema.violations(in: example) == [], "\(medium.type) of \(route.path)")
+      }
+      for header in route.call.requestHeaders + route.call.responses.flatMap(\.headers) {
+        guard let example = header.schema.example else { continue }
+        #expect(header.schema.violations(in: example) == [], "\(header.name)")
+      }
+    }
+  }
+
+  @Test func limitStatesItsDefaultAndMaximum() throws {
+    for version in OpenAPIVersion.allCases {
+      let schema = try #require(Self.document(version)["components"]?["parameters"]?["limit"]?["schema"])
+      #expect(schema["default"] == 20)
+      #expect(schema["maximum"] == 1000)
+    }
+  }
+
+  @Test func nullIsWrittenInTheWayOfEachVersion() {
+    let schema = Schema(.string).orNull
+
+    #expect(schema.json(.v3_1) == ["type": ["string", "null"]])
+    #expect(schema.json(.v3_0) == ["type": "string", "nullable": true])
+  }
+
+  @Test func readingNeedsAKeyInTheDocumentWhereItDoes() {
+    func security(_ readsNeedKey: Bool) -> JSONValue? {
+      OpenAPIDocument(
+        openAPI: .v3_1, routes: DescribedService.routes, version: "1", readsNeedKey: readsNeedKey, server: "."
+      ).json["paths"]?["/categories"]?["get"]?["security"]
+    }
+
+    #expect(security(false) == [[:], ["bearer": ["read"]]])
+    #expect(security(true) == [["bearer": ["read"]]])
+  }
+
+  private static func document(_ version: OpenAPIVersion) -> JSONValue {
+    OpenAPIDocument(
+      openAPI: version, routes: DescribedService.routes, version: "1", readsNeedKey: false, server: "."
+    ).json
+  }
+
+  // MARK: Agreement with the server
+
+  @Test(arguments: DescribedService.routes.map { "\($0.method.rawValue) \($0.path)" })
+  func callAcceptsTheDescribedParametersAlone(name: String) async throws {
+    let route = try Self.route(name)
+    let described = Set(route.describedParameters.map(\.name))
+    let isStrict = route.problems.contains(.init(400, .unknownParameter))
+    #expect(isStrict || route.parameters.isEmpty)
+
+    // Beside `long`, which has two other names, calls have no undescribed ones.
+    let photon = (PhotonArguments.searchParameters + PhotonArguments.reverseParameters).filter { $0 != "lon" }
+    for parameter in Set(Parameter.allCases.map(\.name) + photon + ["unknown"]) {
+      let target = route.path.replacing("{id}", with: Examples.id) + "?\(parameter)="
+      let response = try await Self.send(
+        route.method, target, headers: ["content-type": "application/json"], body: "{}")
+      let isUnknown = response.status == 400 && response.text.contains("unknown-parameter")
+      // The report checks nothing where no searches are recorded.
+      guard route.path != "/analytics/searches" else { continue }
+      #expect(isUnknown == (isStrict && !described.contains(parameter)), "\(parameter)")
+    }
+  }
+
+  @Test(arguments: DescribedService.routes.map { "\($0.method.rawValue) \($0.path)" })
+  func describedExamplesGetDescribedResponses(name: String) async throws {
+    let route = try Self.route(name)
+    let store = MemoryStore()
+    let api = DescribedService.api(over: store)
+    // The place that the examples of positions, categories and names find.
+    let draft = try PointDraft(
+      name: "Winchester Mystery House", category: "museum",
+      coordinate: Coordinate(latitude: 37.3293, longitude: -121.8893))
+    _ = try await store.put(draft, id: try #require(PointID(Examples.id)), if: .none)
+
+    for medium in route.call.body?.media ?? [MediaDescription("", Schema(.any))] {
+      for isMinimal in [true, false] {
+        var target = route.path.replacing("{id}", with: Examples.id)
+        let query = route.describedParameters.filter {
+          $0.place == "query" && ($0.description.isRequired || !isMinimal)
+        }
+        target += (query.isEmpty ? "" : "?") + query.compactMap(Self.pair).joined(separator: "&")
+        let example =
+          medium.example
+          ?? Schema.components.first { $0.schema.example != nil && medium.refers(to: $0.name) }?.schema.example
+        let response = try await Self.send(
+          route.method, target, headers: medium.type.isEmpty ? [:] : ["content-type": medium.type],
+          body: example.map(Self.text) ?? "", to: api)
+        // A service without a file has no backup, and one without a history no report.
+        let accepted = isMinimal ? [200, 201, 204] : [200, 201, 204, 422]
+        let isElsewhere =
+          ["/backup", "/analytics/searches"].contains(route.path) && [404, 501].contains(response.status)
+        #expect(accepted.contains(response.status) || isElsewhere, "\(target): \(response.text.prefix(200))")
+        if route.method == .DELETE {
+          _ = try? await store.put(draft, id: try #require(PointID(Examples.id)), if: .none)
+        }
+      }
+    }
+  }
+
+  @Test(arguments: DescribedService.routes.map { "\($0.method.rawValue) \($0.path)" })
+  func descriptionStatesTagConditionsWhereTheCallHasThem(name: String) async throws {
+    let route = try Self.route(name)
+    let operation = Self.document(.v3_1)["paths"]?[route.path]?[route.method.rawValue.lowercased()]
+    guard case .string(let description) = operation?["description"] ?? "" else { throw Problem.internal }
+    guard route.problems.contains(.init(400, .unknownParameter)) else { return }
+
+    let response = try await Self.send(
+      route.method, route.path.replacing("{id}", with: Examples.id) + "?tag.country=FR",
+      headers: ["content-type": "application/json"], body: "{}")
+    // The report checks nothing where no searches are recorded.
+    guard route.path != "/analytics/searches" else { return }
+    #expect(description.contains("`tag.KEY`") != response.text.contains("unknown-parameter"))
+  }
+
+  private static func route(_ name: String) throws -> DescribedRoute {
+    try #require(DescribedService.routes.first { "\($0.method.rawValue) \($0.path)" == name })
+  }
+
+  /// Returns a parameter with its example, or else with a value of its schema; `nil` for a cursor.
+  private static func pair(
+    _ parameter: (name: String, place: String, description: ParameterDescription)
+  ) -> String? {
+    let schema = parameter.description.schema
+    guard let value = schema.example ?? JSONValue.object(schema.keywords)["default"] ?? schema.firstChoice else {
+      return nil
+    }
+    return "\(parameter.name)=\(text(value).addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"
+  }
+
+  private static func text(_ value: JSONValue) -> String {
+    switch value {
+    case .string(let text): text
+    case .array(let elements) where elements.allSatisfy({ $0.kind != "an object" }):
+      elements.map(text).joined(separator: ",")
+    default: String(decoding: value.text, as: UTF8.self)
+    }
+  }
+
+  // MARK: Serving
+
+  @Test(arguments: [
+    ("/openapi.json", "application/vnd.oai.openapi+json;version=3.1", "3.1.0"),
+    ("/openapi-3.0.json", "application/vnd.oai.openapi+json;version=3.0", "3.0.3"),
+  ])
+  func documentIsServedWithItsMediaType(path: String, mediaType: String, version: String) async throws {
+    let response = try await Self.send(.GET, path)
+
+    #expect(response.status == 200)
+    #expect(response.headers["content-type"] == [mediaType])
+    #expect(try response.object["openapi"] as? String == version)
+    let plain = try await Self.send(.GET, path, headers: ["accept": "application/json"])
+    #expect(plain.headers["content-type"] == ["application/json"])
+    #expect(plain.body == response.body)
+    #expect(try await Self.send(.GET, path, headers: ["accept": "text/html"]).status == 406)
+  }
+
+  @Test(arguments: ["/openapi.json", "/openapi-3.0.json", "/docs", "/docs/page.css", "/docs/page.js"])
+  func fileIsRevalidatedByItsEntityTag(path: String) async throws {
+    let etag = try #require(try await Self.send(.GET, path).headers.first(name: "etag"))
+
+    #expect(try await Self.send(.GET, path, headers: ["if-none-match": etag]).status == 304)
+    #expect(try await Self.send(.GET, path, headers: ["if-none-match": "\"other\""]).status == 200)
+    #expect(try await Self.send(.HEAD, path).status == 200)
+  }
+
+  @Test func theDocumentIsOpenWhereReadingNeedsAKey() async throws {
+    let access = AccessPolicy(keys: [], isLoopback: false, readRequiresKey: true)
+    let driver = ServiceDriver(writing: MemoryStore(), access: access)
+
+    #expect(try await driver.send(.GET, "/locations").status == 401)
+    #expect(try await driver.send(.GET, "/openapi.json").status == 200)
+    #expect(try await driver.send(.GET, "/docs").status == 200)
+  }
+
+  @Test func theServerIsThePublicAddress() async throws {
+    func server(_ address: PublicAddress) async throws -> String? {
+      let response = try await Self.send(.GET, "/openapi.json", to: DescribedService.api(address: address))
+      return (try response.object["servers"] as? [[String: String]])?.first?["url"]
+    }
+
+    #expect(try await server(PublicAddress()) == ".")
+    #expect(try await server(PublicAddress(url: "https://example.org/places")) == "https://example.org/places")
+  }
+
+  // MARK: The page
+
+  @Test func thePageLoadsOnlyItsOwnFilesByRelativeReferences() async throws {
+    let page = try await Self.send(.GET, "/docs")
+    let policy = try #require(page.headers.first(name: "content-security-policy"))
+
+    #expect(page.headers["content-type"] == ["text/html; charset=utf-8"])
+    #expect(!policy.contains("unsafe"))
+    #expect(policy.contains("default-src 'none'"))
+    let references = page.text.matches(of: /(?:src|href)="([^"]*)"/).map { String($0.output.1) }
+    #expect(references.contains("docs/page.js") && references.contains("docs/page.css"))
+    for reference in references where !reference.hasPrefix("#") && reference != "data:," {
+      #expect(!reference.hasPrefix("/") && !reference.contains(":"))
+      #expect(try await Self.send(.GET, "/" + reference).status == 200, "\(reference)")
+    }
+    #expect(page.text.firstMatch(of: /<style|<script>| style=| on[a-z]+=/) == nil)
+  }
+
+  @Test func thePageIsSmallerThanFortyKilobytes() async throws {
+    var count = 0
+    for path in ["/docs", "/docs/page.css", "/docs/page.js"] { count += try await Self.send(.GET, path).body.count }
+
+    #expect(count < 40_000)
+  }
+}
+
+extension MediaDescription {
+  /// Returns a Boolean value that indicates whether the schema is a reference to that component.
+  fileprivate func refers(to name: String) -> Bool {
+    if case .component(name) = schema.kind { true } else { false }
+  }
+}
+
+extension Schema {
+  /// The first value of an enumeration.
+  fileprivate var firstChoice: JSONValue? {
+    guard case .array(let values)? = JSONValue.object(keywords)["enum"] else { return nil }
+    return values.first
+  }
+}

@@ -1,0 +1,114 @@
+"""Checks the OpenAPI documents of a running server. See scripts/judge-openapi."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import urllib.request
+
+from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
+
+from load import argument_parser, deployment, exit_after_each_store
+
+SCRIPTS = pathlib.Path(__file__).resolve().parent
+PROGRAMS = pathlib.Path(sys.executable).parent
+DOCUMENTS = {"/openapi.json": OpenAPIV31SpecValidator, "/openapi-3.0.json": OpenAPIV30SpecValidator}
+
+# 304, 409 and 412 depend on the state of the places, as 404 does.
+CONFIGURATION = """
+[checks.positive_data_acceptance]
+expected-statuses = ["2xx", "304", "401", "403", "404", "409", "412"]
+"""
+
+CLIENT = """
+import sys
+from waymark_client import Client
+from waymark_client.api.search import list_locations
+places = list_locations.sync(client=Client(base_url=sys.argv[1]), lat=1.0, long=2.0, limit=3)
+print(places[0].name, places[0].distance)
+"""
+
+
+def get(port, path):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as response:
+        return json.load(response)
+
+
+def validate_documents(port, folder):
+    for path, validator in DOCUMENTS.items():
+        document = get(port, path)
+        validator(document).validate()
+        (folder / path[1:]).write_text(json.dumps(document))
+        calls = sum(len(methods) for methods in document["paths"].values())
+        print(f"{path}: valid OpenAPI {document['openapi']}, {calls} calls", flush=True)
+
+
+def generate_client(port, folder):
+    """Generates a client in Python from each document, and searches with it."""
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/locations", method="POST", headers={
+            "Content-Type": "application/json", "Authorization": (folder / "authorization").read_text()},
+        data=json.dumps({"name": "Here", "lat": 1, "long": 2}).encode())
+    urllib.request.urlopen(request, timeout=30).close()
+    for path in DOCUMENTS:
+        client = folder / f"client{path.replace('/', '-')}"
+        result = subprocess.run(
+            [PROGRAMS / "openapi-python-client", "generate", "--path", folder / path[1:], "--output-path", client,
+             "--meta", "none", "--overwrite", "--config", folder / "client.json"],
+            capture_output=True, text=True)
+        problems = [line for line in (result.stdout + result.stderr).splitlines() if "WARNING" in line or "ERROR" in line]
+        if result.returncode != 0:
+            sys.exit(f"openapi-python-client failed:\n{result.stdout}{result.stderr}")
+        package = folder / f"packages{path.replace('/', '-')}"
+        package.mkdir()
+        client.rename(package / "waymark_client")
+        found = subprocess.run(
+            [sys.executable, "-c", CLIENT, f"http://127.0.0.1:{port}"], env=os.environ | {"PYTHONPATH": str(package)},
+            capture_output=True, text=True)
+        if found.returncode != 0 or not found.stdout.startswith("Here "):
+            sys.exit(f"the client generated from {path} found no place:\n{found.stdout}{found.stderr}")
+        print(f"{path}: the generated client found {found.stdout.strip()} m away, {len(problems)} warnings", flush=True)
+
+
+def run_schemathesis(port, folder, store, options):
+    (folder / "schemathesis.toml").write_text(CONFIGURATION)
+    command = [
+        PROGRAMS / "schemathesis", "--config-file", folder / "schemathesis.toml", "run",
+        f"http://127.0.0.1:{port}/{options.document}", "--url", f"http://127.0.0.1:{port}",
+        "-H", f"Authorization: {(folder / 'authorization').read_text()}", "--max-examples", str(options.cases),
+        "--seed", str(options.seed), "--continue-on-failure", "--checks", "all", "--generation-database", "none",
+        "--suppress-health-check", "all", "--output-sanitize", "true", "--no-color", "--warnings", "off"]
+    # A call that this store does not have, 501.
+    if store == "postgres":
+        command += ["--exclude-operation-id", "backUp"]
+    environment = os.environ | {"SCHEMATHESIS_HOOKS": "judge_openapi_hooks", "PYTHONPATH": str(SCRIPTS)}
+    return subprocess.run(command, env=environment, cwd=folder).returncode == 0
+
+
+def judge(store, options):
+    print(f"Store {store}, seed {options.seed}", flush=True)
+    with deployment(options.waymark, store, "waymark-openapi-") as (folder, server, _):
+        created = subprocess.run(
+            [options.waymark, "keys", "create", "judge", "--scope", "admin"], env=server.environment, check=True,
+            capture_output=True, text=True)
+        (folder / "keys.txt").write_text(created.stdout)
+        key = next(word for word in created.stderr.split() if word.startswith("wm_"))
+        (folder / "authorization").write_text(f"Bearer {key}")
+        (folder / "client.json").write_text(json.dumps({"post_hooks": []}))
+        server.environment["API_KEYS_FILE"] = str(folder / "keys.txt")
+        server.start()
+        server.wait_until_ready()
+        validate_documents(server.port, folder)
+        generate_client(server.port, folder)
+        return options.cases == 0 or run_schemathesis(server.port, folder, store, options)
+
+
+def main():
+    parser = argument_parser(__doc__)
+    parser.add_argument("--cases", type=int, default=100, help="maximum number of generated cases of each call, or 0")
+    parser.add_argument("--document", default="openapi.json", help="the document for schemathesis")
+    exit_after_each_store(judge, parser.parse_args())
+
+
+main()
