@@ -138,11 +138,9 @@ extension IndexedStore: PointStore {
 extension IndexedStore: TextSearchableStore {
   /// Returns a page of the places that match a text from the index. The database can't search for texts.
   public func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
-    try await read(needsIndex: true) { snapshot throws(PointStoreError) in
-      try snapshot.page(matching: query)
-    } fromDatabase: { () throws(PointStoreError) in
-      throw missingIndex
-    }
+    guard let snapshot = await follower.snapshot() else { throw missingIndex }
+    counts.index.add(1, ordering: .relaxed)
+    return try snapshot.page(matching: query)
   }
 
   /// The fields of places that are searched.

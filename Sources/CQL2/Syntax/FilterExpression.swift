@@ -77,7 +77,7 @@ public struct FilterError: Error, Hashable, Sendable {
   /// The part that the error is in.
   public let position: Position
 
-  /// What was expected there.
+  /// The description of what was expected there.
   public let reason: String
 
   init(_ position: Position, _ reason: String) {

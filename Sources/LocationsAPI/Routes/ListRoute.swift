@@ -34,7 +34,12 @@ struct ListRoute: RouteHandler {
   private func search(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let reservation = try await arguments.reserveMemory(for: request)
     defer { extendLifetime(reservation) }
-    if let text = arguments.text { return try await matches(of: text, arguments, for: request) }
+    if let text = arguments.text {
+      guard arguments.query.filter != nil else { return try await matches(of: text, arguments, for: request) }
+      return try await Self.besideEventLoop { () throws(Problem) in
+        try await matches(of: text, arguments, for: request)
+      }
+    }
     return try await request.reportingStoreErrors { () throws(PointStoreError) in
       guard arguments.query.filter != nil else { return try await find(arguments, for: request) }
       return try await Self.besideEventLoop { () throws(PointStoreError) in try await find(arguments, for: request) }
@@ -42,11 +47,11 @@ struct ListRoute: RouteHandler {
   }
 
   /// Runs a search that may take long where it does not hold up the other connections of the event loop.
-  private static func besideEventLoop(
-    _ search: @escaping @Sendable () async throws(PointStoreError) -> HTTPResponse
-  ) async throws(PointStoreError) -> HTTPResponse {
-    let task = Task(executorPreference: globalConcurrentExecutor) { () -> Result<HTTPResponse, PointStoreError> in
-      do throws(PointStoreError) {
+  private static func besideEventLoop<Failure>(
+    _ search: @escaping @Sendable () async throws(Failure) -> HTTPResponse
+  ) async throws(Failure) -> HTTPResponse {
+    let task = Task(executorPreference: globalConcurrentExecutor) { () -> Result<HTTPResponse, Failure> in
+      do throws(Failure) {
         return .success(try await search())
       } catch {
         return .failure(error)
@@ -71,7 +76,8 @@ struct ListRoute: RouteHandler {
       if arguments.fields.contains(.attribution) { try await service.addAttribution(to: &points) }
       let language = arguments.languages.translate(&points)
       response = HTTPResponse(
-        points, fields: arguments.fields, format: arguments.format, links: links(next: next, for: request))
+        points, fields: arguments.fields, format: arguments.format,
+        links: arguments.format == .geoJSON ? links(next: next, for: request) : [])
       response.addContentLanguage(language)
     }
     if let next { response.addLink(toNext: next) }
@@ -97,7 +103,8 @@ struct ListRoute: RouteHandler {
     let language = arguments.languages.translate(&points)
     points.addLabels(in: fields)
     var response = HTTPResponse(
-      points, fields: fields, format: arguments.format, links: links(next: next, for: request))
+      points, fields: fields, format: arguments.format,
+      links: arguments.format == .geoJSON ? links(next: next, for: request) : [])
     response.addContentLanguage(language)
     if let next { response.addLink(toNext: next) }
     return response

@@ -52,7 +52,7 @@ struct LocationRoute: RouteHandler {
     of point: PointOfInterest, _ arguments: PresentationArguments, for request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
     let known = EntityTag.known(
-      of: point, format: arguments.format, ifNoneMatch: request.headers[canonicalForm: "if-none-match"])
+      of: point, format: arguments.format, ifNoneMatch: request.headers.entityTags("if-none-match"))
     if let known, !arguments.fields.contains(.attribution) {
       var response = HTTPResponse(status: .notModified)
       name(&response, etag: "W/\(known)")

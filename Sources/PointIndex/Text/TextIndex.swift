@@ -3,8 +3,9 @@ import Points
 
 /// An index of the words of a segment's places, immutable.
 ///
-/// Each word has the slots of the places that have it (its postings), those with the highest scores first. Each place has the numbers of its words,
-/// name by name, so that a candidate is judged without its text. Frequent words have their postings in blocks with
+/// Each word has the slots of the places that have it (its postings), important places and short names first (see
+/// ``PostingOrder``). Each place has the numbers of its words, name by name, so that a candidate is judged without its
+/// text. Frequent words have their postings in blocks with
 /// bounds of position, length and importance, so that a search skips the blocks that can't be among the first matches.
 final class TextIndex: Sendable {
   private let wordStarts: FixedBuffer<UInt32>
@@ -230,7 +231,7 @@ struct StaticBounds: BitwiseCopyable {
   }
 }
 
-/// What bounds the score of a place, in one cache line: its position, to a metre, and its static bounds.
+/// The bounds of the score of a place, in one cache line: its position, to a metre, and its static bounds.
 struct PlaceBounds: BitwiseCopyable {
   let x: Float
   let y: Float

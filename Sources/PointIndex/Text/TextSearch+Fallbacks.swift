@@ -72,7 +72,7 @@ extension TextSearch {
 
   private func searchAlternatives() {
     isAlternative = true
-    for alternative in joined(terms).prefix(Self.maximumAlternatives) + separated(terms) {
+    for alternative in joined(terms) + separated(terms) {
       replaceTerms(alternative)
       rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
       searchTypos()
@@ -81,12 +81,11 @@ extension TextSearch {
     }
   }
 
-  /// Returns the terms with two neighbours joined, for each pair.
+  /// Returns the terms with two neighbours joined, for each of the first pairs.
   private func joined(_ terms: ContiguousArray<QueryTerm>) -> [ContiguousArray<QueryTerm>] {
-    guard terms.count > 1 else { return [] }
-    return (1..<terms.count).compactMap { index in
+    let pairs = terms.indices.dropFirst().lazy.filter { !terms[$0 - 1].isUnspaced && !terms[$0].isUnspaced }
+    return pairs.prefix(Self.maximumAlternatives).map { index in
       let (left, right) = (terms[index - 1], terms[index])
-      guard !left.isUnspaced, !right.isUnspaced else { return nil }
       var joined = terms
       joined[index - 1] = QueryTerm(
         bytes: left.bytes + right.bytes, letters: left.letters + right.letters, isUnspaced: false,

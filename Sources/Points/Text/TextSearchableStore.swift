@@ -45,6 +45,6 @@ public struct TextIndexConfiguration: Hashable, Sendable {
 }
 
 extension TextIndexConfiguration: CustomStringConvertible {
-  /// The keys, which no two different configurations share.
+  /// The keys, as a text that is different for each configuration.
   public var description: String { "\(nameTags) \(importanceTag.debugDescription)" }
 }

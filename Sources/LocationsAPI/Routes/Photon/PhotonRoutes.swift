@@ -8,12 +8,6 @@ import Points
 
 /// `GET /api`: the search of Photon's API.
 struct PhotonSearchRoute: RouteHandler {
-  /// The number of places that are examined at most where conditions on tags or layers leave some out.
-  private static let maximumExamined = 2000
-
-  /// The number of places in one step of such a search.
-  private static let stepSize = 200
-
   let service: PointsService
   let revalidation: Revalidation
 
@@ -42,24 +36,17 @@ struct PhotonSearchRoute: RouteHandler {
     _ query: TextQuery, _ filter: PhotonFilter, limit: Int, for request: HTTPRequest
   ) async throws(Problem) -> [PhotonPlace] {
     var query = query
-    query.limit = filter.isEmpty ? limit : Self.stepSize
-    var places: [PhotonPlace] = []
-    var examined = 0
-    repeat {
-      let (points, next) = try await service.matches(of: query, [], isRecorded: examined == 0, for: request)
-      places += points.lazy.map { PhotonPlace($0.point) }.filter(filter.matches)
-      examined += points.count
+    return try await filter.places(limit: limit) { stepSize, isFirst throws(Problem) in
+      query.limit = stepSize
+      let (points, next) = try await service.matches(of: query, [], isRecorded: isFirst, for: request)
       query.after = next
-    } while places.count < limit && query.after != nil && examined < Self.maximumExamined
-    return Array(places.prefix(limit))
+      return (points, next != nil)
+    }
   }
 }
 
 /// `GET /reverse`: the places nearest to a coordinate, by Photon's API.
 struct PhotonReverseRoute: RouteHandler {
-  private static let maximumExamined = 2000
-  private static let stepSize = 200
-
   let service: PointsService
   let revalidation: Revalidation
 
@@ -84,18 +71,40 @@ struct PhotonReverseRoute: RouteHandler {
     _ query: PointQuery, _ filter: PhotonFilter, limit: Int, for request: HTTPRequest
   ) async throws(Problem) -> [PhotonPlace] {
     var query = query
-    query.limit = filter.isEmpty ? limit : Self.stepSize
+    return try await filter.places(limit: limit) { stepSize, isFirst throws(Problem) in
+      query.limit = stepSize
+      let step = query
+      let page = try await request.reportingStoreErrors { () throws(PointStoreError) in
+        try await service.page(matching: step, isRecorded: isFirst)
+      }
+      query.after = page.next
+      return (page.points, page.next != nil)
+    }
+  }
+}
+
+extension PhotonFilter {
+  /// The number of places that are examined at most where the filter leaves some out.
+  private static let maximumExamined = 2000
+
+  /// The number of places in one step of such a search.
+  private static let stepSize = 200
+
+  /// Returns the first places of a search that match, looking for more step by step.
+  ///
+  /// - Parameter step: returns the next places, and whether there are more.
+  fileprivate func places(
+    limit: Int,
+    _ step: (_ count: Int, _ isFirst: Bool) async throws(Problem) -> (points: [FoundPoint], hasMore: Bool)
+  ) async throws(Problem) -> [PhotonPlace] {
     var places: [PhotonPlace] = []
     var examined = 0
-    repeat {
-      let page = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await service.page(matching: query, isRecorded: examined == 0)
-      }
-      places += page.points.lazy.map { PhotonPlace($0.point) }.filter(filter.matches)
-      examined += page.points.count
-      query.after = page.next
-    } while places.count < limit && query.after != nil && examined < Self.maximumExamined
-    return Array(places.prefix(limit))
+    while true {
+      let (points, hasMore) = try await step(isEmpty ? limit : Self.stepSize, examined == 0)
+      places += points.lazy.map { PhotonPlace($0.point) }.filter(matches)
+      examined += points.count
+      guard places.count < limit, hasMore, examined < Self.maximumExamined else { return Array(places.prefix(limit)) }
+    }
   }
 }
 
