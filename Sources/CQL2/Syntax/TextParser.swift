@@ -253,7 +253,7 @@ struct TextParser {
   // MARK: Operands
 
   /// Parses a literal, a property, a function or something in parentheses.
-  private mutating func primary() throws(FilterError) -> Parsed {
+  mutating func primary() throws(FilterError) -> Parsed {
     let start = lexer.start
     switch lexer.token {
     case .string(let text):
@@ -351,81 +351,5 @@ struct TextParser {
     var result = try self.operation(operation, operands)
     result.start = start
     return result
-  }
-
-  // MARK: Times
-
-  /// Parses a string that is a date or a time.
-  private mutating func instant() throws(FilterError) -> Parsed {
-    guard case .string(let text) = lexer.token else { throw error("expected a date or a time in quotes") }
-    guard let instant = FilterExpression(instant: text) else {
-      throw error("expected a date such as '2026-11-21' or a time such as '2026-11-21T10:15:00Z'")
-    }
-    let parsed = Parsed(expression: instant, start: lexer.start)
-    try lexer.advance()
-    return parsed
-  }
-
-  private mutating func interval(start: Int) throws(FilterError) -> Parsed {
-    let first = try intervalEnd()
-    try require(",")
-    let last = try intervalEnd()
-    try require(")")
-    return try node(.interval(first?.expression, last?.expression), start: start, of: [first, last].compactMap(\.self))
-  }
-
-  private mutating func intervalEnd() throws(FilterError) -> Parsed? {
-    if lexer.token == .string("..") {
-      try lexer.advance()
-      return nil
-    }
-    if case .string = lexer.token { return try instant() }
-    let end = try nested { parser throws(FilterError) in try parser.primary() }
-    guard OperandKinds.intervalEnd.contains(end.expression.kind) else {
-      throw FilterError(.character(end.start + 1), "expected \(OperandKinds.intervalEnd.description), or '..'")
-    }
-    return end
-  }
-}
-
-extension FilterExpression {
-  /// Creates a date or a timestamp from its text; `nil` for any other.
-  init?(instant text: String) {
-    if let date = RFC3339.date(of: text) {
-      self = .date(date)
-    } else if let time = RFC3339.microsecondsSinceEpoch(of: text) {
-      self = .timestamp(microsecondsSinceEpoch: time)
-    } else {
-      return nil
-    }
-  }
-}
-
-/// The counts that limit what a parser builds.
-struct FilterBudget {
-  let limits: FilterLimits
-  private var level = 0
-  private var vertices = 0
-
-  init(_ limits: FilterLimits) {
-    self.limits = limits
-  }
-
-  var depthReason: String { "expected expressions at most \(limits.depth) deep" }
-
-  var vertexReason: String { "expected at most \(limits.vertices) vertices in all geometries" }
-
-  /// Enters an expression; returns `false` where it is too deep.
-  mutating func enter() -> Bool {
-    level += 1
-    return level <= limits.depth
-  }
-
-  mutating func leave() { level -= 1 }
-
-  /// Counts a vertex; returns `false` where it is one too many.
-  mutating func countVertex() -> Bool {
-    vertices += 1
-    return vertices <= limits.vertices
   }
 }
