@@ -54,7 +54,7 @@ class SearchBench:
         self.server = subprocess.Popen([self.options.waymark, "serve"], env=environment, stdout=subprocess.DEVNULL)
         while True:
             try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5).read()
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=5).read()
                 break
             except OSError:
                 if time.monotonic() - start > 120 or self.server.poll() is not None:
