@@ -13,6 +13,8 @@ struct CacheEntry {
     let latitude: Double?
     let longitude: Double?
     let receivedAt: Double
+    /// Files of earlier versions lack it.
+    let maxAge: Double?
   }
 
   private static let newline = UInt8(ascii: "\n")
@@ -27,7 +29,7 @@ struct CacheEntry {
     let head = Head(
       key: key, entityTag: response.entityTag?.rawValue, nextPage: response.nextPage?.absoluteString,
       latitude: response.center?.latitude, longitude: response.center?.longitude,
-      receivedAt: response.receivedAt.timeIntervalSinceReferenceDate)
+      receivedAt: response.receivedAt.timeIntervalSinceReferenceDate, maxAge: response.maxAge)
     let contents = try ServiceJSON.data(of: head) + [newline] + response.body
     return checksum(of: contents) + contents
   }
@@ -47,7 +49,7 @@ struct CacheEntry {
     return StoredResponse(
       body: Data(contents[contents.index(after: end)...]), entityTag: head.entityTag.map(EntityTag.init(rawValue:)),
       nextPage: head.nextPage.flatMap { URL(string: $0) }, center: center,
-      receivedAt: Date(timeIntervalSinceReferenceDate: head.receivedAt))
+      receivedAt: Date(timeIntervalSinceReferenceDate: head.receivedAt), maxAge: head.maxAge)
   }
 
   /// Returns the name of the file for a key.

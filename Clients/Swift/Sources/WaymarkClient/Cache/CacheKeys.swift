@@ -40,3 +40,13 @@ struct CacheKeys {
     return components.url ?? url
   }
 }
+
+extension Coordinate {
+  /// Creates the coordinate of a search from its URL; `nil` where that has none.
+  init?(queryOf url: URL) {
+    let items = URLComponents(url: url, resolvingAgainstBaseURL: true)?.queryItems ?? []
+    func number(_ name: String) -> Double? { items.first { $0.name == name }?.value.flatMap { Double($0) } }
+    guard let latitude = number("lat"), let longitude = number("long") else { return nil }
+    try? self.init(latitude: latitude, longitude: longitude)
+  }
+}

@@ -116,14 +116,16 @@ private struct Load<Value: Sendable>: Sendable {
   }
 
   /// Returns the nearest stored response up to an age that can be decoded; of several at one coordinate, the newest.
+  /// Unless it may be stale, its own freshness lifetime bounds the age, too.
   func fromCache(maximumAge: Duration, isStale: Bool) async -> APIResponse<Value>? {
     let now = settings.now()
     var candidates: [(response: StoredResponse, distance: Double)] = []
     for key in keys.all {
       guard let response = await settings.cache.response(for: key) else { continue }
       let age = now.timeIntervalSince(response.receivedAt)
+      let lifetime = isStale ? .infinity : response.maxAge ?? .infinity
       // If the device's clock has been set back, the age is unknown.
-      guard age <= maximumAge / .seconds(1), age >= 0 || isStale, let distance = distance(to: response),
+      guard age <= min(maximumAge / .seconds(1), lifetime), age >= 0 || isStale, let distance = distance(to: response),
         distance <= settings.policy.maximumDistanceMetres
       else { continue }
       candidates.append((response, distance))
@@ -161,8 +163,10 @@ private struct Load<Value: Sendable>: Sendable {
     let response = try await source.fetch(known?.tag)
     if response.status == 304, var known {
       known.response.receivedAt = settings.now()
+      // Header fields that a 304 lacks keep their values (RFC 9111, section 3.2).
+      if response["cache-control"] != nil { known.response.maxAge = response.maxAge }
       await store(known.response)
-      return known.response.response(known.value, maxAge: response.maxAge)
+      return known.response.response(known.value)
     }
     if response.status == 404 || response.status == 410 { try? await settings.cache.removeResponse(for: keys.own) }
     let decoded = try source.decode(response)
@@ -170,7 +174,7 @@ private struct Load<Value: Sendable>: Sendable {
       await store(
         StoredResponse(
           body: response.body, entityTag: response.entityTag, nextPage: decoded.nextPage, center: request.center,
-          receivedAt: decoded.receivedAt))
+          receivedAt: decoded.receivedAt, maxAge: decoded.maxAge))
     }
     return decoded
   }

@@ -15,7 +15,8 @@ public struct OfflinePolicy: Hashable, Sendable {
     /// (RFC 5861, section 4).
     case staleIfError
 
-    /// A stored response up to the given age, and else as with ``networkFirst``.
+    /// A stored response up to the given age, or up to its own ``StoredResponse/maxAge`` if that is shorter, and else
+    /// as with ``networkFirst``.
     case cacheFirst(maximumAge: Duration)
 
     /// A stored response, and never the network.

@@ -36,19 +36,24 @@ public struct StoredResponse: Hashable, Sendable {
   /// The time of the response or of its last revalidation, by the device's clock.
   public var receivedAt: Date
 
+  /// The freshness lifetime in seconds, counted from ``receivedAt``; `nil` if the service did not specify one.
+  public var maxAge: TimeInterval?
+
   /// Creates a stored response.
   public init(
-    body: Data, entityTag: EntityTag? = nil, nextPage: URL? = nil, center: Coordinate? = nil, receivedAt: Date
+    body: Data, entityTag: EntityTag? = nil, nextPage: URL? = nil, center: Coordinate? = nil, receivedAt: Date,
+    maxAge: TimeInterval? = nil
   ) {
     self.body = body
     self.entityTag = entityTag
     self.nextPage = nextPage
     self.center = center
     self.receivedAt = receivedAt
+    self.maxAge = maxAge
   }
 
   /// Returns the API response with a decoded value.
-  func response<Value>(_ value: Value, maxAge: TimeInterval? = nil, isStale: Bool = false) -> APIResponse<Value> {
+  func response<Value>(_ value: Value, isStale: Bool = false) -> APIResponse<Value> {
     APIResponse(
       value: value, entityTag: entityTag, maxAge: maxAge, nextPage: nextPage, receivedAt: receivedAt, isStale: isStale)
   }

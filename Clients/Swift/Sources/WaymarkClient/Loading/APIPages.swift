@@ -30,13 +30,14 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
   /// An iterator over the pages.
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     private enum Position {
-      case start(T.RequestDataType, URL?)
+      case start(URL?)
       case page(URLRequest)
       case invalidLink(WaymarkError)
       case end
     }
 
     private let loader: APIRequestLoader<T>
+    private let requestData: T.RequestDataType
     private var position: Position
 
     /// The hashes of the loaded pages' URLs. Even a million pages need no more than some megabytes.
@@ -44,7 +45,8 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
 
     init(loader: APIRequestLoader<T>, requestData: T.RequestDataType, start: URL?) {
       self.loader = loader
-      position = .start(requestData, start)
+      self.requestData = requestData
+      position = .start(start)
     }
 
     /// Returns the next page; `nil` after the last one. After an error of a request, the next call repeats the request.
@@ -52,19 +54,19 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
     /// - Throws: ``RequestError``, ``WaymarkError``, `EncodingError` or `CancellationError`.
     public mutating func next() async throws -> APIResponse<T.ResponseDataType>? {
       let request: URLRequest
-      var start: T.RequestDataType?
+      var isFirstPage = false
       switch position {
-      case .start(let data, let link):
-        let first = try loader.apiRequest.makeRequest(from: data)
+      case .start(let link):
+        let first = try loader.apiRequest.makeRequest(from: requestData)
         request = try link.map { try Self.request(for: $0, after: first) } ?? first
-        if link == nil { start = data }
+        isFirstPage = link == nil
       case .page(let next): request = next
       case .invalidLink(let error):
         position = .end
         throw error
       case .end: return nil
       }
-      let page = try await loader.load(request, data: start)
+      let page = try await loader.load(request, data: requestData, isFirstPage: isFirstPage)
       loaded.insert(request.url.hashValue)
       position = page.nextPage.map { position(for: $0, after: request) } ?? .end
       return page

@@ -87,21 +87,34 @@ extension APIRequestLoader: APILoading {
     try await load(apiRequest.makeRequest(from: requestData), data: requestData)
   }
 
-  /// Sends a request, which was created from the data, or is that of a page after the first one.
-  func load(_ request: URLRequest, data: T.RequestDataType? = nil) async throws -> APIResponse<T.ResponseDataType> {
+  /// Sends a request, which was created from the data, or is that of a page after the first one of the data's pages.
+  ///
+  /// The links of a stored page lead to the pages of the search that it belongs to. If that search had another
+  /// coordinate, the value of each page is the one for the data's coordinate, whether it is stored or not.
+  func load(
+    _ request: URLRequest, data: T.RequestDataType, isFirstPage: Bool = true
+  ) async throws -> APIResponse<T.ResponseDataType> {
     let request = try prepared(request)
     guard request.httpMethod == "GET", let url = request.url else { return try decode(await send(request)) }
+    let center = apiRequest.center(of: data)
+    let isOfAnotherCenter =
+      if !isFirstPage, let center, let other = Coordinate(queryOf: url) { center != other } else { false }
     let source = CacheSource(
       fetch: { tag in
         var request = request
         request.setValue(tag?.rawValue, forHTTPHeaderField: "If-None-Match")
         return try await self.send(request)
       },
-      decode: { try self.decode($0) },
+      decode: { received in
+        var response = try self.decode(received)
+        if isOfAnotherCenter, let value = self.apiRequest.value(response.value, movedTo: data) {
+          response.value = value
+        }
+        return response
+      },
       restore: { stored, center in
         let value = try self.apiRequest.parseResponse(data: stored.body)
-        guard let data, center != nil else { return value }
-        return self.apiRequest.value(value, movedTo: data)
+        return center != nil || isOfAnotherCenter ? self.apiRequest.value(value, movedTo: data) : value
       })
     // A stored response may lack the write with that position.
     let policy =
@@ -110,7 +123,7 @@ extension APIRequestLoader: APILoading {
       cache: cache, servesStale: configuration.cache != nil, policy: policy, clock: configuration.timeoutClock,
       now: configuration.now)
     let cacheRequest = CacheRequest(
-      url: url, center: data.flatMap(apiRequest.center), user: configuration.credentials?.user)
+      url: url, center: isFirstPage ? center : nil, user: configuration.credentials?.user)
     return try await loading.load(cacheRequest, from: source)
   }
 

@@ -166,6 +166,86 @@ import WaymarkTesting
     #expect(names == ["North", "South", "Last"])
   }
 
+  /// The link of the first page around ``position(_:_:)``, whose query is that of the request, as the service's is.
+  private static let nextPage = ["Link": "<?lat=37.3293&long=-121.8893&cursor=1>; rel=\"next\""]
+
+  /// Two further places on the meridian.
+  private static let furtherPlaces = """
+    [{"id":"00000000-0000-7000-8000-00000000000c","name":"Far north","lat":37.337,"long":-121.8893,"distance":854.6},
+    {"id":"00000000-0000-7000-8000-00000000000d","name":"Far south","lat":37.3203,"long":-121.8893,"distance":998.9}]
+    """
+
+  private func pages(
+    of service: MockService, policy: OfflinePolicy = .networkFirst
+  ) -> APIRequestLoader<PointsRequest> {
+    APIRequestLoader(
+      apiRequest: PointsRequest(baseURL: service.baseURL), urlSession: service.session,
+      configuration: configuration(policy: policy))
+  }
+
+  private func pages(
+    _ loader: APIRequestLoader<PointsRequest>, around center: Coordinate, radiusMetres: Double? = nil,
+    from link: URL? = nil
+  ) async throws -> [[PointOfInterest]] {
+    var pages: [[PointOfInterest]] = []
+    let filter = PointFilter(center: center, radiusMetres: radiusMetres)
+    for try await page in loader.pages(requestData: filter, from: link) { pages.append(page.value) }
+    return pages
+  }
+
+  @Test(arguments: [OfflinePolicy.networkFirst, .cacheOnly, .cacheFirst(maximumAge: .seconds(60))])
+  func laterPagesOfAMovedSearchHaveTheirTrueDistances(policy: OfflinePolicy) async throws {
+    let service = try MockService(
+      .ok(Self.places, Self.nextPage), .ok(Self.furtherPlaces), .failure(.notConnectedToInternet))
+    _ = try await pages(pages(of: service), around: position())
+
+    let moved = try await pages(pages(of: service, policy: policy), around: position(37.328))
+
+    #expect(moved.map { $0.map(\.name) } == [["South", "North"], ["Far south", "Far north"]])
+    #expect(moved.map { $0.map(\.distanceMetres) } == [[333.0, 665.9], [854.6, 998.9]])
+  }
+
+  @Test func laterPlacesBeyondTheRadiusOfAMovedSearchAreLeftOut() async throws {
+    let next = ["Link": "<?lat=37.3293&long=-121.8893&radius=1000.0&cursor=1>; rel=\"next\""]
+    let service = try MockService(.ok(Self.places, next), .ok(Self.furtherPlaces), .failure(.notConnectedToInternet))
+    _ = try await pages(pages(of: service), around: position(), radiusMetres: 1000)
+
+    let moved = try await pages(pages(of: service), around: position(37.3282), radiusMetres: 1000)
+    let movedFurther = try await pages(pages(of: service), around: position(37.3279), radiusMetres: 1000)
+
+    #expect(moved.last?.map(\.name) == ["Far south", "Far north"])
+    #expect(movedFurther.last?.map(\.name) == ["Far south"])
+  }
+
+  @Test func laterPagesOfAMovedSearchHaveTheirTrueDistancesOnlineAgain() async throws {
+    let later = MockResponse.ok(Self.furtherPlaces, ["ETag": "\"1\""])
+    let service = try MockService(
+      .ok(Self.places, Self.nextPage), later, .failure(.notConnectedToInternet), later,
+      .failure(.notConnectedToInternet), .response(status: 304, fields: ["ETag": "\"1\""], body: ""))
+    let loader = pages(of: service)
+    let original = try await pages(loader, around: position())
+
+    for _ in ["changed", "unchanged"] {
+      let moved = try await pages(loader, around: position(37.328))
+      #expect(moved.last?.map(\.distanceMetres) == [854.6, 998.9])
+    }
+
+    // The stored page is that of the original search, as its URL is.
+    #expect(original.last?.map(\.distanceMetres) == [854.6, 998.9])
+    #expect(original.last?.map(\.name) == ["Far north", "Far south"])
+  }
+
+  @Test func resumedPagesOfAMovedSearchHaveTheirTrueDistances() async throws {
+    let service = try MockService(.ok(Self.furtherPlaces))
+    let link = try URL(text: "\(service.baseURL.absoluteString)/locations?lat=37.3293&long=-121.8893&cursor=1")
+
+    let here = try await pages(pages(of: service), around: position(), from: link)
+    let moved = try await pages(pages(of: service), around: position(37.328), from: link)
+
+    #expect(here.map { $0.map(\.name) } == [["Far north", "Far south"]])
+    #expect(moved.map { $0.map(\.name) } == [["Far south", "Far north"]])
+  }
+
   // MARK: Checks
 
   private func check(_ service: MockService, radiusMetres: Double? = nil) -> APIRequestLoader<PointCheckRequest> {

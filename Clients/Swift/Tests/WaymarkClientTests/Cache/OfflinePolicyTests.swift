@@ -137,6 +137,65 @@ import WaymarkTesting
     #expect(!response.isStale)
   }
 
+  /// A source whose responses have values of `Cache-Control`, in order; after the last one, the network is unreachable.
+  private func source(cacheControl values: [String?], status: Int = 200) throws -> CacheSource<String> {
+    let fetches = Counter()
+    return CacheSource(
+      fetch: { _ in
+        let index = fetches.add() - 1
+        guard index < values.count else { throw WaymarkError.unreachable(.timedOut) }
+        let fields = values[index].map { ["Cache-Control": $0, "ETag": "\"1\""] } ?? ["ETag": "\"1\""]
+        return HTTPResponse(
+          status: index == 0 ? 200 : status, url: nil, fields: fields, body: Data("\(index)".utf8))
+      },
+      decode: {
+        APIResponse(
+          value: String(decoding: $0.body, as: UTF8.self), entityTag: $0.entityTag, maxAge: $0.maxAge,
+          receivedAt: Date(timeIntervalSinceReferenceDate: 0))
+      },
+      restore: { stored, _ in String(decoding: stored.body, as: UTF8.self) })
+  }
+
+  @Test(arguments: [
+    ("max-age=10", 10.0, "0"), ("max-age=10", 10.1, "1"), ("max-age=0", 0.1, "1"), ("max-age=100", 60, "0"),
+    ("max-age=100", 60.1, "1"), ("no-cache", 60, "0"),
+  ])
+  func cacheComesFirstUpToTheResponsesOwnLifetime(cacheControl: String, seconds: Double, expected: String) async throws
+  {
+    let source = try source(cacheControl: [cacheControl, cacheControl])
+    let policy = OfflinePolicy.cacheFirst(maximumAge: .seconds(60))
+    _ = try await loading(policy).load(request, from: source)
+
+    let response = try await loading(policy, at: seconds).load(request, from: source)
+
+    #expect(response.value == expected)
+    #expect(!response.isStale)
+  }
+
+  @Test func responseBeyondItsLifetimeIsServedOffline() async throws {
+    let source = try source(cacheControl: ["max-age=10"])
+    let policy = OfflinePolicy.cacheFirst(maximumAge: .seconds(60))
+    _ = try await loading(policy).load(request, from: source)
+
+    let fresh = try await loading(policy, at: 10).load(request, from: source)
+    let stale = try await loading(policy, at: 11).load(request, from: source)
+
+    #expect([fresh.isStale, stale.isStale] == [false, true])
+    #expect(fresh.maxAge == 10)
+  }
+
+  @Test(arguments: [("max-age=30", 129.0, true), ("max-age=30", 131, false), (nil, 109, true), (nil, 111, false)])
+  func revalidationRenewsTheLifetime(cacheControl: String?, seconds: Double, isFresh: Bool) async throws {
+    let source = try source(cacheControl: ["max-age=10", cacheControl], status: 304)
+    let policy = OfflinePolicy.cacheFirst(maximumAge: .seconds(60))
+    _ = try await loading(policy).load(request, from: source)
+    _ = try await loading(policy, at: 100).load(request, from: source)
+
+    let response = try await loading(policy, at: seconds).load(request, from: source)
+
+    #expect(response.isStale == !isFresh)
+  }
+
   @Test func cacheOnlyNeverUsesTheNetwork() async throws {
     let fetches = Counter()
     await #expect(throws: WaymarkError.unreachable(.resourceUnavailable)) {

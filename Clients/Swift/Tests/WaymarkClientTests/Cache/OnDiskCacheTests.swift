@@ -17,7 +17,7 @@ import Testing
       body: Data(body.utf8), entityTag: EntityTag(version: 3),
       nextPage: try URL(text: "https://a.example/locations?cursor=1"),
       center: try Coordinate(latitude: 37.3293, longitude: -121.8893),
-      receivedAt: Date(timeIntervalSinceReferenceDate: seconds))
+      receivedAt: Date(timeIntervalSinceReferenceDate: seconds), maxAge: 60)
   }
 
   @Test func responseIsKeptForTheNextStart() throws {
