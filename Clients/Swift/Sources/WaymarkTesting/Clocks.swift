@@ -4,12 +4,19 @@ import WaymarkClient
 ///
 /// ```swift
 /// let clock = RecordingClock()
-/// let loader = APIRequestLoader(apiRequest: request, configuration: LoaderConfiguration(clock: clock))
-/// // After a request with a retry:
+/// let service = try MockService(.problem(429, code: "rate-limited", fields: ["Retry-After": "4"]), .ok("[]"))
+/// let loader = APIRequestLoader(
+///   apiRequest: CategoriesRequest(baseURL: service.baseURL), urlSession: service.session,
+///   configuration: LoaderConfiguration(clock: clock, random: { 0 }))
+/// _ = try await loader.loadAPIRequest()
 /// #expect(clock.sleeps == [.seconds(4)])
 /// ```
 public final class RecordingClock: Clock {
   /// A time on the clock.
+  ///
+  /// ```swift
+  /// let instant = RecordingClock.Instant(offset: .seconds(4))
+  /// ```
   public struct Instant: InstantProtocol {
     /// The time since the creation of the clock.
     public var offset: Duration
@@ -64,6 +71,8 @@ public final class RecordingClock: Clock {
 ///
 /// ```swift
 /// let clock = StoppedClock()
+/// let model = AutocompleteModel<String>(clock: clock) { _ in [] }
+/// model.text = "mus"
 /// let search = Task { await model.search() }
 /// await clock.isWaitedFor.pass()
 /// search.cancel()

@@ -33,6 +33,13 @@ public final class MockService: Sendable {
 
   /// Creates a service whose responses a closure provides.
   ///
+  /// ```swift
+  /// let service = try MockService { request, index in
+  ///   try MockResponse.ok("[]", ["X-Request-Id": "\(index)"]).response(to: request)
+  /// }
+  /// let waymark = Waymark(baseURL: service.baseURL, session: service.session)
+  /// ```
+  ///
   /// - Parameters:
   ///   - stopHandler: called when the loading of a request ends, also by cancellation.
   ///   - requestHandler: returns the response to a request.
@@ -64,6 +71,10 @@ public final class MockService: Sendable {
 
   /// Creates a service that returns the given responses in order, and then repeats the last one.
   ///
+  /// ```swift
+  /// let service = try MockService(.failure(.timedOut), .ok("[]"))
+  /// ```
+  ///
   /// - Throws: `URLError` for an invalid URL, which does not occur.
   public convenience init(_ first: MockResponse, _ others: MockResponse...) throws {
     let responses = [first] + others
@@ -72,6 +83,12 @@ public final class MockService: Sendable {
 }
 
 /// A response of a ``MockService``.
+///
+/// ```swift
+/// let responses = [MockResponse.ok("[]"), .problem(404, code: "not-found"), .failure(.timedOut), .pending]
+/// let service = try MockService(.json([place]))
+/// let created = MockResponse.response(status: 201, fields: ["ETag": "\"1\""], body: #"{"name":"A"}"#)
+/// ```
 public enum MockResponse: Sendable {
   /// A response with a status, header fields and a body.
   case response(status: Int, fields: [String: String], body: String)
@@ -103,6 +120,10 @@ public enum MockResponse: Sendable {
   }
 
   /// Returns the response to a request, for the request handler of a ``MockService``.
+  ///
+  /// ```swift
+  /// let service = try MockService { request, _ in try MockResponse.ok("[]").response(to: request) }
+  /// ```
   ///
   /// - Throws: `URLError` for ``failure(_:)``.
   public func response(to request: URLRequest) throws -> (HTTPURLResponse, Data)? {

@@ -24,6 +24,10 @@ public struct MockLoader<RequestDataType: Sendable, ResponseDataType: Sendable>:
 
 extension APIResponse {
   /// Creates a response that was received at the Unix epoch.
+  ///
+  /// ```swift
+  /// let response = APIResponse([PointOfInterest(name: "A")], maxAge: 5, isStale: true)
+  /// ```
   public init(_ value: Value, maxAge: TimeInterval? = nil, isStale: Bool = false) {
     self.init(value: value, maxAge: maxAge, receivedAt: Date(timeIntervalSince1970: 0), isStale: isStale)
   }
@@ -65,12 +69,20 @@ public final class MockLocationFetcher: LocationFetcher {
 }
 
 /// A device with enabled location services: `services: LocationsOn.self`.
+///
+/// ```swift
+/// let services: any LocationServices.Type = LocationsOn.self
+/// ```
 public enum LocationsOn: LocationServices {
   /// Returns `true`.
   public static func locationServicesEnabled() -> Bool { true }
 }
 
 /// A device with disabled location services: `services: LocationsOff.self`.
+///
+/// ```swift
+/// let services: any LocationServices.Type = LocationsOff.self
+/// ```
 public enum LocationsOff: LocationServices {
   /// Returns `false`.
   public static func locationServicesEnabled() -> Bool { false }
@@ -109,6 +121,7 @@ public final class MockURLOpener: URLOpening {
 ///
 /// ```swift
 /// let timerScheduler = MockTimerScheduler()
+/// let loader = MockLoader { (_: Void) in APIResponse(PointOfInterest(name: "A")) }
 /// let manager = FeaturedPlaceManager(loader: loader, timerScheduler: timerScheduler)
 /// await manager.showFeaturedPlace()
 /// timerScheduler.timers.last?.fire()

@@ -1,12 +1,24 @@
 public import Foundation
 
 /// The choice of the items that a cache removes. It does no I/O, so that it can be tested without a file system.
+///
+/// ```swift
+/// struct CountCleanupPolicy: CleanupPolicy {
+///   func itemsToRemove(from items: Set<OnDiskCache.Item>) -> Set<OnDiskCache.Item> {
+///     Set(items.sorted { $0.age < $1.age }.dropFirst(100))
+///   }
+/// }
+/// ```
 public protocol CleanupPolicy: Sendable {
   /// Returns the items to remove.
   func itemsToRemove(from items: Set<OnDiskCache.Item>) -> Set<OnDiskCache.Item>
 }
 
 /// A policy that removes items above an age.
+///
+/// ```swift
+/// let cache = OnDiskCache(folder: folder, policies: [MaxAgeCleanupPolicy(maxAge: 24 * 60 * 60)])
+/// ```
 public struct MaxAgeCleanupPolicy: CleanupPolicy {
   /// The maximum age of an item in seconds.
   public let maxAge: TimeInterval
@@ -23,6 +35,10 @@ public struct MaxAgeCleanupPolicy: CleanupPolicy {
 }
 
 /// A policy that keeps a cache under a size by removing the oldest items. Takes n log n time.
+///
+/// ```swift
+/// let cache = OnDiskCache(folder: folder, policies: [MaxSizeCleanupPolicy(maxSize: 1_000_000)])
+/// ```
 public struct MaxSizeCleanupPolicy: CleanupPolicy {
   /// The maximum size of the remaining items in bytes.
   public let maxSize: Int

@@ -5,8 +5,17 @@ import Foundation
 /// A policy applies to a client with a ``ResponseCache``. Whatever it is, an error that casts doubt on the service's
 /// identity, such as an untrusted certificate, and a rejection such as status 403 are never replaced by a stored
 /// response.
+///
+/// ```swift
+/// var waymark = Waymark(baseURL: baseURL, cache: OnDiskCache(named: "Waymark"))
+/// waymark.configuration.offlinePolicy = .staleIfError
+/// ```
 public struct OfflinePolicy: Hashable, Sendable {
   /// The order in which network and cache are used.
+  ///
+  /// ```swift
+  /// let policy = OfflinePolicy(.cacheFirst(maximumAge: .seconds(3600)), maximumDistanceMetres: 200)
+  /// ```
   public enum Strategy: Hashable, Sendable {
     /// The network, and a stored response while the service is unreachable.
     case networkFirst
@@ -38,6 +47,10 @@ public struct OfflinePolicy: Hashable, Sendable {
   public var deadline: Duration
 
   /// Creates a policy.
+  ///
+  /// ```swift
+  /// let policy = OfflinePolicy(.networkFirst, maximumAge: .seconds(24 * 60 * 60), deadline: .seconds(2))
+  /// ```
   public init(
     _ strategy: Strategy = .networkFirst,
     maximumAge: Duration = .seconds(30 * 24 * 60 * 60),
@@ -60,6 +73,11 @@ public struct OfflinePolicy: Hashable, Sendable {
   public static let cacheOnly = OfflinePolicy(.cacheOnly)
 
   /// Returns the policy that uses the network only if there is no stored response up to an age.
+  ///
+  /// ```swift
+  /// var waymark = Waymark(baseURL: baseURL, cache: OnDiskCache(named: "Waymark"))
+  /// waymark.configuration.offlinePolicy = .cacheFirst(maximumAge: .seconds(3600))
+  /// ```
   public static func cacheFirst(maximumAge: Duration) -> OfflinePolicy {
     OfflinePolicy(.cacheFirst(maximumAge: maximumAge))
   }

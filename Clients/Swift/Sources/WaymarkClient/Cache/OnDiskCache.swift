@@ -11,6 +11,12 @@ public import Foundation
 /// ```
 public struct OnDiskCache: ResponseCache {
   /// A file of the cache, as a ``CleanupPolicy`` sees it.
+  ///
+  /// ```swift
+  /// let size = OnDiskCache(folder: folder).currentItems.reduce(0) { $0 + $1.size }
+  /// let item = OnDiskCache.Item(path: "/item1", age: 5, size: 7)
+  /// let itemsToRemove = MaxSizeCleanupPolicy(maxSize: 5).itemsToRemove(from: [item])
+  /// ```
   public struct Item: Hashable, Sendable {
     /// The path of the file.
     public let path: String
@@ -36,6 +42,10 @@ public struct OnDiskCache: ResponseCache {
   private let now: @Sendable () -> Date
 
   /// Creates a cache.
+  ///
+  /// ```swift
+  /// let cache = OnDiskCache(folder: folder, policies: [MaxSizeCleanupPolicy(maxSize: 100_000_000)])
+  /// ```
   ///
   /// - Parameters:
   ///   - folder: the folder of its files, created on demand. It must not contain other files, because policies may
@@ -65,6 +75,10 @@ public struct OnDiskCache: ResponseCache {
   }
 
   /// Creates a cache in a folder of the user's caches, which the system removes when the disk is full.
+  ///
+  /// ```swift
+  /// let waymark = Waymark(baseURL: baseURL, cache: OnDiskCache(named: "Waymark"))
+  /// ```
   public init(named name: String) {
     let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
     self.init(folder: (caches ?? FileManager.default.temporaryDirectory).appending(path: name))
@@ -118,6 +132,10 @@ public struct OnDiskCache: ResponseCache {
 
   /// Removes the items that a policy selects.
   ///
+  /// ```swift
+  /// try OnDiskCache(folder: folder).cleanCache(policy: MaxAgeCleanupPolicy(maxAge: 60 * 60))
+  /// ```
+  ///
   /// - Throws: `CocoaError` where a file can't be removed, except because it no longer exists.
   public func cleanCache(policy: any CleanupPolicy) throws {
     for item in policy.itemsToRemove(from: currentItems) { try remove(item.path) }
@@ -133,6 +151,10 @@ public struct OnDiskCache: ResponseCache {
 
   /// Removes all responses, for example when another user signs in.
   ///
+  /// ```swift
+  /// try OnDiskCache(folder: folder).removeAll()
+  /// ```
+  ///
   /// - Throws: `CocoaError` where a file can't be removed.
   public func removeAll() throws {
     try cleanCache(policy: Everything())
@@ -146,6 +168,14 @@ public struct OnDiskCache: ResponseCache {
 }
 
 /// The error of a response that ``OnDiskCache`` does not store.
+///
+/// ```swift
+/// do {
+///   try OnDiskCache(folder: folder).store(storedResponse, for: "key")
+/// } catch OnDiskCacheError.entryTooLarge(let size, let maximumSize) {
+///   print("\(size) bytes exceed \(maximumSize).")
+/// }
+/// ```
 public enum OnDiskCacheError: Error, Hashable, Sendable {
   /// The file would exceed the maximum size in bytes.
   case entryTooLarge(size: Int, maximumSize: Int)

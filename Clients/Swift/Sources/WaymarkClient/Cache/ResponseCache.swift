@@ -1,6 +1,17 @@
 public import Foundation
 
 /// A cache of responses to GET requests.
+///
+/// ```swift
+/// actor MemoryCache: ResponseCache {
+///   private var responses: [String: StoredResponse] = [:]
+///
+///   func response(for key: String) -> StoredResponse? { responses[key] }
+///   func store(_ response: StoredResponse, for key: String) { responses[key] = response }
+///   func removeResponse(for key: String) { responses[key] = nil }
+/// }
+/// let waymark = Waymark(baseURL: baseURL, cache: MemoryCache())
+/// ```
 public protocol ResponseCache: Sendable {
   /// Returns the last response that was stored for a key; `nil` where there is none or it can't be read.
   func response(for key: String) async -> StoredResponse?
@@ -20,6 +31,11 @@ public protocol ResponseCache: Sendable {
 }
 
 /// A response as a cache stores it: undecoded, so that a later version of the app can decode more of it.
+///
+/// ```swift
+/// let response = StoredResponse(body: Data("[]".utf8), receivedAt: Date(timeIntervalSince1970: 0))
+/// try OnDiskCache(folder: folder).store(response, for: "key")
+/// ```
 public struct StoredResponse: Hashable, Sendable {
   /// The body.
   public var body: Data

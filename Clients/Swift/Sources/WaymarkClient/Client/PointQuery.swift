@@ -18,9 +18,21 @@ public struct PointQuery: Sendable {
   public var pages: APIPages<PointsRequest> { loader.pages(requestData: filter) }
 
   /// Returns the pages from a link on, the ``APIResponse/nextPage`` of an earlier page of this query.
+  ///
+  /// ```swift
+  /// let query = waymark.query(filter, limit: 100)
+  /// for try await page in query.pages(from: link) {
+  ///   print(page.value.count)
+  /// }
+  /// ```
   public func pages(from link: URL) -> APIPages<PointsRequest> { loader.pages(requestData: filter, from: link) }
 
   /// Loads the first page with its metadata.
+  ///
+  /// ```swift
+  /// let page = try await waymark.query(filter).firstPage()
+  /// print(page.value.count, page.nextPage == nil ? "in all" : "and more")
+  /// ```
   ///
   /// - Throws: ``RequestError``, ``WaymarkError`` or `CancellationError`.
   public func firstPage() async throws -> APIResponse<[PointOfInterest]> { try await loader.load(requestData: filter) }
@@ -45,6 +57,11 @@ public struct PointSequence: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> Iterator { Iterator(pages: pages.makeAsyncIterator()) }
 
   /// An iterator over the places.
+  ///
+  /// ```swift
+  /// var places = waymark.places(near: here).all.makeAsyncIterator()
+  /// while let place = try await places.next() { print(place.name) }
+  /// ```
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     private var pages: APIPages<PointsRequest>.Iterator
     private var rest: ArraySlice<PointOfInterest> = []

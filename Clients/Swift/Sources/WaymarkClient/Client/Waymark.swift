@@ -33,6 +33,10 @@ public struct Waymark: Sendable {
 
   /// Creates a client.
   ///
+  /// ```swift
+  /// let waymark = Waymark(baseURL: baseURL, session: session, cache: OnDiskCache(named: "Waymark"))
+  /// ```
+  ///
   /// - Parameters:
   ///   - baseURL: the URL of the service: `http` or `https`, without query and fragment.
   ///   - credentials: the credentials; `nil` for none.
@@ -82,6 +86,10 @@ public struct Waymark: Sendable {
 extension Waymark {
   /// Returns the places nearest to a coordinate, in order of distance.
   ///
+  /// ```swift
+  /// let cafes = try await waymark.places(near: here, radius: 1500, category: "cafe", limit: 10)
+  /// ```
+  ///
   /// - Parameters:
   ///   - coordinate: the coordinate.
   ///   - radiusMetres: the maximum distance in metres, inclusive; `nil` for any.
@@ -94,6 +102,12 @@ extension Waymark {
   }
 
   /// Returns the search for all places around a coordinate, in order of distance. `limit` is the size of a page.
+  ///
+  /// ```swift
+  /// for try await page in waymark.places(near: here, limit: 100).pages {
+  ///   print(page.value.count, page.isStale)
+  /// }
+  /// ```
   public func places(
     near coordinate: Coordinate, radius radiusMetres: Double? = nil, category: String? = nil, limit: Int? = nil
   ) -> PointQuery {
@@ -101,6 +115,10 @@ extension Waymark {
   }
 
   /// Returns the places in a box, by id.
+  ///
+  /// ```swift
+  /// let museums = try await waymark.places(in: box, category: "museum")
+  /// ```
   ///
   /// - Parameters:
   ///   - box: the box, edges included.
@@ -113,6 +131,12 @@ extension Waymark {
   }
 
   /// Returns the search for all places in a box, by id. `limit` is the size of a page.
+  ///
+  /// ```swift
+  /// for try await place in waymark.places(in: box).all {
+  ///   print(place.name)
+  /// }
+  /// ```
   public func places(in box: BoundingBox, category: String? = nil, limit: Int? = nil) -> PointQuery {
     query(PointFilter(in: box, category), limit: limit)
   }
@@ -132,9 +156,17 @@ extension Waymark {
   }
 
   /// Returns the place with an id.
+  ///
+  /// ```swift
+  /// let place = try await waymark.place(id)
+  /// ```
   public func place(_ id: UUID) async throws -> PointOfInterest { try await responses.place(id).value }
 
   /// Returns whether there is a place at a coordinate.
+  ///
+  /// ```swift
+  /// if try await waymark.isPointOfInterest(at: here) { print("You have arrived.") }
+  /// ```
   ///
   /// - Parameters:
   ///   - coordinate: the coordinate.
@@ -144,6 +176,11 @@ extension Waymark {
   }
 
   /// Returns the nearest place at a coordinate; `nil` if there is none within the radius.
+  ///
+  /// ```swift
+  /// let place = try await waymark.place(at: here, radius: 20)
+  /// print(place?.name ?? "There is no place here.")
+  /// ```
   ///
   /// - Parameters:
   ///   - coordinate: the coordinate.
@@ -172,11 +209,24 @@ extension Waymark {
   }
 
   /// Returns all pages of a search with any conditions and order. `limit` is the size of a page.
+  ///
+  /// ```swift
+  /// let search = PointSearch("museum", filter: PointFilter(center: here), order: .distance)
+  /// for try await page in waymark.pages(of: search, limit: 50) {
+  ///   print(page.value.map(\.place.name))
+  /// }
+  /// ```
   public func pages(of search: PointSearch, limit: Int? = nil) -> APIPages<PointSearchRequest> {
     loader(PointSearchRequest(baseURL: baseURL, limit: limit)).pages(requestData: search)
   }
 
   /// Returns categories and places for a text that is being typed.
+  ///
+  /// ```swift
+  /// for suggestion in try await waymark.suggestions(for: "winch", near: here) {
+  ///   print(suggestion.title)
+  /// }
+  /// ```
   ///
   /// - Parameters:
   ///   - text: the text, whose last word is the beginning of a word.
@@ -193,6 +243,10 @@ extension Waymark {
   /// Returns the nearest place to a coordinate, with its name and address as a label; `nil` if there is none within the
   /// radius.
   ///
+  /// ```swift
+  /// let address = try await waymark.nearestPlace(to: here, languages: ["en"])?.label
+  /// ```
+  ///
   /// - Parameters:
   ///   - coordinate: the coordinate.
   ///   - radiusMetres: the maximum distance of the place in metres; `nil` for any.
@@ -208,6 +262,10 @@ extension Waymark {
   }
 
   /// Returns the featured place; `nil` while the service has no places.
+  ///
+  /// ```swift
+  /// let name = try await waymark.featuredPlace()?.name
+  /// ```
   public func featuredPlace() async throws -> PointOfInterest? {
     do {
       return try await responses.featuredPlace().value
@@ -217,9 +275,17 @@ extension Waymark {
   }
 
   /// Returns the categories with their numbers of places, most frequent first.
+  ///
+  /// ```swift
+  /// let categories = try await waymark.categories().map(\.category)
+  /// ```
   public func categories() async throws -> [CategoryCount] { try await responses.categories().value }
 
   /// Creates a place with a new id.
+  ///
+  /// ```swift
+  /// let place = try await waymark.create(PointDraft(name: "Café Zentral", coordinate: here))
+  /// ```
   ///
   /// - Parameters:
   ///   - draft: the data of the place.
@@ -248,6 +314,11 @@ extension Waymark {
 
   /// Changes some fields of a place, unless it was changed meanwhile, and returns it with its new version.
   ///
+  /// ```swift
+  /// let opened = PointPatch(tags: ["opening_hours": .set("24/7"), "fixme": .remove])
+  /// let place = try await waymark.update(place, with: opened)
+  /// ```
+  ///
   /// - Throws: the errors of ``update(_:)``.
   @discardableResult
   public func update(_ place: PointOfInterest, with patch: PointPatch) async throws -> PointOfInterest {
@@ -256,10 +327,19 @@ extension Waymark {
 
   /// Deletes a place, unless it was changed meanwhile.
   ///
+  /// ```swift
+  /// try await waymark.delete(place)
+  /// ```
+  ///
   /// - Throws: the errors of ``update(_:)``.
   public func delete(_ place: PointOfInterest) async throws { try await responses.delete(place).value }
 
   /// Creates or updates many places: those whose origin exists are updated.
+  ///
+  /// ```swift
+  /// let report = try await waymark.importPlaces([draft])
+  /// print(report.created, report.errors.map(\.detail))
+  /// ```
   ///
   /// - Throws: `EncodingError` where a text or number can't be encoded as JSON.
   /// - Returns: the report, which contains the rejected places.
@@ -268,6 +348,11 @@ extension Waymark {
   }
 
   /// Creates or updates the places of a file or of rows.
+  ///
+  /// ```swift
+  /// let places = PointImport(data: file, format: .csv, mode: .atomic)
+  /// let report = try await waymark.importPlaces(places, timeout: .seconds(3600))
+  /// ```
   ///
   /// - Parameters:
   ///   - places: the places, their format, and the treatment of invalid ones.
@@ -281,6 +366,11 @@ extension Waymark {
   }
 
   /// Returns all places that match a filter, as a file.
+  ///
+  /// ```swift
+  /// let file = try await waymark.exportPlaces(PointFilter(box: box), as: .geoJSON)
+  /// try file.write(to: fileURL)
+  /// ```
   ///
   /// - Parameters:
   ///   - filter: the conditions; by default there are none.

@@ -4,9 +4,10 @@ public import Observation
 /// A model of the service's featured place, which loads the next one when the response expires.
 ///
 /// ```swift
-/// Text(manager.currentPlace?.name ?? "")
-///   .task { await manager.showFeaturedPlace() }
-///   .onDisappear { manager.stop() }
+/// let manager = FeaturedPlaceManager(waymark: waymark)
+/// await manager.showFeaturedPlace()
+/// print(manager.currentPlace?.name ?? "")
+/// manager.stop()
 /// ```
 @MainActor
 @Observable
@@ -32,6 +33,11 @@ public final class FeaturedPlaceManager {
   @ObservationIgnored private var orders = 0
 
   /// Creates a manager without a place; ``showFeaturedPlace()`` starts it.
+  ///
+  /// ```swift
+  /// let loader = MockLoader { (_: Void) in APIResponse(PointOfInterest(name: "A"), maxAge: 5) }
+  /// let manager = FeaturedPlaceManager(loader: loader, timerScheduler: MockTimerScheduler())
+  /// ```
   ///
   /// - Parameters:
   ///   - loader: the loader, an ``APIRequestLoader`` of ``FeaturedPlaceRequest``.
@@ -107,6 +113,11 @@ public final class FeaturedPlaceManager {
 }
 
 /// A scheduler of timers: a `RunLoop`, or a mock in tests.
+///
+/// ```swift
+/// let scheduler: any TimerScheduler = RunLoop.main
+/// scheduler.add(Timer(timeInterval: 1, repeats: false) { _ in }, forMode: .common)
+/// ```
 @MainActor
 public protocol TimerScheduler: AnyObject {
   /// Schedules a timer to fire at its `fireDate`.

@@ -26,6 +26,16 @@ public protocol APIInterceptor: Sendable {
   func prepare(_ request: URLRequest) async throws -> URLRequest
 
   /// Observes the outcome of an attempt.
+  ///
+  /// ```swift
+  /// struct RequestLog: APIInterceptor {
+  ///   func didComplete(_ exchange: APIExchange) async {
+  ///     print(exchange.request.url?.path() ?? "", exchange.attempt, exchange.status ?? 0)
+  ///   }
+  /// }
+  /// var waymark = Waymark(baseURL: baseURL)
+  /// waymark.configuration.interceptors = [RequestLog()]
+  /// ```
   func didComplete(_ exchange: APIExchange) async
 }
 
@@ -38,6 +48,16 @@ extension APIInterceptor {
 }
 
 /// An attempt to send a request, and its outcome.
+///
+/// ```swift
+/// struct FailureCount: APIInterceptor {
+///   let increment: @Sendable () -> Void
+///
+///   func didComplete(_ exchange: APIExchange) async {
+///     if exchange.error != nil { increment() }
+///   }
+/// }
+/// ```
 public struct APIExchange: Sendable {
   /// The request, without its credential.
   public let request: URLRequest

@@ -13,7 +13,7 @@ public import Foundation
 ///
 /// ```swift
 /// for try await page in waymark.query(filter).pages {
-///   show(page.value)
+///   print(page.value.count)
 /// }
 /// ```
 public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
@@ -28,6 +28,11 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> Iterator { Iterator(loader: loader, requestData: requestData, start: start) }
 
   /// An iterator over the pages.
+  ///
+  /// ```swift
+  /// var pages = waymark.query(filter).pages.makeAsyncIterator()
+  /// let first = try await pages.next()
+  /// ```
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     private enum Position {
       case start(URL?)
@@ -102,6 +107,13 @@ public struct APIPages<T: APIRequest>: AsyncSequence, Sendable {
 
 extension APIRequestLoader {
   /// Returns all pages of a result.
+  ///
+  /// ```swift
+  /// let loader = waymark.loader(PointsRequest(baseURL: baseURL, limit: 100))
+  /// for try await page in loader.pages(requestData: PointFilter(box: box)) {
+  ///   print(page.value.count)
+  /// }
+  /// ```
   ///
   /// - Parameters:
   ///   - requestData: the input of the request for the first page.

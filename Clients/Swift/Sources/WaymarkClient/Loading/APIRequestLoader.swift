@@ -10,6 +10,11 @@
 /// Idempotent requests are retried after transient failures, according to ``APIRetryPolicy``. A GET request carries the
 /// entity tag of the last response from the same URL; if the service responds that nothing has changed, that response
 /// is returned. Cancelling the task cancels the request.
+///
+/// ```swift
+/// let loader = APIRequestLoader(apiRequest: PointsOfInterestRequest(baseURL: baseURL), urlSession: session)
+/// let places = try await loader.loadAPIRequest(requestData: here)
+/// ```
 public final class APIRequestLoader<T: APIRequest>: Sendable {
   /// The kind of request.
   public let apiRequest: T
@@ -56,6 +61,14 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
 
   /// Sends a request and passes the decoded value or the error to a handler, which is called once, on any thread.
   ///
+  /// ```swift
+  /// let loader = APIRequestLoader(apiRequest: PointsOfInterestRequest(baseURL: baseURL))
+  /// let task = loader.loadAPIRequest(requestData: here) { places, error in
+  ///   print(places?.count ?? 0, error?.localizedDescription ?? "")
+  /// }
+  /// task.cancel()
+  /// ```
+  ///
   /// - Returns: the task, for cancellation.
   @discardableResult
   public func loadAPIRequest(
@@ -74,6 +87,10 @@ public final class APIRequestLoader<T: APIRequest>: Sendable {
 
 extension APIRequestLoader where T.RequestDataType == Void {
   /// Sends a request and returns the decoded value.
+  ///
+  /// ```swift
+  /// let categories = try await waymark.loader(CategoriesRequest(baseURL: baseURL)).loadAPIRequest()
+  /// ```
   ///
   /// - Throws: ``RequestError``, ``WaymarkError`` or `CancellationError`.
   public func loadAPIRequest() async throws -> T.ResponseDataType { try await loadAPIRequest(requestData: ()) }
@@ -165,6 +182,18 @@ extension APIRequestLoader: APILoading {
 }
 
 /// A loader for requests of one kind: ``APIRequestLoader``, or a mock in tests.
+///
+/// ```swift
+/// struct RecentPlaces {
+///   let loader: any APILoading<Coordinate, [PointOfInterest]>
+///
+///   func names(around coordinate: Coordinate) async throws -> [String] {
+///     try await loader.load(requestData: coordinate).value.map(\.name)
+///   }
+/// }
+/// let production = RecentPlaces(loader: waymark.loader(PointsOfInterestRequest(baseURL: baseURL)))
+/// let test = RecentPlaces(loader: MockLoader { _ in APIResponse([PointOfInterest(name: "A")]) })
+/// ```
 public protocol APILoading<RequestDataType, ResponseDataType>: Sendable {
   /// The input of a request.
   associatedtype RequestDataType: Sendable

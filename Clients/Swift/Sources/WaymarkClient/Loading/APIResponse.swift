@@ -1,6 +1,11 @@
 public import Foundation
 
 /// A response of the service: the decoded value and its metadata.
+///
+/// ```swift
+/// let response = APIResponse(value: 3, receivedAt: Date(timeIntervalSince1970: 0), isStale: true)
+/// let text = response.map { "\($0) places" }
+/// ```
 public struct APIResponse<Value> {
   /// The decoded body.
   public var value: Value

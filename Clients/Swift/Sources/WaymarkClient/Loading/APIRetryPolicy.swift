@@ -9,6 +9,11 @@ public import Foundation
 /// Delays have exponential back-off with full jitter: they are uniformly random between zero and a bound that doubles
 /// with each attempt, so that clients that failed together do not retry together (Marc Brooker, "Exponential Backoff
 /// And Jitter", AWS Architecture Blog, 2015). The time in `Retry-After` is added.
+///
+/// ```swift
+/// var waymark = Waymark(baseURL: baseURL)
+/// waymark.configuration.retries = APIRetryPolicy(maximumAttempts: 2, maximumDelay: .seconds(1))
+/// ```
 public struct APIRetryPolicy: Hashable, Sendable {
   /// The maximum number of attempts, including the first one.
   public var maximumAttempts: Int
@@ -36,6 +41,10 @@ public struct APIRetryPolicy: Hashable, Sendable {
   public static let none = APIRetryPolicy(maximumAttempts: 1)
 
   /// The failure of an attempt.
+  ///
+  /// ```swift
+  /// let failure = APIRetryPolicy.Failure.status(503, retryAfter: .seconds(2))
+  /// ```
   public enum Failure: Hashable, Sendable {
     /// A response with this status, and the time in its `Retry-After`.
     case status(Int, retryAfter: Duration?)
@@ -44,6 +53,10 @@ public struct APIRetryPolicy: Hashable, Sendable {
   }
 
   /// Returns the delay before the next attempt; `nil` where there must be none.
+  ///
+  /// ```swift
+  /// let delay = APIRetryPolicy.standard.delay(afterAttempt: 1, .noResponse(.timedOut), random: 0.5)
+  /// ```
   ///
   /// - Parameters:
   ///   - attempt: the number of attempts so far.

@@ -24,6 +24,12 @@ public struct Credentials: Sendable {
 
   /// Creates credentials from a provider.
   ///
+  /// ```swift
+  /// let credentials = Credentials(user: account.id) { rejected in
+  ///   try await account.accessToken(replacing: rejected)
+  /// }
+  /// ```
+  ///
   /// - Parameters:
   ///   - user: a stable identifier of the user. It is not sent.
   ///   - provider: returns the key or token; `nil` sends the request without one. Its argument is the value that the
@@ -35,9 +41,17 @@ public struct Credentials: Sendable {
   }
 
   /// Returns the credentials of an API key.
+  ///
+  /// ```swift
+  /// let waymark = Waymark(baseURL: baseURL, credentials: .apiKey(key))
+  /// ```
   public static func apiKey(_ key: String) -> Credentials { fixed(key) }
 
   /// Returns the credentials of a token that does not expire while the app runs.
+  ///
+  /// ```swift
+  /// let waymark = Waymark(baseURL: baseURL, credentials: .token(token))
+  /// ```
   public static func token(_ token: String) -> Credentials { fixed(token) }
 
   private static func fixed(_ secret: String) -> Credentials {

@@ -2,6 +2,12 @@ public import Foundation
 
 /// The configuration of a ``Waymark`` client or of an ``APIRequestLoader``. It includes the clocks and the random
 /// numbers, so that tests can replace them.
+///
+/// ```swift
+/// var configuration = LoaderConfiguration(credentials: .apiKey(key), retries: .none)
+/// configuration.totalTimeout = .seconds(5)
+/// let waymark = Waymark(baseURL: baseURL, configuration: configuration)
+/// ```
 public struct LoaderConfiguration: Sendable {
   /// The credentials; `nil` for none.
   public var credentials: Credentials?

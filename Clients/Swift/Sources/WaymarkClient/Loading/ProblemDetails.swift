@@ -1,8 +1,21 @@
 import Foundation
 
 /// The service's description of an error, as problem details (RFC 9457).
+///
+/// ```swift
+/// do {
+///   _ = try await waymark.update(place)
+/// } catch WaymarkError.problem(let problem) where problem.code == .versionMismatch {
+///   print(problem.detail ?? "Another client was faster.")
+/// }
+/// let problem = ProblemDetails(status: 404, code: .notFound)
+/// ```
 public struct ProblemDetails: Hashable, Sendable {
   /// The kind of problem, as a stable slug. The service may send others than those named here.
+  ///
+  /// ```swift
+  /// let code = ProblemDetails.Code(rawValue: "quota-exceeded")
+  /// ```
   public struct Code: Hashable, Sendable, RawRepresentable {
     /// The slug.
     public let rawValue: String
@@ -14,8 +27,17 @@ public struct ProblemDetails: Hashable, Sendable {
   }
 
   /// An error in one part of the request.
+  ///
+  /// ```swift
+  /// let error = ProblemDetails.InputError(location: .parameter("limit"), detail: "must be an integer from 1 to 1000")
+  /// let problem = ProblemDetails(status: 400, code: .invalidParameter, errors: [error])
+  /// ```
   public struct InputError: Hashable, Sendable {
     /// The part of a request that is invalid.
+    ///
+    /// ```swift
+    /// let location = ProblemDetails.InputError.Location.pointer("/lat")
+    /// ```
     public enum Location: Hashable, Sendable {
       /// A query or path parameter.
       case parameter(String)

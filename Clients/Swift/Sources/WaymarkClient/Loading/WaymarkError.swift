@@ -6,7 +6,13 @@ public import Foundation
 /// except the errors that an app's own ``Credentials`` or ``APIInterceptor`` throws.
 ///
 /// ```swift
-/// catch WaymarkError.problem(let problem) where problem.code == .versionMismatch {
+/// do {
+///   _ = try await waymark.place(id)
+/// } catch WaymarkError.problem(let problem) where problem.code == .notFound {
+///   print("The place was deleted.")
+/// } catch let error as WaymarkError {
+///   print(error.localizedDescription, error.requestID ?? "")
+/// }
 /// ```
 public enum WaymarkError: Error, Hashable, Sendable {
   /// The service rejected the request or failed, with problem details.

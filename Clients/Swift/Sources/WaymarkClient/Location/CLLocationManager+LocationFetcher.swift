@@ -13,6 +13,11 @@
 
   extension CurrentLocationProvider {
     /// Creates a provider of the device's location.
+    ///
+    /// ```swift
+    /// let checker = waymark.loader(PointCheckRequest(baseURL: baseURL))
+    /// let provider = CurrentLocationProvider(checker: checker)
+    /// ```
     public convenience init(
       checker: any APILoading<Coordinate, PointCheck>, notificationCenter: NotificationCenter = .default
     ) {
@@ -22,6 +27,10 @@
     }
 
     /// Creates a provider of the device's location that checks it with a client.
+    ///
+    /// ```swift
+    /// let provider = CurrentLocationProvider(waymark: waymark)
+    /// ```
     public convenience init(waymark: Waymark) {
       self.init(checker: waymark.loader(PointCheckRequest(baseURL: waymark.baseURL)))
     }

@@ -3,6 +3,15 @@ public import Foundation
 /// A provider of the device's location, which also checks whether it is at a place.
 ///
 /// It doesn't request authorization, because only the app knows the right time for that.
+///
+/// ```swift
+/// let fetcher = MockLocationFetcher()
+/// fetcher.handleRequestLocation = { try Coordinate(latitude: 37.3293, longitude: -121.8893) }
+/// let provider = CurrentLocationProvider(
+///   locationFetcher: fetcher, services: LocationsOn.self,
+///   checker: waymark.loader(PointCheckRequest(baseURL: baseURL)))
+/// let places = try await waymark.places(near: provider.currentLocation())
+/// ```
 @MainActor
 public final class CurrentLocationProvider: NSObject {
   /// The notification of a change of the app's location authorization. Its object is the provider.
@@ -59,12 +68,23 @@ public final class CurrentLocationProvider: NSObject {
 
   /// Returns whether the device is at a place, and the place.
   ///
+  /// ```swift
+  /// if try await provider.checkCurrentLocation().isPointOfInterest { print("You have arrived.") }
+  /// ```
+  ///
   /// - Throws: the errors of ``currentLocation()`` and ``APILoading/load(requestData:)``.
   public func checkCurrentLocation() async throws -> PointCheck {
     try await checker.load(requestData: try await currentLocation()).value
   }
 
   /// Checks whether the device is at a place, and passes the result or the error to a handler.
+  ///
+  /// ```swift
+  /// let task = provider.checkCurrentLocation { result in
+  ///   if case .success(let check) = result { print(check.location?.name ?? "") }
+  /// }
+  /// task.cancel()
+  /// ```
   ///
   /// - Returns: the task, for cancellation.
   @discardableResult
@@ -110,6 +130,14 @@ extension CurrentLocationProvider: LocationFetcherDelegate {
 }
 
 /// The error of a missing location.
+///
+/// ```swift
+/// do {
+///   _ = try await provider.currentLocation()
+/// } catch LocationError.servicesDisabled {
+///   print("Turn location services on in the settings.")
+/// }
+/// ```
 public enum LocationError: Error, Hashable, Sendable {
   /// Location services are disabled.
   case servicesDisabled

@@ -2,14 +2,16 @@ public import Observation
 
 /// A model for suggestions while the user types, from a service or from any search function.
 ///
-/// A view searches in a task for each text, so that SwiftUI cancels a search whose text has changed:
-///
 /// ```swift
-/// TextField("Search", text: $model.text)
-///   .task(id: model.text) { await model.search() }
+/// let model = AutocompleteModel(waymark: waymark, near: { try? await provider.currentLocation() })
+/// model.text = "mus"
+/// await model.search()
+/// print(model.suggestions.map(\.title))
 /// ```
 ///
-/// A search waits until the user has paused. A cancelled one leaves everything as it was, the ``error`` included.
+/// A view searches in a task for each text, so that SwiftUI cancels a search whose text has changed, as
+/// <doc:ShowingPlacesWithSwiftUI> shows. A search waits until the user has paused. A cancelled one leaves everything as
+/// it was, the ``error`` included.
 @MainActor
 @Observable
 public final class AutocompleteModel<Suggestion: Sendable> {
@@ -38,6 +40,12 @@ public final class AutocompleteModel<Suggestion: Sendable> {
   @ObservationIgnored private let find: @Sendable (String) async throws -> [Suggestion]
 
   /// Creates a model without text.
+  ///
+  /// ```swift
+  /// let model = AutocompleteModel<String>(minimumLength: 1) { text in
+  ///   ["Museum", "Theatre"].filter { $0.hasPrefix(text) }
+  /// }
+  /// ```
   ///
   /// - Parameters:
   ///   - minimumLength: the number of characters from which on a text is searched for.
@@ -87,6 +95,10 @@ extension AutocompleteModel where Suggestion == SearchSuggestion {
   /// Creates a model of the categories and places that a service suggests.
   ///
   /// A search whose text has changed is cancelled, and with it its request.
+  ///
+  /// ```swift
+  /// let model = AutocompleteModel(waymark: waymark, limit: 5, languages: ["en"])
+  /// ```
   ///
   /// - Parameters:
   ///   - waymark: the client.

@@ -4,18 +4,14 @@ public import Observation
 /// A model for a list of places: around the device, on a map, or of any other ``PointFilter``.
 ///
 /// ```swift
-/// @State private var model = PointListModel(waymark: waymark, filter: PointFilter(categories: ["cafe"]))
+/// let model = PointListModel(waymark: waymark, filter: PointFilter(categories: ["cafe"]))
+/// await model.reload()
+/// if model.hasMore { await model.loadMore() }
+/// print(model.places.count)
 /// ```
 ///
-/// A view loads it in a task for each filter, so that SwiftUI cancels a load whose filter has changed:
-///
-/// ```swift
-/// List(model.places) { place in
-///   Text(place.name)
-/// }
-/// .task(id: model.filter) { await model.reload() }
-/// .refreshable { await model.refresh() }
-/// ```
+/// A view loads it in a task for each filter, so that SwiftUI cancels a load whose filter has changed, as
+/// <doc:ShowingPlacesWithSwiftUI> shows.
 ///
 /// A cancelled load leaves everything as it was, the ``error`` included. Of overlapping loads only the newest one
 /// counts, whichever completes first.
@@ -55,6 +51,12 @@ public final class PointListModel {
 
   /// Creates a model without places.
   ///
+  /// ```swift
+  /// let model = PointListModel { filter in
+  ///   PointPage(response: APIResponse([PointOfInterest(name: "A", category: filter.categories.first)]))
+  /// }
+  /// ```
+  ///
   /// - Parameters:
   ///   - filter: the conditions and order of the list.
   ///   - locationProvider: the provider of the device's location, which then is the center of each reload; `nil` for the
@@ -89,6 +91,11 @@ public final class PointListModel {
 
   /// Loads the first page in place of ``places``.
   ///
+  /// ```swift
+  /// model.filter.box = box
+  /// await model.reload(after: .milliseconds(200))
+  /// ```
+  ///
   /// - Parameter delay: a time to wait before, for a filter that changes continuously, such as the region of a map while
   ///   it moves. If the task is cancelled meanwhile, nothing is loaded.
   public func reload(after delay: Duration = .zero) async { await reload(after: delay, with: load) }
@@ -119,6 +126,11 @@ public final class PointListModel {
   ///
   /// It goes on if the current task is cancelled, because SwiftUI cancels the task of `refreshable` when the view is
   /// updated, for example because ``isLoading`` changes.
+  ///
+  /// ```swift
+  /// await model.refresh()
+  /// if let error = model.error { print(error.localizedDescription) }
+  /// ```
   public func refresh() async {
     await Task { await reload(after: .zero, with: loadAgain) }.value
   }
@@ -148,6 +160,11 @@ public final class PointListModel {
 extension PointListModel {
   /// Creates a model of the places that a loader returns around the device.
   ///
+  /// ```swift
+  /// let loader = waymark.loader(PointsOfInterestRequest(baseURL: baseURL, radiusMetres: 500))
+  /// let model = PointListModel(locationProvider: provider, loader: loader)
+  /// ```
+  ///
   /// - Parameters:
   ///   - locationProvider: the provider of the device's location.
   ///   - loader: the loader, an ``APIRequestLoader`` of ``PointsOfInterestRequest``.
@@ -164,6 +181,10 @@ extension PointListModel {
   }
 
   /// Creates a model of the places that a client finds.
+  ///
+  /// ```swift
+  /// let model = PointListModel(waymark: waymark, limit: 50, locationProvider: provider)
+  /// ```
   ///
   /// - Parameters:
   ///   - waymark: the client.
@@ -185,6 +206,11 @@ extension PointListModel {
 }
 
 /// A page of places, and the function that loads the next one.
+///
+/// ```swift
+/// let last = PointPage(response: APIResponse([PointOfInterest(name: "B")]))
+/// let first = PointPage(response: APIResponse([PointOfInterest(name: "A")]), next: { last })
+/// ```
 public struct PointPage: Sendable {
   /// Loads a page. After an error it can be called again.
   public typealias Load = @Sendable () async throws -> PointPage

@@ -1,6 +1,12 @@
 public import Foundation
 
 /// The deep links of an app to places: `scheme://open?id=…&mode=…`.
+///
+/// ```swift
+/// let link = try PointLink(scheme: "placesapp")
+/// print(link.url(id: place.id.uuidString, mode: .view)?.absoluteString ?? "")
+/// print(link.candidates(for: place, mode: .edit))
+/// ```
 public struct PointLink: Hashable, Sendable {
   /// The app's registered URL scheme.
   public let scheme: String
@@ -34,6 +40,10 @@ public struct PointLink: Hashable, Sendable {
 }
 
 /// The purpose for which an app opens a place.
+///
+/// ```swift
+/// let modes = OpenMode.allCases.map(\.rawValue)
+/// ```
 public enum OpenMode: String, CaseIterable, Hashable, Sendable {
   /// The user views it.
   case view

@@ -1,6 +1,11 @@
 public import Foundation
 
 /// An opener of places: in the app by a deep link, or else on their websites.
+///
+/// ```swift
+/// let opener = try PointOpener(scheme: "placesapp", urlOpener: MockURLOpener())
+/// try opener.open(place, mode: .view)
+/// ```
 @MainActor
 public struct PointOpener {
   private let link: PointLink
@@ -35,6 +40,13 @@ public struct PointOpener {
 }
 
 /// An opener of URLs: the application, or a mock in tests.
+///
+/// ```swift
+/// final class NoURLs: URLOpening {
+///   func canOpenURL(_ url: URL) -> Bool { false }
+///   func open(_ url: URL, completion: (@MainActor @Sendable (Bool) -> Void)?) { completion?(false) }
+/// }
+/// ```
 @MainActor
 public protocol URLOpening: AnyObject {
   /// Returns whether the device can open a URL.
@@ -45,6 +57,14 @@ public protocol URLOpening: AnyObject {
 }
 
 /// The error of a place that can't be opened.
+///
+/// ```swift
+/// do {
+///   try PointOpener(scheme: "placesapp", urlOpener: MockURLOpener { _ in false }).open(place, mode: .view)
+/// } catch PointOpenerError.nothingOpens {
+///   print("Install the app to open this place.")
+/// }
+/// ```
 public enum PointOpenerError: Error, Hashable, Sendable {
   /// The scheme is not a letter followed by letters, digits, `+`, `-` and `.`.
   case invalidScheme(String)

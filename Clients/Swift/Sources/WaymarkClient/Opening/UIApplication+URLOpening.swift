@@ -13,6 +13,10 @@
   extension PointOpener {
     /// Creates an opener that uses the application.
     ///
+    /// ```swift
+    /// try PointOpener(scheme: "placesapp").open(place, mode: .view)
+    /// ```
+    ///
     /// - Throws: ``PointOpenerError/invalidScheme(_:)``.
     public init(scheme: String) throws(PointOpenerError) {
       try self.init(scheme: scheme, urlOpener: UIApplication.shared)
@@ -34,6 +38,10 @@
 
   extension PointOpener {
     /// Creates an opener that uses the workspace.
+    ///
+    /// ```swift
+    /// try PointOpener(scheme: "placesapp").open(place, mode: .view)
+    /// ```
     ///
     /// - Throws: ``PointOpenerError/invalidScheme(_:)``.
     public init(scheme: String) throws(PointOpenerError) {

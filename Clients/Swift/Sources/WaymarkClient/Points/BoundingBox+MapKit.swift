@@ -4,6 +4,12 @@
   extension BoundingBox {
     /// Creates the box of a map's region. It may cross the antimeridian.
     ///
+    /// ```swift
+    /// let region = MKCoordinateRegion(
+    ///   center: CLLocationCoordinate2D(here), span: MKCoordinateSpan(latitudeDelta: 0.1, longitudeDelta: 0.1))
+    /// let places = try await waymark.places(in: BoundingBox(region))
+    /// ```
+    ///
     /// - Throws: ``BoundingBoxError`` for an invalid region.
     public init(_ region: MKCoordinateRegion) throws(BoundingBoxError) {
       try self.init(
@@ -14,6 +20,10 @@
 
   extension MKCoordinateRegion {
     /// Creates the region of a box.
+    ///
+    /// ```swift
+    /// let region = MKCoordinateRegion(box)
+    /// ```
     public init(_ box: BoundingBox) {
       let width = box.west <= box.east ? box.east - box.west : box.east - box.west + 360
       let middle = box.west + width / 2

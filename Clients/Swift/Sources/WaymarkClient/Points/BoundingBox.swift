@@ -3,6 +3,11 @@ public import Foundation
 /// A box between two parallels and two meridians, edges included, in decimal degrees.
 ///
 /// A box whose west is greater than its east crosses the antimeridian (RFC 7946, section 5).
+///
+/// ```swift
+/// let fiji = try BoundingBox(west: 177, south: -19, east: -178, north: -16)
+/// print(fiji.contains(here))
+/// ```
 public struct BoundingBox: Hashable, Sendable {
   /// The western edge, degrees, -180…180.
   public let west: Double
@@ -68,6 +73,14 @@ public struct BoundingBox: Hashable, Sendable {
 }
 
 /// The reason that four numbers are not a ``BoundingBox``.
+///
+/// ```swift
+/// do {
+///   _ = try BoundingBox(west: 0, south: 2, east: 1, north: 1)
+/// } catch BoundingBoxError.upsideDown(let south, let north) {
+///   print(south, north)
+/// }
+/// ```
 public enum BoundingBoxError: Error, Hashable, Sendable {
   /// The western or eastern edge is not a finite number from -180 to 180.
   case longitude(Double)

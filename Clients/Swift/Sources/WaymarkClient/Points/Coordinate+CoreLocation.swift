@@ -4,6 +4,10 @@
   extension Coordinate {
     /// Creates a coordinate from Core Location's.
     ///
+    /// ```swift
+    /// let coordinate = try Coordinate(CLLocationCoordinate2D(latitude: 37.3293, longitude: -121.8893))
+    /// ```
+    ///
     /// - Throws: ``CoordinateError`` for an invalid one, for example `kCLLocationCoordinate2DInvalid`.
     public init(_ coordinate: CLLocationCoordinate2D) throws(CoordinateError) {
       try self.init(latitude: coordinate.latitude, longitude: coordinate.longitude)
@@ -12,6 +16,10 @@
 
   extension CLLocationCoordinate2D {
     /// Creates a coordinate from one of the service.
+    ///
+    /// ```swift
+    /// let coordinate = CLLocationCoordinate2D(here)
+    /// ```
     public init(_ coordinate: Coordinate) {
       self.init(latitude: coordinate.latitude, longitude: coordinate.longitude)
     }

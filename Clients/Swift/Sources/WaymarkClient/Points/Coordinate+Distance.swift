@@ -6,6 +6,11 @@ extension Coordinate {
   /// It is accurate to a millimetre, except for nearly antipodal coordinates, where the error may reach 0.6 %: T.
   /// Vincenty, "Direct and inverse solutions of geodesics on the ellipsoid with application of nested equations", Survey
   /// Review 23 (1975).
+  ///
+  /// ```swift
+  /// let station = try Coordinate(latitude: 37.3299, longitude: -121.9025)
+  /// let metres = here.distanceMetres(to: station)
+  /// ```
   public func distanceMetres(to other: Coordinate) -> Double {
     let (equatorialRadius, flattening) = (6_378_137.0, 1 / 298.257223563)
     let polarRadius = equatorialRadius * (1 - flattening)

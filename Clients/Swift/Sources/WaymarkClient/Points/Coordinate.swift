@@ -3,6 +3,10 @@ public import Foundation
 /// A position on the WGS 84 ellipsoid, in decimal degrees.
 ///
 /// A value is always valid. Longitudes -180 and 180 name the same meridian and are kept as given.
+///
+/// ```swift
+/// let here = try Coordinate(latitude: 37.3293, longitude: -121.8893)
+/// ```
 public struct Coordinate: Hashable, Sendable {
   /// Degrees north of the equator, -90…90.
   public let latitude: Double
@@ -25,6 +29,14 @@ public struct Coordinate: Hashable, Sendable {
 }
 
 /// The reason that two numbers are not a ``Coordinate``.
+///
+/// ```swift
+/// do {
+///   _ = try Coordinate(latitude: 91, longitude: 0)
+/// } catch CoordinateError.latitude(let degrees) {
+///   print(degrees)
+/// }
+/// ```
 public enum CoordinateError: Error, Hashable, Sendable {
   /// The latitude is not a finite number from -90 to 90.
   case latitude(Double)

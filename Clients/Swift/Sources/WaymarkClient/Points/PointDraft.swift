@@ -1,4 +1,8 @@
 /// The data of a place that a client may set. The service validates it and reports each error.
+///
+/// ```swift
+/// let draft = PointDraft(name: "Café Zentral", coordinate: here, category: "cafe", tags: ["wheelchair": "yes"])
+/// ```
 public struct PointDraft: Hashable, Sendable {
   /// The name, 1 to 500 characters.
   public var name: String
@@ -32,6 +36,13 @@ public struct PointDraft: Hashable, Sendable {
 
   /// Creates a draft from a place, for example to change it or to create a similar one; `nil` if the place was loaded
   /// without its coordinate.
+  ///
+  /// ```swift
+  /// if var draft = PointDraft(place) {
+  ///   draft.name += " II"
+  ///   _ = try await waymark.create(draft)
+  /// }
+  /// ```
   public init?(_ place: PointOfInterest) {
     guard let coordinate = place.coordinate else { return nil }
     self.init(
@@ -59,6 +70,11 @@ extension PointDraft: Encodable {
 }
 
 /// The origin of a place: its identifier in a data set.
+///
+/// ```swift
+/// let origin = SourceReference(source: "osm", id: "node/358829")
+/// let draft = PointDraft(name: "Café Zentral", coordinate: here, origin: origin)
+/// ```
 public struct SourceReference: Hashable, Sendable {
   /// The data set, for example `osm`.
   public var source: String

@@ -1,4 +1,8 @@
 /// The fields of places in a response.
+///
+/// ```swift
+/// let query = waymark.query(filter, fields: .only([.id, .latitude, .longitude]))
+/// ```
 public enum PointFields: Hashable, Sendable {
   /// Id, name, category, coordinate, distance and tags.
   case standard
@@ -21,6 +25,10 @@ public enum PointFields: Hashable, Sendable {
 }
 
 /// A field of a place, with its name in requests.
+///
+/// ```swift
+/// let fields = PointFields.only(Set(PointField.allCases).subtracting([.tags]))
+/// ```
 public enum PointField: String, CaseIterable, Hashable, Sendable {
   /// ``PointOfInterest/id``.
   case id

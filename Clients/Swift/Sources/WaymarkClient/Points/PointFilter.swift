@@ -1,5 +1,9 @@
 /// The conditions and order of a search. All conditions must hold; without any, the result is all places, ordered by
 /// id.
+///
+/// ```swift
+/// let filter = PointFilter(center: here, radiusMetres: 2000, categories: ["cafe", "bar"])
+/// ```
 public struct PointFilter: Hashable, Sendable {
   /// The coordinate by whose distance the places are ordered.
   public var center: Coordinate?

@@ -54,6 +54,11 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
   public var updatedAt: Date?
 
   /// Creates a place.
+  ///
+  /// ```swift
+  /// let place = PointOfInterest(name: "My Location", category: "cafe", coordinate: here)
+  /// print(place.hasFallbackID)
+  /// ```
   public init(
     id: UUID? = nil,
     name: String,

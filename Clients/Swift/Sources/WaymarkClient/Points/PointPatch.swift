@@ -1,6 +1,15 @@
 /// A change of some of a place's fields, as a JSON merge patch (RFC 7396). Other fields stay unchanged.
+///
+/// ```swift
+/// let patch = PointPatch(name: "Café Central", category: .remove, tags: ["wheelchair": .set("yes")])
+/// let place = try await waymark.update(place, with: patch)
+/// ```
 public struct PointPatch: Hashable, Sendable {
   /// A change of an optional field.
+  ///
+  /// ```swift
+  /// let category: PointPatch.Change<String> = .set("cafe")
+  /// ```
   public enum Change<Value: Hashable & Sendable>: Hashable, Sendable {
     /// Sets the field to a value.
     case set(Value)

@@ -5,6 +5,10 @@ public import Foundation
 #endif
 
 /// A request for the categories with their numbers of places, most frequent first: `GET /categories`.
+///
+/// ```swift
+/// let categories = try await waymark.loader(CategoriesRequest(baseURL: baseURL)).loadAPIRequest()
+/// ```
 public struct CategoriesRequest: APIRequest {
   /// The counts.
   public typealias ResponseDataType = [CategoryCount]
@@ -25,6 +29,10 @@ public struct CategoriesRequest: APIRequest {
 }
 
 /// A category and its number of places.
+///
+/// ```swift
+/// let cafes = CategoryCount(category: "cafe", count: 12)
+/// ```
 public struct CategoryCount: Hashable, Sendable, Decodable {
   /// The category, for example `cafe`.
   public var category: String

@@ -9,6 +9,11 @@ public import Foundation
 /// Each request has an `Idempotency-Key`, so that a retry within a day creates nothing twice and returns the first
 /// response. ``APIRequestLoader`` retries with the same key; an app that retries after a restart provides the key
 /// itself.
+///
+/// ```swift
+/// let request = CreatePointRequest(baseURL: baseURL, idempotencyKey: { "draft-17" })
+/// let place = try await waymark.loader(request).loadAPIRequest(requestData: draft)
+/// ```
 public struct CreatePointRequest: APIRequest {
   /// The created place.
   public typealias ResponseDataType = PointOfInterest

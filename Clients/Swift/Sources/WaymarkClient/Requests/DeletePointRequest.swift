@@ -8,6 +8,11 @@ public import Foundation
 ///
 /// If the response to the first attempt was lost, the retry finds no place and fails with
 /// ``ProblemDetails/Code-swift.struct/notFound``.
+///
+/// ```swift
+/// let loader = waymark.loader(DeletePointRequest(baseURL: baseURL))
+/// try await loader.loadAPIRequest(requestData: DeletePointRequest.RequestData(id: id, condition: .version(3)))
+/// ```
 public struct DeletePointRequest: APIRequest {
   /// The input of a request.
   public struct RequestData: Hashable, Sendable {

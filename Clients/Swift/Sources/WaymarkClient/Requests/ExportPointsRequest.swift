@@ -6,6 +6,11 @@ public import Foundation
 
 /// A request for all places that match a filter, as a file: `GET /locations/export`. The whole response is held in
 /// memory; for large results use ``APIRequestLoader/pages(requestData:)`` of a ``PointsRequest``.
+///
+/// ```swift
+/// let loader = waymark.loader(ExportPointsRequest(baseURL: baseURL, format: .csv))
+/// let file = try await loader.loadAPIRequest(requestData: PointFilter(categories: ["museum"]))
+/// ```
 public struct ExportPointsRequest: APIRequest {
   private let baseURL: URL
   private let format: PointFormat
@@ -33,6 +38,10 @@ public struct ExportPointsRequest: APIRequest {
 }
 
 /// The format of a file of places.
+///
+/// ```swift
+/// let mediaTypes = PointFormat.allCases.map(\.mediaType)
+/// ```
 public enum PointFormat: String, CaseIterable, Hashable, Sendable {
   /// One JSON object on each line.
   case ndjson

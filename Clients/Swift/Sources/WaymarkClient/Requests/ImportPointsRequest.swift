@@ -6,6 +6,11 @@ public import Foundation
 
 /// A request that imports places: `POST /locations/import`. It is retried only with an `Idempotency-Key`, because
 /// without one, rows that have neither an id nor an origin would be created twice.
+///
+/// ```swift
+/// let loader = waymark.loader(ImportPointsRequest(baseURL: baseURL, idempotencyKey: { "import-17" }))
+/// let report = try await loader.loadAPIRequest(requestData: PointImport(data: file, format: .csv))
+/// ```
 public struct ImportPointsRequest: APIRequest {
   /// The result of the import.
   public typealias ResponseDataType = ImportReport
@@ -45,6 +50,11 @@ public struct ImportPointsRequest: APIRequest {
 ///
 /// A row with an id replaces or creates the place with that id. A row without one replaces the place with the same
 /// origin, or creates one.
+///
+/// ```swift
+/// let ofFile = PointImport(data: file, format: .geoJSON, isDryRun: true)
+/// let ofRows = try PointImport(rows: [PointImport.Row(id: id, draft: draft)], mode: .atomic)
+/// ```
 public struct PointImport: Hashable, Sendable {
   /// One row of an import.
   public struct Row: Hashable, Sendable {
@@ -62,6 +72,10 @@ public struct PointImport: Hashable, Sendable {
   }
 
   /// The treatment of valid rows in an import that also has invalid ones.
+  ///
+  /// ```swift
+  /// let mode = PointImport.Mode.atomic
+  /// ```
   public enum Mode: String, Hashable, Sendable {
     /// Valid rows are imported, and invalid ones are reported.
     case partial
@@ -116,6 +130,11 @@ extension PointImport.Row: Encodable {
 }
 
 /// The result of an import or of its dry run.
+///
+/// ```swift
+/// let rejected = ImportReport.RejectedRow(row: 2, detail: "name is missing")
+/// let report = ImportReport(created: 1, rejected: 1, errors: [rejected])
+/// ```
 public struct ImportReport: Hashable, Sendable, Decodable {
   /// A rejected row.
   public struct RejectedRow: Hashable, Sendable, Decodable {

@@ -1,6 +1,10 @@
 import Foundation
 
 /// The decoded body of a response, and the rows that are missing from it because they are invalid.
+///
+/// ```swift
+/// let parsed = ParsedResponse(value: ["A"], invalidRows: [InvalidRow(row: 2, detail: "name is missing")])
+/// ```
 public struct ParsedResponse<Value> {
   /// The decoded body.
   public var value: Value
@@ -18,6 +22,10 @@ public struct ParsedResponse<Value> {
 extension ParsedResponse: Sendable where Value: Sendable {}
 
 /// A row of a list that could not be decoded.
+///
+/// ```swift
+/// let invalidRow = InvalidRow(row: 2, detail: "name is missing")
+/// ```
 public struct InvalidRow: Hashable, Sendable {
   /// The row's number, counted from 1.
   public var row: Int

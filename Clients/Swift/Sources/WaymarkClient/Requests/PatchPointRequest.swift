@@ -5,6 +5,11 @@ public import Foundation
 #endif
 
 /// A request that changes some of a place's fields: `PATCH /locations/{id}` with a JSON merge patch (RFC 7396).
+///
+/// ```swift
+/// let data = PatchPointRequest.RequestData(id: id, patch: PointPatch(name: "Museum"), condition: .exists)
+/// let place = try await waymark.loader(PatchPointRequest(baseURL: baseURL)).loadAPIRequest(requestData: data)
+/// ```
 public struct PatchPointRequest: APIRequest {
   /// The changed place.
   public typealias ResponseDataType = PointOfInterest

@@ -5,6 +5,11 @@ public import Foundation
 #endif
 
 /// A request that checks whether a coordinate is at a place, and returns the nearest one: `GET /locations/check`.
+///
+/// ```swift
+/// let loader = waymark.loader(PointCheckRequest(baseURL: baseURL, radiusMetres: 20))
+/// let check = try await loader.loadAPIRequest(requestData: here)
+/// ```
 public struct PointCheckRequest: APIRequest {
   /// The result of the check.
   public typealias ResponseDataType = PointCheck
@@ -44,6 +49,10 @@ public struct PointCheckRequest: APIRequest {
 }
 
 /// The result of `/locations/check`.
+///
+/// ```swift
+/// let check = PointCheck(isPointOfInterest: true, location: place)
+/// ```
 public struct PointCheck: Hashable, Sendable, Decodable {
   /// A Boolean value that indicates whether there is a place within the radius.
   public var isPointOfInterest: Bool

@@ -5,6 +5,10 @@ public import Foundation
 #endif
 
 /// A request for one place with all its fields: `GET /locations/{id}`.
+///
+/// ```swift
+/// let place = try await waymark.loader(PointRequest(baseURL: baseURL)).loadAPIRequest(requestData: id)
+/// ```
 public struct PointRequest: APIRequest {
   /// The place.
   public typealias ResponseDataType = PointOfInterest
@@ -31,6 +35,10 @@ extension UUID {
 
 /// A request for the current featured place: `GET /locations/featured`. It is current for the response's
 /// ``APIResponse/maxAge``.
+///
+/// ```swift
+/// let place = try await waymark.loader(FeaturedPlaceRequest(baseURL: baseURL)).loadAPIRequest()
+/// ```
 public struct FeaturedPlaceRequest: APIRequest {
   /// The featured place.
   public typealias ResponseDataType = PointOfInterest

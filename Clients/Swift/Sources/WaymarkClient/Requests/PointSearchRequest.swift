@@ -5,8 +5,17 @@ public import Foundation
 #endif
 
 /// A search for places by their names.
+///
+/// ```swift
+/// let search = PointSearch("museum", filter: PointFilter(center: here, radiusMetres: 5000), languages: ["ko", "en"])
+/// let pages = waymark.pages(of: search)
+/// ```
 public struct PointSearch: Hashable, Sendable {
   /// The orders of the matches.
+  ///
+  /// ```swift
+  /// let search = PointSearch("museum", filter: PointFilter(center: here), order: .distance)
+  /// ```
   public enum Order: String, Hashable, Sendable, CaseIterable {
     /// The best match first.
     case relevance
@@ -57,8 +66,17 @@ public struct PointSearch: Hashable, Sendable {
 /// A place that a search found, with its rank.
 ///
 /// Its name may be in another language than its own. To change the place, load it with ``Waymark/place(_:)``.
+///
+/// ```swift
+/// let match = PointMatch(place: place, score: 1.5)
+/// ```
 public struct PointMatch: Hashable, Sendable, Identifiable, Decodable {
   /// A name that matches.
+  ///
+  /// ```swift
+  /// let name = PointMatch.Name(key: "name:en", text: "Winchester Mystery House", ranges: [0..<10])
+  /// print(name.highlights.map { name.text[$0] })
+  /// ```
   public struct Name: Hashable, Sendable, Decodable {
     /// `name`, or the key of the tag that has the name, for example `name:ko`.
     public var key: String
@@ -143,6 +161,10 @@ public struct PointMatch: Hashable, Sendable, Identifiable, Decodable {
 
 /// A request for a page of the places that match a text: `GET /locations?q=`.
 /// ``APIRequestLoader/pages(requestData:)`` returns all pages.
+///
+/// ```swift
+/// let request = try PointSearchRequest(baseURL: baseURL, limit: 5).makeRequest(from: PointSearch("museum"))
+/// ```
 public struct PointSearchRequest: APIRequest {
   /// The matches of the page.
   public typealias ResponseDataType = [PointMatch]

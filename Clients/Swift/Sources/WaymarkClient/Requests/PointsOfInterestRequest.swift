@@ -5,6 +5,12 @@ public import Foundation
 #endif
 
 /// A request for the places nearest to a coordinate, in order of distance: `GET /locations?lat=…&long=…`.
+///
+/// ```swift
+/// let request = PointsOfInterestRequest(baseURL: baseURL, radiusMetres: 500, categories: ["cafe"])
+/// let urlRequest = try request.makeRequest(from: here)
+/// let places = try request.parseResponse(data: data)
+/// ```
 public struct PointsOfInterestRequest: APIRequest {
   private let places: PointsRequest
   private let radiusMetres: Double?
@@ -36,6 +42,10 @@ public struct PointsOfInterestRequest: APIRequest {
   }
 
   /// Creates the request for the places around a position that has not been validated.
+  ///
+  /// ```swift
+  /// let urlRequest = try PointsOfInterestRequest(baseURL: baseURL).makeRequest(latitude: 37.3293, longitude: -121.8893)
+  /// ```
   ///
   /// - Throws: ``RequestError/invalidCoordinate`` for an invalid position, and the errors of ``makeRequest(from:)``.
   public func makeRequest(latitude: Double, longitude: Double) throws -> URLRequest {

@@ -6,6 +6,11 @@ public import Foundation
 
 /// A request for a page of the places that match a filter: `GET /locations`. ``APIRequestLoader/pages(requestData:)``
 /// returns all pages.
+///
+/// ```swift
+/// let loader = waymark.loader(PointsRequest(baseURL: baseURL, limit: 100, fields: .all))
+/// let places = try await loader.loadAPIRequest(requestData: PointFilter(box: box))
+/// ```
 public struct PointsRequest: APIRequest {
   /// The places of the page.
   public typealias ResponseDataType = [PointOfInterest]

@@ -6,6 +6,11 @@ public import Foundation
 
 /// A request that replaces a place, or creates it with an id chosen by the app: `PUT /locations/{id}`. The response's
 /// ``APIResponse/status`` is 200 or 201, respectively.
+///
+/// ```swift
+/// let data = ReplacePointRequest.RequestData(id: id, draft: draft, condition: .absent)
+/// let place = try await waymark.loader(ReplacePointRequest(baseURL: baseURL)).loadAPIRequest(requestData: data)
+/// ```
 public struct ReplacePointRequest: APIRequest {
   /// The place.
   public typealias ResponseDataType = PointOfInterest

@@ -1,6 +1,14 @@
 public import Foundation
 
 /// The error of invalid request data.
+///
+/// ```swift
+/// do {
+///   _ = try await waymark.places(near: here, limit: 5000)
+/// } catch RequestError.invalidLimit {
+///   print(RequestError.invalidLimit.localizedDescription)
+/// }
+/// ```
 public enum RequestError: Error, Hashable, Sendable {
   /// Latitude or longitude is not a finite number of degrees in its range.
   case invalidCoordinate

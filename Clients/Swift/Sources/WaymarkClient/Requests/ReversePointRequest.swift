@@ -5,6 +5,10 @@ public import Foundation
 #endif
 
 /// A place with its name and address in one line.
+///
+/// ```swift
+/// let point = LabeledPoint(place: place, label: "Café Zentral, Herrengasse 14, 1010 Wien")
+/// ```
 public struct LabeledPoint: Hashable, Sendable, Identifiable, Decodable {
   /// The place.
   public var place: PointOfInterest
@@ -35,6 +39,11 @@ public struct LabeledPoint: Hashable, Sendable, Identifiable, Decodable {
 }
 
 /// A request for the nearest place to a coordinate, with its address: `GET /locations/reverse`.
+///
+/// ```swift
+/// let loader = waymark.loader(ReversePointRequest(baseURL: baseURL, languages: ["en"]))
+/// let label = try await loader.loadAPIRequest(requestData: here).label
+/// ```
 public struct ReversePointRequest: APIRequest {
   /// The place with its label.
   public typealias ResponseDataType = LabeledPoint

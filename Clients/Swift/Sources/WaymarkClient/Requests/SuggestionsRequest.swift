@@ -5,6 +5,15 @@ public import Foundation
 #endif
 
 /// A suggestion for a text that is being typed.
+///
+/// ```swift
+/// for suggestion in try await waymark.suggestions(for: "mus") {
+///   switch suggestion {
+///   case .category(let category): print(category.category, category.count)
+///   case .place(let place): print(place.name)
+///   }
+/// }
+/// ```
 public enum SearchSuggestion: Hashable, Sendable, Identifiable, Decodable {
   /// A category, with its number of places.
   case category(CategoryCount)
@@ -47,6 +56,11 @@ public enum SearchSuggestion: Hashable, Sendable, Identifiable, Decodable {
 }
 
 /// A request for suggestions: `GET /locations/suggest`.
+///
+/// ```swift
+/// let loader = waymark.loader(SuggestionsRequest(baseURL: baseURL, limit: 5))
+/// let titles = try await loader.loadAPIRequest(requestData: PointSearch("mus")).map(\.title)
+/// ```
 public struct SuggestionsRequest: APIRequest {
   /// The suggestions, categories first.
   public typealias ResponseDataType = [SearchSuggestion]

@@ -6,6 +6,10 @@ import Foundation
 
 /// The precondition of a write (RFC 9110, section 13). If it fails, the service changes nothing and responds with
 /// ``ProblemDetails/Code-swift.struct/versionMismatch``.
+///
+/// ```swift
+/// let data = ReplacePointRequest.RequestData(id: id, draft: draft, condition: .version(3))
+/// ```
 public enum WriteCondition: Hashable, Sendable {
   /// No precondition.
   case none
@@ -40,6 +44,11 @@ extension URLRequest {
 
 /// An entity tag, which identifies a version of a response (RFC 9110, section 8.8.3), as in the `ETag` header, with the
 /// quotation marks.
+///
+/// ```swift
+/// let tag = EntityTag(version: 3)
+/// print(tag == EntityTag(rawValue: "\"3\""))
+/// ```
 public struct EntityTag: Hashable, Sendable, RawRepresentable {
   /// The tag, for example `"3"` with the quotation marks.
   public let rawValue: String
