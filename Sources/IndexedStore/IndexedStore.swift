@@ -77,6 +77,15 @@ extension IndexedStore: PointStore {
     }
   }
 
+  /// Returns the number of matching places of one snapshot.
+  public func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
+    try await read(needsIndex: query.filter != nil) { snapshot throws(PointStoreError) in
+      try snapshot.count(matching: query)
+    } fromDatabase: { () throws(PointStoreError) in
+      try await database.count(matching: query)
+    }
+  }
+
   /// Returns the place of an id, or `nil`.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     try await read {

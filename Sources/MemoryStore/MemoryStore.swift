@@ -96,6 +96,11 @@ extension MemoryStore: PointStore {
     try snapshot.summaries(matching: query)
   }
 
+  /// Returns the number of matching places of one snapshot.
+  public func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
+    try snapshot.count(matching: query)
+  }
+
   /// Returns the place with that id, or `nil`. O(log² n).
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     snapshot.point(id: id)

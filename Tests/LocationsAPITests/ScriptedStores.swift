@@ -121,6 +121,10 @@ extension ForwardingStore {
     try await store.summaries(matching: query)
   }
 
+  func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
+    try await store.count(matching: query)
+  }
+
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await store.point(id: id) }
 
   func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {

@@ -128,6 +128,8 @@ private final class NamedStore: WritablePointStore {
     SummaryPage(try await page(matching: query))
   }
 
+  func count(matching query: PointQuery) async throws(PointStoreError) -> Int { try point().draft.name.utf8.count }
+
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try point() }
 
   func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? { try point() }

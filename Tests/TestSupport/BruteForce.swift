@@ -72,6 +72,13 @@ public struct BruteForce: Sendable {
       }
   }
 
+  /// Returns the number of places that match a query.
+  public func count(matching query: PointQuery) -> Int {
+    var query = query
+    query.after = nil
+    return (query.proximity.map { byDistance(from: $0.center) } ?? byID()).matches(of: query).count
+  }
+
   /// Returns the result of a query.
   public func page(matching query: PointQuery) -> PointPage {
     (query.proximity.map { byDistance(from: $0.center) } ?? byID()).page(matching: query)

@@ -34,6 +34,12 @@ public struct DifferentialTest: Sendable {
         var query = try queries.query(center: center, ordered: ordered)
         if !filters.isEmpty { query.filter = filters[number % filters.count] }
         let page = try await store.page(matching: query)
+        if number.isMultiple(of: 5) {
+          var whole = query
+          whole.after = nil
+          let count = try await store.count(matching: query)
+          #expect(count == ordered.matches(of: whole).count, "the number of \(query)")
+        }
         let expected = ordered.page(matching: query)
         if number.isMultiple(of: 4) {
           let summaries = try await store.summaries(matching: query)

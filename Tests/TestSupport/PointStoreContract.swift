@@ -35,7 +35,7 @@ public struct PointStoreContract: Sendable {
 
   /// The complete contract.
   public static let all =
-    nearness + boxes + categories + sources + paging + longTags + lookUps + imports
+    nearness + boxes + categories + counts + sources + paging + longTags + lookUps + imports
 }
 
 extension PointStoreContract: CustomTestStringConvertible {

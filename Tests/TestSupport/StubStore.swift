@@ -28,6 +28,12 @@ public struct StubStore: PointStore {
     return []
   }
 
+  /// Returns the number of places that match.
+  public var onCount: @Sendable (PointQuery) async throws(PointStoreError) -> Int = { _ in
+    Issue.record("unexpected count")
+    return 0
+  }
+
   /// Returns the data version; `nil` by default.
   public var onDataVersion: @Sendable () async throws(PointStoreError) -> DataVersion? = { nil }
 
@@ -55,6 +61,7 @@ public struct StubStore: PointStore {
   /// Creates a store that fails all calls.
   public init(failing error: PointStoreError) {
     onPage = { _ throws(PointStoreError) in throw error }
+    onCount = { _ throws(PointStoreError) in throw error }
     onPoint = { _ throws(PointStoreError) in throw error }
     onShuffled = { _ throws(PointStoreError) in throw error }
     onCategories = { () throws(PointStoreError) in throw error }
@@ -69,6 +76,9 @@ public struct StubStore: PointStore {
   public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
     SummaryPage(try await onPage(query))
   }
+
+  /// Calls ``onCount``.
+  public func count(matching query: PointQuery) async throws(PointStoreError) -> Int { try await onCount(query) }
 
   /// Calls ``onPoint``.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? { try await onPoint(id) }

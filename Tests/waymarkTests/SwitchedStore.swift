@@ -69,6 +69,11 @@ final class SwitchedStore: WritablePointStore {
     SummaryPage(try await page(matching: query))
   }
 
+  func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
+    try checkRead()
+    return 0
+  }
+
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     try checkRead()
     return nil

@@ -88,7 +88,7 @@ extension PointSnapshot {
   }
 
   /// Returns the place with a source reference, where it matches the whole query.
-  private func candidate(of source: SourceReference, _ query: PointQuery) -> [Candidate] {
+  func candidate(of source: SourceReference, _ query: PointQuery) -> [Candidate] {
     guard let location = location(of: source) else { return [] }
     let (segment, slot) = (parts[Int(location.part)].segment, Int(location.slot))
     guard PointFilter(query).matches(slot, of: segment) else { return [] }
@@ -172,7 +172,7 @@ extension PointSnapshot {
   /// Each part has a tree over the places of each category of the query, or over all its places where the query has no
   /// categories. Places of other sources than the query's are left out or count as dead.
   @inline(__always)
-  private func forEachTree(
+  func forEachTree(
     for query: PointQuery,
     _ search: (SearchTree, UnsafeBufferPointer<UInt32>) -> Void
   ) {

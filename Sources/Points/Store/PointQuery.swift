@@ -51,7 +51,7 @@ public struct PointQuery: Hashable, Sendable {
     }
   }
 
-  /// The accepted range of ``limit``.
+  /// The accepted range of ``limit`` in lists.
   public static let limits = 1...1000
 
   /// The default of ``limit``.
@@ -72,7 +72,7 @@ public struct PointQuery: Hashable, Sendable {
   /// The condition on the properties of the places; `nil` for any place. Only an index evaluates it.
   public var filter: PropertyFilter?
 
-  /// The maximum number of places on the page, within ``limits``.
+  /// The maximum number of places on the page, at least 1. Callers bound it.
   public var limit: Int
 
   /// The end of the page before; `nil` for the first page.

@@ -21,6 +21,11 @@ public protocol PointStore: Sendable {
   /// - Throws: ``PointStoreError``.
   func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage
 
+  /// Returns the number of places that match. The query's order, limit and position are ignored.
+  ///
+  /// - Throws: ``PointStoreError``.
+  func count(matching query: PointQuery) async throws(PointStoreError) -> Int
+
   /// Returns the place of an id, or `nil`.
   ///
   /// - Throws: ``PointStoreError``.

@@ -72,6 +72,13 @@ extension ReplicatedStore: PointStore {
     }
   }
 
+  /// Returns the number from the replica.
+  public func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
+    try await call(replicaFirst: searchesReplica) { store throws(PointStoreError) in
+      try await store.count(matching: query)
+    }
+  }
+
   /// Returns the place from the primary.
   public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     try await call(replicaFirst: false) { store throws(PointStoreError) in try await store.point(id: id) }

@@ -50,6 +50,10 @@ struct ObservedStore: WritablePointStore {
     try await observe(.summaries) { () throws(PointStoreError) in try await store.summaries(matching: query) }
   }
 
+  func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
+    try await observe(.count) { () throws(PointStoreError) in try await store.count(matching: query) }
+  }
+
   func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     try await observe(.point) { () throws(PointStoreError) in try await store.point(id: id) }
   }
@@ -142,13 +146,14 @@ struct ObservedTextStore: TextSearchableStore {
 
 /// An operation of a store. Metrics have the names of the cases.
 enum StoreOperation: Int, CaseIterable {
-  case page, summaries, matches, point, shuffled, categories, sources, version, readiness
+  case page, summaries, matches, count, point, shuffled, categories, sources, version, readiness
   case create, put, delete, deletions, `import`, export
 
   var isWrite: Bool {
     switch self {
     case .create, .put, .delete, .deletions, .import: true
-    case .page, .summaries, .matches, .point, .shuffled, .categories, .sources, .version, .readiness, .export: false
+    case .page, .summaries, .matches, .count, .point, .shuffled, .categories, .sources, .version, .readiness, .export:
+      false
     }
   }
 

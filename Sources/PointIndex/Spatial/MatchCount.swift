@@ -1,0 +1,78 @@
+import Geo
+import Points
+
+/// The number of a tree's places that match a query, whatever its order and position.
+struct MatchCount: TreeVisitor {
+  private let box: BoxFilter?
+  private let proximity: ProximityFilter?
+  private let filter: SlotFilter?
+
+  /// The number of places counted so far.
+  private(set) var places = 0
+
+  /// Creates a count of no places yet.
+  ///
+  /// - Parameter proximity: the condition on the distance; `nil` for any distance.
+  init(box: BoxFilter?, proximity: ProximityFilter?, filter: SlotFilter?) {
+    self.box = box
+    self.proximity = proximity
+    self.filter = filter
+  }
+
+  mutating func key(ofNode node: Int, places: Range<Int>, in tree: SearchTree) -> Double? {
+    if let proximity,
+      tree.nodes.space[node].leastChordSquared(to: proximity.position) > proximity.outerChordSquared
+    {
+      return nil
+    }
+    if let box {
+      let bounds = tree.nodes.geographic[node]
+      guard box.meets(bounds) else { return nil }
+      guard box.covers(bounds) else { return 0 }
+    }
+    guard proximity == nil, filter == nil else { return 0 }
+    self.places += tree.liveCount(of: places)
+    return nil
+  }
+
+  func wants(_ key: Double) -> Bool { true }
+
+  mutating func visit(places: Range<Int>, in tree: SearchTree) {
+    for place in places where matches(tree.slot(of: place), in: tree) { self.places += 1 }
+  }
+
+  private func matches(_ slot: Int, in tree: SearchTree) -> Bool {
+    if tree.isDead(slot) { return false }
+    if let box, !box.contains(tree.columns.coordinates[slot]) { return false }
+    if let proximity, !isNear(slot, proximity, in: tree.columns) { return false }
+    return filter?.matches(slot, in: tree) ?? true
+  }
+
+  private func isNear(_ slot: Int, _ proximity: ProximityFilter, in columns: SegmentColumns) -> Bool {
+    let position = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+    let chordSquared = proximity.position.chordSquared(to: position)
+    if chordSquared > proximity.outerChordSquared { return false }
+    if proximity.surelyMatches(chordSquared: chordSquared) { return true }
+    return Geodesic.distanceMetres(
+      from: proximity.center, at: proximity.position, to: columns.coordinates[slot], at: position)
+      <= proximity.radius
+  }
+}
+
+extension SearchTree {
+  /// Returns the number of places that were not removed, by their positions in the tree.
+  fileprivate func liveCount(of places: Range<Int>) -> Int {
+    guard let tombstones else { return places.count }
+    guard nodes.slots == nil else { return places.count { !isDead(slot(of: $0)) } }
+    // Positions are slots, whose bits stand side by side.
+    var dead = 0
+    var position = places.lowerBound
+    while position < places.upperBound {
+      let end = min((position | 63) + 1, places.upperBound)
+      let mask = end - position == 64 ? UInt64.max : ((1 << UInt64(end - position)) - 1) << UInt64(position & 63)
+      dead += (tombstones[position >> 6] & mask).nonzeroBitCount
+      position = end
+    }
+    return places.count - dead
+  }
+}
