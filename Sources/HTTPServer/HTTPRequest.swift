@@ -90,6 +90,9 @@ public struct HTTPRequest: Sendable {
   /// The server that the request came to; `nil` where it was created in process.
   var server: ServerContext? { head.server }
 
+  /// A Boolean value that indicates whether the request came over TLS.
+  public var isEncrypted: Bool { server?.isSecure ?? false }
+
   /// The server's logger with `request-id` set, and in a trace `trace-id` and `span-id`. It is created at each call, so
   /// that a request that logs nothing pays nothing.
   public var logger: Logger {

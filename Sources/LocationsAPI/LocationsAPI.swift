@@ -24,6 +24,7 @@ public struct LocationsAPI: Sendable {
   private let isDraining: @Sendable () -> Bool
   let address: PublicAddress
   private let hasPhoton: Bool
+  private let collections: PointCollections
   let version: String
   private let revalidation: Revalidation
   private let shortLivedRevalidation: Revalidation
@@ -47,6 +48,7 @@ public struct LocationsAPI: Sendable {
   ///     ready.
   ///   - address: the address under which clients see the service.
   ///   - hasPhoton: a Boolean value that indicates whether there are the calls of Photon's API.
+  ///   - collections: the collections of OGC API Features.
   ///   - version: the version in the response of `GET /`.
   public init(
     service: PointsService,
@@ -64,6 +66,7 @@ public struct LocationsAPI: Sendable {
     isDraining: @escaping @Sendable () -> Bool = { false },
     address: PublicAddress = PublicAddress(),
     hasPhoton: Bool = true,
+    collections: PointCollections = PointCollections(),
     version: String
   ) {
     self.service = service
@@ -81,6 +84,7 @@ public struct LocationsAPI: Sendable {
     self.isDraining = isDraining
     self.address = address
     self.hasPhoton = hasPhoton
+    self.collections = collections
     self.version = version
     // With other fields to search, the same places have other matches.
     let program = version + (service.textStore.map { " \($0.textConfiguration)" } ?? "")
@@ -109,7 +113,7 @@ public struct LocationsAPI: Sendable {
 
   /// The routes of all calls, those that describe them included.
   var routes: [Route] {
-    let routes = readingRoutes + searchRoutes + writingRoutes + operationRoutes
+    let routes = readingRoutes + searchRoutes + featureRoutes + writingRoutes + operationRoutes
     return routes + OpenAPIRoute.routes(describing: routes, api: self) + DocumentationRoute.routes
   }
 
@@ -161,6 +165,17 @@ public struct LocationsAPI: Sendable {
     return routes
   }
 
+  /// The calls of OGC API Features.
+  private var featureRoutes: [Route] {
+    let context = FeaturesContext(
+      service: service, editor: editor, revalidation: revalidation, address: address, filtering: filtering,
+      collections: collections, properties: FeatureProperties(filtering.queryables))
+    let routes = FeaturesRoute.routes(context, caching) + ItemsRoute.routes(context, caching, requiresIfMatch)
+    let description = FeaturesAPIRoute(
+      describing: routes, context, version: version, readsNeedKey: caching.isPrivate)
+    return routes + [Route(.GET, FeatureLinks.root + "/api", handler: description)]
+  }
+
   private var writingRoutes: [Route] {
     guard let editor else { return [] }
     return [
@@ -209,8 +224,8 @@ public struct LocationsAPI: Sendable {
 
 extension Route {
   /// Creates a route that has these query parameters.
-  fileprivate convenience init(
-    _ method: HTTPMethod, _ template: String, scope: AccessScope, parameters: Set<Parameter>,
+  convenience init(
+    _ method: HTTPMethod, _ template: String, scope: AccessScope?, parameters: Set<Parameter>,
     bodyLimit: BodyLimit = .serverDefault, handler: any RouteHandler
   ) {
     self.init(

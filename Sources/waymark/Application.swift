@@ -64,7 +64,8 @@ struct Application {
         timeLimit: configuration.filterTimeLimit),
       positions: store.positions, clock: clock,
       isDraining: { [drainState] in drainState.isDraining },
-      address: configuration.address, hasPhoton: configuration.search.hasPhoton, version: waymarkVersion)
+      address: configuration.address, hasPhoton: configuration.search.hasPhoton,
+      collections: configuration.collections, version: waymarkVersion)
     responder = api.router(
       middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))
   }

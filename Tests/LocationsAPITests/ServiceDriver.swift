@@ -20,6 +20,11 @@ extension MemoryStore {
 struct ServiceDriver {
   private let responder: any HTTPResponder
 
+  /// Creates a driver of an interface.
+  init(_ api: LocationsAPI) {
+    responder = api.router()
+  }
+
   /// Creates a driver of a service over a store.
   init(
     store: any PointStore, clock: any WallClock = SystemClock(), metrics: (any MetricsSource)? = nil,

@@ -73,6 +73,7 @@ final class Revalidation: Sendable {
   ///
   /// - Parameters:
   ///   - languages: the languages of the names.
+  ///   - representation: the suffix of the entity tags of a representation that is in none of the formats.
   ///   - hasVersion: a Boolean value that indicates whether the version of the places identifies the response; `false`
   ///     for one with other data, which is always made anew.
   /// - Throws: `Problem` of the search, or of the store.
@@ -80,10 +81,11 @@ final class Revalidation: Sendable {
     to request: HTTPRequest,
     in format: PointFormat,
     languages: LanguageNegotiation = .none,
+    representation: String = "",
     hasVersion: Bool = true,
     _ search: () async throws(Problem) -> HTTPResponse
   ) async throws(Problem) -> HTTPResponse {
-    let suffix = Self.suffix(format, languages)
+    let suffix = Self.suffix(format, languages) + representation
     guard hasVersion, !policy.isOff else {
       var response = try await search()
       try await ContentCoding.apply(to: &response, of: request)

@@ -12,6 +12,7 @@ struct CallDescription: Sendable {
   enum Group: String, CaseIterable {
     case search = "Search"
     case photon = "Photon"
+    case features = "OGC API Features"
     case write = "Write"
     case transfer = "Import and export"
     case operations = "Operations"
@@ -23,6 +24,7 @@ struct CallDescription: Sendable {
       case .photon:
         "The calls of Photon's API, for apps and libraries that are made for it. Languages are those of `lang`, or else"
           + " of `Accept-Language`."
+      case .features: "The places as features, for GIS tools (OGC 17-069r4)."
       case .write: "Create, replace, change and delete places."
       case .transfer: "Import and export many places as a stream."
       case .operations: "Health, metrics, search analytics and backup."
@@ -52,7 +54,7 @@ struct CallDescription: Sendable {
   }
 
   /// The descriptions of all calls.
-  static let all = reading + names + photon + writing + transfer + operations + descriptions
+  static let all = reading + names + photon + features + writing + transfer + operations + descriptions
 
   /// Returns the description of a route; `nil` where it is missing.
   static func of(_ method: HTTPMethod, _ path: String) -> CallDescription? {

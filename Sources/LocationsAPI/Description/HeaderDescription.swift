@@ -53,6 +53,10 @@ struct HeaderDescription: Sendable {
     "A value of `Waymark-Position`: the response contains that write. Ignored by a store without positions.",
     Schema(.string))
 
+  static let featureCRS = HeaderDescription(
+    "Content-Crs", "Reference system of the positions in the body; CRS84 without it.",
+    .oneOf(ReferenceSystem.allCases.map(\.fieldValue)))
+
   static let acceptLanguage = HeaderDescription(
     "Accept-Language", "Preferred languages of names (RFC 9110), where `lang` is not given.",
     Schema(.string, nil, example: "ko, en;q=0.8"))
@@ -95,6 +99,10 @@ struct HeaderDescription: Sendable {
   static let position = HeaderDescription(
     "Waymark-Position", "Position after the write, for `Waymark-Min-Position`, where the store has positions.",
     Schema(.string))
+
+  static let contentCRS = HeaderDescription(
+    "Content-Crs", "Reference system of the positions in the response.",
+    .oneOf(ReferenceSystem.allCases.map(\.fieldValue)))
 
   static let contentDisposition = HeaderDescription(
     "Content-Disposition", "Name for the file.", Schema(.string, nil, example: "attachment; filename=\"locations.csv\"")

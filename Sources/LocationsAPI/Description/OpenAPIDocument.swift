@@ -5,26 +5,37 @@ import NIOHTTP1
 /// A route as the documents describe it: what the route table has.
 struct DescribedRoute: Sendable {
   let method: HTTPMethod
-  let path: String
+  var path: String
   let scope: AccessScope?
-  let parameters: [String]
+  var parameters: [String]
+
+  /// The descriptions of parameters that are components of the document, instead of those of the call.
+  var shared: [(name: String, description: ParameterDescription)] = []
+
+  /// The end of the operation's name, which tells it from others with the same description.
+  var suffix = ""
+
+  /// The description; that of a route without one has only what the route table has.
+  let call: CallDescription
 
   init(_ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, parameters: [String] = []) {
     self.method = method
     self.path = path
     self.scope = scope
     self.parameters = parameters
+    call =
+      .of(method, path)
+      ?? CallDescription(
+        method: method, path: path, id: "\(method.rawValue) \(path)", group: .operations, summary: path, responses: [])
   }
 
   init(_ route: Route) {
     self.init(route.method, route.template, scope: route.scope, parameters: route.parameters)
   }
 
-  /// The description; that of a route without one has only what the route table has.
-  var call: CallDescription {
-    .of(method, path)
-      ?? CallDescription(
-        method: method, path: path, id: "\(method.rawValue) \(path)", group: .operations, summary: path, responses: [])
+  /// Returns the description of a query parameter that is not a component of the document; `nil` for one that is.
+  func ownParameter(_ name: String) -> ParameterDescription? {
+    shared.contains { $0.name.hasSameBytes(as: name) } ? nil : call.parameter(name)
   }
 
   /// The descriptions of the parameters in the path and the query.
@@ -37,7 +48,8 @@ struct DescribedRoute: Sendable {
       + parameters.map { name in
         (
           name, "query",
-          call.parameter(name) ?? Parameter(name: name)?.description ?? ParameterDescription(name, Schema(.string))
+          shared.first { $0.name.hasSameBytes(as: name) }?.description ?? call.parameter(name)
+            ?? Parameter(name: name)?.description ?? ParameterDescription(name, Schema(.string))
         )
       }
   }
@@ -60,7 +72,7 @@ struct OpenAPIDocument {
   /// A Boolean value that indicates whether reading needs a key.
   let readsNeedKey: Bool
   /// The address of the service, or a reference to it from the document's.
-  let server: String
+  var server: String
 
   private static let info = """
     Points of interest: search, read, write, import and export. `HEAD` is available wherever `GET` is; `OPTIONS` \
@@ -109,7 +121,8 @@ struct OpenAPIDocument {
   private func operation(_ route: DescribedRoute) -> JSONValue {
     let call = route.call
     var members: [JSONValue.Member] = [
-      .init(name: "operationId", value: .string(call.id)), .init(name: "tags", value: [.string(call.group.rawValue)]),
+      .init(name: "operationId", value: .string(call.id + route.suffix)),
+      .init(name: "tags", value: [.string(call.group.rawValue)]),
       .init(name: "summary", value: .string(call.summary)),
     ]
     var description = call.description
@@ -140,7 +153,9 @@ struct OpenAPIDocument {
   private func parameters(of route: DescribedRoute) -> [JSONValue] {
     let call = route.call
     let described = route.describedParameters.map { name, place, description -> JSONValue in
-      if place == "query", call.parameter(name) == nil { return ["$ref": .string("#/components/parameters/\(name)")] }
+      if place == "query", route.ownParameter(name) == nil {
+        return ["$ref": .string("#/components/parameters/\(name)")]
+      }
       return json(description, name: name, place: place)
     }
     return described
@@ -161,6 +176,9 @@ struct OpenAPIDocument {
     if case .array = parameter.schema.kind {
       members.append(.init(name: "style", value: "form"))
       members.append(.init(name: "explode", value: .bool(parameter.isRepeatable)))
+    } else if parameter.isProperty {
+      members.append(.init(name: "style", value: "form"))
+      members.append(.init(name: "explode", value: false))
     }
     members.append(.init(name: "schema", value: parameter.schema.json(openAPI)))
     return .object(members)
@@ -263,7 +281,7 @@ struct OpenAPIDocument {
       }
       headers += route.call.responses.flatMap(\.headers)
       for (name, place, description) in route.describedParameters
-      where place == "query" && route.call.parameter(name) == nil
+      where place == "query" && route.ownParameter(name) == nil
         && !parameters.contains(where: { $0.name.utf8.elementsEqual(name.utf8) })
       {
         parameters.append((name, json(description, name: name, place: place)))

@@ -9,12 +9,19 @@ struct ParameterDescription: Sendable {
   var isRequired = false
   /// A Boolean value that indicates whether a value with several elements may also be sent as several parameters.
   var isRepeatable = false
+  /// A Boolean value that indicates whether the parameter is a condition on a property of places. QGIS recognises such
+  /// parameters by their `style` and `explode`.
+  var isProperty = false
 
-  init(_ description: String, _ schema: Schema, isRequired: Bool = false, isRepeatable: Bool = false) {
+  init(
+    _ description: String, _ schema: Schema, isRequired: Bool = false, isRepeatable: Bool = false,
+    isProperty: Bool = false
+  ) {
     self.description = description
     self.schema = schema
     self.isRequired = isRequired
     self.isRepeatable = isRepeatable
+    self.isProperty = isProperty
   }
 
   /// The parameter where it must be given.
@@ -139,11 +146,35 @@ extension Parameter {
       .init(
         "Encoding of `filter`: `cql2-text` without it, of which `cql-text` is the former name. Needs `filter`.",
         .oneOf(FilterLanguage.allCases.map(\.rawValue)))
+    case .filterCRS:
+      .init(
+        "Reference system of the geometries in `filter`; CRS84 without it.",
+        .oneOf(ReferenceSystem.allCases.map(\.rawValue)))
+    case .crs:
+      .init(
+        "Reference system of the response, with its order of the axes; CRS84 without it.",
+        .oneOf(ReferenceSystem.allCases.map(\.rawValue)))
+    case .boxCRS:
+      .init(
+        "Reference system of `bbox`, with its order of the axes; CRS84 without it.",
+        .oneOf(ReferenceSystem.allCases.map(\.rawValue)))
+    case .dateTime:
+      .init(
+        "Only places whose last change was at this time, or between two, with a slash between and `..` for an open end.",
+        Schema(.string, nil, ["pattern": Self.dateTimePattern], example: "2026-01-01T00:00:00Z/.."))
     case .attributionURL:
       .init(
         "Address of the attribution's page.", Self.sourceTextSchema(example: "https://www.openstreetmap.org/copyright"))
     }
   }
+
+  /// The pattern of a time (RFC 3339), or of two with a slash between, one of which may be open.
+  private static let dateTimePattern: JSONValue = {
+    let time =
+      "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?"
+      + "(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+    return .string("^(\(time)|\(time)/(\(time)|\\.\\.)?|(\\.\\.)?/\(time))$")
+  }()
 
   /// Returns the schema of the names of fields.
   ///

@@ -4,15 +4,17 @@ import Points
 
 extension Schema {
   /// The schemas that others refer to, by name.
-  static let components: [(name: String, schema: Schema)] = [
-    ("Place", place), ("PlaceDraft", draft), ("PlacePatch", patch), ("Feature", feature),
-    ("FeatureDraft", featureDraft),
-    ("FeatureCollection", collection), ("PhotonFeatureCollection", photonCollection), ("Suggestion", suggestion),
-    ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("CheckResult", check),
-    ("CategoryCount", categoryCount),
-    ("DataSource", dataSource), ("ImportReport", importReport), ("Deletion", deletion), ("SearchReport", searchReport),
-    ("Health", health), ("Index", index), ("Problem", problem),
-  ]
+  static let components: [(name: String, schema: Schema)] =
+    [
+      ("Place", place), ("PlaceDraft", draft), ("PlacePatch", patch), ("Feature", feature),
+      ("FeatureDraft", featureDraft),
+      ("FeatureCollection", collection), ("PhotonFeatureCollection", photonCollection), ("Suggestion", suggestion),
+      ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("CheckResult", check),
+      ("CategoryCount", categoryCount),
+      ("DataSource", dataSource), ("ImportReport", importReport), ("Deletion", deletion),
+      ("SearchReport", searchReport),
+      ("Health", health), ("Index", index), ("Problem", problem),
+    ] + features
 
   // MARK: Places
 
@@ -20,26 +22,26 @@ extension Schema {
     Schema(.string, description, ["maxLength": .count(maximum), "pattern": .noControlCharacters])
   }
 
-  private static let name = Schema(
+  static let name = Schema(
     .string, "The name, trimmed of white space.",
     [
       "minLength": 1, "maxLength": .count(PointDraft.maximumNameLength),
       "pattern": .notBlank,
     ])
-  private static let category = text(
+  static let category = text(
     "Such as `cafe` or `natural:peak`.", maximum: PointDraft.maximumCategoryLength)
-  private static let source = text("The data set that the place is from.", maximum: PointDraft.maximumOriginLength)
-  private static let sourceID = text("The id in that data set.", maximum: PointDraft.maximumOriginLength)
+  static let source = text("The data set that the place is from.", maximum: PointDraft.maximumOriginLength)
+  static let sourceID = text("The id in that data set.", maximum: PointDraft.maximumOriginLength)
   private static let latitude = Schema(.number, "Latitude in degrees, WGS 84.", ["minimum": -90, "maximum": 90])
   private static let longitude = Schema(.number, "Longitude in degrees, WGS 84.", ["minimum": -180, "maximum": 180])
-  private static let uuid = Schema(.string, nil, ["format": "uuid"])
-  private static let time = Schema(.string, nil, ["format": "date-time"])
-  private static let count = Schema(.integer, nil, ["minimum": 0])
-  private static let any = Schema(.any)
+  static let uuid = Schema(.string, nil, ["format": "uuid"])
+  static let time = Schema(.string, nil, ["format": "date-time"])
+  static let count = Schema(.integer, nil, ["minimum": 0])
+  static let any = Schema(.any)
   private static let ignored = Schema(.any, "Set by the service; ignored.")
 
   /// The fields of a place beside its id and coordinates.
-  private static let otherFields: [Property] = [
+  static let otherFields: [Property] = [
     .optional(
       "distance", Schema(.number, "Metres from the position of the search, along the ellipsoid.", ["minimum": 0])),
     .optional("tags", .component("Tags")),
@@ -88,14 +90,14 @@ extension Schema {
     ["maxProperties": .count(Tags.maximumCount)]
   ).naming(tagKey)
 
-  private static let tagsDraft = Schema(
+  static let tagsDraft = Schema(
     .object([], others: Schema(.anyOf([tag, Schema(.number), Schema(.boolean)])).orNull),
     "Further properties; keys have up to \(Tags.maximumKeyLength) characters. Numbers and Booleans become text; `null`"
       + " is no tag.",
     ["maxProperties": .count(Tags.maximumCount)]
   ).naming(tagKey)
 
-  private static let ignoredFields = ["distance", "version", "createdAt", "updatedAt"].map {
+  static let ignoredFields = ["distance", "version", "createdAt", "updatedAt"].map {
     Property.optional($0, ignored)
   }
 

@@ -21,9 +21,27 @@ public struct Filtering: Hashable, Sendable {
     try PropertyFilter(condition, queryables: queryables, timeLimit: timeLimit)
   }
 
-  /// Returns the condition that a tag has one of the values of a parameter, which are of the tag's type.
-  func condition(onTag key: String, _ values: [String]) throws(FilterError) -> FilterExpression {
-    let type = queryables.type(ofTag: key)
+  /// Returns the condition with the strings that are compared with dates and times as dates and times, as GDAL means
+  /// them.
+  func readingTimes(_ condition: FilterExpression) -> FilterExpression {
+    guard case .operation(let operation, let operands) = condition else { return condition }
+    guard operands.count == 2, case .property(let name) = operands[0], case .string(let text) = operands[1] else {
+      return .operation(operation, operands.map(readingTimes))
+    }
+    let type = type(ofProperty: name.text)
+    guard type == .timestamp || type == .date, let time = FilterExpression(text.text, as: type) else {
+      return condition
+    }
+    return .operation(operation, [operands[0], time])
+  }
+
+  private func type(ofProperty name: String) -> FilterType {
+    PointProperty(name: name)?.type ?? queryables.type(ofTag: Queryables.tagKey(ofProperty: name) ?? name)
+  }
+
+  /// Returns the condition that a property has one of the values of a parameter, which are of the property's type.
+  func condition(onProperty name: String, _ values: [String]) throws(FilterError) -> FilterExpression {
+    let type = type(ofProperty: name)
     var literals: [FilterExpression] = []
     for value in values {
       guard let literal = FilterExpression(value, as: type) else {
@@ -31,7 +49,7 @@ public struct Filtering: Hashable, Sendable {
       }
       literals.append(literal)
     }
-    let property = FilterExpression.property(ExactText(Queryables.tagPrefix + key))
+    let property = FilterExpression.property(ExactText(name))
     if type == .stringArray { return .operation(.arrayOverlaps, [property, .array(literals)]) }
     if literals.count == 1 { return .operation(.equal, [property, literals[0]]) }
     return .operation(.isIn, [property, .array(literals)])

@@ -3,7 +3,7 @@ enum Parameter: Int, CaseIterable {
   case latitude, longitude, radius, category, box, limit, cursor, fields, format, mode, dryRun, source, sourceID
   case confirm, idField, unknownFields, since, until, replaceSource, licence, attribution, attributionURL
   case languages, text, autocomplete, sort
-  case filter, filterLanguage
+  case filter, filterLanguage, filterCRS, crs, boxCRS, dateTime
 
   private static let all = allCases
 
@@ -49,6 +49,10 @@ enum Parameter: Int, CaseIterable {
     case .sort: "sort"
     case .filter: "filter"
     case .filterLanguage: "filter-lang"
+    case .filterCRS: "filter-crs"
+    case .crs: "crs"
+    case .boxCRS: "bbox-crs"
+    case .dateTime: "datetime"
     }
   }
 }

@@ -10,18 +10,26 @@ import Points
 struct ParameterValues {
   private var texts = [String?](repeating: nil, count: Parameter.allCases.count)
   private var categoryLists: [QueryParameters.Parameter] = []
-  private var tags: [(key: String, value: String)] = []
+  /// The conditions on properties, each by the property's name and one value that it may have.
+  private var conditions: [(property: String, value: String)] = []
   private var errors: [ProblemError] = []
   private var code: ParameterProblem?
 
   /// Creates the values of a request's query. Unknown and repeated parameters are violations.
   ///
+  /// - Parameter properties: the names of properties that are parameters of the call, and take precedence over others.
   /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8.
-  init(_ request: HTTPRequest, allowing allowed: Set<Parameter>) throws(Problem) {
+  init(
+    _ request: HTTPRequest, allowing allowed: Set<Parameter>, properties: [String] = []
+  ) throws(Problem) {
     for pair in try QueryParameters(request.query).all {
+      if properties.contains(where: { $0.hasSameBytes(as: pair.name) }) {
+        conditions.append((pair.name, pair.value))
+        continue
+      }
       guard let parameter = Parameter(name: pair.name), allowed.contains(parameter) else {
-        if allowed.contains(.filter), let key = Queryables.tagKey(ofProperty: pair.name) {
-          tags.append((key, pair.value))
+        if allowed.contains(.filter), Queryables.tagKey(ofProperty: pair.name) != nil {
+          conditions.append((pair.name, pair.value))
           continue
         }
         let names = Parameter.allCases.filter { allowed.contains($0) }.map(\.name).joined(separator: ", ")
@@ -154,28 +162,51 @@ struct ParameterValues {
       source: source(), filter: filter(by: filtering))
   }
 
-  /// Returns the condition of `filter` and of the tags; `nil` where there is none or one is invalid.
-  private mutating func filter(by filtering: Filtering) -> PropertyFilter? {
+  /// Returns a Boolean value that indicates whether there is exactly one condition on a property.
+  func hasOneCondition(onProperty property: PointProperty) -> Bool {
+    conditions.count { $0.property.hasSameBytes(as: property.name) } == 1
+  }
+
+  /// Removes the conditions on a property and returns their values; `nil` where there are none.
+  mutating func takeConditions(onProperty property: PointProperty) -> [String]? {
+    let values = conditions.filter { $0.property.hasSameBytes(as: property.name) }.map(\.value)
+    conditions.removeAll { $0.property.hasSameBytes(as: property.name) }
+    return values.isEmpty ? nil : values
+  }
+
+  /// Returns the condition of `filter` and of the properties; `nil` where there is none or one is invalid.
+  ///
+  /// - Parameters:
+  ///   - others: further conditions.
+  ///   - convert: returns the expression of `filter` as it is evaluated.
+  mutating func filter(
+    by filtering: Filtering, and others: [FilterExpression] = [],
+    _ convert: (FilterExpression) -> FilterExpression = { $0 }
+  ) -> PropertyFilter? {
     let language = choice(.filterLanguage, default: FilterLanguage.text)
     if has(.filterLanguage), !has(.filter) {
       note(.missing, Parameter.filter.name, "must be given where \(Parameter.filterLanguage.name) is")
     }
-    guard has(.filter) || !tags.isEmpty else { return nil }
-    var conditions: [FilterExpression] = []
+    guard has(.filter) || !conditions.isEmpty || !others.isEmpty else { return nil }
+    var expressions = others
     do {
-      if let text = self[.filter] { conditions.append(try language.expression(of: text)) }
+      if let text = self[.filter] {
+        let expression = try language.expression(of: text)
+        expressions.append(convert(language == .formerText ? filtering.readingTimes(expression) : expression))
+      }
     } catch {
       note(.invalid, Parameter.filter.name, "is not a filter in \(language.rawValue), \(error)")
     }
-    for (index, (key, _)) in tags.enumerated() where !tags[..<index].contains(where: { $0.key.hasSameBytes(as: key) }) {
-      let values = tags.filter { $0.key.hasSameBytes(as: key) }.map(\.value)
+    for (index, (name, _)) in conditions.enumerated()
+    where !conditions[..<index].contains(where: { $0.property.hasSameBytes(as: name) }) {
+      let values = conditions.filter { $0.property.hasSameBytes(as: name) }.map(\.value)
       do {
-        conditions.append(try filtering.condition(onTag: key, values))
+        expressions.append(try filtering.condition(onProperty: name, values))
       } catch {
-        note(.invalid, Queryables.tagPrefix + key, error.reason)
+        note(.invalid, name, error.reason)
       }
     }
-    guard let condition = FilterExpression(allOf: conditions) else { return nil }
+    guard let condition = FilterExpression(allOf: expressions) else { return nil }
     do {
       return try filtering.filter(condition)
     } catch {

@@ -53,7 +53,10 @@ enum PointBody {
     }
   }
 
-  private static func collect(_ request: HTTPRequest) async throws(Problem) -> ByteBuffer {
+  /// Returns the bytes of a body that is not compressed.
+  ///
+  /// - Throws: `Problem` 415, or that of a body that did not arrive.
+  static func collect(_ request: HTTPRequest) async throws(Problem) -> ByteBuffer {
     if let coding = request.headers.first(name: "content-encoding"), coding.lowercased() != "identity" {
       throw Problem(
         .unsupportedMediaType, code: "unsupported-media-type",

@@ -41,6 +41,22 @@ public struct PublicAddress: Sendable {
     return prefix(of: request).map { $0 + path() } ?? relative
   }
 
+  /// Returns the absolute target of a path in the service; the path where neither an address is configured nor the
+  /// client named a host.
+  func absoluteTarget(path: String, for request: HTTPRequest) -> String {
+    let target = target(path: path, relative: path, for: request)
+    guard target.utf8.first == UInt8(ascii: "/"), let authority = request.authority, !authority.isEmpty else {
+      return target
+    }
+    let isSecure = request.isEncrypted || isForwardedOverTLS(request)
+    return "\(isSecure ? "https" : "http")://\(authority)\(target)"
+  }
+
+  /// Returns a Boolean value that indicates whether a trusted proxy says that the client used TLS.
+  private func isForwardedOverTLS(_ request: HTTPRequest) -> Bool {
+    proxies.trustsPeer(of: request) && request.headers["x-forwarded-proto"].elementsEqual(["https"])
+  }
+
   /// Returns the prefix that a trusted proxy names; `nil` where none does, or it is no path.
   private func prefix(of request: HTTPRequest) -> Substring? {
     let values = request.headers["x-forwarded-prefix"]

@@ -20,14 +20,7 @@ struct ChangeRoute: RouteHandler {
         try Self.draft(of: point, changedBy: patch)
       }
     } catch {
-      switch error {
-      case .write(let error): throw request.problem(for: error)
-      case .change(let problem): throw problem
-      case .contended:
-        throw Problem(
-          .conflict, code: "conflict", detail: "other requests keep changing the place; repeat the request",
-          headers: ["retry-after": "1"])
-      }
+      throw request.problem(for: error)
     }
 
     return HTTPResponse(written: point, createdAt: nil, presentation)
@@ -42,5 +35,19 @@ struct ChangeRoute: RouteHandler {
     }
     try document.checkID(is: point.id)
     return document.draft
+  }
+}
+
+extension HTTPRequest {
+  /// Returns the problem of an update's error, which is logged where operators need it.
+  func problem(for error: PointUpdateError<Problem>) -> Problem {
+    switch error {
+    case .write(let error): problem(for: error)
+    case .change(let problem): problem
+    case .contended:
+      Problem(
+        .conflict, code: "conflict", detail: "other requests keep changing the place; repeat the request",
+        headers: ["retry-after": "1"])
+    }
   }
 }

@@ -41,6 +41,7 @@ struct IndexRoute: RouteHandler {
         "/locations/import{?mode,dryRun,source,idField,unknownFields,replaceSource,licence,attribution,attributionUrl}"
       ),
       ("export", "/locations/export{?lat,long,radius,bbox,category,source,sourceId,filter,filter-lang,f}"),
+      ("ogc", "/ogc"),
       ("categories", "/categories{?bbox}"),
       ("sources", "/sources"),
       ("backup", "/backup"),

@@ -36,28 +36,14 @@ struct ListRoute: RouteHandler {
     defer { extendLifetime(reservation) }
     if let text = arguments.text {
       guard arguments.query.filter != nil else { return try await matches(of: text, arguments, for: request) }
-      return try await Self.besideEventLoop { () throws(Problem) in
+      return try await besideEventLoop { () throws(Problem) in
         try await matches(of: text, arguments, for: request)
       }
     }
     return try await request.reportingStoreErrors { () throws(PointStoreError) in
       guard arguments.query.filter != nil else { return try await find(arguments, for: request) }
-      return try await Self.besideEventLoop { () throws(PointStoreError) in try await find(arguments, for: request) }
+      return try await besideEventLoop { () throws(PointStoreError) in try await find(arguments, for: request) }
     }
-  }
-
-  /// Runs a search that may take long where it does not hold up the other connections of the event loop.
-  private static func besideEventLoop<Failure>(
-    _ search: @escaping @Sendable () async throws(Failure) -> HTTPResponse
-  ) async throws(Failure) -> HTTPResponse {
-    let task = Task(executorPreference: globalConcurrentExecutor) { () -> Result<HTTPResponse, Failure> in
-      do throws(Failure) {
-        return .success(try await search())
-      } catch {
-        return .failure(error)
-      }
-    }
-    return try await task.value.get()
   }
 
   private func find(
@@ -120,6 +106,20 @@ struct ListRoute: RouteHandler {
     let query = NextLink.query(request.query, cursor: cursor)
     return address.target(path: "/locations" + query, relative: query, for: request)
   }
+}
+
+/// Runs a search that may take long where it does not hold up the other connections of the event loop.
+func besideEventLoop<Failure>(
+  _ search: @escaping @Sendable () async throws(Failure) -> HTTPResponse
+) async throws(Failure) -> HTTPResponse {
+  let task = Task(executorPreference: globalConcurrentExecutor) { () -> Result<HTTPResponse, Failure> in
+    do throws(Failure) {
+      return .success(try await search())
+    } catch {
+      return .failure(error)
+    }
+  }
+  return try await task.value.get()
 }
 
 extension HTTPResponse {
@@ -186,6 +186,39 @@ struct ListArguments: Hashable {
 
 /// The query of the target of `Link: <…>; rel="next"` (RFC 8288).
 enum NextLink {
+  /// Returns the request's own query, from the `?` on; empty where there is none.
+  static func query(_ query: Substring?) -> String { self.query(query, setting: nil, to: "") }
+
+  /// Returns the request's own query with a parameter set to a value, from the `?` on; empty where nothing is in it.
+  ///
+  /// - Parameter value: a text that needs no percent-encoding.
+  static func query(_ query: Substring?, setting name: StaticString?, to value: String) -> String {
+    var pairs = (query ?? "").utf8.split(separator: UInt8(ascii: "&")).map { pair -> String in
+      var text = ""
+      for byte in pair {
+        if isPlain(byte) {
+          text.unicodeScalars.append(Unicode.Scalar(byte))
+        } else {
+          text += "%"
+          for digit in [byte >> 4, byte & 15] {
+            text.unicodeScalars.append(Unicode.Scalar(Hexadecimal.uppercaseDigit(digit)))
+          }
+        }
+      }
+      return text
+    }
+    if let name {
+      pairs.removeAll { $0 == "\(name)" || $0.hasPrefix("\(name)=") }
+      pairs.append("\(name)=\(value)")
+    }
+    return pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")
+  }
+
+  /// Returns a Boolean value that indicates whether a byte stays as it is in the target of a link.
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "<") && byte != UInt8(ascii: ">") && byte != UInt8(ascii: "\"")
+  }
+
   /// Returns the request's own query with another cursor, from the `?` on. Characters that would end the target early
   /// or that no URI has are percent-encoded.
   static func query(_ query: Substring?, cursor: String) -> String {
@@ -218,7 +251,7 @@ enum NextLink {
 
   private static func copy(_ text: Slice<UnsafeBufferPointer<UInt8>>, to writer: inout UncheckedBytes) {
     for byte in text {
-      if byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "<"), byte != UInt8(ascii: ">"), byte != UInt8(ascii: "\"") {
+      if isPlain(byte) {
         writer.write(byte)
       } else {
         writer.write("%")

@@ -37,6 +37,19 @@ public enum PointGeoJSON {
     }
   }
 
+  /// Appends a Feature with other coordinates than longitude and latitude, as in another reference system.
+  ///
+  /// - Parameter isFollowing: a Boolean value that indicates whether a comma precedes it.
+  @inlinable
+  public static func append(
+    _ found: FoundPoint, fields: FieldSet, isFollowing: Bool = false, coordinates: (Double, Double),
+    to sink: inout some ByteSink
+  ) {
+    sink.write(atMost: overhead + 2 * DecimalText.maximumLength + PointJSON.maximumLength(of: found)) { start in
+      write(found, fields: fields, isFollowing: isFollowing, coordinates: coordinates, to: start)
+    }
+  }
+
   /// Appends a FeatureCollection of a page of places, with the members that OGC API Features adds (OGC 17-069r4,
   /// section 7.16).
   ///
@@ -80,8 +93,11 @@ public enum PointGeoJSON {
   /// Writes a Feature and returns the number of bytes.
   @usableFromInline
   static func write(
-    _ found: FoundPoint, fields: FieldSet, isFollowing: Bool, to start: UnsafeMutablePointer<UInt8>
+    _ found: FoundPoint, fields: FieldSet, isFollowing: Bool, coordinates: (Double, Double)? = nil,
+    to start: UnsafeMutablePointer<UInt8>
   ) -> Int {
+    let coordinate = found.point.draft.coordinate
+    let (first, second) = coordinates ?? (coordinate.longitude, coordinate.latitude)
     var json = JSONWriter(UncheckedBytes(at: start), continuesList: isFollowing)
     json.beginObject()
     json.write(member: "type", "Feature")
@@ -91,8 +107,8 @@ public enum PointGeoJSON {
     json.write(member: "type", "Point")
     json.write(name: "coordinates")
     json.beginArray()
-    json.write(number: found.point.draft.coordinate.longitude)
-    json.write(number: found.point.draft.coordinate.latitude)
+    json.write(number: first)
+    json.write(number: second)
     json.endArray()
     json.endObject()
     json.write(name: "properties")

@@ -60,6 +60,9 @@ struct ServeConfiguration {
   /// The longest time that a search with a filter may take.
   let filterTimeLimit: Duration
 
+  /// The collections of OGC API Features.
+  let collections: PointCollections
+
   /// A Boolean value that indicates whether each request is logged at level `info`.
   let logsRequests: Bool
 
@@ -101,6 +104,13 @@ struct ServeConfiguration {
     }
     queryablesFile = settings["QUERYABLES"]
     filterTimeLimit = try settings.milliseconds("FILTER_TIMEOUT_MS")
+    guard let collections = PointCollections(settings["OGC_COLLECTIONS"] ?? "") else {
+      throw settings.error(
+        "OGC_COLLECTIONS",
+        "must be collections such as food=cafe,restaurant;culture=museum, each with a name of letters, digits, - and _"
+          + " other than places")
+    }
+    self.collections = collections
     logsRequests = try settings.boolean("ACCESS_LOG")
     tellsTiming = try settings.boolean("SERVER_TIMING")
     drainDelay = try settings.milliseconds("DRAIN_DELAY_MS")

@@ -81,7 +81,7 @@ struct SettingGroup: Sendable {
     ])
 
   static let filters = SettingGroup(
-    title: "Filters",
+    title: "Filters and features",
     settings: [
       Setting(
         "QUERYABLES", .file, default: .described("none: the values of all tags are strings"),
@@ -91,6 +91,10 @@ struct SettingGroup: Sendable {
         "FILTER_TIMEOUT_MS", .milliseconds(1...60_000), default: "1000",
         "Longest time that a search with a filter may take; then 503.",
         details: "See [Filters](filters.md#limits)."),
+      Setting(
+        "OGC_COLLECTIONS", .text("collections"), default: .described("none: `places` alone"),
+        "Further collections of OGC API Features, each with its categories, such as food=cafe,restaurant;culture=museum.",
+        details: "See [OGC API Features](ogc-api-features.md#collections)."),
     ])
 
   static let postgres = SettingGroup(

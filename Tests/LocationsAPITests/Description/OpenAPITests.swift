@@ -136,7 +136,7 @@ import Testing
     // Beside `long`, which has two other names, calls have no undescribed ones.
     let photon = (PhotonArguments.searchParameters + PhotonArguments.reverseParameters).filter { $0 != "lon" }
     for parameter in Set(Parameter.allCases.map(\.name) + photon + ["unknown"]) {
-      let target = route.path.replacing("{id}", with: Examples.id) + "?\(parameter)="
+      let target = route.path.concrete + "?\(parameter)="
       let response = try await Self.send(
         route.method, target, headers: ["content-type": "application/json"], body: "{}")
       let isUnknown = response.status == 400 && response.text.contains("unknown-parameter")
@@ -159,7 +159,7 @@ import Testing
 
     for medium in route.call.body?.media ?? [MediaDescription("", Schema(.any))] {
       for isMinimal in [true, false] {
-        var target = route.path.replacing("{id}", with: Examples.id)
+        var target = route.path.concrete
         let query = route.describedParameters.filter {
           $0.place == "query" && ($0.description.isRequired || !isMinimal)
         }
@@ -190,7 +190,7 @@ import Testing
     guard route.problems.contains(.init(400, .unknownParameter)) else { return }
 
     let response = try await Self.send(
-      route.method, route.path.replacing("{id}", with: Examples.id) + "?tag.country=FR",
+      route.method, route.path.concrete + "?tag.country=FR",
       headers: ["content-type": "application/json"], body: "{}")
     // The report checks nothing where no searches are recorded.
     guard route.path != "/analytics/searches" else { return }
@@ -290,6 +290,13 @@ import Testing
     for path in ["/docs", "/docs/page.css", "/docs/page.js"] { count += try await Self.send(.GET, path).body.count }
 
     #expect(count < 40_000)
+  }
+}
+
+extension String {
+  /// The path with the parameters of examples.
+  fileprivate var concrete: String {
+    replacing("{id}", with: Examples.id).replacing("{collection}", with: PointCollections.everything)
   }
 }
 

@@ -1,0 +1,71 @@
+import Basics
+import HTTPServer
+import JSONText
+import PointFormats
+
+/// The links between the resources of OGC API Features, as the response to one request has them.
+///
+/// They are absolute, because GIS tools resolve no references: with the configured address, or else with the host that
+/// the client named.
+struct FeatureLinks {
+  /// The path of the landing page.
+  static let root = "/ogc"
+
+  private let address: PublicAddress
+  private let request: HTTPRequest
+
+  init(_ address: PublicAddress, for request: HTTPRequest) {
+    self.address = address
+    self.request = request
+  }
+
+  /// Returns the target of a path below the landing page.
+  func target(_ path: String) -> String { address.absoluteTarget(path: Self.root + path, for: request) }
+
+  /// Returns the target of a path of the service.
+  func service(_ path: String) -> String { address.absoluteTarget(path: path, for: request) }
+
+  /// Returns the target of a collection, or of a path below it.
+  func collection(_ collection: PointCollection, _ path: String = "") -> String {
+    target("/collections/\(collection.id)\(path)")
+  }
+
+  /// Returns the target of the request itself.
+  ///
+  /// - Parameter format: the value of `f` in it; `nil` for that of the request, if any.
+  func own(format: String? = nil) -> String {
+    let query = format.map { NextLink.query(request.query, setting: "f", to: $0) } ?? NextLink.query(request.query)
+    return address.absoluteTarget(path: String(request.path) + query, for: request)
+  }
+
+  /// Returns the target of the next page.
+  func next(cursor: String) -> String {
+    address.absoluteTarget(path: String(request.path) + NextLink.query(request.query, cursor: cursor), for: request)
+  }
+
+  /// Returns the links of a resource to itself and to its other representation.
+  func selfAndAlternate(_ format: FeatureFormat, json: FeatureFormat = .json) -> [PointGeoJSON.Link] {
+    let isPage = format == .html
+    return [
+      .init(relation: "self", mediaType: format.mediaType.essence, target: own()),
+      .init(
+        relation: "alternate", mediaType: (isPage ? json : .html).mediaType.essence,
+        target: own(format: isPage ? "json" : "html")),
+    ]
+  }
+}
+
+extension String {
+  /// A media type without its parameters.
+  fileprivate var essence: String { String(prefix { $0 != ";" }) }
+}
+
+extension [PointGeoJSON.Link] {
+  /// The links as JSON.
+  var json: JSONValue {
+    .array(
+      map { link in
+        ["rel": .string(link.relation), "type": .string(link.mediaType), "href": .string(link.target)]
+      })
+  }
+}

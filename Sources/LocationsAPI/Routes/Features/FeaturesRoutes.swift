@@ -1,0 +1,189 @@
+import HTTPServer
+import JSONText
+import NIOHTTP1
+import PointFormats
+import Points
+
+/// `GET` of the resources of OGC API Features that describe the service and its collections.
+struct FeaturesRoute: RouteHandler {
+  /// The resource.
+  enum Resource: Sendable {
+    case landing, conformance, collections, collection, queryables, schema
+  }
+
+  private static let parameters: Set<Parameter> = [.format]
+
+  /// Returns the routes of all resources. Those without anything of the places are open to everyone, as the description
+  /// of all calls is.
+  static func routes(_ context: FeaturesContext, _ policy: CachePolicy) -> [Route] {
+    let resources: [(path: String, resource: Resource, scope: AccessScope?)] = [
+      // OWSLib adds a slash.
+      ("", .landing, nil), ("/", .landing, nil), ("/conformance", .conformance, nil),
+      ("/collections", .collections, .read),
+      ("/collections/{collection}", .collection, .read),
+      ("/collections/{collection}/queryables", .queryables, .read),
+      ("/collections/{collection}/schema", .schema, .read),
+    ]
+    return resources.map { path, resource, scope in
+      Route(
+        .GET, FeatureLinks.root + path, scope: scope, parameters: parameters,
+        handler: FeaturesRoute(resource: resource, context: context, policy: policy))
+    }
+  }
+
+  /// The time for which a response may be used again, in seconds.
+  private static let maximumAgeSeconds: Int64 = 60
+
+  let resource: Resource
+  let context: FeaturesContext
+  let policy: CachePolicy
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let values = try ParameterValues(request, allowing: Self.parameters)
+    try values.check()
+    let collection = hasCollection ? try context.collection(of: request) : context.collections.all[0]
+    // GDAL takes its fields from the schema of the features in GeoJSON.
+    let isGeoJSON = resource == .schema && values[.format] == "geojson"
+    let format = try FeatureFormat.chosen(
+      by: isGeoJSON ? "json" : values[.format], accept: request.headers, from: formats)
+    let links = FeatureLinks(context.address, for: request)
+    let document = isGeoJSON ? context.properties.geoJSONSchema(of: collection) : json(collection, format, links)
+    var response =
+      format == .html
+      ? HTTPResponse(page(of: document, collection, links))
+      : HTTPResponse(contentType: format.mediaType, bytes: document.text)
+    try await ContentCoding.apply(to: &response, of: request)
+    response.headers.add(
+      name: "cache-control", value: policy.cacheControl(maximumAgeSeconds: Self.maximumAgeSeconds))
+    response.headers.add(name: "vary", value: policy.vary)
+    return response
+  }
+
+  private var hasCollection: Bool {
+    switch resource {
+    case .landing, .conformance, .collections: false
+    case .collection, .queryables, .schema: true
+    }
+  }
+
+  private var formats: [FeatureFormat] {
+    switch resource {
+    case .landing, .conformance, .collections, .collection: FeatureFormat.ofPages
+    case .queryables, .schema: FeatureFormat.ofSchemas
+    }
+  }
+
+  // MARK: JSON
+
+  private func json(_ collection: PointCollection, _ format: FeatureFormat, _ links: FeatureLinks) -> JSONValue {
+    switch resource {
+    case .landing: landing(links.selfAndAlternate(format), links)
+    case .conformance: ["conformsTo": .array(context.conformance.map(JSONValue.string))]
+    case .collections:
+      [
+        "links": links.selfAndAlternate(format).json,
+        "crs": .array(ReferenceSystem.allCases.map { .string($0.rawValue) }),
+        "collections": .array(context.collections.all.map { description(of: $0, [], links) }),
+      ]
+    case .collection: description(of: collection, links.selfAndAlternate(format), links)
+    case .queryables: context.properties.queryables(of: collection, id: links.collection(collection, "/queryables"))
+    case .schema: context.properties.schema(of: collection, id: links.collection(collection, "/schema"))
+    }
+  }
+
+  private func landing(_ own: [PointGeoJSON.Link], _ links: FeatureLinks) -> JSONValue {
+    let json = PointFormat.json.mediaType
+    let targets =
+      own + [
+        .init(relation: "service-desc", mediaType: OpenAPIVersion.v3_0.mediaType, target: links.target("/api")),
+        .init(relation: "service-doc", mediaType: "text/html", target: links.service("/docs")),
+        .init(relation: "conformance", mediaType: json, target: links.target("/conformance")),
+        .init(relation: Self.relation("conformance"), mediaType: json, target: links.target("/conformance")),
+        .init(relation: "data", mediaType: json, target: links.target("/collections")),
+        .init(relation: Self.relation("data"), mediaType: json, target: links.target("/collections")),
+        .init(relation: "license", mediaType: json, target: links.service("/sources")),
+      ]
+    return [
+      "title": "Waymark", "description": "Points of interest.", "links": targets.json,
+    ]
+  }
+
+  private func description(
+    of collection: PointCollection, _ own: [PointGeoJSON.Link], _ links: FeatureLinks
+  ) -> JSONValue {
+    let items = links.collection(collection, "/items")
+    let schema = FeatureFormat.schema.mediaType
+    var targets = own
+    if own.isEmpty {
+      targets.append(
+        .init(relation: "self", mediaType: PointFormat.json.mediaType, target: links.collection(collection)))
+    }
+    targets += [
+      .init(relation: "items", mediaType: PointFormat.geoJSON.mediaType, target: items),
+      .init(relation: "items", mediaType: "text/html", target: items + "?f=html"),
+      .init(
+        relation: Self.relation("queryables"), mediaType: schema, target: links.collection(collection, "/queryables")),
+      .init(relation: Self.relation("schema"), mediaType: schema, target: links.collection(collection, "/schema")),
+      .init(
+        relation: "describedby", mediaType: schema, target: links.collection(collection, "/schema?f=geojson")),
+      // The relation as GDAL spells it.
+      .init(
+        relation: "describedBy", mediaType: schema, target: links.collection(collection, "/schema?f=geojson")),
+      .init(relation: "license", mediaType: PointFormat.json.mediaType, target: links.service("/sources")),
+    ]
+    return [
+      "id": .string(collection.id), "title": .string(collection.title),
+      "description": .string(collection.description),
+      "extent": [
+        "spatial": ["bbox": [[-180, -90, 180, 90]], "crs": .string(ReferenceSystem.crs84.rawValue)]
+      ],
+      "itemType": "feature",
+      "crs": .array(ReferenceSystem.allCases.map { .string($0.rawValue) }),
+      "storageCrs": .string(ReferenceSystem.crs84.rawValue),
+      "links": targets.json,
+    ]
+  }
+
+  /// Returns a relation type that the OGC has registered.
+  private static func relation(_ name: String) -> String { "http://www.opengis.net/def/rel/ogc/1.0/\(name)" }
+
+  // MARK: Pages
+
+  private func page(of document: JSONValue, _ collection: PointCollection, _ links: FeatureLinks) -> HTMLPage {
+    switch resource {
+    case .landing: FeaturePages.landing(links)
+    case .conformance: FeaturePages.conformance(context.conformance, links)
+    case .collections: FeaturePages.collections(context.collections.all, links)
+    case .collection: FeaturePages.collection(collection, links)
+    case .queryables: FeaturePages.schema(document, "Queryables", of: collection, links)
+    case .schema: FeaturePages.schema(document, "Schema", of: collection, links)
+    }
+  }
+}
+
+extension FeaturesContext {
+  /// The URIs of the conformance classes. Those of filters need an index in memory, and those of changes an editor.
+  var conformance: [String] {
+    func classes(_ standard: String, _ names: [String]) -> [String] {
+      names.map { "http://www.opengis.net/spec/\(standard)/conf/\($0)" }
+    }
+    var all =
+      classes("ogcapi-features-1/1.0", ["core", "oas30", "html", "geojson"]) + classes("ogcapi-features-2/1.0", ["crs"])
+    if service.textStore != nil {
+      all += classes(
+        "ogcapi-features-3/1.0", ["queryables", "queryables-query-parameters", "filter", "features-filter"])
+      all += classes(
+        "cql2/1.0",
+        [
+          "cql2-text", "cql2-json", "basic-cql2", "advanced-comparison-operators", "case-insensitive-comparison",
+          "accent-insensitive-comparison", "basic-spatial-functions", "basic-spatial-functions-plus",
+          "spatial-functions", "temporal-functions", "array-functions", "property-property", "arithmetic",
+        ])
+    }
+    if editor != nil {
+      all += classes(
+        "ogcapi-features-4/1.0", ["create-replace-delete", "update", "features", "optimistic-locking-etags"])
+    }
+    return all
+  }
+}

@@ -1,0 +1,91 @@
+import HTTPServer
+import NIOHTTP1
+import PointFormats
+import Points
+
+/// `GET /ogc/collections/{collection}/items/{id}`: one feature, with an entity tag made from its version.
+struct ItemRoute: RouteHandler {
+  static let parameters: Set<Parameter> = [.crs, .format]
+
+  let context: FeaturesContext
+  let policy: CachePolicy
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let collection = try context.collection(of: request)
+    var values = try ParameterValues(request, allowing: Self.parameters)
+    let system = values.choice(.crs, default: ReferenceSystem.crs84)
+    try values.check()
+    let format = try FeatureFormat.chosen(
+      by: values[.format], accept: request.headers, from: FeatureFormat.ofItems)
+    let id = try PointID(ofItem: request)
+    let point = try await context.point(id, in: collection, for: request)
+    guard let point else { throw .notFound("the collection has no item with the id \(id)") }
+
+    let links = FeatureLinks(context.address, for: request)
+    if format == .html {
+      var response = HTTPResponse(FeaturePages.item(point, in: collection, links, context.properties))
+      try await ContentCoding.apply(to: &response, of: request)
+      // No change is accepted with the tag of a page.
+      add(etag: "W/\"\(point.version).html\"", to: &response)
+      return response
+    }
+    let values304 = request.headers.entityTags("if-none-match")
+    if let known = EntityTag.known(of: point, format: .geoJSON, ifNoneMatch: values304) {
+      var response = HTTPResponse(status: .notModified)
+      add(etag: known, to: &response)
+      return response
+    }
+    var response = context.response(point, in: collection, system, format, links)
+    try await ContentCoding.apply(to: &response, of: request)
+    let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
+    add(etag: EntityTag.of(version: point.version, format: .geoJSON, coding: coding), to: &response)
+    return response
+  }
+
+  private func add(etag: String, to response: inout HTTPResponse) {
+    response.headers.add(name: "etag", value: etag)
+    response.headers.add(name: "cache-control", value: policy.cacheControl)
+    response.headers.add(name: "vary", value: policy.vary)
+  }
+}
+
+extension FeaturesContext {
+  /// Returns the place of an id in a collection; `nil` where there is none.
+  func point(
+    _ id: PointID, in collection: PointCollection, for request: HTTPRequest
+  ) async throws(Problem) -> PointOfInterest? {
+    let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.store.point(id: id)
+    }
+    return point.flatMap { collection.contains(category: $0.draft.category) ? $0 : nil }
+  }
+
+  /// Returns the response of a feature, without an entity tag.
+  func response(
+    _ point: PointOfInterest, in collection: PointCollection, _ system: ReferenceSystem, _ format: FeatureFormat,
+    _ links: FeatureLinks
+  ) -> HTTPResponse {
+    let own = links.collection(collection, "/items/\(point.id)")
+    let query = system == .crs84 ? "" : "?crs=\(system.rawValue)"
+    let targets: [PointGeoJSON.Link] = [
+      .init(relation: "self", mediaType: PointFormat.geoJSON.mediaType, target: own + query),
+      .init(relation: "alternate", mediaType: "text/html", target: own + "?f=html"),
+      .init(relation: "collection", mediaType: PointFormat.json.mediaType, target: links.collection(collection)),
+    ]
+    let text = FeatureText(properties: properties, system: system)
+    var response = HTTPResponse(contentType: format.mediaType, bytes: text.feature(point, links: targets))
+    response.headers.add(name: "content-crs", value: system.fieldValue)
+    return response
+  }
+}
+
+extension PointID {
+  /// Creates the id of an item from the path of a request.
+  ///
+  /// - Throws: `Problem` 404 where it is not a UUID, as no item has such an id.
+  init(ofItem request: HTTPRequest) throws(Problem) {
+    let text = request.pathParameters["id"]
+    guard let id = PointID(text) else { throw .notFound("the collection has no item with the id '\(text.prefix(50))'") }
+    self = id
+  }
+}

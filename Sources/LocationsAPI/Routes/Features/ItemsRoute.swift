@@ -1,0 +1,149 @@
+import HTTPServer
+import NIOCore
+import NIOHTTP1
+import PointFormats
+import Points
+
+/// What the routes of OGC API Features share.
+struct FeaturesContext: Sendable {
+  let service: PointsService
+  let editor: PointEditor?
+  let revalidation: Revalidation
+  let address: PublicAddress
+  let filtering: Filtering
+  let collections: PointCollections
+  let properties: FeatureProperties
+
+  /// Returns the collection in the path of a request.
+  ///
+  /// - Throws: `Problem` 404.
+  func collection(of request: HTTPRequest) throws(Problem) -> PointCollection {
+    let id = request.pathParameters["collection"]
+    guard let collection = collections[id] else {
+      throw .notFound("there is no collection '\(id.prefix(50))'")
+    }
+    return collection
+  }
+}
+
+/// `GET /ogc/collections/{collection}/items`: a page of the features that match.
+struct ItemsRoute: RouteHandler {
+  static let parameters: Set<Parameter> = [
+    .box, .boxCRS, .crs, .dateTime, .filter, .filterLanguage, .filterCRS, .limit, .cursor, .format,
+  ]
+
+  let context: FeaturesContext
+
+  /// Returns the routes of items, and those that change them where there is an editor.
+  static func routes(_ context: FeaturesContext, _ policy: CachePolicy, _ requiresIfMatch: Bool) -> [Route] {
+    let items = FeatureLinks.root + "/collections/{collection}/items"
+    let item = items + "/{id}"
+    let names = Parameter.allCases.filter(parameters.contains).map(\.name)
+    // Those of tags have no description that is the same for all servers.
+    let properties = context.properties.queryables.filter { $0.tag == nil }.map(\.name)
+    let reading = [
+      Route(.GET, items, scope: .read, parameters: names + properties, handler: ItemsRoute(context: context)),
+      Route(
+        .GET, item, scope: .read, parameters: ItemRoute.parameters,
+        handler: ItemRoute(context: context, policy: policy)),
+    ]
+    guard let editor = context.editor else { return reading }
+    return reading + [
+      Route(.POST, items, scope: .write, handler: CreateItemRoute(context: context, editor: editor)),
+      Route(
+        .PUT, item, scope: .write,
+        handler: ReplaceItemRoute(context: context, editor: editor, requiresIfMatch: requiresIfMatch)),
+      Route(
+        .PATCH, item, scope: .write,
+        handler: ChangeItemRoute(context: context, editor: editor, requiresIfMatch: requiresIfMatch)),
+      Route(
+        .DELETE, item, scope: .write,
+        handler: DeleteItemRoute(context: context, editor: editor, requiresIfMatch: requiresIfMatch)),
+    ]
+  }
+
+  /// The estimated number of bytes of each feature of a long page.
+  private static let featureBytes = 1024
+
+  /// The number of features up to which a page is short, so that it is read at once even where memory is short.
+  private static let shortLimit = 100
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let collection = try context.collection(of: request)
+    let arguments = try FeatureArguments(request, collection, context.properties, context.filtering)
+    return try await context.revalidation.respond(
+      to: request, in: .geoJSON, representation: arguments.format == .html ? ".html" : ""
+    ) { () async throws(Problem) in
+      let limit = arguments.query?.limit ?? 0
+      let reservation =
+        limit > Self.shortLimit ? try await request.reserveMemory(bytes: limit * Self.featureBytes) : nil
+      defer { extendLifetime(reservation) }
+      // A filter and a long page take long: elsewhere they do not hold up the other connections of the event loop.
+      guard arguments.query?.filter != nil || limit > Self.shortLimit else {
+        return try await find(arguments, in: collection, for: request)
+      }
+      return try await besideEventLoop { () throws(Problem) in
+        try await find(arguments, in: collection, for: request)
+      }
+    }
+  }
+
+  private func find(
+    _ arguments: FeatureArguments, in collection: PointCollection, for request: HTTPRequest
+  ) async throws(Problem) -> HTTPResponse {
+    let links = FeatureLinks(context.address, for: request)
+    var page = FeaturePage(
+      points: [], numberMatched: 0, links: links.selfAndAlternate(arguments.format, json: .geoJSON))
+    if let query = arguments.query {
+      let found = try await request.reportingStoreErrors { () throws(PointStoreError) in
+        try await context.service.page(matching: query)
+      }
+      page.points = found.points
+      page.numberMatched = try await request.reportingStoreErrors { () throws(PointStoreError) in
+        try await numberMatched(query, found, isContinued: arguments.isContinued)
+      }
+      if let next = found.next {
+        let type = arguments.format == .html ? FeatureFormat.html : .geoJSON
+        let target = links.next(cursor: Cursor.text(for: next, in: query))
+        page.links.append(.init(relation: "next", mediaType: type.mediaType, target: target))
+      }
+    }
+    page.links.append(
+      .init(
+        relation: "collection", mediaType: PointFormat.json.mediaType, target: links.collection(collection)))
+    var response: HTTPResponse
+    if arguments.format == .html {
+      response = HTTPResponse(FeaturePages.items(page, in: collection, links))
+    } else {
+      let text = FeatureText(properties: context.properties, system: arguments.system)
+      response = HTTPResponse(contentType: arguments.format.mediaType, bytes: text.collection(page))
+      response.headers.add(name: "content-crs", value: arguments.system.fieldValue)
+    }
+    if let next = page.links.first(where: { $0.relation == "next" }) {
+      response.headers.add(name: "link", value: "<\(next.target)>; rel=\"next\"; type=\"\(next.mediaType)\"")
+    }
+    return response
+  }
+
+  /// Returns the number of places that match; `nil` where a filter does not find it out in its time.
+  private func numberMatched(
+    _ query: PointQuery, _ page: PointPage, isContinued: Bool
+  ) async throws(PointStoreError) -> Int? {
+    if !isContinued, !page.hasMore { return page.points.count }
+    do {
+      return try await context.service.store.count(matching: query)
+    } catch .filterTimeout {
+      return nil
+    }
+  }
+}
+
+/// A page of features.
+struct FeaturePage {
+  var points: [FoundPoint]
+
+  /// The number of places that match, on this page and others; `nil` where it is not known.
+  var numberMatched: Int?
+
+  var links: [PointGeoJSON.Link]
+}

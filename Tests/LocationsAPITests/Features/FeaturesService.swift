@@ -1,0 +1,93 @@
+import CQL2
+import Foundation
+import Geo
+import HTTPServer
+import JSONText
+import MemoryStore
+import NIOCore
+import NIOHTTP1
+import Points
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+/// A service with places for the tests of OGC API Features.
+struct FeaturesService {
+  let store: MemoryStore
+  let driver: ServiceDriver
+
+  static let items = "/ogc/collections/places/items"
+
+  /// The types of tags.
+  static let types: [ExactText: FilterType] = [
+    "population": .integer, "cuisine": .stringArray, "opened": .date, "limit": .string,
+  ]
+
+  /// Creates a service of these places, with ids in their order.
+  init(
+    _ places: [PointDraft], types: [ExactText: FilterType] = [:], collections: String = "", isReadOnly: Bool = false,
+    address: PublicAddress = PublicAddress()
+  ) async throws {
+    store = MemoryStore.countingFromOne()
+    let rows = places.enumerated().map {
+      ImportRow(number: $0.offset + 1, id: .sample(UInt64($0.offset + 1)), draft: $0.element)
+    }
+    _ = try await store.load(AsyncStream([rows]))
+    let api = LocationsAPI(
+      service: PointsService(store: store, textStore: store), editor: isReadOnly ? nil : PointEditor(store: store),
+      filtering: Filtering(queryables: Queryables(types: types), timeLimit: .seconds(600)), address: address,
+      collections: try #require(PointCollections(collections)), version: "1.2.3")
+    driver = ServiceDriver(api)
+  }
+
+  /// Some places: cafés and museums from west to east, named by their longitudes.
+  static func places(_ count: Int) throws -> [PointDraft] {
+    try (1...count).map { number in
+      try .at(
+        10, Double(number) / 100, name: "p\(number)", category: number.isMultiple(of: 3) ? "museum" : "cafe",
+        sourceID: number.isMultiple(of: 2) ? "\(number)" : nil)
+    }
+  }
+
+  func get(_ target: String, headers: HTTPHeaders = [:]) async throws -> ServiceDriver.Response {
+    try await driver.send(.GET, target, headers: headers)
+  }
+
+  /// Returns the features of a page.
+  func features(_ target: String) async throws -> [[String: Any]] {
+    let response = try await get(target)
+    try #require(response.status == 200, "\(target): \(response.text.prefix(300))")
+    return try #require(try response.object["features"] as? [[String: Any]])
+  }
+
+  /// Returns the names of the features of a page.
+  func names(_ target: String) async throws -> [String] { try await features(target).map(\.name) }
+}
+
+extension [String: Any] {
+  /// The properties of a feature.
+  var properties: [String: Any] { self["properties"] as? [String: Any] ?? [:] }
+
+  /// The name of a feature.
+  var name: String { properties["name"] as? String ?? "" }
+
+  /// The coordinates of a feature.
+  var coordinates: [Double] { (self["geometry"] as? [String: Any])?["coordinates"] as? [Double] ?? [] }
+
+  /// The links of a resource.
+  var links: [[String: String]] { self["links"] as? [[String: String]] ?? [] }
+
+  /// Returns the target of the first link of a relation and a media type.
+  func target(_ relation: String, type: String? = nil) -> String? {
+    links.first { $0["rel"] == relation && (type == nil || $0["type"] == type) }?["href"]
+  }
+}
+
+extension String {
+  /// The text percent-encoded for a query.
+  var encoded: String { addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "" }
+
+  /// The path and query of an absolute address.
+  var pathAndQuery: String { replacing("http://localhost:8080", with: "") }
+}
