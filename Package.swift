@@ -116,7 +116,8 @@ let package = Package(
     module("CQL2", ["Basics", "JSONText"]),
     module("OpenStreetMap", ["CExpat", "CZlib", "Geo", "Gzip", "JSONText"]),
     module("Points", ["Basics", "CQL2", "Geo", "JSONText", logging]),
-    module("PointIndex", ["Basics", "CPrefetch", "CQL2", "Geo", "JSONText", "Points"]),
+    module("VectorTiles"),
+    module("PointIndex", ["Basics", "CPrefetch", "CQL2", "Geo", "JSONText", "Points", "VectorTiles"]),
     module("MemoryStore", ["Geo", "JSONText", "PointIndex", "Points"]),
     module(
       "SQLiteJournal",
@@ -161,7 +162,7 @@ let package = Package(
       "LocationsAPI",
       [
         "Basics", "CDocumentationPage", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "PointFormats", "Points",
-        logging,
+        "VectorTiles", logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ] + nio,

@@ -159,6 +159,15 @@ extension IndexedStore: TextSearchableStore {
   public var supportsTextSearch: Bool { follower.status.phase != .tooLarge }
 }
 
+extension IndexedStore: MappedStore {
+  /// Returns the places of the index. The database can't draw maps.
+  public func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot {
+    guard let snapshot = await follower.snapshot() else { throw missingIndex }
+    counts.index.add(1, ordering: .relaxed)
+    return snapshot
+  }
+}
+
 extension IndexedStore: PositionedStore {
   /// Returns the position of the index after it was confirmed, or else that of the database.
   public func currentPosition() async -> String? {

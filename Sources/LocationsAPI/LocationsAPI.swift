@@ -25,6 +25,7 @@ public struct LocationsAPI: Sendable {
   let address: PublicAddress
   private let hasPhoton: Bool
   private let collections: PointCollections
+  private let clusterMaximumZoom: Int
   let version: String
   private let revalidation: Revalidation
   private let shortLivedRevalidation: Revalidation
@@ -49,6 +50,7 @@ public struct LocationsAPI: Sendable {
   ///   - address: the address under which clients see the service.
   ///   - hasPhoton: a Boolean value that indicates whether there are the calls of Photon's API.
   ///   - collections: the collections of OGC API Features.
+  ///   - clusterMaximumZoom: the highest zoom level of which all tiles are clustered.
   ///   - version: the version in the response of `GET /`.
   public init(
     service: PointsService,
@@ -67,6 +69,7 @@ public struct LocationsAPI: Sendable {
     address: PublicAddress = PublicAddress(),
     hasPhoton: Bool = true,
     collections: PointCollections = PointCollections(),
+    clusterMaximumZoom: Int = TileQuery.defaultClusterMaximumZoom,
     version: String
   ) {
     self.service = service
@@ -85,6 +88,7 @@ public struct LocationsAPI: Sendable {
     self.address = address
     self.hasPhoton = hasPhoton
     self.collections = collections
+    self.clusterMaximumZoom = clusterMaximumZoom
     self.version = version
     // With other fields to search, the same places have other matches.
     let program = version + (service.textStore.map { " \($0.textConfiguration)" } ?? "")
@@ -113,7 +117,7 @@ public struct LocationsAPI: Sendable {
 
   /// The routes of all calls, those that describe them included.
   var routes: [Route] {
-    let routes = readingRoutes + searchRoutes + featureRoutes + writingRoutes + operationRoutes
+    let routes = readingRoutes + searchRoutes + mapRoutes + featureRoutes + writingRoutes + operationRoutes
     return routes + OpenAPIRoute.routes(describing: routes, api: self) + DocumentationRoute.routes
   }
 
@@ -165,15 +169,7 @@ public struct LocationsAPI: Sendable {
     return routes
   }
 
-  /// The calls of OGC API Features.
-  private var featureRoutes: [Route] {
-    let context = FeaturesContext(
-      service: service, editor: editor, revalidation: revalidation, address: address, filtering: filtering,
-      collections: collections, properties: FeatureProperties(filtering.queryables))
-    let routes = FeaturesRoute.routes(context, caching) + ItemsRoute.routes(context, caching, requiresIfMatch)
-    let description = FeaturesAPIRoute(
-      describing: routes, context, version: version, readsNeedKey: caching.isPrivate)
-    return routes + [Route(.GET, FeatureLinks.root + "/api", handler: description)]
+    let routes = readingRoutes + searchRoutes + mapRoutes + featureRoutes + writingRoutes + operationRoutes
   }
 
   private var writingRoutes: [Route] {

@@ -141,6 +141,11 @@ extension MemoryStore: TextSearchableStore {
   public var textConfiguration: TextIndexConfiguration { snapshot.textConfiguration }
 }
 
+extension MemoryStore: MappedStore {
+  /// Returns the current snapshot.
+  public func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot { snapshot }
+}
+
 extension MemoryStore: PointExporter {
   /// Passes every matching place of the current snapshot to a closure; see
   /// ``PointIndex/PointSnapshot/exportPoints(matching:to:)``.

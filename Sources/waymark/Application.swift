@@ -52,7 +52,7 @@ struct Application {
       server: serverMetrics, store: store, analytics: analytics, tokenKeys: tokenKeys, metrics: metrics)
     let api = LocationsAPI(
       service: PointsService(
-        store: store.store, textStore: store.textStore, analytics: analytics ?? NoAnalytics(),
+        store: store.store, textStore: store.textStore, mapStore: store.mapStore, analytics: analytics ?? NoAnalytics(),
         recordsTexts: configuration.search.minimumTextCount != nil),
       editor: PointEditor(store: store.store), access: access, requiresIfMatch: configuration.requiresIfMatch,
       caching: CachePolicy(
@@ -65,7 +65,8 @@ struct Application {
       positions: store.positions, clock: clock,
       isDraining: { [drainState] in drainState.isDraining },
       address: configuration.address, hasPhoton: configuration.search.hasPhoton,
-      collections: configuration.collections, version: waymarkVersion)
+      collections: configuration.collections, clusterMaximumZoom: configuration.clusterMaximumZoom,
+      version: waymarkVersion)
     responder = api.router(
       middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))
   }

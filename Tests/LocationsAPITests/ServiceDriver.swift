@@ -33,7 +33,8 @@ struct ServiceDriver {
   ) {
     responder = LocationsAPI(
       service: PointsService(
-        store: store, textStore: hasTextSearch ? store as? any TextSearchableStore : nil, clock: clock),
+        store: store, textStore: hasTextSearch ? store as? any TextSearchableStore : nil,
+        mapStore: store as? any MappedStore, clock: clock),
       metrics: metrics, filtering: filtering, uptime: uptime, hasPhoton: hasPhoton, version: "1.2.3"
     ).router()
   }
@@ -50,7 +51,8 @@ struct ServiceDriver {
   /// Creates a driver of a service that accepts writes and whose keys may change.
   init(writing store: some WritablePointStore, control: AccessControl, requiresIfMatch: Bool = false) {
     responder = LocationsAPI(
-      service: PointsService(store: store, textStore: store as? any TextSearchableStore),
+      service: PointsService(
+        store: store, textStore: store as? any TextSearchableStore, mapStore: store as? any MappedStore),
       editor: PointEditor(store: store), access: control,
       requiresIfMatch: requiresIfMatch, version: "1.2.3"
     ).router()

@@ -4,20 +4,22 @@ struct RouteTemplate: Sendable {
   enum Segment: Sendable, Equatable {
     /// The bytes of the decoded segment.
     case literal([UInt8])
-    /// Any segment that is not empty, by its name.
-    case parameter(String)
+    /// Any segment with this ending that is not empty without it, by its name.
+    case parameter(String, suffix: String)
   }
 
   let text: String
   let segments: [Segment]
 
-  /// Creates a template from text that begins with `/`, in which a segment is either literal or a name in braces.
+  /// Creates a template from text that begins with `/`, in which a segment is either literal or a name in braces, with
+  /// an ending behind it or without: `{y}.mvt`.
   init(_ text: String) {
     precondition(text.utf8.first == UInt8(ascii: "/"), "a route's template must begin with a slash: \(text)")
     self.text = text
     self.segments = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { segment in
-      guard segment.first == "{", segment.last == "}" else { return .literal(Array(segment.utf8)) }
-      return .parameter(String(segment.dropFirst().dropLast()))
+      guard segment.first == "{", let end = segment.firstIndex(of: "}") else { return .literal(Array(segment.utf8)) }
+      return .parameter(
+        String(segment[..<end].dropFirst()), suffix: String(segment[segment.index(after: end)...]))
     }
   }
 
@@ -38,9 +40,12 @@ struct RouteTemplate: Sendable {
       switch segment {
       case .literal(let literal):
         guard Self.equal(path[start..<end], literal, hasEscapes: hasEscapes) else { return nil }
-      case .parameter(let name):
-        guard start < end else { return nil }
-        values.append((name, path[start..<end]))
+      case .parameter(let name, let suffix):
+        let value = path[start..<end]
+        guard value.utf8.count > suffix.utf8.count,
+          suffix.isEmpty || value.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
+        else { return nil }
+        values.append((name, value.dropLast(suffix.count)))
       }
       let isLast = index == segments.count - 1
       guard isLast == (end == utf8.endIndex) else { return nil }

@@ -13,6 +13,7 @@ struct CallDescription: Sendable {
     case search = "Search"
     case photon = "Photon"
     case features = "OGC API Features"
+    case map = "Maps"
     case write = "Write"
     case transfer = "Import and export"
     case operations = "Operations"
@@ -25,6 +26,7 @@ struct CallDescription: Sendable {
         "The calls of Photon's API, for apps and libraries that are made for it. Languages are those of `lang`, or else"
           + " of `Accept-Language`."
       case .features: "The places as features, for GIS tools (OGC 17-069r4)."
+      case .map: "Vector tiles, clusters and counts."
       case .write: "Create, replace, change and delete places."
       case .transfer: "Import and export many places as a stream."
       case .operations: "Health, metrics, search analytics and backup."
@@ -54,7 +56,8 @@ struct CallDescription: Sendable {
   }
 
   /// The descriptions of all calls.
-  static let all = reading + names + photon + features + writing + transfer + operations + descriptions
+  static let all =
+    reading + names + photon + maps + features + writing + transfer + operations + descriptions
 
   /// Returns the description of a route; `nil` where it is missing.
   static func of(_ method: HTTPMethod, _ path: String) -> CallDescription? {

@@ -41,8 +41,11 @@ struct DescribedRoute: Sendable {
   /// The descriptions of the parameters in the path and the query.
   var describedParameters: [(name: String, place: String, description: ParameterDescription)] {
     let call = call
-    let inPath = path.split(separator: "/").filter { $0.hasPrefix("{") }.map {
-      (String($0.dropFirst().dropLast()), "path", call.parameter(String($0.dropFirst().dropLast())) ?? .id)
+    let names = path.split(separator: "/").filter { $0.hasPrefix("{") }.map {
+      String($0.dropFirst().prefix { $0 != "}" })
+    }
+    let inPath = names.map {
+      ($0, "path", call.parameter($0) ?? .id)
     }
     return inPath
       + parameters.map { name in

@@ -165,6 +165,23 @@ extension Parameter {
     case .attributionURL:
       .init(
         "Address of the attribution's page.", Self.sourceTextSchema(example: "https://www.openstreetmap.org/copyright"))
+    case .tags:
+      .init(
+        "Keys of tags that are attributes of the places, separated by commas.",
+        Schema(
+          .array(
+            of: Schema(
+              .string, nil,
+              ["minLength": 1, "maxLength": .count(Tags.maximumKeyLength), "pattern": "^(?!(id|name|category)$)[^,]+$"])
+          ),
+          nil, ["minItems": 1, "maxItems": .count(TileQuery.maximumTags)], example: ["cuisine", "website"]))
+    case .zoom: .init("Zoom level of a map.", Schema(.integer, nil, ["minimum": 0, "maximum": 22], example: 10))
+    case .facets:
+      .init(
+        "Properties to count by: `category`, and `tag.KEY` for a tag, separated by commas.",
+        Schema(
+          .array(of: Schema(.string, nil, ["pattern": "^(category|tag\\.[^,]{1,200})$"])), nil,
+          ["minItems": 1, "maxItems": .count(FacetQuery.maximumFacets)], example: ["category", "tag.cuisine"]))
     }
   }
 

@@ -4,6 +4,7 @@ enum Parameter: Int, CaseIterable {
   case confirm, idField, unknownFields, since, until, replaceSource, licence, attribution, attributionURL
   case languages, text, autocomplete, sort
   case filter, filterLanguage, filterCRS, crs, boxCRS, dateTime
+  case tags, zoom, facets
 
   private static let all = allCases
 
@@ -53,6 +54,9 @@ enum Parameter: Int, CaseIterable {
     case .crs: "crs"
     case .boxCRS: "bbox-crs"
     case .dateTime: "datetime"
+    case .tags: "tags"
+    case .zoom: "zoom"
+    case .facets: "by"
     }
   }
 }

@@ -149,7 +149,7 @@ struct ParameterValues {
 
   /// Returns the elements of a list, which commas separate. It is split at bytes: a comma with a combining mark behind
   /// it is one character and still a comma.
-  private static func list(_ text: String) -> [Substring] {
+  static func list(_ text: String) -> [Substring] {
     text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { Substring($0) }
   }
 

@@ -84,7 +84,7 @@ extension PointRecords {
   }
 
   /// Returns the value of a member of a stored object of strings, by its name as a JSON string.
-  private static func text(ofTag key: [UInt8], in object: UnsafeBufferPointer<UInt8>) -> String? {
+  static func text(ofTag key: [UInt8], in object: UnsafeBufferPointer<UInt8>) -> String? {
     var position = 1
     while position < object.count, object[position] == UInt8(ascii: "\"") {
       let name = position..<end(ofStringAt: position, in: object)

@@ -39,9 +39,11 @@ extension PointSnapshot {
     ids.append(contentsOf: changes.puts.ids)
     ids.sort()
     var kept: [Part] = []
-    for var part in parts {
+    var pyramidChanges = PyramidChanges(additions: changes.puts)
+    for (index, var part) in parts.enumerated() {
       let slots = part.slots(of: ids)
       if !slots.isEmpty {
+        pyramidChanges.remove(slots, of: part, at: index)
         part.tombstones = Tombstones(adding: slots, to: part.tombstones, size: part.segment.count)
       }
       if part.count > 0 { kept.append(part) }
@@ -62,7 +64,9 @@ extension PointSnapshot {
       kept.removeLast(kept.count - end)
     }
     if points.count > 0 { kept.append(Part(segment: Segment(points, text: textConfiguration))) }
-    return PointSnapshot(parts: kept.map { $0.compacted(text: textConfiguration) }, text: textConfiguration)
+    let next = kept.map { $0.compacted(text: textConfiguration) }
+    return PointSnapshot(
+      parts: next, text: textConfiguration, pyramid: pyramid(after: pyramidChanges, parts: next))
   }
 
   private func isJoining(_ part: Part, additions: Int) -> Bool {

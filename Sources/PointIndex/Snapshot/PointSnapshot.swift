@@ -45,14 +45,21 @@ public final class PointSnapshot: Sendable {
   /// The number of places.
   public let count: Int
 
+  /// The sums over the places of squares of the map.
+  let pyramid: Pyramid
+
   /// The fields that texts are searched in.
   public let textConfiguration: TextIndexConfiguration
 
   /// The counts of all categories, computed when they are first needed.
   let categoryCountsCache = Mutex<[CategoryCount]?>(nil)
 
-  init(parts: [Part], text configuration: TextIndexConfiguration) {
+  /// Creates a snapshot.
+  ///
+  /// - Parameter pyramid: the pyramid of the parts' places; `nil` to build it.
+  init(parts: [Part], text configuration: TextIndexConfiguration, pyramid: Pyramid? = nil) {
     textConfiguration = configuration
+    self.pyramid = pyramid ?? Self.pyramid(of: parts)
     self.parts = parts.sorted { $0.count > $1.count }
     summaryColumns = self.parts.map(\.segment.summaryColumns)
     count = parts.reduce(0) { $0 + $1.count }

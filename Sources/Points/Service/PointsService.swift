@@ -9,6 +9,9 @@ public struct PointsService: Sendable {
   /// The store that finds the same places by text; `nil` where there is none.
   public let textStore: (any TextSearchableStore)?
 
+  /// The store that has the same places for maps; `nil` where there is none.
+  public let mapStore: (any MappedStore)?
+
   private let analytics: any Analytics
   private let recordsTexts: Bool
   private let clock: any WallClock
@@ -18,6 +21,7 @@ public struct PointsService: Sendable {
   ///
   /// - Parameters:
   ///   - textStore: the store that finds the same places by text; `nil` where there is none.
+  ///   - mapStore: the store that has the same places for maps; `nil` where there is none.
   ///   - analytics: the recorder of each search.
   ///   - recordsTexts: a Boolean value that indicates whether texts that found nothing are recorded.
   ///   - clock: the time of day, which decides the featured place.
@@ -25,6 +29,7 @@ public struct PointsService: Sendable {
   public init(
     store: any PointStore,
     textStore: (any TextSearchableStore)? = nil,
+    mapStore: (any MappedStore)? = nil,
     analytics: any Analytics = NoAnalytics(),
     recordsTexts: Bool = false,
     clock: any WallClock = SystemClock(),
@@ -32,6 +37,7 @@ public struct PointsService: Sendable {
   ) {
     self.store = store
     self.textStore = textStore
+    self.mapStore = mapStore
     self.analytics = analytics
     self.recordsTexts = recordsTexts
     self.clock = clock

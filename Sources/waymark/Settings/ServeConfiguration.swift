@@ -63,6 +63,9 @@ struct ServeConfiguration {
   /// The collections of OGC API Features.
   let collections: PointCollections
 
+  /// The highest zoom level of which all tiles are clustered.
+  let clusterMaximumZoom: Int
+
   /// A Boolean value that indicates whether each request is logged at level `info`.
   let logsRequests: Bool
 
@@ -111,6 +114,7 @@ struct ServeConfiguration {
           + " other than places")
     }
     self.collections = collections
+    clusterMaximumZoom = try settings.integer("TILE_CLUSTER_MAX_ZOOM")
     logsRequests = try settings.boolean("ACCESS_LOG")
     tellsTiming = try settings.boolean("SERVER_TIMING")
     drainDelay = try settings.milliseconds("DRAIN_DELAY_MS")

@@ -9,7 +9,7 @@ struct SettingGroup: Sendable {
 
   /// The groups of the settings of the server.
   static let ofServer = [
-    listening, places, search, filters, postgres, access, rateLimits, responses, observability, shutdown, limits,
+    listening, places, search, filters, maps, postgres, access, rateLimits, responses, observability, shutdown, limits,
     testing,
   ]
 
@@ -95,6 +95,15 @@ struct SettingGroup: Sendable {
         "OGC_COLLECTIONS", .text("collections"), default: .described("none: `places` alone"),
         "Further collections of OGC API Features, each with its categories, such as food=cafe,restaurant;culture=museum.",
         details: "See [OGC API Features](ogc-api-features.md#collections)."),
+    ])
+
+  static let maps = SettingGroup(
+    title: "Maps",
+    settings: [
+      Setting(
+        "TILE_CLUSTER_MAX_ZOOM", .integer(0...22), default: "13",
+        "Highest zoom level at which map tiles show clusters instead of all places.",
+        details: "See [Map tiles](tiles.md#clusters).")
     ])
 
   static let postgres = SettingGroup(

@@ -144,15 +144,74 @@ struct ObservedTextStore: TextSearchableStore {
   var supportsTextSearch: Bool { store.supportsTextSearch }
 }
 
+/// A store that times and counts the drawing of maps of another one.
+struct ObservedMappedStore: MappedStore {
+  private let store: any MappedStore
+  private let metrics: StoreMetrics
+
+  /// Creates an observed store.
+  init(_ store: any MappedStore, factory: any MetricsFactory) {
+    self.store = store
+    metrics = StoreMetrics(factory)
+  }
+
+  func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot {
+    let start = ContinuousClock.now
+    do {
+      return ObservedMapSnapshot(snapshot: try await store.mapSnapshot(), metrics: metrics)
+    } catch {
+      metrics.record(.tile, failure: error.shortDescription, since: start)
+      throw error
+    }
+  }
+}
+
+private struct ObservedMapSnapshot: MapSnapshot {
+  let snapshot: any MapSnapshot
+  let metrics: StoreMetrics
+
+  var bounds: BoundingBox? { snapshot.bounds }
+
+  func contentVersion(of tile: TileAddress) -> ContentVersion { snapshot.contentVersion(of: tile) }
+
+  func tile(matching query: TileQuery) throws(PointStoreError) -> [UInt8] {
+    try observe(.tile) { () throws(PointStoreError) in try snapshot.tile(matching: query) }
+  }
+
+  func cells(matching query: CellQuery, limit: Int) throws(PointStoreError) -> [MapCell]? {
+    try observe(.clusters) { () throws(PointStoreError) in try snapshot.cells(matching: query, limit: limit) }
+  }
+
+  func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets {
+    try observe(.facets) { () throws(PointStoreError) in try snapshot.facets(matching: query) }
+  }
+
+  private func observe<Value>(
+    _ operation: StoreOperation, _ call: () throws(PointStoreError) -> Value
+  ) throws(PointStoreError) -> Value {
+    let start = ContinuousClock.now
+    do {
+      let value = try call()
+      metrics.record(operation, since: start)
+      return value
+    } catch {
+      metrics.record(operation, failure: error.shortDescription, since: start)
+      throw error
+    }
+  }
+}
+
 /// An operation of a store. Metrics have the names of the cases.
 enum StoreOperation: Int, CaseIterable {
   case page, summaries, matches, count, point, shuffled, categories, sources, version, readiness
+  case tile, clusters, facets
   case create, put, delete, deletions, `import`, export
 
   var isWrite: Bool {
     switch self {
     case .create, .put, .delete, .deletions, .import: true
-    case .page, .summaries, .matches, .count, .point, .shuffled, .categories, .sources, .version, .readiness, .export:
+    case .page, .summaries, .matches, .count, .point, .shuffled, .categories, .sources, .version, .readiness, .tile,
+      .clusters, .facets, .export:
       false
     }
   }

@@ -81,7 +81,7 @@ private enum Privilege: UInt16 {
   init(_ operation: StoreOperation) {
     self =
       switch operation {
-      case .page, .summaries, .matches, .count, .categories: .search
+      case .page, .summaries, .matches, .count, .categories, .tile, .clusters, .facets: .search
       case .point, .shuffled, .version: .lookUp
       case .readiness: .readiness
       case .export: .export

@@ -16,6 +16,9 @@ struct RunningStore: Service {
   /// The store that finds the same places by text; `nil` where there is no index.
   private(set) var textStore: (any TextSearchableStore)?
 
+  /// The store that has the same places for maps; `nil` where there is no index.
+  private(set) var mapStore: (any MappedStore)?
+
   /// The pruning of the database's change log; `nil` where the store has none.
   private(set) var changePruning: Pruning?
 
@@ -81,6 +84,7 @@ struct RunningStore: Service {
     logger.info("places are in memory alone")
     var running = RunningStore(ObservedStore(memory, factory: metrics))
     running.textStore = ObservedTextStore(memory, factory: metrics)
+    running.mapStore = ObservedMappedStore(memory, factory: metrics)
     running.collectors = [PointsCollector(memory, factory: metrics)]
     return running
   }
@@ -101,6 +105,7 @@ struct RunningStore: Service {
     let outages = OutageLog(watching: .writes, logger: logger)
     var running = RunningStore(ObservedStore(memory, factory: metrics, outages: outages))
     running.textStore = ObservedTextStore(memory, factory: metrics)
+    running.mapStore = ObservedMappedStore(memory, factory: metrics)
     running.collectors = [PointsCollector(memory, factory: metrics)]
     running.backup = backup(of: journal, path: path)
     running.close = { await journal.close() }
@@ -175,6 +180,7 @@ struct RunningStore: Service {
     let indexed = IndexedStore(build(nil), index: follower)
     var running = RunningStore(ObservedStore(indexed, factory: metrics))
     running.textStore = ObservedTextStore(indexed, factory: metrics)
+    running.mapStore = ObservedMappedStore(indexed, factory: metrics)
     running.index = follower
     running.positions = indexed
     running.collectors = [IndexCollector(indexed, follower, factory: metrics)]

@@ -18,7 +18,8 @@ enum DescribedService {
 
   static func api(over store: MemoryStore = MemoryStore(), address: PublicAddress = PublicAddress()) -> LocationsAPI {
     LocationsAPI(
-      service: PointsService(store: store, textStore: store), editor: PointEditor(store: store), metrics: Metrics(),
+      service: PointsService(store: store, textStore: store, mapStore: store), editor: PointEditor(store: store),
+      metrics: Metrics(),
       address: address,
       hasPhoton: true, version: "1.2.3")
   }

@@ -1,0 +1,63 @@
+import HTTPServer
+import JSONText
+import NIOCore
+import NIOHTTP1
+import PointFormats
+import Points
+
+/// `GET /locations/facets`: the most frequent categories, and values of tags, of the places that match.
+struct FacetsRoute: RouteHandler {
+  static let parameters = Set<Parameter>.mapFilters.union([.box, .facets, .limit])
+
+  let service: PointsService
+  let revalidation: Revalidation
+  let filtering: Filtering
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var values = try ParameterValues(request, allowing: Self.parameters)
+    let filters = values.filters(by: filtering)
+    let facets = values.facets()
+    let limit = values.limit(in: FacetQuery.limits, default: FacetQuery.defaultLimit)
+    try values.check()
+    let query = FacetQuery(facets: facets, filters: filters, limit: limit, timeLimit: filtering.timeLimit)
+    return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
+      let snapshot = try await service.mapSnapshot(for: request)
+      let found = try await request.reportingStoreErrors { () throws(PointStoreError) in
+        try await besideEventLoop { () throws(PointStoreError) in try snapshot.facets(matching: query) }
+      }
+      return Self.response(found, facets: facets)
+    }
+  }
+
+  private static func response(_ found: Facets, facets: [FacetQuery.Facet]) -> HTTPResponse {
+    var json = JSONWriter()
+    json.beginObject()
+    json.write(member: "count", found.count)
+    json.write(name: "facets")
+    json.beginObject()
+    for (facet, counts) in zip(facets, found.counts) {
+      json.write(escapedName: name(of: facet))
+      json.writeArray(of: counts.values) { value, json in
+        json.write(member: "value", value.text)
+        json.write(member: "count", value.count)
+      }
+    }
+    json.endObject()
+    json.write(name: "missing")
+    json.beginObject()
+    for (facet, counts) in zip(facets, found.counts) {
+      json.write(escapedName: name(of: facet))
+      json.write(integer: counts.missing)
+    }
+    json.endObject()
+    json.endObject()
+    return HTTPResponse(json)
+  }
+
+  private static func name(of facet: FacetQuery.Facet) -> String {
+    switch facet {
+    case .category: "category"
+    case .tag(let key): Queryables.tagPrefix + key.text
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import Geo
+import HTTPServer
+import JSONText
+import NIOCore
+import NIOHTTP1
+import PointFormats
+import Points
+
+/// `GET /tiles.json`: the description of the tiles (TileJSON 3.0). Parameters of tiles are those of the tiles' address.
+struct TileSetRoute: RouteHandler {
+  static let parameters = TileRoute.parameters
+
+  let service: PointsService
+  let policy: CachePolicy
+  let filtering: Filtering
+  let address: PublicAddress
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var values = try ParameterValues(request, allowing: Self.parameters)
+    _ = values.filters(by: filtering)
+    let tags = values.tagKeys()
+    try values.check()
+    let snapshot = try await service.mapSnapshot(for: request)
+    let bounds = await besideEventLoop { snapshot.bounds }
+    let attribution = try await attribution(for: request)
+    let query = request.query.map { $0.isEmpty ? "" : "?" + $0 } ?? ""
+    var json = JSONWriter()
+    json.beginObject()
+    json.write(member: "tilejson", "3.0.0")
+    json.write(member: "name", "places")
+    json.write(member: "scheme", "xyz")
+    json.write(name: "tiles")
+    json.beginArray()
+    json.write(string: address.absoluteTarget(path: "/tiles/{z}/{x}/{y}.mvt" + query, for: request))
+    json.endArray()
+    json.write(member: "minzoom", TileAddress.zooms.lowerBound)
+    json.write(member: "maxzoom", TileAddress.zooms.upperBound)
+    if let bounds {
+      json.write(name: "bounds")
+      json.beginArray()
+      for edge in [bounds.west, bounds.south, bounds.east, bounds.north] { json.write(number: edge) }
+      json.endArray()
+    }
+    if let attribution { json.write(member: "attribution", attribution) }
+    json.write(name: "vector_layers")
+    json.beginArray()
+    write(layer: "places", "Places", [("id", "String"), ("name", "String"), ("category", "String")], tags, to: &json)
+    write(
+      layer: "clusters", "Cells of a grid with several places",
+      [("cell", "String"), ("count", "Number"), ("name", "String"), ("category", "String")], [], to: &json)
+    json.endArray()
+    json.endObject()
+    var response = HTTPResponse(json)
+    response.headers.add(name: "cache-control", value: policy.cacheControl)
+    response.headers.add(name: "vary", value: policy.vary)
+    return response
+  }
+
+  private func write(
+    layer id: String, _ description: String, _ fields: [(String, String)], _ tags: [ExactText],
+    to json: inout JSONWriter<[UInt8]>
+  ) {
+    json.beginObject()
+    json.write(member: "id", id)
+    json.write(member: "description", description)
+    json.write(name: "fields")
+    json.beginObject()
+    for (name, type) in fields + tags.map({ ($0.text, "String") }) {
+      json.write(escapedName: name)
+      json.write(string: type)
+    }
+    json.endObject()
+    json.endObject()
+  }
+
+  /// Returns the attributions of the data sets as text in HTML; `nil` where there are none.
+  private func attribution(for request: HTTPRequest) async throws(Problem) -> String? {
+    let sources = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.store.sources()
+    }
+    var attributions: [ExactText] = []
+    for text in sources.compactMap({ $0.attribution.map { ExactText($0) } }) where !attributions.contains(text) {
+      attributions.append(text)
+    }
+    return attributions.isEmpty ? nil : attributions.map { Self.html($0.text) }.joined(separator: ", ")
+  }
+
+  /// Returns a text with the characters escaped that are markup in HTML, as which map libraries show attributions.
+  private static func html(_ text: String) -> String {
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": escaped += "&amp;"
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      case "\"": escaped += "&quot;"
+      case "'": escaped += "&#39;"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+}

@@ -1,0 +1,284 @@
+import Geo
+import Points
+
+/// A square of the map: one of the 4^level of a level, counted from the north-west.
+struct MapSquare: BitwiseCopyable, Hashable {
+  /// The level of the smallest squares.
+  static let maximumLevel = 26
+
+  let level: Int
+  let x: UInt32
+  let y: UInt32
+
+  /// The whole map.
+  static let map = MapSquare(level: 0, x: 0, y: 0)
+
+  /// Returns a quarter: bit 0 of its index is set for the east, bit 1 for the south.
+  func quarter(_ index: Int) -> MapSquare {
+    MapSquare(level: level + 1, x: x << 1 | UInt32(index & 1), y: y << 1 | UInt32(index >> 1))
+  }
+
+  /// The positions in the square.
+  var area: MapArea {
+    let shift = UInt64(32 - level)
+    let (west, north) = (UInt64(x) << shift, UInt64(y) << shift)
+    let side = UInt64(1) << shift
+    return MapArea(
+      west: UInt32(west), north: UInt32(north), east: UInt32(west + side - 1), south: UInt32(north + side - 1))
+  }
+}
+
+/// Sums over the places of squares of the map, in a tree of squares: each square with many places has its quarters
+/// beneath it.
+///
+/// It is persistent: a change makes new nodes on the paths to the changed places and shares all others with the former
+/// pyramid (J. R. Driscoll and others, "Making data structures persistent", Journal of Computer and System Sciences 38,
+/// 1989). A square that is not in the tree has fewer places than ``leafCapacity``, which are found in the index.
+struct Pyramid: Sendable {
+  /// The maximum number of places of a square without quarters, except on the lowest level.
+  static let leafCapacity = 256
+
+  /// The number of places below which a square loses its quarters.
+  static let minimumDivided = leafCapacity / 2
+
+  final class Node: Sendable {
+    let totals: MapTotals
+
+    /// The quarters that have places; empty for a leaf.
+    let quarters: [Node?]
+
+    var isLeaf: Bool { quarters.isEmpty }
+
+    init(_ totals: MapTotals, quarters: [Node?] = []) {
+      self.totals = totals
+      self.quarters = quarters
+    }
+  }
+
+  /// The node of the whole map; `nil` where there are no places.
+  var root: Node?
+
+  /// The names of the categories by their numbers, with some that no place has any more.
+  var categories = TextNumbers()
+
+  /// The number of categories when the pyramid was built.
+  var builtCategoryCount = 0
+
+  /// A Boolean value that indicates whether so many categories are in no use that the pyramid should be built anew.
+  var hasManyUnusedCategories: Bool { categories.texts.count > 2 * builtCategoryCount + 1024 }
+
+  /// Returns the deepest node around a square, and its own square.
+  func node(around square: MapSquare) -> (node: Node, square: MapSquare)? {
+    guard var node = root else { return nil }
+    var position = MapSquare.map
+    while position.level < square.level, !node.isLeaf {
+      let shift = UInt32(square.level - position.level - 1)
+      let index = Int((square.x >> shift) & 1 | ((square.y >> shift) & 1) << 1)
+      guard let next = node.quarters[index] else { return nil }
+      position = position.quarter(index)
+      node = next
+    }
+    return (node, position)
+  }
+}
+
+/// The columns of places that a pyramid is built from.
+struct MapColumns {
+  let ids: UnsafeBufferPointer<PointID>
+  let records: UnsafeBufferPointer<PointRecord>
+
+  /// The categories by their numbers in the records, and their numbers in the pyramid as far as they are known.
+  private let names: [String]
+  private var numbers: ContiguousArray<UInt32> = []
+
+  init(ids: UnsafeBufferPointer<PointID>, records: UnsafeBufferPointer<PointRecord>, categories: [String]) {
+    self.ids = ids
+    self.records = records
+    names = categories
+  }
+
+  /// Returns the number in the pyramid of a category of the records.
+  mutating func number(of category: UInt32, in pyramid: inout TextNumbers) -> UInt32 {
+    if category == PointRecord.none { return category }
+    if numbers.isEmpty { numbers = ContiguousArray(repeating: PointRecord.none, count: names.count) }
+    let index = Int(category)
+    if numbers[index] == PointRecord.none { numbers[index] = pyramid.number(of: names[index]) }
+    return numbers[index]
+  }
+}
+
+/// A place that is added to a pyramid or removed from it.
+struct MapChange: BitwiseCopyable {
+  /// The position in 2⁻³² of the map's side.
+  let x: UInt32
+  let y: UInt32
+
+  /// The index of the place in its columns.
+  let index: UInt32
+
+  private let columnsAndKind: UInt32
+
+  init(_ coordinate: Coordinate, index: Int, columns: Int, isRemoval: Bool = false) {
+    let position = MapPosition(coordinate)
+    (x, y) = (position.x, position.y)
+    self.index = UInt32(index)
+    columnsAndKind = UInt32(columns) << 1 | (isRemoval ? 1 : 0)
+  }
+
+  /// The index of the columns that the place is in.
+  var columns: Int { Int(columnsAndKind >> 1) }
+
+  var isRemoval: Bool { columnsAndKind & 1 == 1 }
+}
+
+/// The next pyramid after changes.
+struct PyramidUpdate {
+  private(set) var pyramid: Pyramid
+  private var columns: [MapColumns]
+
+  /// Returns the present places of a square, as additions.
+  private let placesOfSquare: (MapSquare) -> ContiguousArray<MapChange>
+
+  private init(
+    _ pyramid: Pyramid, _ columns: [MapColumns], places: @escaping (MapSquare) -> ContiguousArray<MapChange>
+  ) {
+    self.pyramid = pyramid
+    self.columns = columns
+    placesOfSquare = places
+  }
+
+  /// Returns the pyramid after changes. For m changes O(m log n).
+  ///
+  /// - Parameters:
+  ///   - changes: the places that are removed, as they were, and those that are added. It is permuted.
+  ///   - columns: the columns of the changes' places, valid during the call.
+  ///   - places: returns the places of a square after the changes, as additions.
+  static func applying(
+    _ changes: inout ContiguousArray<MapChange>, to pyramid: Pyramid, columns: [MapColumns],
+    places: (MapSquare) -> ContiguousArray<MapChange>
+  ) -> Pyramid {
+    withoutActuallyEscaping(places) { places in
+      var update = PyramidUpdate(pyramid, columns, places: places)
+      let root = changes.withUnsafeMutableBufferPointer { update.updated(pyramid.root, .map, $0) }
+      update.pyramid.root = root
+      return update.pyramid
+    }
+  }
+
+  /// Returns the pyramid of places, as additions. O(n log n).
+  static func building(_ places: inout ContiguousArray<MapChange>, columns: [MapColumns]) -> Pyramid {
+    var pyramid = applying(&places, to: Pyramid(), columns: columns) { _ in [] }
+    pyramid.builtCategoryCount = pyramid.categories.texts.count
+    return pyramid
+  }
+
+  private mutating func place(_ change: MapChange) -> MapPlace {
+    let index = Int(change.index)
+    let (id, record) = (columns[change.columns].ids[index], columns[change.columns].records[index])
+    return MapPlace(
+      x: change.x, y: change.y,
+      category: columns[change.columns].number(of: record.category, in: &pyramid.categories),
+      digest: ContentDigest(id, record), sample: SamplePlace(id))
+  }
+
+  /// Returns the node of a square after changes in it; `nil` where it has no places.
+  private mutating func updated(
+    _ node: Pyramid.Node?, _ square: MapSquare, _ changes: UnsafeMutableBufferPointer<MapChange>
+  ) -> Pyramid.Node? {
+    guard let node else { return built(square, changes) }
+    if changes.isEmpty { return node }
+    var totals = node.totals
+    var (isSampleRemoved, best) = (false, SamplePlace?.none)
+    for change in changes {
+      let place = place(change)
+      if change.isRemoval {
+        totals.subtract(place)
+        if place.sample == node.totals.sample { isSampleRemoved = true }
+      } else {
+        totals.add(place)
+        best = best.map { min($0, place.sample) } ?? place.sample
+      }
+    }
+    if totals.count == 0 { return nil }
+    if node.isLeaf {
+      return updatedLeaf(node, square, totals, isSampleRemoved: isSampleRemoved, bestAddition: best)
+    }
+    return divided(totals, quarters: quarters(of: square, changes) { node.quarters[$0] }, isUpdate: true)
+  }
+
+  private mutating func updatedLeaf(
+    _ node: Pyramid.Node, _ square: MapSquare, _ totals: MapTotals, isSampleRemoved: Bool, bestAddition: SamplePlace?
+  ) -> Pyramid.Node? {
+    if totals.count > Pyramid.leafCapacity, square.level < MapSquare.maximumLevel {
+      return rebuilt(square)
+    }
+    guard isSampleRemoved, let former = node.totals.sample else { return Pyramid.Node(totals) }
+    guard let bestAddition, bestAddition <= former else { return rebuilt(square) }
+    var totals = totals
+    totals.sample = bestAddition
+    return Pyramid.Node(totals)
+  }
+
+  private mutating func rebuilt(_ square: MapSquare) -> Pyramid.Node? {
+    var places = placesOfSquare(square)
+    return places.withUnsafeMutableBufferPointer { built(square, $0) }
+  }
+
+  /// Returns the node of places that are additions.
+  private mutating func built(
+    _ square: MapSquare, _ places: UnsafeMutableBufferPointer<MapChange>
+  ) -> Pyramid.Node? {
+    if places.isEmpty { return nil }
+    if places.count <= Pyramid.leafCapacity || square.level == MapSquare.maximumLevel {
+      var totals = MapTotals()
+      for change in places where !change.isRemoval { totals.add(place(change)) }
+      return totals.count > 0 ? Pyramid.Node(totals) : nil
+    }
+    return divided(MapTotals(), quarters: quarters(of: square, places) { _ in nil }, isUpdate: false)
+  }
+
+  /// Returns a node of quarters.
+  ///
+  /// - Parameter isUpdate: whether the totals are known, except the sample; otherwise they are summed up.
+  private func divided(_ known: MapTotals, quarters: [Pyramid.Node?], isUpdate: Bool) -> Pyramid.Node? {
+    var totals = known
+    if isUpdate {
+      totals.sample = quarters.lazy.compactMap { $0?.totals.sample }.min()
+      let tallies = quarters.compactMap { $0?.totals.categories }
+      let isKnown = tallies.count == quarters.lazy.compactMap { $0 }.count
+      if totals.categories == nil, isKnown,
+        tallies.reduce(0, { $0 + $1.categoryCount }) <= MapTotals.maximumCategories
+      {
+        totals.categories = tallies.reduce(into: CategoryTallies()) { $0.add($1) }
+      }
+      if totals.count < Pyramid.minimumDivided { return Pyramid.Node(totals) }
+    } else {
+      for case let quarter? in quarters { totals.add(quarter.totals) }
+      if totals.count == 0 { return nil }
+    }
+    return Pyramid.Node(totals, quarters: quarters)
+  }
+
+  /// Returns the quarters after the changes in each of them.
+  private mutating func quarters(
+    of square: MapSquare, _ changes: UnsafeMutableBufferPointer<MapChange>, former: (Int) -> Pyramid.Node?
+  ) -> [Pyramid.Node?] {
+    let bit = UInt32(1) << UInt32(31 - square.level)
+    let southern = Self.partition(changes[...]) { $0.y & bit != 0 }
+    let northEastern = Self.partition(changes[..<southern]) { $0.x & bit != 0 }
+    let southEastern = Self.partition(changes[southern...]) { $0.x & bit != 0 }
+    let bounds = [0, northEastern, southern, southEastern, changes.count]
+    return (0..<4).map { index in
+      let part = UnsafeMutableBufferPointer(rebasing: changes[bounds[index]..<bounds[index + 1]])
+      return updated(former(index), square.quarter(index), part)
+    }
+  }
+
+  /// Moves the elements that satisfy a predicate behind the others, and returns the index of the first.
+  private static func partition(
+    _ changes: Slice<UnsafeMutableBufferPointer<MapChange>>, by belongsBehind: (MapChange) -> Bool
+  ) -> Int {
+    var changes = changes
+    return changes.partition(by: belongsBehind)
+  }
+}

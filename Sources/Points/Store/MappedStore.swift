@@ -1,0 +1,245 @@
+public import Geo
+public import JSONText
+
+/// A store whose places can be drawn as a map.
+public protocol MappedStore: Sendable {
+  /// Returns the places of one moment.
+  ///
+  /// - Throws: ``PointStoreError``; ``PointStoreError/indexNotReady`` while there is no index.
+  func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot
+}
+
+/// The places of one moment, as a map is made of them.
+public protocol MapSnapshot: Sendable {
+  /// The least box of all places; `nil` where there are none.
+  var bounds: BoundingBox? { get }
+
+  /// Returns the version of the places of a tile.
+  func contentVersion(of tile: TileAddress) -> ContentVersion
+
+  /// Returns an encoded vector tile.
+  ///
+  /// - Throws: ``PointStoreError/filterTimeout``.
+  func tile(matching query: TileQuery) throws(PointStoreError) -> [UInt8]
+
+  /// Returns the cells of a grid that have places and touch a box; `nil` where they are more than a limit.
+  ///
+  /// - Throws: ``PointStoreError/filterTimeout``.
+  func cells(matching query: CellQuery, limit: Int) throws(PointStoreError) -> [MapCell]?
+
+  /// Returns the counts of the most frequent values of facets.
+  ///
+  /// - Throws: ``PointStoreError/filterTimeout``.
+  func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets
+}
+
+/// The version of the places of a part of the map.
+///
+/// Two equal versions stand for the same places, down to their fields, in every process: it is made of the ids, the
+/// versions and the times of the places, whatever their order. A change elsewhere leaves it as it is.
+public struct ContentVersion: Hashable, Sendable {
+  /// The number of places.
+  public let count: Int
+
+  /// One half of the digest of the places.
+  public let high: UInt64
+
+  /// The other half of the digest.
+  public let low: UInt64
+
+  /// Creates a version.
+  public init(count: Int, high: UInt64, low: UInt64) {
+    self.count = count
+    self.high = high
+    self.low = low
+  }
+}
+
+/// A query for a vector tile.
+public struct TileQuery: Hashable, Sendable {
+  /// The highest zoom level of ``clusterMaximumZoom``.
+  public static let zooms = TileAddress.zooms
+
+  /// The default of ``clusterMaximumZoom``.
+  public static let defaultClusterMaximumZoom = 13
+
+  /// The number of places above which a tile of any zoom level is clustered.
+  public static let maximumPlaces = 10_000
+
+  /// The binary logarithm of the number of cells along a side of a tile.
+  public static let cellBits = 4
+
+  /// The maximum number of ``tags``.
+  public static let maximumTags = 20
+
+  /// The tile.
+  public let tile: TileAddress
+
+  /// The conditions on the places; their box, proximity and page are ignored.
+  public var filters: PointQuery
+
+  /// The keys of the tags that are attributes of the places, each once.
+  public var tags: [ExactText]
+
+  /// The highest zoom level of which all tiles are clustered.
+  public var clusterMaximumZoom: Int
+
+  /// Creates a query.
+  public init(
+    tile: TileAddress, filters: PointQuery = PointQuery(), tags: [ExactText] = [],
+    clusterMaximumZoom: Int = defaultClusterMaximumZoom
+  ) {
+    self.tile = tile
+    self.filters = filters
+    self.tags = tags
+    self.clusterMaximumZoom = clusterMaximumZoom
+  }
+}
+
+/// A query for the cells of a grid.
+public struct CellQuery: Hashable, Sendable {
+  /// The box that the cells touch, the box of ``filters`` aside; `nil` for all cells.
+  public var box: BoundingBox?
+
+  /// The level of the grid, which has 2^level cells along a side of the map; `nil` for each place by itself.
+  public var level: Int?
+
+  /// The conditions on the places; their box, proximity and page are ignored.
+  public var filters: PointQuery
+
+  /// Creates a query.
+  public init(box: BoundingBox?, level: Int?, filters: PointQuery = PointQuery()) {
+    self.box = box
+    self.level = level
+    self.filters = filters
+  }
+}
+
+/// A cell of a grid with its places, or a place by itself.
+public struct MapCell: Hashable, Sendable {
+  /// The level of the grid; 0 for a place by itself.
+  public let level: Int
+
+  /// The number of the cell from the west; 0 for a place by itself.
+  public let x: Int
+
+  /// The number of the cell from the north; 0 for a place by itself.
+  public let y: Int
+
+  /// The number of places, at least 1.
+  public let count: Int
+
+  /// The centre of mass in Web Mercator.
+  public let center: Coordinate
+
+  /// The id of the only place, or of a sample.
+  public let id: PointID
+
+  /// The name of that place.
+  @ComparedByBytes public private(set) var name: String
+
+  /// The most frequent category; `nil` where no place has one.
+  @ComparedByBytes public private(set) var category: String?
+
+  /// Creates a cell.
+  public init(
+    level: Int, x: Int, y: Int, count: Int, center: Coordinate, id: PointID, name: String, category: String?
+  ) {
+    self.level = level
+    self.x = x
+    self.y = y
+    self.count = count
+    self.center = center
+    self.id = id
+    self.name = name
+    self.category = category
+  }
+}
+
+/// A query for the frequencies of values.
+public struct FacetQuery: Hashable, Sendable {
+  /// A property of places whose values are counted.
+  public enum Facet: Hashable, Sendable {
+    /// The category.
+    case category
+    /// The value of a tag.
+    case tag(ExactText)
+  }
+
+  /// The accepted range of ``limit``.
+  public static let limits = 1...1000
+
+  /// The default of ``limit``.
+  public static let defaultLimit = 20
+
+  /// The maximum number of ``facets``.
+  public static let maximumFacets = 20
+
+  /// The properties, each once.
+  public var facets: [Facet]
+
+  /// The conditions on the places; their page is ignored.
+  public var filters: PointQuery
+
+  /// The maximum number of values of each facet.
+  public var limit: Int
+
+  /// The longest time that the search may take.
+  public var timeLimit: Duration
+
+  /// Creates a query.
+  public init(
+    facets: [Facet], filters: PointQuery = PointQuery(), limit: Int = defaultLimit,
+    timeLimit: Duration = .seconds(3600)
+  ) {
+    self.facets = facets
+    self.filters = filters
+    self.limit = limit
+    self.timeLimit = timeLimit
+  }
+}
+
+/// The frequencies of values.
+public struct Facets: Hashable, Sendable {
+  /// A value and the number of places that have it.
+  public struct Value: Hashable, Sendable {
+    /// The value.
+    @ComparedByBytes public private(set) var text: String
+
+    /// The number of places that have it.
+    public let count: Int
+
+    /// Creates a value.
+    public init(text: String, count: Int) {
+      self.text = text
+      self.count = count
+    }
+  }
+
+  /// The frequencies of a facet.
+  public struct Counts: Hashable, Sendable {
+    /// The most frequent values, most frequent first, ties by their bytes.
+    public let values: [Value]
+
+    /// The number of places without a value.
+    public let missing: Int
+
+    /// Creates frequencies.
+    public init(values: [Value], missing: Int) {
+      self.values = values
+      self.missing = missing
+    }
+  }
+
+  /// The number of places that match.
+  public let count: Int
+
+  /// The frequencies in the order of the query's facets.
+  public let counts: [Counts]
+
+  /// Creates frequencies.
+  public init(count: Int, counts: [Counts]) {
+    self.count = count
+    self.counts = counts
+  }
+}
