@@ -68,10 +68,10 @@ let package = Package(
     [
       .target(name: "CBundledSample", exclude: ["landmarks.geojson"]),
       .target(name: "CBuiltInMappings", exclude: ["columns.yaml", "geonames.yaml", "osm.yaml", "overture.yaml"]),
-      .target(name: "CDocumentationPage", exclude: ["page.css", "page.html", "page.js"]),
       .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"]), .brew(["expat"])]),
       .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
       .systemLibrary(name: "CMalloc"),
+      .target(name: "CPages", exclude: ["common", "docs", "map", "status"]),
       .systemLibrary(name: "CPrefetch"),
       .target(name: "CTCPInfo"),
       .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
@@ -161,7 +161,7 @@ let package = Package(
     module(
       "LocationsAPI",
       [
-        "Basics", "CDocumentationPage", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "PointFormats", "Points",
+        "Basics", "CPages", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "PointFormats", "Points",
         "VectorTiles", logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),

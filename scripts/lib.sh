@@ -131,3 +131,12 @@ require_osmium() {
   swift build -c release --product osm-places
   OSM_PLACES=$(swift build -c release --show-bin-path)/osm-places
 }
+
+# Installs Chromium and Playwright, and sets BROWSER_PYTHON to the interpreter that has it.
+require_browser() {
+  require_packages "to drive the pages" chromium python3-venv
+  local environment=${XDG_CACHE_HOME:-$HOME/.cache}/waymark/browser
+  [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
+  "$environment/bin/pip" install -q 'playwright>=1.50,<2' 'pillow>=11,<13'
+  BROWSER_PYTHON=$environment/bin/python
+}

@@ -26,6 +26,7 @@ public struct LocationsAPI: Sendable {
   private let hasPhoton: Bool
   private let collections: PointCollections
   private let clusterMaximumZoom: Int
+  let baseMap: BaseMap?
   let version: String
   private let revalidation: Revalidation
   private let shortLivedRevalidation: Revalidation
@@ -51,6 +52,7 @@ public struct LocationsAPI: Sendable {
   ///   - hasPhoton: a Boolean value that indicates whether there are the calls of Photon's API.
   ///   - collections: the collections of OGC API Features.
   ///   - clusterMaximumZoom: the highest zoom level of which all tiles are clustered.
+  ///   - baseMap: the base map of the map page; without it the page draws a graticule.
   ///   - version: the version in the response of `GET /`.
   public init(
     service: PointsService,
@@ -70,6 +72,7 @@ public struct LocationsAPI: Sendable {
     hasPhoton: Bool = true,
     collections: PointCollections = PointCollections(),
     clusterMaximumZoom: Int = TileQuery.defaultClusterMaximumZoom,
+    baseMap: BaseMap? = nil,
     version: String
   ) {
     self.service = service
@@ -89,6 +92,7 @@ public struct LocationsAPI: Sendable {
     self.hasPhoton = hasPhoton
     self.collections = collections
     self.clusterMaximumZoom = clusterMaximumZoom
+    self.baseMap = baseMap
     self.version = version
     // With other fields to search, the same places have other matches.
     let program = version + (service.textStore.map { " \($0.textConfiguration)" } ?? "")
@@ -118,7 +122,7 @@ public struct LocationsAPI: Sendable {
   /// The routes of all calls, those that describe them included.
   var routes: [Route] {
     let routes = readingRoutes + searchRoutes + mapRoutes + featureRoutes + writingRoutes + operationRoutes
-    return routes + OpenAPIRoute.routes(describing: routes, api: self) + DocumentationRoute.routes
+    return routes + OpenAPIRoute.routes(describing: routes, api: self) + PageRoute.routes(baseMap: baseMap)
   }
 
   private var readingRoutes: [Route] {
@@ -169,7 +173,35 @@ public struct LocationsAPI: Sendable {
     return routes
   }
 
-    let routes = readingRoutes + searchRoutes + mapRoutes + featureRoutes + writingRoutes + operationRoutes
+  private var mapRoutes: [Route] {
+    [
+      Route(
+        .GET, "/tiles/{z}/{x}/{y}.mvt", scope: .read, parameters: TileRoute.parameters,
+        handler: TileRoute(
+          service: service, policy: caching, filtering: filtering, clusterMaximumZoom: clusterMaximumZoom,
+          version: version)),
+      Route(
+        .GET, "/tiles.json", scope: .read, parameters: TileSetRoute.parameters,
+        handler: TileSetRoute(service: service, policy: caching, filtering: filtering, address: address)),
+      Route(
+        .GET, "/locations/clusters", scope: .read, parameters: ClustersRoute.parameters,
+        handler: ClustersRoute(
+          service: service, revalidation: revalidation, filtering: filtering, clusterMaximumZoom: clusterMaximumZoom)),
+      Route(
+        .GET, "/locations/facets", scope: .read, parameters: FacetsRoute.parameters,
+        handler: FacetsRoute(service: service, revalidation: revalidation, filtering: filtering)),
+    ]
+  }
+
+  /// The calls of OGC API Features.
+  private var featureRoutes: [Route] {
+    let context = FeaturesContext(
+      service: service, editor: editor, revalidation: revalidation, address: address, filtering: filtering,
+      collections: collections, properties: FeatureProperties(filtering.queryables))
+    let routes = FeaturesRoute.routes(context, caching) + ItemsRoute.routes(context, caching, requiresIfMatch)
+    let description = FeaturesAPIRoute(
+      describing: routes, context, version: version, readsNeedKey: caching.isPrivate)
+    return routes + [Route(.GET, FeatureLinks.root + "/api", handler: description)]
   }
 
   private var writingRoutes: [Route] {

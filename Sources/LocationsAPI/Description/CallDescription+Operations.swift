@@ -39,18 +39,23 @@ extension CallDescription {
         .union([.init(409, .conflict), .init(501, .notImplemented)])),
   ]
 
-  static let descriptions: [CallDescription] = [
-    CallDescription(
-      method: .GET, path: "/", id: "getIndex", group: .description,
-      summary: "Get the service's name, version and links",
-      responses: [.init(200, "Name, version and links.", media: .json(.component("Index")))]),
-    document(path: "/openapi.json", id: "getOpenAPI31", .v3_1),
-    document(path: "/openapi-3.0.json", id: "getOpenAPI30", .v3_0),
-    page(path: "/docs", id: "getDocumentation", summary: "Get the documentation page", type: "text/html"),
-    page(path: "/docs/page.css", id: "getDocumentationStyle", summary: "Get the page's style", type: "text/css"),
-    page(
-      path: "/docs/page.js", id: "getDocumentationScript", summary: "Get the page's script", type: "text/javascript"),
-  ]
+  static let descriptions: [CallDescription] =
+    [
+      CallDescription(
+        method: .GET, path: "/", id: "getIndex", group: .description,
+        summary: "Get the service's name, version and links",
+        responses: [.init(200, "Name, version and links.", media: .json(.component("Index")))]),
+      document(path: "/openapi.json", id: "getOpenAPI31", .v3_1),
+      document(path: "/openapi-3.0.json", id: "getOpenAPI30", .v3_0),
+      page(
+        path: PageRoute.mapSettingsPath, id: "getMapSettings", summary: "Get the map page's settings",
+        media: .init("application/json", .component("MapSettings"))),
+    ]
+    + PageFile.all.map { file in
+      page(
+        path: file.path, id: file.id, summary: file.summary,
+        media: .init(String(file.mediaType.prefix { $0 != ";" }), Schema(.string)))
+    }
 
   private static let cached = [HeaderDescription.entityTag.required] + HeaderDescription.caching
 
@@ -70,11 +75,11 @@ extension CallDescription {
       problems: ProblemDescription.parameters.union(ProblemDescription.acceptance))
   }
 
-  private static func page(path: String, id: String, summary: String, type: String) -> CallDescription {
+  private static func page(path: String, id: String, summary: String, media: MediaDescription) -> CallDescription {
     CallDescription(
       method: .GET, path: path, id: id, group: .description, summary: summary, requestHeaders: [.ifNoneMatch],
       responses: [
-        .init(200, "The file.", headers: cached + [.securityPolicy.required], media: [.init(type, Schema(.string))]),
+        .init(200, "The file.", headers: cached + [.securityPolicy.required], media: [media]),
         .notModified(cached),
       ],
       problems: ProblemDescription.parameters.union(ProblemDescription.acceptance))

@@ -13,7 +13,7 @@ extension Schema {
       ("CategoryCount", categoryCount),
       ("DataSource", dataSource), ("ImportReport", importReport), ("Deletion", deletion),
       ("SearchReport", searchReport),
-      ("Health", health), ("Index", index), ("Problem", problem),
+      ("Health", health), ("Index", index), ("MapSettings", mapSettings), ("Problem", problem),
     ] + features
 
   // MARK: Places
@@ -318,6 +318,14 @@ extension Schema {
           "links", Schema(.object([], others: Schema(.string)), "URI templates (RFC 6570) of the calls, by name.")),
       ], others: nil),
     nil, example: ["name": "waymark", "version": "1.0.0", "links": ["location": "locations/{id}"]])
+
+  private static let mapSettings = Schema(
+    .object(
+      [
+        .optional("tiles", Schema(.string, "The address of a tile of the base map, with `{z}`, `{x}` and `{y}`.")),
+        .optional("attribution", Schema(.string, "The attribution of the base map, as plain text.")),
+      ], others: nil),
+    nil, example: ["tiles": "/basemap/{z}/{x}/{y}.png", "attribution": "© OpenStreetMap contributors"])
 
   private static let problem = Schema(
     .object(

@@ -54,6 +54,8 @@ struct IndexRoute: RouteHandler {
       ("openapi", "/openapi.json"),
       ("openapi30", "/openapi-3.0.json"),
       ("docs", "/docs"),
+      ("map", "/map"),
+      ("status", "/status"),
     ] + (hasMetrics ? [("metrics", "/metrics")] : [])
   }
 }

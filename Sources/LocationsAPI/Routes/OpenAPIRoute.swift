@@ -33,11 +33,11 @@ final class OpenAPIRoute: RouteHandler {
     address = api.address
   }
 
-  /// Returns the routes of the documents, which describe these routes, themselves and the documentation page.
+  /// Returns the routes of the documents, which describe these routes, themselves and the pages.
   static func routes(describing routes: [Route], api: LocationsAPI) -> [Route] {
     let all =
       routes.map { DescribedRoute($0) } + paths.map { DescribedRoute(.GET, $0.path) }
-      + DocumentationRoute.routes.map { DescribedRoute($0) }
+      + PageRoute.routes(baseMap: api.baseMap).map { DescribedRoute($0) }
     return paths.map { Route(.GET, $0.path, handler: OpenAPIRoute($0.version, all, api)) }
   }
 

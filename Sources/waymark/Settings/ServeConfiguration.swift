@@ -39,6 +39,9 @@ struct ServeConfiguration {
 
   let search: SearchConfiguration
 
+  /// The base map of the map page; `nil` where there is none.
+  let baseMap: BaseMap?
+
   /// The time for which searches are kept in PostgreSQL.
   let analyticsRetention: Duration
 
@@ -124,6 +127,7 @@ struct ServeConfiguration {
     analyticsRetention = .seconds(86_400 * (try settings.integer("ANALYTICS_RETENTION_DAYS")))
     self.analytics = isUnitTesting ? .off : analytics
     search = try SearchConfiguration(settings, analytics: analytics)
+    baseMap = try Self.baseMap(settings)
     let kind = try settings.choice(
       "POINT_STORE", default: settings["DATABASE_URL"] == nil ? StoreKind.memory : .postgres)
     guard analytics != .postgres || kind == .postgres else {
@@ -138,6 +142,23 @@ struct ServeConfiguration {
       let database = try DatabaseConfiguration(settings)
       store = isUnitTesting ? .memory(dataFiles: [], keptIn: nil) : .postgres(database)
     }
+  }
+
+  private static func baseMap(_ settings: Settings) throws(ConfigurationError) -> BaseMap? {
+    guard let tiles = settings["MAP_TILES_URL"] else {
+      if settings["MAP_TILES_ATTRIBUTION"] != nil { throw .conflict("MAP_TILES_ATTRIBUTION", "needs MAP_TILES_URL") }
+      return nil
+    }
+    guard let attribution = settings["MAP_TILES_ATTRIBUTION"] else {
+      throw .conflict("MAP_TILES_URL", "needs MAP_TILES_ATTRIBUTION")
+    }
+    guard let baseMap = BaseMap(tiles: tiles, attribution: attribution) else {
+      throw settings.error(
+        "MAP_TILES_URL",
+        "must be an address such as https://tile.example.com/{z}/{x}/{y}.png or a path, each name once, and like "
+          + "MAP_TILES_ATTRIBUTION have at most 1000 bytes")
+    }
+    return baseMap
   }
 
   /// Rejects settings that would be ignored: the operator expects an effect of them.

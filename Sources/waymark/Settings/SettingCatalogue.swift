@@ -103,7 +103,16 @@ struct SettingGroup: Sendable {
       Setting(
         "TILE_CLUSTER_MAX_ZOOM", .integer(0...22), default: "13",
         "Highest zoom level at which map tiles show clusters instead of all places.",
-        details: "See [Map tiles](tiles.md#clusters).")
+        details: "See [Map tiles](tiles.md#clusters)."),
+      Setting(
+        "MAP_TILES_URL", .text("address"), default: .described("none: lines of latitude and longitude"),
+        "Address of the base map's tiles, such as https://tile.example.com/{z}/{x}/{y}.png.",
+        details: "A path such as `/basemap/{z}/{x}/{y}.png` is on the map page's own host. Needs "
+          + "`MAP_TILES_ATTRIBUTION`. See [Map](map.md#base-map)."),
+      Setting(
+        "MAP_TILES_ATTRIBUTION", .text("text"),
+        "Attribution of the base map, as plain text; an address in it becomes a link.",
+        details: "Needs `MAP_TILES_URL`."),
     ])
 
   static let postgres = SettingGroup(

@@ -239,7 +239,7 @@ import Testing
     #expect(try await Self.send(.GET, path, headers: ["accept": "text/html"]).status == 406)
   }
 
-  @Test(arguments: ["/openapi.json", "/openapi-3.0.json", "/docs", "/docs/page.css", "/docs/page.js"])
+  @Test(arguments: ["/openapi.json", "/openapi-3.0.json", PageRoute.mapSettingsPath] + PageFile.all.map(\.path))
   func fileIsRevalidatedByItsEntityTag(path: String) async throws {
     let etag = try #require(try await Self.send(.GET, path).headers.first(name: "etag"))
 
@@ -265,31 +265,6 @@ import Testing
 
     #expect(try await server(PublicAddress()) == ".")
     #expect(try await server(PublicAddress(url: "https://example.org/places")) == "https://example.org/places")
-  }
-
-  // MARK: The page
-
-  @Test func thePageLoadsOnlyItsOwnFilesByRelativeReferences() async throws {
-    let page = try await Self.send(.GET, "/docs")
-    let policy = try #require(page.headers.first(name: "content-security-policy"))
-
-    #expect(page.headers["content-type"] == ["text/html; charset=utf-8"])
-    #expect(!policy.contains("unsafe"))
-    #expect(policy.contains("default-src 'none'"))
-    let references = page.text.matches(of: /(?:src|href)="([^"]*)"/).map { String($0.output.1) }
-    #expect(references.contains("docs/page.js") && references.contains("docs/page.css"))
-    for reference in references where !reference.hasPrefix("#") && reference != "data:," {
-      #expect(!reference.hasPrefix("/") && !reference.contains(":"))
-      #expect(try await Self.send(.GET, "/" + reference).status == 200, "\(reference)")
-    }
-    #expect(page.text.firstMatch(of: /<style|<script>| style=| on[a-z]+=/) == nil)
-  }
-
-  @Test func thePageIsSmallerThanFortyKilobytes() async throws {
-    var count = 0
-    for path in ["/docs", "/docs/page.css", "/docs/page.js"] { count += try await Self.send(.GET, path).body.count }
-
-    #expect(count < 40_000)
   }
 }
 

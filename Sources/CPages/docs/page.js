@@ -1,24 +1,10 @@
-"use strict";
-
 // Shows the OpenAPI document of the server that the page is from, and sends calls to it. All texts are set as text, so
 // nothing in the document or in a response is taken for HTML.
 
-const base = new URL(".", document.baseURI);
-const maximumShownBytes = 256 * 1024;
-const byId = (id) => document.getElementById(id);
-let api;
+import { base, byId, element } from "../pages/common.js";
 
-/** Returns an element with attributes, listeners (`onclick`) and children. */
-function element(name, attributes, ...children) {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (value === undefined || value === false) continue;
-    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-    else node.setAttribute(key, value === true ? "" : value);
-  }
-  node.append(...children.filter((child) => child !== undefined && child !== null));
-  return node;
-}
+const maximumShownBytes = 256 * 1024;
+let api;
 
 /** Returns the value that a reference leads to. */
 function resolve(value) {

@@ -1,0 +1,292 @@
+// The map page: what is in view, the filters, the list, the address of the view. The map itself is view.js.
+
+import { Problem, access, address, askForKey, base, byId, element, json, linked } from "../pages/common.js";
+import { closePopup, createPlace, explanation, movePopup, openPopup, shownId, startPopup } from "./place.js";
+import { showText, startSearch } from "./search.js";
+import * as view from "./view.js";
+
+const maximumListed = 60;
+const maximumShown = 2500;
+const retryMilliseconds = 4000;
+const filters = { category: "", q: "" };
+/** The ranks of the places of a search. */
+let ranks = new Map();
+let features = [];
+let sources = [];
+let loading;
+let retry = 0;
+
+view.startMap({
+  onMove: () => movePopup(),
+  onSettle: () => {
+    writeAddress();
+    load();
+  },
+  onOpen: open,
+});
+startPopup({
+  sources: () => sources,
+  linkTo: (place) => hashOf(place, place.id),
+  report,
+  onClose: writeAddress,
+  onChange: (text) => {
+    load(text);
+    loadCategories();
+  },
+});
+
+// MARK: Messages
+
+function report(text = "") {
+  byId("message").hidden = !text;
+  byId("message").textContent = text;
+}
+
+/** Reports a problem, and asks for a key where that helps. Returns whether the call may be repeated at once. */
+async function recover(problem) {
+  if (problem.name === "AbortError") return false;
+  if (!(problem instanceof Problem)) throw problem;
+  report(explanation(problem));
+  if (problem.status !== 401 || byId("key-dialog").open) return false;
+  return askForKey(access.key ? "This key is not valid." : "This server needs a key for reading.");
+}
+
+// MARK: What is in view
+
+function colourOf(category) {
+  const hash = [...category || ""].reduce((hash, character) => (hash * 31 + character.codePointAt(0)) >>> 0, 7);
+  return `var(--c${category ? hash % 8 : 8})`;
+}
+
+const query = () => ({ bbox: view.box().map((value) => value.toFixed(6)).join(","), ...filters });
+
+/** Returns what is in view: groups and places, or places alone where the server has no index. */
+async function loadFeatures(options) {
+  for (let zoom = Math.min(22, Math.round(view.zoom)); zoom >= 0; zoom -= 1) {
+    try {
+      const { features } = await json("locations/clusters", { ...query(), zoom }, options);
+      if (features.length <= maximumShown || zoom === 0) {
+        return features.map(({ id, geometry: { coordinates: [long, lat] }, properties }) =>
+          ({ id: String(id), lat, long, ...properties }));
+      }
+    } catch (problem) {
+      if (problem.status === 501) break;
+      // More than the server returns at once: larger groups.
+      if (zoom === 0 || !problem.errors?.some(({ parameter }) => parameter === "zoom")) throw problem;
+    }
+  }
+  return (await json("locations", { ...query(), limit: 1000 }, options)).map((place) => ({ ...place, count: 1 }));
+}
+
+/** Shows what is in view. The summary begins with `text`. */
+async function load(text = "") {
+  clearTimeout(retry);
+  loading?.abort();
+  const { signal } = loading = new AbortController();
+  try {
+    const loaded = await loadFeatures({ signal });
+    if (signal.aborted) return;
+    features = loaded.map((feature) => ({ ...feature, name: feature.name || "", colour: colourOf(feature.category) }));
+  } catch (problem) {
+    if (signal.aborted) return;
+    if (await recover(problem)) load(text);
+    else if ([0, 429, 503, 504].includes(problem.status)) retry = setTimeout(load, retryMilliseconds);
+    return;
+  }
+  report();
+  view.show(features);
+  showList(text);
+}
+
+const plural = (count, one) => `${count.toLocaleString()} ${one}${count === 1 ? "" : "s"}`;
+
+/** Shows the list: places of a search by rank, then places by distance, then groups by size. */
+function showList(text) {
+  const entries = features.filter((feature) => view.isVisible(feature)).map((feature) => {
+    const { x, y } = view.placeOf(feature);
+    const order = feature.count > 1 ? 1e12 - feature.count
+      : 1e6 * (ranks.get(feature.id) ?? 1e3) + Math.hypot(x - view.width / 2, y - view.height / 2);
+    return { feature, order };
+  }).sort((a, b) => a.order - b.order);
+  const groups = entries.filter(({ feature }) => feature.count > 1).length;
+  const total = entries.reduce((sum, { feature }) => sum + feature.count, 0);
+  byId("summary").textContent = `${text} ${total ? plural(total, "place") : "No places"}${
+    filters.q ? ` matching “${filters.q}”` : ""} in view${
+    groups ? `, ${groups < entries.length ? "some" : "all"} in ${plural(groups, "group")}` : ""}.`.trim();
+  byId("toggle-list").textContent = `List (${total.toLocaleString()})`;
+  const focused = document.activeElement.closest("#list button")?.dataset.id;
+  const more = entries.length - maximumListed;
+  byId("list").replaceChildren(...entries.slice(0, maximumListed).map(itemOf), ...(more > 0
+    ? [element("li", { class: "note" }, `${more.toLocaleString()} more: zoom in to see them.`)]
+    : []));
+  if (focused) [...byId("list").querySelectorAll("button")].find(({ dataset }) => dataset.id === focused)?.focus();
+}
+
+function itemOf({ feature }) {
+  const isGroup = feature.count > 1;
+  const dot = element("span", { class: isGroup ? "dot group" : "dot" });
+  dot.style.setProperty("--colour", feature.colour);
+  return element("li", {}, element("button", { type: "button", "data-id": feature.id,
+    "data-testid": isGroup ? "group-item" : "place-item", onclick: () => open(feature) }, dot,
+  element("span", { class: "name" }, isGroup ? plural(feature.count, "place") : feature.name),
+  element("small", {}, isGroup ? `around ${feature.name}` : feature.category)));
+}
+
+function open(feature) {
+  if (feature.count === 1) return show(feature.id);
+  view.fly(feature, Math.floor(view.zoom) + 2);
+  byId("list").focus({ preventScroll: true });
+}
+
+/** Shows the popup of a place, from zoom 14 on where the place was not in view. */
+async function show(id) {
+  setListOpen(false);
+  try {
+    const place = await openPopup(id);
+    report();
+    if (!view.isVisible(place)) view.fly(place, Math.max(view.zoom, 14));
+    writeAddress();
+  } catch (problem) {
+    if (await recover(problem)) show(id);
+  }
+}
+
+// MARK: Filters
+
+async function loadCategories() {
+  // The places themselves report a problem.
+  const names = (await json("categories").catch(() => [])).slice(0, 300);
+  byId("categories").replaceChildren(...names.map(({ category }) => element("option", { value: category })));
+  byId("category").replaceChildren(element("option", { value: "" }, "All categories"), ...names.map(
+    ({ category, count }) => element("option", { value: category }, `${category} (${count.toLocaleString()})`)));
+  showCategory();
+}
+
+function showCategory() {
+  const select = byId("category");
+  select.value = filters.category;
+  if (select.selectedIndex >= 0) return;
+  select.append(element("option", { value: filters.category, selected: true }, filters.category));
+}
+
+function setCategory(category) {
+  filters.category = category;
+  showCategory();
+  writeAddress();
+  load();
+}
+
+/** Shows only the places that match a text, and moves to the best one where none is in view. */
+async function searchFor(q) {
+  if (q === filters.q) return;
+  filters.q = q;
+  ranks = new Map();
+  writeAddress();
+  try {
+    const { lat, long } = view.coordinate();
+    const places = q ? await json("locations", { ...filters, lat: lat.toFixed(4), long: long.toFixed(4), limit: 50,
+      fields: "id,lat,long" }) : [];
+    if (filters.q !== q) return;
+    ranks = new Map(places.map(({ id }, index) => [id, index]));
+    if (places.length && !places.some((place) => view.isVisible(place))) view.fly(places[0], 9);
+  } catch (problem) {
+    await recover(problem);
+  }
+  load();
+}
+
+// MARK: The address of the view
+
+/** Returns the fragment of a view: `#map=8.50/48.2100/16.3700&category=cafe`. */
+function hashOf({ lat, long }, place) {
+  const others = new URLSearchParams(Object.entries({ ...filters, place }).filter(([, value]) => value));
+  return `#map=${view.zoom.toFixed(2)}/${lat.toFixed(5)}/${long.toFixed(5)}${others.size ? "&" + others : ""}`;
+}
+
+function writeAddress() { history.replaceState(null, "", hashOf(view.coordinate(), shownId())); }
+
+/** Shows the view that the address names, or else all places. */
+function readAddress() {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const [zoom, lat, long] = (parameters.get("map") || "").split("/").map(Number);
+  filters.category = parameters.get("category") || "";
+  filters.q = parameters.get("q") || "";
+  showText(filters.q);
+  showCategory();
+  const isView = Number.isFinite(zoom + lat + long);
+  const place = parameters.get("place");
+  if (isView) view.jump({ lat, long }, zoom);
+  else if (!place) showAll();
+  if (place) show(place);
+}
+
+async function showAll() {
+  const { bounds } = await json("tiles.json").catch(() => ({}));
+  view.fit(bounds?.length === 4 && bounds.every(Number.isFinite) ? bounds : [-180, -60, 180, 80]);
+}
+
+// MARK: Controls
+
+function setListOpen(isOpen) {
+  document.body.classList.toggle("listing", isOpen);
+  byId("toggle-list").setAttribute("aria-expanded", String(isOpen));
+}
+
+const controls = {
+  "zoom-in": () => view.zoomBy(1),
+  "zoom-out": () => view.zoomBy(-1),
+  "zoom-all": showAll,
+  "toggle-list": () => setListOpen(!document.body.classList.contains("listing")),
+  "new-place": () => {
+    setListOpen(false);
+    const { lat, long } = view.coordinate();
+    createPlace({ lat: Number(lat.toFixed(6)), long: Number(long.toFixed(6)) });
+  },
+  "set-key": async () => {
+    if (await askForKey("A key lets you change places, where the server asks for one.")) start();
+  },
+  "curl": () => {
+    const { href } = address("locations", { ...query(), limit: 100 });
+    // The key itself is not shown.
+    byId("curl-text").textContent = `curl -i '${href.replaceAll("'", "%27")}'`
+      + (access.key ? ' \\\n  -H "Authorization: Bearer $KEY"' : "");
+    byId("curl-status").textContent = "";
+    byId("curl-dialog").showModal();
+  },
+  "curl-close": () => byId("curl-dialog").close(),
+  // Pages of plain HTTP may not write to the clipboard.
+  "curl-copy": () => {
+    getSelection().selectAllChildren(byId("curl-text"));
+    byId("curl-status").textContent = document.execCommand("copy") ? "Copied." : "Selected.";
+  },
+};
+for (const [id, action] of Object.entries(controls)) byId(id).addEventListener("click", action);
+byId("category").addEventListener("change", (event) => setCategory(event.target.value));
+byId("map").addEventListener("keydown", ({ key }) => {
+  if (key === "Home") showAll();
+  else if (key === "Escape") closePopup();
+});
+addEventListener("hashchange", () => {
+  readAddress();
+  load();
+});
+
+// MARK: Start
+
+async function loadSettings() {
+  const { tiles, attribution } = await json("map/settings.json");
+  if (tiles) view.setTiles(new URL(tiles, base).href.replace(/%7B(\w)%7D/g, "{$1}"));
+  sources = await json("sources").catch(() => []);
+  const texts = new Set([attribution, ...sources.map((source) => source.attribution)].filter(Boolean));
+  byId("attribution").replaceChildren(...[...texts].map((text) => element("span", {}, ...linked(text))));
+}
+
+function start() {
+  load();
+  loadSettings().catch(recover);
+  loadCategories();
+}
+
+startSearch({ centre: view.coordinate, onPlace: show, onCategory: setCategory, onText: searchFor });
+readAddress();
+start();

@@ -1,0 +1,291 @@
+// A place: the popup with its fields, and the form that changes it.
+
+import { Problem, access, askForKey, byId, button, call, element, json, linked } from "../pages/common.js";
+import * as view from "./view.js";
+
+const popup = byId("popup");
+const narrow = matchMedia("(max-width: 44rem)");
+const field = (name, label, attributes) => element("p", { class: "field" },
+  element("label", { for: "edit-" + name }, label),
+  element("input", { id: "edit-" + name, autocomplete: "off", ...attributes }));
+const pathOf = (id) => "locations/" + encodeURIComponent(id);
+
+export function explanation({ status, message, errors }) {
+  if (status === 0) return "The server cannot be reached.";
+  if (status === 401) return "This needs an API key.";
+  const text = errors.map((error) => `${error.pointer || error.parameter} ${error.detail}`).join("; ") || message;
+  return text.charAt(0).toUpperCase() + text.slice(1) + ".";
+}
+
+let actions;
+/** The place that is shown or edited; none while a new one is written. */
+let current;
+let tag;
+let anchor;
+let opener;
+let request;
+let attempted;
+
+/**
+ * Starts the popup of places.
+ *
+ * `actions` has `sources` (the data sets), `linkTo(place)`, `report(text)`, `onClose` and, after a change,
+ * `onChange(text)`.
+ */
+export function startPopup(actionsOfPage) {
+  actions = actionsOfPage;
+  popup.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") back();
+  });
+}
+
+export const shownId = () => (popup.hidden ? undefined : current?.id);
+
+/** Opens the popup of a place, and takes the focus there. */
+export async function openPopup(id) {
+  if (popup.hidden) opener = document.activeElement;
+  request?.abort();
+  request = new AbortController();
+  await read(await call(pathOf(id), {}, { signal: request.signal }));
+  showPlace();
+  return current;
+}
+
+async function read(response) {
+  tag = response.headers.get("etag");
+  current = await response.json();
+}
+
+function back() {
+  if (popup.querySelector("form") && current) showPlace();
+  else closePopup();
+}
+
+export function closePopup() {
+  if (popup.hidden) return;
+  popup.hidden = true;
+  view.setHandle();
+  view.select();
+  actions.onClose();
+  (opener?.isConnected && opener !== document.body ? opener : byId("map")).focus();
+}
+
+/** Puts the popup beside its place. On narrow screens it is at the bottom, by its style. */
+export function movePopup() {
+  if (popup.hidden || narrow.matches) return;
+  const at = view.placeOf(anchor);
+  const { width: mostX, height: mostY } = view;
+  const { offsetWidth: width, offsetHeight: height } = popup;
+  const gap = 22;
+  let [x, y] = [at.x - width / 2, at.y - height - gap];
+  if (y < 8) y = at.y + gap;
+  if (y + height > mostY - 40) {
+    [x, y] = [at.x + gap + (at.x + gap + width < mostX ? 0 : -width - 2 * gap), at.y - height / 2];
+  }
+  const inside = (value, most) => Math.round(Math.min(Math.max(value, 8), Math.max(8, most - 8)));
+  popup.style.setProperty("--x", inside(x, mostX - width) + "px");
+  popup.style.setProperty("--y", inside(y, mostY - 40 - height) + "px");
+}
+
+function show(title, coordinate, ...children) {
+  anchor = coordinate;
+  popup.replaceChildren(element("div", { class: "heading" }, element("h2", { id: "popup-title" }, title),
+    button("popup-close", "✕", () => closePopup(), { class: "close", "aria-label": "Close" })), ...children);
+  popup.hidden = false;
+  popup.scrollTop = 0;
+  movePopup();
+  const free = view.height - popup.offsetHeight;
+  const { y } = view.placeOf(coordinate);
+  if (narrow.matches && y > free - 20) view.pan(0, y - free / 2);
+}
+
+function showPlace() {
+  const place = current;
+  const source = actions.sources().find(({ name }) => name === place.source);
+  const time = (text) => new Date(text).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const rows = [
+    ["Category", place.category], ["Position", `${place.lat.toFixed(6)}, ${place.long.toFixed(6)}`],
+    ...Object.entries(place.tags || {}), ["Source", place.source], ["Source id", place.sourceId],
+    ["Attribution", source?.attribution], ["Changed", time(place.updatedAt)],
+    ["Created", time(place.createdAt)], ["Version", String(place.version)], ["Id", place.id],
+  ];
+  view.setHandle();
+  view.select(place.id);
+  show(place.name, place,
+    element("dl", { id: "fields" }, ...rows.filter(([, value]) => value).map(([name, value]) =>
+      element("div", {}, element("dt", {}, name), element("dd", {}, ...linked(value))))),
+    element("p", { class: "actions" }, button("edit", "Edit", () => edit(), { class: "main" }),
+      element("a", { class: "button", id: "place-link", href: actions.linkTo(place) }, "Link"),
+      element("a", { class: "button", href: pathOf(place.id) }, "JSON")));
+  popup.focus({ preventScroll: true });
+}
+
+async function edit() {
+  if (await mayWrite()) showForm(current);
+}
+
+export async function createPlace(coordinate) {
+  opener = document.activeElement;
+  if (!await mayWrite()) return;
+  current = undefined;
+  view.select();
+  showForm({ name: "", ...coordinate });
+}
+
+/** Returns whether the caller may write: a dry run of an empty import changes nothing. Asks for a key if not. */
+async function mayWrite() {
+  for (;;) {
+    try {
+      await call("locations/import", { dryRun: "true" },
+        { method: "POST", body: "", headers: { "Content-Type": "application/x-ndjson" } });
+      return true;
+    } catch (problem) {
+      if (![401, 403].includes(problem.status)) return actions.report(explanation(problem));
+      if (!await askForKey(access.key ? "This key does not allow changes." : "Changes need a key.")) return false;
+    }
+  }
+}
+
+function tagRow([key, value]) {
+  const row = element("div", { class: "tag" },
+    element("input", { "aria-label": "Key of the tag", value: key, maxlength: 200 }),
+    element("input", { "aria-label": "Value of the tag " + key, value, maxlength: 2000 }),
+    button(undefined, "✕", () => {
+      byId("add-tag").focus();
+      row.remove();
+    }, { "aria-label": "Remove the tag " + key }));
+  return row;
+}
+
+function showForm(place) {
+  const isNew = !current;
+  const tags = element("div", {}, ...Object.entries(place.tags || {}).map(tagRow));
+  const problem = element("div", { role: "alert", class: "failed", id: "edit-problem" });
+  const form = element("form", { id: "edit-form", onsubmit: (event) => {
+    event.preventDefault();
+    save(form, problem);
+  } },
+  field("name", "Name", { value: place.name, required: true, maxlength: 500 }),
+  field("category", "Category", { value: place.category, maxlength: 100, list: "categories" }),
+  element("div", { class: "pair" },
+    field("lat", "Latitude", { value: place.lat, inputmode: "decimal", required: true }),
+    field("long", "Longitude", { value: place.long, inputmode: "decimal", required: true })),
+  element("p", { class: "note" }, "Drag the place on the map, or move its handle with the arrow keys."),
+  element("fieldset", {}, element("legend", {}, "Tags"), tags, button("add-tag", "Add a tag", () => {
+    tags.append(tagRow(["", ""]));
+    tags.lastChild.firstChild.focus();
+  })),
+  problem,
+  element("p", { class: "actions" }, element("button", { class: "main", id: "save" }, isNew ? "Create" : "Save"),
+    button("cancel", "Cancel", () => back()),
+    isNew ? undefined : button("delete", "Delete", (event) => remove(event.target, problem), { class: "danger" })));
+  show(isNew ? "New place" : `Edit ${place.name}`, place, form);
+  const [lat, long] = [byId("edit-lat"), byId("edit-long")];
+  view.setHandle(place, `Position of ${place.name || "the new place"}`, (coordinate) => {
+    lat.value = coordinate.lat.toFixed(6);
+    long.value = coordinate.long.toFixed(6);
+  });
+  lat.onchange = long.onchange = () => {
+    const coordinate = { lat: Number(lat.value), long: Number(long.value) };
+    if (Number.isFinite(coordinate.lat + coordinate.long)) view.moveHandle(coordinate);
+  };
+  byId("edit-name").focus();
+}
+
+/** Returns the place of the form; numbers that are none stay texts, which the server explains. */
+function draftOf(form) {
+  const text = (name) => byId("edit-" + name).value.trim();
+  const number = (name) => (text(name) && Number.isFinite(Number(text(name))) ? Number(text(name)) : text(name));
+  const tags = [...form.querySelectorAll(".tag")].map((row) => [...row.querySelectorAll("input")]);
+  return {
+    name: text("name"), category: text("category") || null, lat: number("lat"), long: number("long"),
+    tags: Object.fromEntries(tags.map(([key, value]) => [key.value.trim(), value.value]).filter(([key]) => key)),
+  };
+}
+
+/** Returns the members of a draft that differ from the place, as a merge patch (RFC 7396). */
+function patchOf(draft) {
+  const changes = (before, after) => Object.fromEntries([...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .filter((key) => (before[key] ?? null) !== (after[key] ?? null)).map((key) => [key, after[key] ?? null]));
+  const { name, category, lat, long } = current;
+  const { tags, ...others } = draft;
+  const changedTags = changes(current.tags || {}, tags);
+  const patch = changes({ name, category, lat, long }, others);
+  return Object.keys(changedTags).length ? { ...patch, tags: changedTags } : patch;
+}
+
+function save(form, problem) {
+  const draft = draftOf(form);
+  const isNew = !current;
+  const body = JSON.stringify(isNew ? draft : patchOf(draft));
+  if (body === "{}") return showPlace();
+  // A repeated attempt creates no second place.
+  if (attempted?.body !== body) attempted = { body, key: `map-${Date.now()}-${Math.random()}` };
+  attempt(byId("save"), problem, async () => {
+    await read(await (isNew
+      ? call("locations", {}, { method: "POST", body,
+        headers: { "Content-Type": "application/json", "Idempotency-Key": attempted.key } })
+      : call(pathOf(current.id), {}, { method: "PATCH", body,
+        headers: { "Content-Type": "application/merge-patch+json", "If-Match": tag } })));
+    attempted = undefined;
+    showPlace();
+    actions.onChange(isNew ? "The place was created." : "The place was saved.");
+  });
+}
+
+function remove(node, problem) {
+  if (node.textContent === "Delete") {
+    node.textContent = "Delete for good";
+    return;
+  }
+  attempt(node, problem, async () => {
+    await call(pathOf(current.id), {}, { method: "DELETE", headers: { "If-Match": tag } });
+    closePopup();
+    actions.onChange("The place was deleted.");
+  });
+}
+
+async function attempt(node, problem, action) {
+  node.disabled = true;
+  problem.replaceChildren();
+  try {
+    await action();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    if (error.status === 412) await explainConflict(problem);
+    else problem.textContent = explanation(error);
+    if (error.status === 401 || error.status === 403) askForKey(explanation(error));
+    movePopup();
+  } finally {
+    node.disabled = false;
+  }
+}
+
+/** Explains that the place has changed meanwhile, and lets the user choose. */
+async function explainConflict(problem) {
+  const before = current;
+  let response;
+  try {
+    response = await call(pathOf(before.id));
+  } catch (error) {
+    problem.textContent = error.status === 404
+      ? "Someone else has deleted this place meanwhile. Your changes are not saved." : explanation(error);
+    return;
+  }
+  const theirs = await response.clone().json();
+  const text = (place, name) => JSON.stringify(place[name] ?? null);
+  const names = ["name", "category", "lat", "long", "tags"].filter((name) => text(theirs, name) !== text(before, name));
+  problem.append(
+    element("p", {}, "Someone else has changed this place meanwhile. Your changes are not saved."),
+    element("ul", {}, ...names.map((name) => element("li", {}, `${name} is now ${text(theirs, name)}`))),
+    element("p", { class: "actions" },
+      button("apply-anyway", "Apply my changes to it", () => {
+        tag = response.headers.get("etag");
+        byId("edit-form").requestSubmit();
+      }),
+      button("show-theirs", "Show the current place", async () => {
+        await read(response);
+        showPlace();
+        actions.onChange("The current place is shown.");
+      })));
+}

@@ -1,0 +1,65 @@
+#include "CPages.h"
+
+static const unsigned char common_style[] = {
+#embed "common/page.css"
+};
+static const unsigned char common_script[] = {
+#embed "common/page.js"
+};
+static const unsigned char docs_page[] = {
+#embed "docs/page.html"
+};
+static const unsigned char docs_style[] = {
+#embed "docs/page.css"
+};
+static const unsigned char docs_script[] = {
+#embed "docs/page.js"
+};
+static const unsigned char map_page[] = {
+#embed "map/page.html"
+};
+static const unsigned char map_style[] = {
+#embed "map/page.css"
+};
+static const unsigned char map_script[] = {
+#embed "map/page.js"
+};
+static const unsigned char map_view[] = {
+#embed "map/view.js"
+};
+static const unsigned char map_search[] = {
+#embed "map/search.js"
+};
+static const unsigned char map_place[] = {
+#embed "map/place.js"
+};
+static const unsigned char status_page[] = {
+#embed "status/page.html"
+};
+static const unsigned char status_style[] = {
+#embed "status/page.css"
+};
+static const unsigned char status_script[] = {
+#embed "status/page.js"
+};
+
+#define FILE(path, id, summary, bytes) {path, id, summary, bytes, sizeof bytes}
+
+static const waymark_page_file files[] = {
+  FILE("/docs", "getDocumentation", "Get the documentation page", docs_page),
+  FILE("/docs/page.css", "getDocumentationStyle", "Get the documentation page's style", docs_style),
+  FILE("/docs/page.js", "getDocumentationScript", "Get the documentation page's script", docs_script),
+  FILE("/map", "getMap", "Get the map page", map_page),
+  FILE("/map/page.css", "getMapStyle", "Get the map page's style", map_style),
+  FILE("/map/page.js", "getMapScript", "Get the map page's script", map_script),
+  FILE("/map/view.js", "getMapViewScript", "Get the map page's script of the map itself", map_view),
+  FILE("/map/search.js", "getMapSearchScript", "Get the map page's script of the search", map_search),
+  FILE("/map/place.js", "getMapPlaceScript", "Get the map page's script of places", map_place),
+  FILE("/status", "getStatus", "Get the operator's page", status_page),
+  FILE("/status/page.css", "getStatusStyle", "Get the operator's page's style", status_style),
+  FILE("/status/page.js", "getStatusScript", "Get the operator's page's script", status_script),
+  FILE("/pages/common.css", "getCommonStyle", "Get the common style of the pages", common_style),
+  FILE("/pages/common.js", "getCommonScript", "Get the common script of the pages", common_script),
+};
+
+waymark_page_files waymark_pages(void) { return (waymark_page_files){files, sizeof files / sizeof *files}; }

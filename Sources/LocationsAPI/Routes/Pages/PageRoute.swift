@@ -1,0 +1,84 @@
+import CPages
+import HTTPServer
+import JSONText
+import NIOHTTP1
+
+/// A file of a web page: `/docs`, `/map`, `/status`, and what they load.
+///
+/// The pages load nothing from elsewhere but the images of a base map. Their references are relative, so that they work
+/// under a path prefix. They are open to everyone, since they have nothing of the places: their scripts call the
+/// service with the key of the caller.
+struct PageFile: Sendable {
+  let path: String
+  /// The name of the call for programs, and its summary.
+  let id, summary: String
+  let bytes: [UInt8]
+
+  /// The files of all pages.
+  static let all: [PageFile] = {
+    let pages = waymark_pages()
+    return UnsafeBufferPointer(start: pages.files, count: pages.count).map { file in
+      PageFile(
+        path: String(cString: file.path), id: String(cString: file.id), summary: String(cString: file.summary),
+        bytes: Array(UnsafeBufferPointer(start: file.bytes, count: file.count)))
+    }
+  }()
+
+  var mediaType: String {
+    let type =
+      if path.hasSuffix(".css") { "text/css" } else if path.hasSuffix(".js") { "text/javascript" } else { "text/html" }
+    return type + "; charset=utf-8"
+  }
+}
+
+/// `GET` of a file of a page, or of the map's settings.
+struct PageRoute: RouteHandler {
+  /// The path of the settings that the map page reads.
+  static let mapSettingsPath = "/map/settings.json"
+
+  private let file: StaticFile
+  private let mediaType: String
+  private let securityPolicy: String
+  private let referrerPolicy: String
+
+  private init(_ bytes: [UInt8], mediaType: String, baseMap: BaseMap? = nil) {
+    file = StaticFile(bytes)
+    self.mediaType = mediaType
+    // Scripts, styles and requests to this origin alone, none in the page itself, and no frame around it.
+    securityPolicy =
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
+      + (baseMap?.origin.map { " \($0)" } ?? "") + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    // Public tile servers reject requests that do not tell which site they are for.
+    referrerPolicy = baseMap?.origin == nil ? "no-referrer" : "strict-origin"
+  }
+
+  /// Returns the routes of all files.
+  ///
+  /// - Parameter baseMap: the base map of the map page; `nil` for none.
+  static func routes(baseMap: BaseMap?) -> [Route] {
+    PageFile.all.map { file in
+      Route(
+        .GET, file.path,
+        handler: PageRoute(
+          file.bytes, mediaType: file.mediaType, baseMap: file.path.hasPrefix("/map") ? baseMap : nil))
+    } + [
+      Route(
+        .GET, mapSettingsPath,
+        handler: PageRoute(mapSettings(baseMap).text, mediaType: "application/json", baseMap: baseMap))
+    ]
+  }
+
+  private static func mapSettings(_ baseMap: BaseMap?) -> JSONValue {
+    guard let baseMap else { return [:] }
+    return ["tiles": .string(baseMap.tiles), "attribution": .string(baseMap.attribution)]
+  }
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    try ParameterValues(request, allowing: []).check()
+    var response = try await file.response(to: request, mediaType: mediaType)
+    response.headers.add(name: "content-security-policy", value: securityPolicy)
+    response.headers.add(name: "x-content-type-options", value: "nosniff")
+    response.headers.add(name: "referrer-policy", value: referrerPolicy)
+    return response
+  }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import HTTPServer
+import MemoryStore
+import NIOCore
+import NIOHTTP1
+import Points
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct PageTests {
+  private static let pages = ["/docs", "/map", "/status"]
+
+  private static func get(
+    _ target: String, headers: HTTPHeaders = [:], baseMap: BaseMap? = nil
+  ) async throws -> ServiceDriver.Response {
+    let store = MemoryStore()
+    let api = LocationsAPI(
+      service: PointsService(store: store), editor: PointEditor(store: store), baseMap: baseMap, version: "1.2.3")
+    let response = await api.router().respond(to: ServiceDriver.request(.GET, target, headers: headers))
+    return ServiceDriver.Response(
+      target: target, status: Int(response.status.code), headers: response.headers,
+      body: Data(try await response.body.collect().readableBytesView))
+  }
+
+  /// Returns the paths of the files that a page or a script names.
+  private static func references(in response: ServiceDriver.Response) -> [String] {
+    let patterns = [#/(?:src|href)="([^"#]+)"/#, #/from "([^"]+)"/#]
+    return patterns.flatMap { response.text.matches(of: $0).map { String($0.output.1) } }
+      .filter { $0 != "data:," }
+  }
+
+  /// Returns a page and all the styles and scripts that it loads, also through other scripts, by path.
+  private static func files(of page: String) async throws -> [String: ServiceDriver.Response] {
+    var files: [String: ServiceDriver.Response] = [:]
+    var open = [page]
+    while let path = open.popLast() {
+      guard files[path] == nil else { continue }
+      let response = try await get(path)
+      files[path] = response
+      #expect(response.status == 200, "\(path)")
+      for reference in references(in: response) {
+        #expect(!reference.hasPrefix("/") && !reference.contains(":"), "\(path) has \(reference)")
+        let url = try #require(URL(string: reference, relativeTo: URL(string: "http://localhost" + path)))
+        if url.path.hasSuffix(".css") || url.path.hasSuffix(".js") { open.append(url.path) }
+      }
+    }
+    return files
+  }
+
+  @Test(arguments: pages)
+  func aPageLoadsOnlyItsOwnFilesByRelativeReferences(path: String) async throws {
+    let files = try await Self.files(of: path)
+    let page = try #require(files[path])
+
+    #expect(page.headers["content-type"] == ["text/html; charset=utf-8"])
+    #expect(files.keys.contains(path + "/page.css") && files.keys.contains(path + "/page.js"))
+    #expect(files.keys.contains("/pages/common.css") && files.keys.contains("/pages/common.js"))
+    #expect(page.text.firstMatch(of: /<style|<script>| style=| on[a-z]+=/) == nil)
+    for file in files.values {
+      #expect(file.text.firstMatch(of: /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(/) == nil)
+    }
+  }
+
+  @Test(arguments: pages)
+  func thePolicyAllowsNothingInThePageItselfNorFromElsewhere(path: String) async throws {
+    let page = try await Self.get(path)
+    let policy = try #require(page.headers.first(name: "content-security-policy"))
+
+    #expect(!policy.contains("unsafe") && !policy.contains("*") && !policy.contains("http"))
+    for directive in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"] {
+      #expect(policy.contains(directive))
+    }
+    #expect(page.headers["x-content-type-options"] == ["nosniff"])
+    #expect(page.headers["referrer-policy"] == ["no-referrer"])
+  }
+
+  @Test(arguments: [("/docs", 40_000), ("/map", 60_000), ("/status", 30_000)])
+  func aPageAndAllItsFilesAreSmall(path: String, limit: Int) async throws {
+    let count = try await Self.files(of: path).values.reduce(0) { $0 + $1.body.count }
+
+    #expect(count < limit)
+  }
+
+  @Test(arguments: PageFile.all.map(\.path))
+  func aFileIsCompressedWhereTheClientAcceptsIt(path: String) async throws {
+    let plain = try await Self.get(path)
+    let compressed = try await Self.get(path, headers: ["accept-encoding": "gzip"])
+
+    #expect(compressed.headers["content-encoding"] == ["gzip"])
+    #expect(compressed.body.count < plain.body.count)
+    #expect(compressed.headers["etag"] == plain.headers["etag"])
+    #expect(plain.headers["vary"] == ["accept, accept-encoding"])
+  }
+
+  @Test(arguments: pages + [PageRoute.mapSettingsPath])
+  func pagesAreOpenWhereReadingNeedsAKey(path: String) async throws {
+    let access = AccessPolicy(keys: [], isLoopback: false, readRequiresKey: true)
+    let driver = ServiceDriver(writing: MemoryStore(), access: access)
+
+    #expect(try await driver.send(.GET, "/locations").status == 401)
+    #expect(try await driver.send(.GET, path).status == 200)
+  }
+
+  @Test func anUnknownParameterIsRejected() async throws {
+    #expect(try await Self.get("/map?x=1").status == 400)
+  }
+
+  // MARK: Base map
+
+  @Test func theBaseMapIsInTheSettingsAndItsOriginInThePolicy() async throws {
+    let map = try #require(
+      BaseMap(tiles: "https://tile.example.com:8443/a/{z}/{x}/{y}.png?key=k", attribution: "© \"Contributors\""))
+
+    let settings = try await Self.get(PageRoute.mapSettingsPath, baseMap: map)
+    #expect(
+      try settings.object as? [String: String]
+        == [
+          "tiles": "https://tile.example.com:8443/a/{z}/{x}/{y}.png?key=k", "attribution": "© \"Contributors\"",
+        ])
+    let page = try await Self.get("/map", baseMap: map)
+    let policy = try #require(page.headers.first(name: "content-security-policy"))
+    #expect(policy.contains("img-src 'self' data: https://tile.example.com:8443;"))
+    #expect(page.headers["referrer-policy"] == ["strict-origin"])
+    let status = try await Self.get("/status", baseMap: map)
+    #expect(status.headers.first(name: "content-security-policy")?.contains("example") == false)
+  }
+
+  @Test func withoutABaseMapTheSettingsAreEmpty() async throws {
+    #expect(try await Self.get(PageRoute.mapSettingsPath).text == "{}")
+  }
+
+  @Test func tilesOfTheServerItselfNeedNoOrigin() throws {
+    for tiles in ["/basemap/{z}/{x}/{y}.png", "basemap/{z}/{y}/{x}"] {
+      #expect(try #require(BaseMap(tiles: tiles, attribution: "A")).origin == nil)
+    }
+  }
+
+  @Test(arguments: [
+    "", "https://tile.example.com/{z}/{x}.png", "https://tile.example.com/{z}/{x}/{y}/{y}.png",
+    "https://tile.example.com/{z}/{x}/{y}/{r}.png", "ftp://tile.example.com/{z}/{x}/{y}.png",
+    "//tile.example.com/{z}/{x}/{y}.png", "https://{z}/{x}/{y}.png", "javascript:{z}{x}{y}",
+    "https://a.example; script-src */{z}/{x}/{y}.png", "https://a.example, b/{z}/{x}/{y}", "https://*/{z}/{x}/{y}.png",
+    "https://user@a.example/{z}/{x}/{y}.png", "https://a.example/{z}/{x}/{y}.png\n", "https://a.example/ä/{z}/{x}/{y}",
+    "https://a.example/{z}/{x}/{y}" + String(repeating: "a", count: 1000),
+  ])
+  func otherAddressesAreRejected(tiles: String) {
+    #expect(BaseMap(tiles: tiles, attribution: "A") == nil)
+  }
+
+  @Test func anAttributionHasOneToAThousandBytes() {
+    let tiles = "/{z}/{x}/{y}"
+    #expect(BaseMap(tiles: tiles, attribution: "") == nil)
+    #expect(BaseMap(tiles: tiles, attribution: String(repeating: "a", count: 1000)) != nil)
+    #expect(BaseMap(tiles: tiles, attribution: String(repeating: "a", count: 1001)) == nil)
+  }
+}

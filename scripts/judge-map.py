@@ -1,0 +1,629 @@
+"""Drives the map page and the operator's page in a browser. See scripts/judge-map."""
+
+import argparse
+import base64
+import hashlib
+import http.server
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+import urllib.request
+
+from load import Waymark
+from map_accessibility import count_of_texts, focus_order, low_contrast, roles, unnamed
+from map_pages import NARROW, MapScreen, StatusScreen, browsing
+
+HOSTILE = '<img src=x onerror="document.title=\'owned\'">'
+VIENNA = "#map=12/48.2/16.37"
+MUSEUM = "#map=15/48.2052/16.3599"
+ONE_PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+FIRST_PAINT_LIMIT_MS = 5000
+KEY = "a-key-for-the-browser-test"
+
+
+def places():
+    """Returns the places of the server: cafés in Vienna, a hostile one, and some far away."""
+    rows = [
+        {"sourceId": f"cafe-{index}", "name": f"Café {index:02}", "category": "cafe",
+         "lat": 48.2 + (index % 5 - 2) * 0.004, "long": 16.37 + (index // 5 - 2) * 0.006}
+        for index in range(25)]
+    rows += [
+        {"sourceId": "hostile", "name": HOSTILE, "category": "<b>bold</b>", "lat": 48.3, "long": 16.1,
+         "tags": {"<i>key</i>": "<script>document.title='owned'</script>", "website": "https://example.com/a?b=1",
+                  "link": "javascript:document.title='owned'"}},
+        {"sourceId": "museum", "name": "Natural History Museum", "category": "museum", "lat": 48.2052, "long": 16.3599,
+         "tags": {"wheelchair": "yes"}},
+        {"sourceId": "tokyo", "name": "Tokyo Tower", "category": "tower", "lat": 35.6586, "long": 139.7454},
+        {"sourceId": "fiji", "name": "Taveuni", "category": "island", "lat": -16.85, "long": 179.98},
+        {"sourceId": "samoa", "name": "Wallis", "category": "island", "lat": -13.3, "long": -176.2},
+    ]
+    return [{"source": "judge", **row} for row in rows]
+
+
+class Tiles(http.server.BaseHTTPRequestHandler):
+    """A server of base map tiles on another origin."""
+
+    paths = []
+
+    def do_GET(self):
+        Tiles.paths.append((self.path, self.headers.get("referer")))
+        self.send_response(200)
+        self.send_header("content-type", "image/png")
+        self.end_headers()
+        self.wfile.write(ONE_PIXEL)
+
+    def log_message(self, *arguments):
+        pass
+
+
+class Judge:
+    def __init__(self, browser, port):
+        self.browser = browser
+        self.port = port
+        self.failures = 0
+
+    # Requests beside the browser
+
+    def call(self, path, method="GET", body=None, headers=None):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}", method=method,
+            data=None if body is None else json.dumps(body).encode(), headers=headers or {})
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return json.loads(response.read() or b"null")
+
+    def place(self, source_id):
+        return self.call(f"/locations?source=judge&sourceId={source_id}&fields=*")[0]
+
+    def patch(self, place, **changes):
+        return self.call(
+            f"/locations/{place['id']}", "PATCH", changes, {"Content-Type": "application/merge-patch+json"})
+
+    # Checks
+
+    def run(self, checks):
+        for check in checks:
+            name = check.__name__.replace("_", " ")
+            before = len(self.browser.console)
+            try:
+                figure = check(self)
+                complaints = [line for line in self.browser.console[before:] if not line.startswith("log")]
+                expect(not complaints, f"the console has {complaints}")
+                expect(not self.browser.foreign_requests, f"requests to {self.browser.foreign_requests}")
+                print(f"ok      {name}" + (f": {figure}" if figure else ""), flush=True)
+            except Exception as error:
+                self.failures += 1
+                self.browser.foreign_requests.clear()
+                print(f"FAILED  {name}: {error}", flush=True)
+                if not isinstance(error, AssertionError):
+                    traceback.print_exc()
+
+    def tab(self, fragment=VIENNA, **options):
+        return MapTab(self.browser, fragment, options)
+
+
+class MapTab:
+    """The map page in a tab of its own."""
+
+    def __init__(self, browser, fragment, options):
+        self.browser, self.fragment = browser, fragment
+        self.context = browser.tab(**options)
+
+    def __enter__(self):
+        return MapScreen(self.browser, self.context.__enter__()).open(self.fragment)
+
+    def __exit__(self, *details):
+        return self.context.__exit__(*details)
+
+
+def expect(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def near(found, wanted, distance):
+    return all(abs(a - b) <= distance for a, b in zip(found, wanted))
+
+
+# The map
+
+
+def the_page_loads_with_a_policy_and_paints_soon(judge):
+    with judge.tab("") as screen:
+        headers = screen.response.headers
+        policy = headers["content-security-policy"]
+        expect("default-src 'none'" in policy and "unsafe" not in policy, policy)
+        expect(headers["content-encoding"] == "gzip", "the page is not compressed")
+        expect(screen.total() == len(places()), f"the summary is {screen.summary()!r}")
+        paint = screen.first_paint_milliseconds()
+        expect(paint < FIRST_PAINT_LIMIT_MS, f"first paint after {paint:.0f} ms")
+        return f"first paint after {paint:.0f} ms"
+
+
+def the_mouse_a_finger_and_arrow_keys_move_the_map(judge):
+    with judge.tab(touch=True) as screen:
+        zoom, latitude, longitude = screen.view()
+        screen.drag(200, 0)
+        expect(screen.view()[2] < longitude - 0.01, "the mouse did not move the map")
+        screen.touch([(0, 0), (-50, 0), (-200, 0)])
+        expect(near(screen.view()[2:], (longitude,), 0.02), f"the finger moved the map to {screen.view()}")
+        screen.keys("ArrowUp", "ArrowUp")
+        expect(screen.view()[1] > latitude + 0.01, "the arrow keys did not move the map")
+        screen.keys("ArrowRight")
+        expect(screen.view()[2] > longitude + 0.005 and screen.view()[0] == zoom, "the arrow keys did not move the map")
+
+
+def the_map_zooms_in_every_way(judge):
+    with judge.tab(touch=True) as screen:
+        def zooms(action, by, *arguments):
+            before = screen.view()[0]
+            action(*arguments)
+            found = screen.view()[0] - before
+            expect(by[0] <= found <= by[1], f"{action.__name__} {arguments} zoomed by {found:.2f}")
+        zooms(screen.wheel, (0.5, 1.5), -300)
+        zooms(screen.wheel, (-1.5, -0.5), 300)
+        zooms(screen.keys, (0.99, 1.01), "+")
+        zooms(screen.keys, (-1.01, -0.99), "-")
+        zooms(screen.double_click, (0.99, 1.01))
+        zooms(screen.click, (-1.01, -0.99), "zoom-out")
+        zooms(screen.click, (0.99, 1.01), "zoom-in")
+        zooms(screen.touch, (0.8, 1.2), [(-50, 0), (-75, 0), (-100, 0)], [(50, 0), (75, 0), (100, 0)])
+        screen.click("zoom-all")
+        expect(screen.total() == len(places()), f"the summary is {screen.summary()!r}")
+
+
+def motion_ends_where_the_view_without_motion_is(judge):
+    ends = []
+    for calm in (True, False):
+        with judge.tab(calm=calm) as screen:
+            screen.click("zoom-in")
+            screen.double_click()
+            screen.open_from_list("Café 12")
+            screen.settle()
+            ends.append(screen.view())
+    expect(near(ends[0], ends[1], 0.001), f"the ends are {ends}")
+
+
+def clusters_open_and_their_counts_add_up(judge):
+    with judge.tab("#map=8/48.2/16.37") as screen:
+        expect(screen.total() == 27, f"the summary is {screen.summary()!r}")
+        expect(screen.clusters().count() >= 1, "there is no cluster")
+        zoom, steps = screen.view()[0], 0
+        while screen.clusters().count() and steps < 6:
+            screen.open_largest_cluster()
+            steps += 1
+        expect(screen.view()[0] > zoom + 3, f"the view is {screen.view()}")
+        expect(screen.markers().count() >= 1, "the clusters did not open")
+
+
+def the_antimeridian_is_crossed(judge):
+    with judge.tab("#map=5/-15.5/-179.5") as screen:
+        expect(set(screen.names()) == {"Taveuni", "Wallis"}, f"the list is {screen.names()}")
+
+
+def the_address_has_the_view_and_the_filters(judge):
+    with judge.tab() as screen:
+        screen.choose_category("museum")
+        screen.open_from_list("Natural History Museum")
+        address = screen.page.url
+        with judge.tab(address[address.index("#"):]) as other:
+            expect(other.popup().title() == "Natural History Museum", "the place is not shown")
+            expect(other.view() == screen.view(), f"the view is {other.view()}")
+            expect(other.names() == ["Natural History Museum"], f"the list is {other.names()}")
+
+
+def the_command_for_curl_returns_the_places_in_view(judge):
+    with judge.tab() as screen:
+        screen.choose_category("cafe")
+        command = screen.curl()
+        output = subprocess.run(
+            ["bash", "-c", command.replace("curl -i", "curl -s")], capture_output=True, text=True, check=True).stdout
+        expect(len(json.loads(output)) == screen.total(), f"{command} returned {output[:100]}")
+
+
+# Searching
+
+
+def the_search_suggests_and_opens_a_place_with_the_keyboard(judge):
+    with judge.tab() as screen:
+        screen.press("Tab", "Tab")
+        expect(screen.focused() == "search", f"the focus is on {screen.focused()}")
+        expect("Tokyo Tower" in screen.type_search("tokio"), f"the suggestions are {screen.suggestions()}")
+        screen.press("ArrowDown")
+        expect(screen.active_suggestion() == "Tokyo Tower", f"active is {screen.active_suggestion()}")
+        screen.press("Enter")
+        expect(screen.popup().title() == "Tokyo Tower", "the place is not shown")
+        screen.settle()
+        expect(near(screen.view()[1:], (35.6586, 139.7454), 0.01), f"the view is {screen.view()}")
+
+
+def escape_closes_suggestions_first_and_then_clears_the_text(judge):
+    with judge.tab() as screen:
+        screen.type_search("caf")
+        screen.press("Escape")
+        expect(not screen.element("suggestions").is_visible(), "the suggestions are still there")
+        expect(screen.search_box().input_value() == "caf", "the text is gone")
+        screen.press("Escape")
+        expect(screen.search_box().input_value() == "", "the text is still there")
+
+
+def a_category_is_suggested_and_chosen(judge):
+    with judge.tab() as screen:
+        expect(screen.type_search("muse")[0] == "museum", f"the suggestions are {screen.suggestions()}")
+        screen.press("ArrowDown", "Enter")
+        screen.settle()
+        expect(screen.element("category").input_value() == "museum", "the category is not chosen")
+        expect(screen.names() == ["Natural History Museum"], f"the list is {screen.names()}")
+
+
+def a_text_shows_its_matches_alone_and_moves_to_them(judge):
+    with judge.tab() as screen:
+        screen.submit_search("history museum")
+        expect(screen.names() == ["Natural History Museum"], f"the list is {screen.names()}")
+        screen.submit_search("tokyo tower")
+        expect(screen.names() == ["Tokyo Tower"], f"the list is {screen.names()}")
+        screen.click("clear")
+        expect("matching" not in screen.summary(), f"the summary is {screen.summary()!r}")
+
+
+def the_category_filters_the_map(judge):
+    with judge.tab() as screen:
+        screen.choose_category("museum")
+        expect(screen.total() == 1, f"the summary is {screen.summary()!r}")
+        screen.choose_category("")
+        expect(screen.total() == 26, f"the summary is {screen.summary()!r}")
+
+
+# Places
+
+
+def the_popup_has_all_fields_and_a_link(judge):
+    with judge.tab(MUSEUM) as screen:
+        popup = screen.open_from_list("Natural History Museum")
+        place = judge.place("museum")
+        fields = popup.fields()
+        for name, value in {
+            "Category": "museum", "wheelchair": "yes", "Source": "judge", "Source id": "museum", "Id": place["id"],
+            "Version": str(place["version"]), "Position": "48.205200, 16.359900",
+        }.items():
+            expect(fields.get(name) == value, f"{name} is {fields.get(name)!r}, not {value!r}")
+        expect("Changed" in fields and "Created" in fields, f"the fields are {list(fields)}")
+        expect(place["id"] in popup.link(), f"the link is {popup.link()}")
+        expect(screen.focused() == "popup", f"the focus is on {screen.focused()}")
+        screen.press("Escape")
+        expect(not screen.has_popup(), "the popup is still there")
+        expect(screen.focused() == "place-item", f"the focus is on {screen.focused()}")
+
+
+def a_marker_opens_the_popup(judge):
+    with judge.tab(MUSEUM) as screen:
+        screen.markers().filter(has_text="Natural History Museum").click()
+        expect(screen.popup().title() == "Natural History Museum", "the place is not shown")
+
+
+def a_hostile_place_is_shown_as_text(judge):
+    with judge.tab("#map=12/48.3/16.1") as screen:
+        popup = screen.open_from_list(HOSTILE)
+        expect(popup.title() == HOSTILE, f"the title is {popup.title()!r}")
+        fields = popup.fields()
+        expect(fields["<i>key</i>"].startswith("<script>"), f"the fields are {fields}")
+        popup.edit()
+        expect(popup.value("name") == HOSTILE, f"the form has {popup.value('name')!r}")
+        found = screen.page.evaluate(
+            "() => document.querySelectorAll('#popup img, #list img, #map img, dd script, dd b, dd i').length")
+        expect(found == 0, "the place has become elements")
+        links = screen.page.evaluate("() => [...document.links].map((link) => link.protocol)")
+        expect(set(links) <= {"http:", "https:"}, f"there are links of {set(links)}")
+        expect("owned" not in screen.page.title(), "the place has run a script")
+
+
+def a_place_is_edited_with_the_keyboard_alone(judge):
+    with judge.tab(MUSEUM) as screen:
+        screen.item("Natural History Museum").focus()
+        screen.press("Enter")
+        popup = screen.popup()
+        for _ in range(4):
+            screen.press("Tab")
+            if screen.focused() == "edit":
+                break
+        screen.press("Enter")
+        screen.wait_until(popup.is_form, "the form")
+        expect(screen.focused() == "edit-name", f"the focus is on {screen.focused()}")
+        screen.page.keyboard.press("End")
+        screen.page.keyboard.type(" Vienna")
+        screen.press("Enter")
+        screen.wait_until(lambda: not popup.is_form(), "the saved place")
+        expect(judge.place("museum")["name"] == "Natural History Museum Vienna", "the server has another name")
+        headers = judge.browser.last_request("PATCH").headers
+        expect(headers.get("if-match", "").startswith('"'), f"the header fields are {headers}")
+        expect(json.loads(judge.browser.last_request("PATCH").post_data) == {"name": "Natural History Museum Vienna"},
+               "the patch has more than the change")
+        screen.settle()
+        expect("Natural History Museum Vienna" in screen.names(), f"the list is {screen.names()}")
+    judge.patch(judge.place("museum"), name="Natural History Museum")
+
+
+def tags_are_added_and_removed(judge):
+    with judge.tab(MUSEUM) as screen:
+        popup = screen.open_from_list("Natural History Museum").edit()
+        popup.add_tag("opening_hours", "We-Mo 09:00-18:00").save()
+        expect(judge.place("museum")["tags"] == {"wheelchair": "yes", "opening_hours": "We-Mo 09:00-18:00"},
+               f"the tags are {judge.place('museum')['tags']}")
+        popup.edit().node.get_by_label("Remove the tag opening_hours").click()
+        popup.save()
+        expect(judge.place("museum")["tags"] == {"wheelchair": "yes"}, f"the tags are {judge.place('museum')['tags']}")
+
+
+def a_place_is_dragged_and_moved_with_arrow_keys(judge):
+    with judge.tab(MUSEUM) as screen:
+        before = judge.place("museum")
+        popup = screen.open_from_list("Natural History Museum").edit()
+        popup.drag_handle(60, -40).save()
+        after = judge.place("museum")
+        # A pixel at zoom 15 is 360 / 256 / 2^15 degrees of longitude.
+        pixel = 360 / 256 / 2 ** 15
+        expect(abs(after["long"] - before["long"] - 60 * pixel) < 2 * pixel, f"the longitude is {after['long']}")
+        expect(after["lat"] > before["lat"] + 20 * pixel, f"the latitude is {after['lat']}")
+        popup.edit()
+        screen.element("handle").focus()
+        screen.press("ArrowLeft", "ArrowLeft")
+        popup.save()
+        expect(abs(judge.place("museum")["long"] - after["long"] + 4 * pixel) < pixel, "the arrow keys did not move it")
+    judge.patch(judge.place("museum"), lat=before["lat"], long=before["long"])
+
+
+def a_conflict_is_explained_and_the_change_applied_to_the_current_place(judge):
+    with judge.tab(MUSEUM) as screen:
+        popup = screen.open_from_list("Natural History Museum").edit()
+        judge.patch(judge.place("museum"), category="gallery")
+        complaints = len(judge.browser.console)
+        popup.write(name="Museum of Nature").save()
+        expect("Someone else has changed this place" in popup.problem() and '"gallery"' in popup.problem(),
+               f"the problem is {popup.problem()!r}")
+        # Chromium reports the response 412 in the console.
+        del judge.browser.console[complaints:]
+        popup.apply_anyway()
+        place = judge.place("museum")
+        expect((place["name"], place["category"]) == ("Museum of Nature", "gallery"), f"the place is {place}")
+    judge.patch(place, name="Natural History Museum", category="museum")
+
+
+def an_invalid_place_is_explained(judge):
+    with judge.tab(MUSEUM) as screen:
+        popup = screen.open_from_list("Natural History Museum").edit()
+        complaints = len(judge.browser.console)
+        popup.write(lat="north").save()
+        expect("/lat" in popup.problem(), f"the problem is {popup.problem()!r}")
+        del judge.browser.console[complaints:]
+        popup.write(lat="48.2052").save()
+        expect(not popup.is_form(), "the form is still there")
+
+
+def a_place_is_created_and_deleted(judge):
+    with judge.tab("#map=14/47.0/15.4") as screen:
+        popup = screen.new_place().write(name="New Kiosk", category="kiosk").save()
+        expect(popup.title() == "New Kiosk", f"the title is {popup.title()!r}")
+        found = judge.call("/locations?lat=47.0&long=15.4&radius=50&fields=name,category")
+        expect(found == [{"name": "New Kiosk", "category": "kiosk"}], f"the server has {found}")
+        screen.settle()
+        expect(screen.names() == ["New Kiosk"], f"the list is {screen.names()}")
+        popup.edit().delete()
+        screen.settle()
+        expect(judge.call("/locations?lat=47.0&long=15.4&radius=50") == [], "the server still has the place")
+        expect(screen.total() == 0, f"the summary is {screen.summary()!r}")
+
+
+# Accessibility
+
+
+def everything_is_reached_with_tab_in_the_order_of_the_page(judge):
+    with judge.tab(MUSEUM) as screen:
+        order = focus_order(screen.page)
+        wanted = ["search", "category", "new-place", "curl", "set-key", "place-item", "map", "zoom-in", "zoom-out",
+                  "zoom-all"]
+        positions = [order.index(name) if name in order else -1 for name in wanted]
+        expect(-1 not in positions and positions == sorted(positions), f"the order is {order}")
+        expect(order[0].startswith("Skip"), f"the first is {order[0]!r}")
+        popup = screen.open_from_list("Natural History Museum")
+        expect({"popup-close", "edit", "place-link"} <= set(focus_order(screen.page)), "the popup is not reached")
+        popup.edit()
+        expect({"edit-name", "edit-category", "edit-lat", "edit-long", "add-tag", "save", "cancel", "delete", "handle"}
+               <= set(focus_order(screen.page)), "the form is not reached")
+
+
+def roles_and_names_are_in_the_accessibility_tree(judge):
+    with judge.tab(MUSEUM) as screen:
+        found = roles(screen.page)
+        for role, name in [
+            ("application", "Map"), ("combobox", "Search for places"), ("combobox", "Category"), ("search", ""),
+            ("heading", "Waymark"), ("heading", "Places in view"), ("button", "Zoom in"), ("main", ""), ("banner", ""),
+        ]:
+            expect((role, name) in found, f"there is no {role} {name!r}")
+        expect(unnamed(screen.page) == [], f"without a name: {unnamed(screen.page)}")
+        screen.type_search("muse")
+        screen.press("ArrowDown")
+        found = roles(screen.page)
+        expect(("listbox", "Suggestions") in found, "there is no list of suggestions")
+        expect(any(role == "option" and name.startswith("museum") for role, name in found), "there is no option")
+        screen.press("Escape", "Escape")
+        screen.open_from_list("Natural History Museum").edit()
+        expect(("dialog", "Edit Natural History Museum") in roles(screen.page), "there is no dialog")
+        expect(unnamed(screen.page) == [], f"without a name: {unnamed(screen.page)}")
+
+
+def texts_have_enough_contrast_in_light_and_dark(judge):
+    count = 0
+    for scheme in ("light", "dark"):
+        for size in ((1280, 800), NARROW):
+            with judge.tab(MUSEUM, scheme=scheme, size=size) as screen:
+                def check(what):
+                    low = low_contrast(screen.page)
+                    expect(not low, f"{scheme}, {what}: {low[:5]}")
+                    return count_of_texts(screen.page)
+                count += check("map")
+                if size == NARROW:
+                    screen.show_list()
+                    count += check("list")
+                popup = screen.open_from_list("Natural History Museum")
+                count += check("popup")
+                popup.edit()
+                count += check("form")
+                popup.close()
+                screen.type_search("caf")
+                screen.press("ArrowDown")
+                count += check("suggestions")
+    return f"{count} texts"
+
+
+def the_page_fits_a_narrow_screen(judge):
+    with judge.tab(MUSEUM, size=NARROW) as screen:
+        expect(screen.scroll_width() <= NARROW[0], f"the page is {screen.scroll_width()} wide")
+        screen.show_list()
+        popup = screen.open_from_list("Natural History Museum")
+        box = popup.box()
+        expect(box["x"] == 0 and abs(box["y"] + box["height"] - NARROW[1]) < 1, f"the popup is at {box}")
+        screen.settle()
+        expect(screen.scroll_width() <= NARROW[0], f"the page is {screen.scroll_width()} wide")
+
+
+# The operator's page
+
+
+def the_operators_page_draws_the_metrics(judge):
+    for scheme in ("light", "dark"):
+        with judge.browser.tab(scheme=scheme) as page:
+            screen = StatusScreen(judge.browser, page).open()
+            screen.wait_for_samples()
+            for _ in range(20):
+                judge.call("/locations?lat=48&long=16")
+            expect(screen.state() == "Ready", f"the state is {screen.state()!r}")
+            charts = screen.charts()
+            expect(len(charts) >= 5 and charts[0].startswith("Requests: "), f"the charts are {charts}")
+            screen.wait_until(lambda: not screen.charts()[0].startswith("Requests: 2xx, 3xx 0/s"), "the requests")
+            expect(screen.facts("store").get("Places in memory") == str(len(places())), f"{screen.facts('store')}")
+            expect(unnamed(page) == [], f"without a name: {unnamed(page)}")
+            expect(not low_contrast(page), f"{scheme}: {low_contrast(page)}")
+            headers = screen.response.headers
+            expect("default-src 'none'" in headers["content-security-policy"], "there is no policy")
+
+
+def the_operators_page_lists_errors(judge):
+    with judge.browser.tab(size=NARROW) as page:
+        screen = StatusScreen(judge.browser, page).open().wait_for_samples(1)
+        request = urllib.request.Request(f"http://127.0.0.1:{judge.port}/locations?lat=north")
+        try:
+            urllib.request.urlopen(request, timeout=30)
+        except urllib.error.HTTPError as error:
+            expect(error.code == 400, f"the status is {error.code}")
+        screen.wait_until(lambda: re.search(r"400\s+GET /locations\s+\d+\s+\d", screen.errors()), "the error")
+        expect(screen.scroll_width() <= NARROW[0], f"the page is {screen.scroll_width()} wide")
+
+
+# A server with keys and a base map
+
+
+def a_key_is_asked_for_where_reading_needs_one(judge):
+    with judge.browser.tab() as page:
+        screen = MapScreen(judge.browser, page)
+        page.goto(judge.browser.url + "/map" + VIENNA)
+        screen.wait_until(screen.asks_for_key, "the question for the key")
+        screen.enter_key(KEY)
+        screen.settle()
+        expect(screen.total() == 26, f"the summary is {screen.summary()!r}")
+        expect(page.evaluate("() => sessionStorage.length") == 1, "the key is not in the tab's storage")
+        expect(page.evaluate("() => localStorage.length") == 0, "the key is stored for longer than the tab")
+        expect("$KEY" in screen.curl() and KEY not in screen.curl(), "the command shows the key")
+        page.reload()
+        screen.settle()
+        expect(screen.total() == 26, f"the summary is {screen.summary()!r}")
+        popup = screen.open_from_list("Café 12").edit().write(name="Café Twelve").save()
+        expect(popup.title() == "Café Twelve", f"the title is {popup.title()!r}")
+        # Chromium reports the responses 401 in the console.
+        judge.browser.console[:] = [line for line in judge.browser.console if "401" not in line]
+
+
+def the_base_map_is_shown_with_its_attribution(judge):
+    host = f"127.0.0.1:{judge.tiles}"
+    judge.browser.allowed_hosts.add(host)
+    with judge.browser.tab() as page:
+        screen = MapScreen(judge.browser, page)
+        page.goto(judge.browser.url + "/map" + VIENNA)
+        screen.wait_until(screen.asks_for_key, "the question for the key")
+        screen.enter_key(KEY)
+        screen.settle()
+        expect("© The Tile Makers" in screen.element("attribution").inner_text(), "there is no attribution")
+        shown = page.locator("#map img").count()
+        expect(shown >= 12, f"{shown} tiles are shown")
+        expect(all(re.fullmatch(r"/\d+/\d+/\d+\.png", path) for path, _ in Tiles.paths), f"{Tiles.paths[:3]}")
+        expect(all(referrer == judge.browser.url + "/" for _, referrer in Tiles.paths), f"{Tiles.paths[:3]}")
+        judge.browser.console[:] = [line for line in judge.browser.console if "401" not in line]
+    return f"{shown} tiles"
+
+
+OPEN_CHECKS = [
+    the_page_loads_with_a_policy_and_paints_soon, the_mouse_a_finger_and_arrow_keys_move_the_map,
+    the_map_zooms_in_every_way, motion_ends_where_the_view_without_motion_is, clusters_open_and_their_counts_add_up,
+    the_antimeridian_is_crossed, the_address_has_the_view_and_the_filters,
+    the_command_for_curl_returns_the_places_in_view, the_search_suggests_and_opens_a_place_with_the_keyboard,
+    escape_closes_suggestions_first_and_then_clears_the_text, a_category_is_suggested_and_chosen,
+    a_text_shows_its_matches_alone_and_moves_to_them, the_category_filters_the_map,
+    the_popup_has_all_fields_and_a_link, a_marker_opens_the_popup, a_hostile_place_is_shown_as_text,
+    a_place_is_edited_with_the_keyboard_alone, tags_are_added_and_removed,
+    a_place_is_dragged_and_moved_with_arrow_keys,
+    a_conflict_is_explained_and_the_change_applied_to_the_current_place, an_invalid_place_is_explained,
+    a_place_is_created_and_deleted, everything_is_reached_with_tab_in_the_order_of_the_page,
+    roles_and_names_are_in_the_accessibility_tree, texts_have_enough_contrast_in_light_and_dark,
+    the_page_fits_a_narrow_screen, the_operators_page_draws_the_metrics, the_operators_page_lists_errors,
+]
+KEY_CHECKS = [a_key_is_asked_for_where_reading_needs_one, the_base_map_is_shown_with_its_attribution]
+
+
+def judge_server(program, environment, checks, tiles=None):
+    """Runs checks on a server of its own, and returns the number of failures."""
+    server = Waymark(program, environment)
+    server.start()
+    try:
+        server.wait_until_ready()
+        with browsing(f"http://127.0.0.1:{server.port}") as browser:
+            judge = Judge(browser, server.port)
+            judge.tiles = tiles
+            judge.run(checks)
+            return judge.failures
+    finally:
+        server.kill()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--waymark", required=True, help="the program")
+    parser.add_argument("--only", default="", help="run the checks whose names have this text")
+    options = parser.parse_args()
+    words = options.only.replace(" ", "_")
+    selected = [[check for check in checks if words in check.__name__] for checks in (OPEN_CHECKS, KEY_CHECKS)]
+    tiles = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Tiles)
+    threading.Thread(target=tiles.serve_forever, daemon=True).start()
+    failures = 0
+    with tempfile.TemporaryDirectory() as folder:
+        data = pathlib.Path(folder, "places.ndjson")
+        data.write_text("".join(json.dumps(place) + "\n" for place in places()))
+        keys = pathlib.Path(folder, "keys")
+        keys.write_text(f"judge:write:{hashlib.sha256(KEY.encode()).hexdigest()}\n")
+        with_keys = {
+            "DATA_FILE": str(data), "API_KEYS_FILE": str(keys), "READ_REQUIRES_KEY": "true",
+            "MAP_TILES_URL": f"http://127.0.0.1:{tiles.server_port}/{{z}}/{{x}}/{{y}}.png",
+            "MAP_TILES_ATTRIBUTION": "© The Tile Makers https://tiles.example.com/copyright",
+        }
+        for environment, checks in zip(({"DATA_FILE": str(data)}, with_keys), selected):
+            if checks:
+                failures += judge_server(options.waymark, environment, checks, tiles.server_port)
+    print(f"{sum(map(len, selected)) - failures} of {sum(map(len, selected))} checks passed")
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,399 @@
+"""Page objects of the service's web pages for scripts that drive a browser.
+
+A check says what a user does; which elements that needs is known here alone, so that a change of layout touches one
+place. Elements are found by stable identifiers: their `id`, and for repeated ones `data-testid`.
+"""
+
+import contextlib
+import re
+import urllib.parse
+
+from playwright.sync_api import TimeoutError as Timeout
+from playwright.sync_api import sync_playwright
+
+CHROMIUM = "/usr/bin/chromium"
+WIDE = (1280, 800)
+NARROW = (390, 780)
+
+
+class Browser:
+    """A headless Chromium. It records what pages write to the console and which other hosts they call."""
+
+    def __init__(self, playwright, url):
+        self.url = url
+        self.host = urllib.parse.urlsplit(url).netloc
+        self.allowed_hosts = {self.host}
+        # Chromium's own sandbox needs privileges that containers lack; the pages are those of the server under test.
+        self.browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        self.console = []
+        self.foreign_requests = []
+        self.requests = []
+
+    @contextlib.contextmanager
+    def tab(self, size=WIDE, scheme="light", calm=True, touch=False):
+        context = self.browser.new_context(
+            viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, has_touch=touch, locale="en-GB",
+            reduced_motion="reduce" if calm else "no-preference")
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("console", lambda message: self.console.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.console.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (self.console.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", self.record)
+        try:
+            yield page
+        finally:
+            context.close()
+
+    def record(self, request):
+        self.requests.append(request)
+        parts = urllib.parse.urlsplit(request.url)
+        if parts.scheme not in ("data", "blob") and parts.netloc not in self.allowed_hosts:
+            self.foreign_requests.append(request.url)
+
+    def last_request(self, method):
+        return next(request for request in reversed(self.requests) if request.method == method)
+
+
+@contextlib.contextmanager
+def browsing(url):
+    """Starts a browser for the pages of a server."""
+    with sync_playwright() as playwright:
+        browser = Browser(playwright, url)
+        try:
+            yield browser
+        finally:
+            browser.browser.close()
+
+
+class Screen:
+    """A page with its elements by identifier."""
+
+    path = "/"
+
+    def __init__(self, browser, page):
+        self.browser = browser
+        self.page = page
+
+    def element(self, identifier):
+        return self.page.locator(f"#{identifier}")
+
+    def elements(self, identifier):
+        return self.page.locator(f"[data-testid={identifier}]")
+
+    def open(self, fragment=""):
+        self.response = self.page.goto(self.browser.url + self.path + fragment)
+        return self
+
+    def wait_until(self, condition, what, seconds=10):
+        """Waits until a function of the page object returns a value that is true, and returns it."""
+        for _ in range(int(seconds * 20)):
+            value = condition()
+            if value:
+                return value
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"not within {seconds} s: {what}")
+
+    def first_paint_milliseconds(self):
+        return self.wait_until(
+            lambda: self.page.evaluate(
+                "() => performance.getEntriesByName('first-contentful-paint').map((entry) => entry.startTime)[0]"),
+            "first paint")
+
+    def press(self, *keys):
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def focused(self):
+        """Returns the identifier of the focused element, or else its `data-testid` or its tag."""
+        return self.page.evaluate(
+            "() => { const node = document.activeElement;"
+            " return node.id || node.dataset.testid || node.tagName.toLowerCase(); }")
+
+    def scroll_width(self):
+        return self.page.evaluate("() => document.documentElement.scrollWidth")
+
+
+class MapScreen(Screen):
+    """The map page."""
+
+    path = "/map"
+
+    # The view
+
+    def open(self, fragment=""):
+        super().open(fragment)
+        self.settle()
+        return self
+
+    def view(self):
+        """Returns zoom, latitude and longitude of the view, from its address."""
+        match = re.search(r"#map=([-\d.]+)/([-\d.]+)/([-\d.]+)", self.page.url)
+        return tuple(float(text) for text in match.groups()) if match else None
+
+    def settle(self):
+        """Waits until the view has come to rest and its places are there."""
+        last = None
+        for _ in range(200):
+            self.page.wait_for_timeout(200)
+            now = (self.page.url, self.summary())
+            if now == last and "Loading" not in now[1]:
+                return
+            last = now
+        raise AssertionError("the map did not come to rest")
+
+    def summary(self):
+        return self.element("summary").inner_text()
+
+    def total(self):
+        """Returns the number of places in view that the summary states."""
+        match = re.search(r"([\d,]+) places? ", self.summary())
+        return int(match[1].replace(",", "")) if match else 0
+
+    def message(self):
+        node = self.element("message")
+        return node.inner_text() if node.is_visible() else ""
+
+    def middle(self):
+        box = self.element("map").bounding_box()
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    # Moving and zooming
+
+    def drag(self, right, down):
+        x, y = self.middle()
+        mouse = self.page.mouse
+        mouse.move(x, y)
+        mouse.down()
+        for part in range(1, 6):
+            mouse.move(x + right * part / 5, y + down * part / 5)
+        mouse.up()
+        self.settle()
+
+    def wheel(self, pixels):
+        self.page.mouse.move(*self.middle())
+        self.page.mouse.wheel(0, pixels)
+        self.settle()
+
+    def double_click(self):
+        x, y = self.middle()
+        # Where no place is.
+        self.page.mouse.dblclick(x - 8, y + 27)
+        self.settle()
+
+    def touch(self, *paths):
+        """Moves fingers along paths of points relative to the middle, all at the same time."""
+        session = self.page.context.new_cdp_session(self.page)
+        x, y = self.middle()
+        points = [[{"x": x + a, "y": y + b, "id": index} for a, b in path] for index, path in enumerate(paths)]
+        steps = list(zip(*points))
+        for index, step in enumerate(steps):
+            kind = "touchStart" if index == 0 else "touchMove"
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(step)})
+        session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        self.settle()
+
+    def keys(self, *keys):
+        self.element("map").focus()
+        self.press(*keys)
+        self.settle()
+
+    def click(self, identifier):
+        self.element(identifier).click()
+        self.settle()
+
+    # Markers and the list
+
+    def clusters(self):
+        return self.elements("cluster")
+
+    def markers(self):
+        return self.elements("marker")
+
+    def open_largest_cluster(self):
+        counts = self.clusters().all_inner_texts()
+        index = max(range(len(counts)), key=lambda index: (len(counts[index]), counts[index]))
+        self.clusters().nth(index).click()
+        self.settle()
+
+    def names(self):
+        """Returns the names of the places in the list."""
+        return self.elements("place-item").locator(".name").all_inner_texts()
+
+    def item(self, name):
+        return self.elements("place-item").filter(has=self.page.get_by_text(name, exact=True)).first
+
+    def open_from_list(self, name):
+        self.item(name).click()
+        return self.popup()
+
+    def show_list(self):
+        self.element("toggle-list").click()
+
+    # Searching and filtering
+
+    def search_box(self):
+        return self.element("search")
+
+    def type_search(self, text):
+        self.search_box().fill("")
+        self.search_box().press_sequentially(text)
+        self.element("suggestions").wait_for(state="visible")
+        return self.suggestions()
+
+    def suggestions(self):
+        return self.element("suggestions").locator("[role=option] span").all_inner_texts()
+
+    def active_suggestion(self):
+        identifier = self.search_box().get_attribute("aria-activedescendant")
+        return self.element(identifier).locator("span").inner_text() if identifier else None
+
+    def submit_search(self, text):
+        self.search_box().fill(text)
+        self.press("Enter")
+        self.settle()
+
+    def choose_category(self, category):
+        self.element("category").select_option(category)
+        self.settle()
+
+    # The popup
+
+    def popup(self):
+        popup = Popup(self)
+        popup.node.wait_for(state="visible")
+        return popup
+
+    def has_popup(self):
+        return self.element("popup").is_visible()
+
+    def new_place(self):
+        self.element("new-place").click()
+        return self.popup()
+
+    def curl(self):
+        self.element("curl").click()
+        text = self.element("curl-text").inner_text()
+        self.element("curl-close").click()
+        return text
+
+    # The key
+
+    def enter_key(self, key):
+        self.element("key").fill(key)
+        self.element("key-save").click()
+
+    def asks_for_key(self):
+        return self.element("key-dialog").is_visible()
+
+
+class Popup:
+    """The popup of a place, and its form."""
+
+    def __init__(self, screen):
+        self.screen = screen
+        self.node = screen.element("popup")
+
+    def title(self):
+        return self.screen.element("popup-title").inner_text()
+
+    def fields(self):
+        rows = self.screen.element("fields").locator("div")
+        return dict(zip(rows.locator("dt").all_inner_texts(), rows.locator("dd").all_inner_texts()))
+
+    def link(self):
+        return self.screen.element("place-link").get_attribute("href")
+
+    def box(self):
+        return self.node.bounding_box()
+
+    def close(self):
+        self.screen.element("popup-close").click()
+
+    def edit(self):
+        self.screen.element("edit").click()
+        self.screen.element("edit-form").wait_for(state="visible")
+        return self
+
+    def is_form(self):
+        return self.screen.element("edit-form").is_visible()
+
+    def write(self, **values):
+        for name, value in values.items():
+            self.screen.element(f"edit-{name}").fill(str(value))
+            self.screen.press("Tab")
+        return self
+
+    def value(self, name):
+        return self.screen.element(f"edit-{name}").input_value()
+
+    def add_tag(self, key, value):
+        self.screen.element("add-tag").click()
+        inputs = self.node.locator(".tag").last.locator("input")
+        inputs.nth(0).fill(key)
+        inputs.nth(1).fill(value)
+        return self
+
+    def drag_handle(self, right, down):
+        box = self.screen.element("handle").bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        mouse = self.screen.page.mouse
+        mouse.move(x, y)
+        mouse.down()
+        for part in range(1, 6):
+            mouse.move(x + right * part / 5, y + down * part / 5)
+        mouse.up()
+        return self
+
+    def save(self):
+        """Sends the form, and waits for the fields of the place or for a problem."""
+        self.screen.element("save").click()
+        self.screen.wait_until(
+            lambda: not self.is_form() or self.problem(), "the response to the form")
+        return self
+
+    def problem(self):
+        node = self.screen.element("edit-problem")
+        return node.inner_text() if node.count() else ""
+
+    def apply_anyway(self):
+        self.screen.element("apply-anyway").click()
+        self.screen.element("fields").wait_for(state="visible")
+        return self
+
+    def delete(self):
+        self.screen.element("delete").click()
+        self.screen.element("delete").click()
+        self.node.wait_for(state="hidden")
+
+
+class StatusScreen(Screen):
+    """The operator's page."""
+
+    path = "/status"
+
+    def wait_for_samples(self, count=2):
+        """Waits until the charts have this number of samples."""
+        def has_samples():
+            path = self.page.locator("[data-testid=chart] .line").last
+            return path.count() and len(re.findall("[ML]", path.get_attribute("d") or "")) >= count
+        self.wait_until(has_samples, f"{count} samples in the charts", seconds=30 + 3 * count)
+        return self
+
+    def state(self):
+        return self.element("state").inner_text()
+
+    def charts(self):
+        """Returns the descriptions of the charts for screen readers."""
+        nodes = self.page.locator("[data-testid=chart] svg")
+        return [nodes.nth(index).get_attribute("aria-label") for index in range(nodes.count())]
+
+    def facts(self, identifier):
+        rows = self.element(identifier).locator("div")
+        return dict(zip(rows.locator("dt").all_inner_texts(), rows.locator("dd").all_inner_texts()))
+
+    def errors(self):
+        return self.element("errors").inner_text()
+
+
+__all__ = ["Browser", "MapScreen", "NARROW", "Popup", "StatusScreen", "Timeout", "WIDE", "browsing"]
