@@ -143,6 +143,25 @@ import Testing
     #expect(unpacked == "/opt/waymark-1.0/share/waymark/Migrations")
   }
 
+  @Test func theMapPageHasABaseMapWhereItsAddressAndAttributionAreSet() throws {
+    let tiles = "https://tile.example.com/{z}/{x}/{y}.png"
+    let environment = ["MAP_TILES_URL": tiles, "MAP_TILES_ATTRIBUTION": "© Contributors"]
+
+    #expect(try ServeConfiguration(Settings(environment: environment)).baseMap != nil)
+    #expect(try ServeConfiguration(Settings(environment: [:])).baseMap == nil)
+  }
+
+  @Test(arguments: [
+    (["MAP_TILES_URL": "https://a.example/{z}/{x}/{y}"], "MAP_TILES_URL needs MAP_TILES_ATTRIBUTION"),
+    (["MAP_TILES_ATTRIBUTION": "© Contributors"], "MAP_TILES_ATTRIBUTION needs MAP_TILES_URL"),
+    (["MAP_TILES_URL": "https://a.example/", "MAP_TILES_ATTRIBUTION": "A"], "MAP_TILES_URL must be an address"),
+  ])
+  func anIncompleteBaseMapIsRejected(environment: [String: String], words: String) {
+    let error = #expect(throws: ConfigurationError.self) { try ServeConfiguration(Settings(environment: environment)) }
+
+    #expect(error?.description.hasPrefix(words) == true, "\(error?.description ?? "")")
+  }
+
   @Test func theLogIsTextOnATerminalAndElseJSON() throws {
     #expect(try LogConfiguration(Settings(environment: [:]), isTerminal: true).format == .text)
     #expect(try LogConfiguration(Settings(environment: [:]), isTerminal: false).format == .json)

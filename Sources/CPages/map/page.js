@@ -9,8 +9,6 @@ const maximumListed = 60;
 const maximumShown = 2500;
 const retryMilliseconds = 4000;
 const filters = { category: "", q: "" };
-/** The ranks of the places of a search. */
-let ranks = new Map();
 let features = [];
 let sources = [];
 let loading;
@@ -42,13 +40,15 @@ function report(text = "") {
   byId("message").textContent = text;
 }
 
-/** Reports a problem, and asks for a key where that helps. Returns whether the call may be repeated at once. */
+/** Reports a problem, and asks for a key where that helps. Returns whether one was entered. */
 async function recover(problem) {
   if (problem.name === "AbortError") return false;
   if (!(problem instanceof Problem)) throw problem;
   report(explanation(problem));
   if (problem.status !== 401 || byId("key-dialog").open) return false;
-  return askForKey(access.key ? "This key is not valid." : "This server needs a key for reading.");
+  const isEntered = await askForKey(access.key ? "This key is not valid." : "This server needs a key for reading.");
+  if (isEntered) start();
+  return isEntered;
 }
 
 // MARK: What is in view
@@ -60,14 +60,15 @@ function colourOf(category) {
 
 const query = () => ({ bbox: view.box().map((value) => value.toFixed(6)).join(","), ...filters });
 
-/** Returns what is in view: groups and places, or places alone where the server has no index. */
+/** Returns what is in view: groups and places, or the matches of a text, or places where the server has no index. */
 async function loadFeatures(options) {
-  for (let zoom = Math.min(22, Math.round(view.zoom)); zoom >= 0; zoom -= 1) {
+  // A cell is a sixteenth of a tile wide: here 64 pixels.
+  for (let zoom = Math.max(0, Math.round(view.zoom) - 2); zoom >= 0 && !filters.q; zoom -= 1) {
     try {
       const { features } = await json("locations/clusters", { ...query(), zoom }, options);
       if (features.length <= maximumShown || zoom === 0) {
         return features.map(({ id, geometry: { coordinates: [long, lat] }, properties }) =>
-          ({ id: String(id), lat, long, ...properties }));
+          ({ id, lat, long, ...properties }));
       }
     } catch (problem) {
       if (problem.status === 501) break;
@@ -89,8 +90,8 @@ async function load(text = "") {
     features = loaded.map((feature) => ({ ...feature, name: feature.name || "", colour: colourOf(feature.category) }));
   } catch (problem) {
     if (signal.aborted) return;
-    if (await recover(problem)) load(text);
-    else if ([0, 429, 503, 504].includes(problem.status)) retry = setTimeout(load, retryMilliseconds);
+    await recover(problem);
+    if ([0, 429, 503, 504].includes(problem.status)) retry = setTimeout(load, retryMilliseconds);
     return;
   }
   report();
@@ -100,13 +101,12 @@ async function load(text = "") {
 
 const plural = (count, one) => `${count.toLocaleString()} ${one}${count === 1 ? "" : "s"}`;
 
-/** Shows the list: places of a search by rank, then places by distance, then groups by size. */
+/** Shows the list: matches of a text by rank, or places by distance and then groups by size. */
 function showList(text) {
-  const entries = features.filter((feature) => view.isVisible(feature)).map((feature) => {
+  const entries = features.filter((feature) => view.isVisible(feature)).map((feature, rank) => {
     const { x, y } = view.placeOf(feature);
-    const order = feature.count > 1 ? 1e12 - feature.count
-      : 1e6 * (ranks.get(feature.id) ?? 1e3) + Math.hypot(x - view.width / 2, y - view.height / 2);
-    return { feature, order };
+    const distance = filters.q ? rank : Math.hypot(x - view.width / 2, y - view.height / 2);
+    return { feature, order: feature.count > 1 ? 1e12 - feature.count : distance };
   }).sort((a, b) => a.order - b.order);
   const groups = entries.filter(({ feature }) => feature.count > 1).length;
   const total = entries.reduce((sum, { feature }) => sum + feature.count, 0);
@@ -180,14 +180,12 @@ function setCategory(category) {
 async function searchFor(q) {
   if (q === filters.q) return;
   filters.q = q;
-  ranks = new Map();
   writeAddress();
   try {
     const { lat, long } = view.coordinate();
     const places = q ? await json("locations", { ...filters, lat: lat.toFixed(4), long: long.toFixed(4), limit: 50,
-      fields: "id,lat,long" }) : [];
+      fields: "lat,long" }) : [];
     if (filters.q !== q) return;
-    ranks = new Map(places.map(({ id }, index) => [id, index]));
     if (places.length && !places.some((place) => view.isVisible(place))) view.fly(places[0], 9);
   } catch (problem) {
     await recover(problem);
