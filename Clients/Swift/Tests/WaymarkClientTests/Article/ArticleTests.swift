@@ -12,11 +12,16 @@ import Testing
   private static let overview =
     FileManager.default.fileExists(atPath: root.appending(path: "README.md").path(percentEncoded: false))
     ? "README.md" : "../../docs/client.md"
-  private static let documents = [
-    catalogue + "GettingStarted.md", catalogue + "ShowingPlacesWithSwiftUI.md",
-    catalogue + "TestingAnAppThatTalksToWaymark.md", catalogue + "UsingCredentials.md",
-    catalogue + "WaymarkClient.md", catalogue + "WorkingOffline.md", overview,
-  ]
+
+  /// The documents that contain Swift: articles and the page for users.
+  private static let documents = (articles + [overview]).filter { document in
+    (try? blocks(of: document).isEmpty) == false
+  }
+  private static var articles: [String] {
+    let folder = root.appending(path: catalogue).path(percentEncoded: false)
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.filter { $0.hasSuffix(".md") }.sorted().map { catalogue + $0 }
+  }
 
   /// The regions of the files, by name, without what their first line is indented by.
   private func regions() throws -> [String: String] {
@@ -44,14 +49,14 @@ import Testing
   }
 
   /// The blocks of Swift in a document.
-  private func blocks(of document: String) throws -> [String] {
-    let parts = try String(contentsOf: Self.root.appending(path: document), encoding: .utf8)
+  private static func blocks(of document: String) throws -> [String] {
+    let parts = try String(contentsOf: root.appending(path: document), encoding: .utf8)
       .components(separatedBy: "```swift\n")
     return parts.dropFirst().map { $0.components(separatedBy: "\n```")[0] }
   }
 
   @Test(arguments: documents) func everySnippetIsCodeThatCompiles(document: String) throws {
-    let (blocks, regions) = (try blocks(of: document), try regions())
+    let (blocks, regions) = (try Self.blocks(of: document), try regions())
 
     #expect(!blocks.isEmpty)
     for block in blocks {
@@ -60,8 +65,9 @@ import Testing
   }
 
   @Test func everySnippetOfTheTestsIsShown() throws {
-    let shown = try Self.documents.flatMap { try blocks(of: $0) }
+    let shown = try Self.documents.flatMap { try Self.blocks(of: $0) }
 
+    #expect(Self.documents.count > 6)
     for (name, region) in try regions() {
       #expect(shown.contains(region), "the snippet \(name) is not shown as it is in the tests")
     }
