@@ -68,6 +68,21 @@ def correct_search(query, path):
         query.pop("filter-lang", None)
 
 
+def correct_features(query):
+    """The first coordinates of a box are the least in each order of the axes, and times exist."""
+    box = query.get("bbox")
+    if box is not None and "bbox-crs" in query:
+        box = [float(edge) for edge in box.split(",")] if isinstance(box, str) else box
+        if len(box) == 4:
+            query["bbox"] = ",".join(str(edge) for edge in (
+                min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3])))
+    if "datetime" in query:
+        query["datetime"] = "2026-01-01T00:00:00Z/.."
+    for name in ("createdAt", "updatedAt"):
+        if name in query:
+            query[name] = "2026-01-01T00:00:00Z"
+
+
 def correct_import(query):
     """Texts about a data set need its name, and a replacement needs rows of its source."""
     query.pop("replaceSource", None)
@@ -85,11 +100,11 @@ def correct_body(body, method):
     """A source and an id in it are given both or neither; an id is that of the path; a latitude is one."""
     if not isinstance(body, dict):
         return
-    fields = body
-    if body.get("type") == "Feature":
-        fields = body.get("properties")
+    fields = body.get("properties", body)
+    if isinstance(body.get("geometry"), dict):
         position = body["geometry"]["coordinates"]
         position[1] = max(-90, min(90, position[1]))
+    if body.get("type") == "Feature":
         # RFC 7946 leaves other members to applications; GeoJSON 2008 had this one.
         body.pop("crs", None)
     body.pop("id", None)
@@ -110,6 +125,8 @@ def before_call(context, case, kwargs):
         correct_position(query)
         correct_box(query)
         correct_search(query, case.path)
+        if case.path.startswith("/ogc/"):
+            correct_features(query)
         if "source" not in query:
             query.pop("sourceId", None)
         # A cursor comes from a response, and a period depends on now.
@@ -127,6 +144,8 @@ def before_call(context, case, kwargs):
         case.headers.pop("Waymark-Min-Position", None)
         if "Idempotency-Key" in case.headers:
             case.headers["Idempotency-Key"] = base64.b32encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # The positions of generated bodies are in degrees, longitude first.
+        case.headers.pop("Content-Crs", None)
         # Values that responses gave to other fields are tried in this one too.
         if not ENTITY_TAGS.fullmatch(case.headers.get("If-Match", "*")):
             case.headers.pop("If-Match")

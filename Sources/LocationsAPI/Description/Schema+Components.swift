@@ -136,7 +136,7 @@ extension Schema {
             ["minItems": 2, "maxItems": 2])),
       ], others: any))
 
-  private static let geometryDraft = Schema(
+  static let geometryDraft = Schema(
     .object(
       [
         .required("type", .oneOf(["Point"])),

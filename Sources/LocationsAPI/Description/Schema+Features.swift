@@ -104,7 +104,7 @@ extension Schema {
   private static let featurePatch = Schema(
     .object(
       [
-        .optional("type", .oneOf(["Feature"])),
+        .optional("type", .oneOf(["Feature"])), .optional("geometry", geometryDraft),
         .optional(
           "properties",
           Schema(
@@ -113,7 +113,7 @@ extension Schema {
                 .optional("name", name), .optional("category", category.orNull), .optional("tags", tagsDraft.orNull),
                 .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
               ] + ignoredFields, others: nil))),
-      ], others: nil),
+      ], others: any),
     "A JSON merge patch (RFC 7396) of a feature: `null` removes a value.",
     example: ["properties": ["category": "bar", "tags": ["wheelchair": "yes", "fax": nil]]])
 }

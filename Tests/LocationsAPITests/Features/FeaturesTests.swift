@@ -215,4 +215,37 @@ import Testing
     #expect(try await type("/ogc/collections/places/queryables") == "application/schema+json")
     #expect(try await service.get(Self.items, headers: ["accept": "image/png"]).status == 406)
   }
+
+  // MARK: Stores
+
+  private static func place() throws -> PointOfInterest {
+    let time = Timestamp(microsecondsSinceEpoch: 0)
+    return PointOfInterest(
+      id: .sample(1), draft: try .at(1, 2, name: "here"), version: 1, createdAt: time, updatedAt: time)
+  }
+
+  @Test func numberMatchedIsLeftOutWhereAFilterTakesTooLongToCount() async throws {
+    let found = FoundPoint(point: try Self.place(), distanceMetres: nil)
+    var store = StubStore { _ in PointPage(points: [found], hasMore: true) }
+    store.onCount = { _ throws(PointStoreError) in throw .filterTimeout }
+    let page = try await ServiceDriver(store: store).send(.GET, Self.items + "?filter=\("name LIKE '%'".encoded)")
+
+    #expect(page.status == 200)
+    #expect(try page.object["numberMatched"] == nil)
+    #expect(try page.object["numberReturned"] as? Int == 1)
+    store.onCount = { _ throws(PointStoreError) in throw .unavailable(reason: "") }
+    #expect(try await ServiceDriver(store: store).send(.GET, Self.items).status == 503)
+  }
+
+  @Test func conditionsOnCategoriesAndSourcesNeedNoIndex() async throws {
+    let store = StubStore { query in
+      #expect(query.filter == nil)
+      #expect(query.categories == ["cafe", "bar"])
+      #expect(query.source == .init(name: "osm"))
+      return PointPage(points: [], hasMore: false)
+    }
+    let target = Self.items + "?category=cafe&category=bar&source=osm&bbox=0,0,1,1"
+
+    #expect(try await ServiceDriver(store: store).send(.GET, target).status == 200)
+  }
 }

@@ -11,7 +11,7 @@ struct FeatureArguments {
   /// The query; `nil` where no place can match.
   let query: PointQuery?
 
-  /// The position of the page before, where there is one.
+  /// A Boolean value that indicates whether the page follows another one.
   let isContinued: Bool
 
   /// The reference system of the response.

@@ -11,10 +11,13 @@ struct FeatureProperties: Sendable {
     let type: FilterType
     /// The key of the tag that it is; `nil` for a property of places.
     var tag: String?
+
+    /// Returns a Boolean value that indicates whether it is a property of places.
+    func isOfPlaces(_ property: PointProperty) -> Bool { tag == nil && name.hasSameBytes(as: property.name) }
   }
 
   /// The names of query parameters, which tags must not take.
-  private static let parameters = Set(ItemsRoute.parameters.map(\.name))
+  private static let parameters = Set(ItemsRoute.parameters.map { ExactText($0.name) })
 
   /// The declared tags, by name.
   let tags: [Property]
@@ -24,7 +27,7 @@ struct FeatureProperties: Sendable {
 
   init(_ declarations: Queryables) {
     tags = declarations.types.sorted { $0.key < $1.key }.map { key, type in
-      let isTaken = PointProperty(name: key.text) != nil || Self.parameters.contains(key.text) || key.text == "tags"
+      let isTaken = PointProperty(name: key.text) != nil || Self.parameters.contains(key) || key.text == "tags"
       return Property(name: isTaken ? Queryables.tagPrefix + key.text : key.text, type: type, tag: key.text)
     }
     queryables =
@@ -43,7 +46,7 @@ struct FeatureProperties: Sendable {
   func queryables(of collection: PointCollection, id: String) -> JSONValue {
     let properties = queryables.map { property -> JSONValue.Member in
       var schema = property.type.schema
-      if property.name == PointProperty.id.name { schema.append(.init(name: "x-ogc-role", value: "id")) }
+      if property.isOfPlaces(.id) { schema.append(.init(name: "x-ogc-role", value: "id")) }
       return .init(name: property.name, value: .object([.init(name: "title", value: .string(property.name))] + schema))
     }
     return Self.document(collection, id: id, properties: properties, others: true)
@@ -53,7 +56,7 @@ struct FeatureProperties: Sendable {
   func schema(of collection: PointCollection, id: String) -> JSONValue {
     let properties = ofFeatures.map { property -> JSONValue.Member in
       var schema = property.type.schema
-      if [PointProperty.version, .createdAt, .updatedAt].contains(where: { $0.name == property.name }) {
+      if [.version, .createdAt, .updatedAt].contains(where: property.isOfPlaces) {
         schema.append(.init(name: "readOnly", value: true))
       }
       return .init(name: property.name, value: .object([.init(name: "title", value: .string(property.name))] + schema))
@@ -70,7 +73,7 @@ struct FeatureProperties: Sendable {
   /// Integers that may have more than 32 bits are numbers, because GDAL takes each integer for one of 32 bits. It finds
   /// the type of the version, which each feature has, in the features.
   func geoJSONSchema(of collection: PointCollection) -> JSONValue {
-    let properties = ofFeatures.filter { $0.name != PointProperty.version.name }.map { property in
+    let properties = ofFeatures.filter { !$0.isOfPlaces(.version) }.map { property in
       JSONValue.Member(
         name: property.name,
         value: .object(property.type == .integer ? FilterType.number.schema : property.type.schema))

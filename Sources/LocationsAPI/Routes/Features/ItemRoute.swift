@@ -29,8 +29,8 @@ struct ItemRoute: RouteHandler {
       add(etag: "W/\"\(point.version).html\"", to: &response)
       return response
     }
-    let values304 = request.headers.entityTags("if-none-match")
-    if let known = EntityTag.known(of: point, format: .geoJSON, ifNoneMatch: values304) {
+    let tags = request.headers.entityTags("if-none-match")
+    if let known = EntityTag.known(of: point, format: .geoJSON, ifNoneMatch: tags) {
       var response = HTTPResponse(status: .notModified)
       add(etag: known, to: &response)
       return response

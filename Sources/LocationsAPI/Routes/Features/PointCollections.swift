@@ -1,7 +1,7 @@
 import JSONText
 
 /// A collection of OGC API Features: all places, or those of some categories.
-public struct PointCollection: Hashable, Sendable {
+public struct PointCollection: Sendable {
   /// The identifier, which is part of the addresses.
   public let id: String
 
@@ -26,7 +26,7 @@ public struct PointCollection: Hashable, Sendable {
 }
 
 /// The collections of OGC API Features.
-public struct PointCollections: Hashable, Sendable {
+public struct PointCollections: Sendable {
   /// The identifier of the collection of all places.
   public static let everything = "places"
 
@@ -51,7 +51,9 @@ public struct PointCollections: Hashable, Sendable {
       let id = String(Substring(parts[0]).trimmingBlanks)
       let categories = parts[1].split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         .map { String(Substring($0).trimmingBlanks) }
-      guard Self.isIdentifier(id), !categories.contains(""), !all.contains(where: { $0.id == id }) else { return nil }
+      guard Self.isIdentifier(id), !categories.contains(""), !all.contains(where: { $0.id.hasSameBytes(as: id) }) else {
+        return nil
+      }
       all.append(PointCollection(id: id, categories: categories))
     }
     guard all.count <= Self.maximumCount else { return nil }
