@@ -1,0 +1,242 @@
+"""Benchmarks of vector tiles: Waymark over HTTP, and PostGIS's ST_AsMVT through pgbench."""
+
+import argparse
+import csv
+import glob
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+AS_POSTGRES = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+TARGETS = 2000
+RATE = 1000
+ZOOMS = (14, 16, 12, 10, 8, 5)
+LIMIT = 85.0511287798066
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def tile(latitude, longitude, zoom):
+    angle = math.radians(max(-LIMIT, min(LIMIT, latitude)))
+    x = (longitude + 180) / 360
+    y = 0.5 - math.log(math.tan(angle) + 1 / math.cos(angle)) / (2 * math.pi)
+    most = 2**zoom - 1
+    return max(0, min(most, math.floor(x * 2**zoom))), max(0, min(most, math.floor(y * 2**zoom)))
+
+
+class Server:
+    """A server with the places in memory."""
+
+    def __init__(self, program, places):
+        self.port = free_port()
+        environment = {
+            **os.environ, "POINT_STORE": "memory", "DATA_FILE": str(places), "HTTP_PORT": str(self.port), "LOG_LEVEL": "error"}
+        self.process = subprocess.Popen([program, "serve"], env=environment, stdout=subprocess.DEVNULL)
+        start = time.monotonic()
+        while True:
+            try:
+                self.get("/health/ready")
+                return
+            except OSError:
+                if time.monotonic() - start > 120 or self.process.poll() is not None:
+                    raise SystemExit("the server did not become ready within 120 seconds") from None
+                time.sleep(0.05)
+
+    def get(self, target, **headers):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{target}", headers=headers)
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return response.read(), response.headers
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+class TileBench:
+    """The measurements over one set of places."""
+
+    def __init__(self, options, work):
+        self.options = options
+        self.work = work
+        self.places = work / "places.csv"
+        with open(self.places, "wb") as file:
+            subprocess.run([options.generator, "places", "--named", str(options.places)], stdout=file, check=True)
+        with open(self.places, newline="", encoding="utf-8") as file:
+            self.positions = [(float(row["lat"]), float(row["long"])) for row in csv.DictReader(file)]
+        random.seed(1)
+        # Tiles of random places: towns, where most places are, are drawn most.
+        self.tiles = {zoom: [tile(*place, zoom) for place in random.sample(self.positions, TARGETS)] for zoom in ZOOMS}
+
+    def load(self, server, name, lines, *arguments):
+        file = self.work / f"{name}.targets"
+        file.write_text("".join(line + "\n" for line in lines))
+        command = [self.options.load, "-p", str(server.port), "-t", file, "-c", "16", "-s", str(self.options.seconds), *arguments]
+        figures = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+        if int(figures[4]) > 0:
+            raise SystemExit(f"{figures[4]} responses of the part {name} were errors")
+        return [float(figure) for figure in figures[:4]]
+
+    def tiles_of(self, zoom):
+        return [f"GET /tiles/{zoom}/{x}/{y}.mvt" for x, y in self.tiles[zoom]]
+
+    # --- PostgreSQL
+
+    def start_postgres(self):
+        self.pg = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
+        self.database = self.work / "database"
+        self.database.mkdir()
+        if AS_POSTGRES:
+            shutil.chown(self.database, "postgres")
+        port = free_port()
+        self.url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        quiet = {"check": True, "stdout": subprocess.DEVNULL, "cwd": "/tmp"}
+        initdb = [f"{self.pg}/initdb", "-D", self.database, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale", "C.UTF-8"]
+        subprocess.run(AS_POSTGRES + initdb, **quiet)
+        settings = (f"-p {port} -h 127.0.0.1 -k {self.database} -c shared_buffers=2GB -c max_wal_size=8GB -c fsync=off "
+                    "-c maintenance_work_mem=1GB -c effective_cache_size=8GB -c random_page_cost=1.1 -c jit=off")
+        subprocess.run(AS_POSTGRES + [f"{self.pg}/pg_ctl", "-D", self.database, "-w", "-l", self.database / "log", "-o", settings, "start"], **quiet)
+        self.sql("CREATE EXTENSION postgis")
+        self.sql("CREATE TABLE rows (name text, category text, lat float8, long float8)")
+        rows = self.work / "rows.csv"
+        with open(self.places, newline="", encoding="utf-8") as source, open(rows, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            for row in csv.DictReader(source):
+                writer.writerow([row["name"], row["category"], row["lat"], row["long"]])
+        self.sql(f"\\copy rows FROM '{rows}' CSV")
+        self.sql("CREATE TABLE places AS SELECT gen_random_uuid() AS id, name, category, ST_Transform(ST_SetSRID(ST_MakePoint("
+                 f"long, greatest(least(lat, {LIMIT}), -{LIMIT})), 4326), 3857) AS position FROM rows")
+        self.sql("CREATE INDEX ON places USING gist (position)")
+        # The best order on disk for tiles.
+        self.sql("CLUSTER places USING places_position_idx")
+        self.sql("VACUUM ANALYZE places")
+        for zoom, tiles in self.tiles.items():
+            self.sql(f"CREATE TABLE tiles_{zoom} (id serial PRIMARY KEY, x int, y int)")
+            file = self.work / f"tiles-{zoom}.csv"
+            file.write_text("".join(f"{x},{y}\n" for x, y in tiles))
+            self.sql(f"\\copy tiles_{zoom} (x, y) FROM '{file}' CSV")
+
+    def sql(self, text):
+        return subprocess.run(["psql", "-qtAX", "-v", "ON_ERROR_STOP=1", self.url, "-c", text], check=True, capture_output=True, text=True).stdout
+
+    def pgbench(self, zoom):
+        script = self.work / "script.sql"
+        script.write_text(
+            f"\\set n random(1, {TARGETS})\n"
+            "SELECT ST_AsMVT(f, 'places', 4096, 'geom') FROM (\n"
+            "  SELECT p.id::text, p.name, p.category, ST_AsMVTGeom(p.position, e.box, 4096, 0, false) AS geom\n"
+            f"  FROM (SELECT ST_TileEnvelope({zoom}, x, y) AS box FROM tiles_{zoom} WHERE id = :n) AS e\n"
+            "  JOIN places AS p ON p.position && e.box) AS f;\n")
+        command = [f"{self.pg}/pgbench", "-n", "-M", "prepared", "-c", "2", "-j", "1", "-T", str(self.options.seconds), "-f", script, self.url]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return next(float(line.split()[2]) for line in output.splitlines() if line.startswith("tps"))
+
+    def stop_postgres(self):
+        subprocess.run(AS_POSTGRES + [f"{self.pg}/pg_ctl", "-D", self.database, "-m", "immediate", "-w", "stop"], stdout=subprocess.DEVNULL, cwd="/tmp")
+
+    # --- The parts
+
+    def measure_tiles(self, server):
+        rates = {}
+        for _ in range(self.options.rounds):
+            for zoom in ZOOMS:
+                closed = self.load(server, f"z{zoom}", self.tiles_of(zoom))
+                open_loop = self.load(server, f"z{zoom}", self.tiles_of(zoom), "-r", str(RATE))
+                pgbench = self.pgbench(zoom) if zoom >= 14 else 0
+                rates.setdefault(zoom, []).append((closed[0], open_loop[1], open_loop[2], pgbench))
+        print("| tiles | rate | p50 | p99 | ST_AsMVT | ratio | target |\n| --- | ---: | ---: | ---: | ---: | ---: | --- |")
+        for zoom, rounds in rates.items():
+            rate, median, p99, pgbench = (statistics.median(column) for column in zip(*rounds))
+            target = "≥ 5,000/s, p99 ≤ 3,000 µs, ratio ≥ 10" if zoom == 14 else ""
+            reference = f"{pgbench:,.0f} | {rate / pgbench:.1f}" if pgbench else " | "
+            print(f"| zoom {zoom} | {rate:,.0f} | {median:,.0f} | {p99:,.0f} | {reference} | {target} |")
+        print(f"Latencies in µs at {RATE:,} requests/s on 16 connections; rates with 16 connections in a closed loop.")
+
+    def measure_world(self, server):
+        durations = []
+        for _ in range(50):
+            start = time.perf_counter()
+            body, headers = server.get("/tiles/0/0/0.mvt")
+            durations.append(1000 * (time.perf_counter() - start))
+        compressed, _ = server.get("/tiles/0/0/0.mvt", **{"Accept-Encoding": "gzip"})
+        print(f"zoom 0: median {statistics.median(durations):.1f} ms, maximum {max(durations):.1f} ms (target ≤ 20), "
+              f"{len(body):,} bytes (target ≤ 200,000), {len(compressed):,} with gzip")
+        lines = ["GET /tiles/0/0/0.mvt"]
+        print(f"zoom 0: {self.load(server, 'world', lines)[0]:,.0f} tiles/s")
+        request = urllib.request.Request(f"http://127.0.0.1:{server.port}/tiles/0/0/0.mvt", headers={"If-None-Match": headers["etag"]})
+        durations = []
+        for _ in range(200):
+            start = time.perf_counter()
+            try:
+                urllib.request.urlopen(request, timeout=60)
+                raise SystemExit("the tile was not confirmed")
+            except urllib.error.HTTPError as error:
+                if error.code != 304:
+                    raise
+            durations.append(1e6 * (time.perf_counter() - start))
+        print(f"zoom 0, 304: median {statistics.median(durations):.0f} µs with a new connection")
+
+    def measure_writes(self, server):
+        """Compares the rate of replacements with that of a program without tiles."""
+        former = Server(self.options.former, self.places)
+        try:
+            servers = {"with tiles": server, "before": former}
+            lines = {}
+            for name, instance in servers.items():
+                found = json.loads(instance.get("/locations?limit=1000")[0])
+                lines[name] = [
+                    f"PUT /locations/{place['id']} " + json.dumps({"name": place["name"], "lat": place["lat"], "long": place["long"]})
+                    for place in found]
+            rates = {name: [] for name in servers}
+            for _ in range(2 * self.options.rounds):
+                for name, instance in servers.items():
+                    rates[name].append(self.load(instance, "writes", lines[name])[0])
+            medians = {name: statistics.median(values) for name, values in rates.items()}
+            cost = 100 * (medians["before"] / medians["with tiles"] - 1)
+            print(f"replacements: {medians['with tiles']:,.0f}/s, {medians['before']:,.0f}/s before: {cost:.1f} % more (target ≤ 10)")
+        finally:
+            former.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--waymark", required=True)
+    parser.add_argument("--generator", required=True)
+    parser.add_argument("--load", required=True)
+    parser.add_argument("--former", help="a program without tiles, to compare the cost of writes")
+    parser.add_argument("--places", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        bench = TileBench(options, pathlib.Path(folder))
+        bench.start_postgres()
+        server = None
+        try:
+            server = Server(options.waymark, bench.places)
+            bench.measure_world(server)
+            bench.measure_tiles(server)
+            if options.former:
+                bench.measure_writes(server)
+        finally:
+            bench.stop_postgres()
+            if server:
+                server.stop()
+
+
+if __name__ == "__main__":
+    main()
