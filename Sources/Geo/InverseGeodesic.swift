@@ -15,15 +15,15 @@
 /// in one unknown is left.
 struct InverseGeodesic {
   /// The reduced latitude of the place that is farther from the equator, never positive.
-  private let first: Angle
+  let first: Angle
 
   /// The reduced latitude of the other place.
-  private let second: Angle
+  let second: Angle
 
   /// The longitude of the second place less that of the first, in degrees and radians; at most a half turn.
-  private let degreesEast: Double
-  private let radiansEast: Double
-  private let east: Angle
+  let degreesEast: Double
+  let radiansEast: Double
+  let east: Angle
 
   init(from start: Coordinate, to end: Coordinate) {
     let (startLatitude, endLatitude) = (Self.flushed(start.latitude), Self.flushed(end.latitude))
@@ -55,7 +55,7 @@ struct InverseGeodesic {
   }
 
   /// Returns the longitude with -180 replaced by 180, so that distances from both are equal bit for bit.
-  private static func uniqueLongitude(_ coordinate: Coordinate) -> Double {
+  static func uniqueLongitude(_ coordinate: Coordinate) -> Double {
     coordinate.longitude == -180 ? 180 : coordinate.longitude
   }
 
@@ -73,9 +73,12 @@ struct InverseGeodesic {
 
   // MARK: Geodesics that need no search
 
-  /// Returns the length along a meridian, where that is the shortest path: always where the places share a meridian or
-  /// the first is a pole, and where they are on opposite meridians unless they are nearly antipodal.
-  private func metresAlongMeridian() -> Double? {
+  /// Returns the length along a meridian, where that is the shortest path.
+  private func metresAlongMeridian() -> Double? { meridianPath()?.metres }
+
+  /// Returns the path along a meridian, where that is the shortest: always where the places share a meridian or the
+  /// first is a pole, and where they are on opposite meridians unless they are nearly antipodal.
+  func meridianPath() -> GeodesicPath? {
     guard degreesEast == 0 || degreesEast == 180 || first.cosine == Angle.tiny else { return nil }
     let path = GeodesicPath(
       start: Angle(towardsSine: first.sine, cosine: east.cosine * first.cosine),
@@ -84,20 +87,23 @@ struct InverseGeodesic {
       endLatitude: second,
       epsilon: WGS84.thirdFlattening
     )
-    return path.arc < 1 || path.reducedLength >= 0 ? path.metres : nil
+    return path.arc < 1 || path.reducedLength >= 0 ? path : nil
   }
 
   /// Returns the length along the equator, where both places are on it and not nearly antipodal.
-  private func metresAlongEquator() -> Double? {
-    guard first.sine == 0, degreesEast <= 180 * (1 - WGS84.flattening) else { return nil }
-    return WGS84.equatorialRadius * radiansEast
-  }
+  private func metresAlongEquator() -> Double? { isAlongEquator ? WGS84.equatorialRadius * radiansEast : nil }
+
+  /// A Boolean value that indicates whether the shortest path is the equator.
+  var isAlongEquator: Bool { first.sine == 0 && degreesEast <= 180 * (1 - WGS84.flattening) }
 
   // MARK: The search
 
-  /// Returns the length of the geodesic whose azimuth at the first place leads to the second, found by Newton's method
-  /// within a bracket that is halved where a step leaves it.
-  private func metresAlongSearchedPath() -> Double {
+  /// Returns the length of the geodesic that is found by a search.
+  private func metresAlongSearchedPath() -> Double { searchedCourse().path.metres }
+
+  /// Returns the geodesic whose azimuth at the first place leads to the second, found by Newton's method within a
+  /// bracket that is halved where a step leaves it.
+  func searchedCourse() -> Course {
     // An error of so many radians moves the path's end by less than a micrometre.
     let leastError = 1e-13
     var low = Angle(sine: Angle.tiny, cosine: 1)
@@ -119,7 +125,7 @@ struct InverseGeodesic {
       azimuth = next
       course = self.course(azimuth: azimuth)
     }
-    return course.path.metres
+    return course
   }
 
   /// Returns the longitude of a geodesic at the second place's latitude less that of the second place, in radians, and
@@ -142,7 +148,7 @@ struct InverseGeodesic {
   }
 
   /// A geodesic from the first place, seen on the auxiliary sphere.
-  private struct Course {
+  struct Course {
     let equatorialAzimuth: Angle
     let endAzimuthCosine: Double
     let startLongitude: Angle
