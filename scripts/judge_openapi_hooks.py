@@ -83,6 +83,37 @@ def correct_features(query):
             query[name] = "2026-01-01T00:00:00Z"
 
 
+def correct_shapes(query):
+    """A shape is one, a route is given instead of a position, and has a radius."""
+    if "within" in query:
+        query["within"] = "POLYGON((16.3 48.1, 16.5 48.1, 16.4 48.3, 16.3 48.1))"
+    if "route" in query:
+        query["route"] = "LINESTRING(16.3 48.1, 16.5 48.2)"
+        for name in ("lat", "long", "lon"):
+            query.pop(name, None)
+        query["radius"] = 500
+        if query.get("sort") == "distance":
+            query.pop("sort")
+
+
+def correct_conditions(body):
+    """The body of a search has the rules of a query."""
+    correct_position(body)
+    correct_box(body)
+    correct_search(body, "/locations")
+    correct_shapes(body)
+    if "filter" in body:
+        body.pop("filter-lang", None)
+        body["filter"] = {"op": "=", "args": [{"property": "category"}, "cafe"]}
+    if "source" not in body:
+        body.pop("sourceId", None)
+    for name in list(body):
+        if name in ("cursor", "lang", "fields", "category") or name not in (
+                "lat", "long", "radius", "bbox", "limit", "source", "sourceId", "filter", "within", "route", "q", "sort",
+                "autocomplete", "f"):
+            body.pop(name)
+
+
 def correct_import(query):
     """Texts about a data set need its name, and a replacement needs rows of its source."""
     query.pop("replaceSource", None)
@@ -127,6 +158,7 @@ def before_call(context, case, kwargs):
         correct_search(query, case.path)
         if case.path.startswith("/ogc/"):
             correct_features(query)
+        correct_shapes(query)
         if "source" not in query:
             query.pop("sourceId", None)
         # A cursor comes from a response, and a period depends on now.
@@ -137,6 +169,8 @@ def before_call(context, case, kwargs):
         if case.media_type in BODIES:
             bodies = BODIES[case.media_type]
             case.body = bodies[len(str(case.body)) % len(bodies)]
+    elif case.path == "/locations/search" and isinstance(case.body, dict):
+        correct_conditions(case.body)
     else:
         correct_body(case.body, case.method)
     if case.headers:

@@ -61,7 +61,7 @@ private final class ReadCounts: Sendable {
 extension IndexedStore: PointStore {
   /// Returns a page of the matching places, all from one snapshot.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
-    try await read(needsIndex: query.filter != nil) { snapshot throws(PointStoreError) in
+    try await read(needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
       try snapshot.page(matching: query)
     } fromDatabase: { () throws(PointStoreError) in
       try await database.page(matching: query)
@@ -70,7 +70,7 @@ extension IndexedStore: PointStore {
 
   /// Returns the same page as summaries, whose texts are not copied if it is from the index.
   public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    try await read(needsIndex: query.filter != nil) { snapshot throws(PointStoreError) in
+    try await read(needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
       try snapshot.summaries(matching: query)
     } fromDatabase: { () throws(PointStoreError) in
       try await database.summaries(matching: query)
@@ -79,7 +79,7 @@ extension IndexedStore: PointStore {
 
   /// Returns the number of matching places of one snapshot.
   public func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
-    try await read(needsIndex: query.filter != nil) { snapshot throws(PointStoreError) in
+    try await read(needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
       try snapshot.count(matching: query)
     } fromDatabase: { () throws(PointStoreError) in
       try await database.count(matching: query)
@@ -248,7 +248,7 @@ extension IndexedStore: PointExporter {
     matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     guard let snapshot = await follower.snapshot() else {
-      if query.filter != nil { throw missingIndex }
+      if query.needsIndex { throw missingIndex }
       return try await database.exportPoints(matching: query, to: consume)
     }
     try await snapshot.exportPoints(matching: query, to: consume)

@@ -126,12 +126,14 @@ public struct LocationsAPI: Sendable {
   }
 
   private var readingRoutes: [Route] {
-    [
+    let list = ListRoute(
+      service: service, revalidation: revalidation, shortLived: shortLivedRevalidation, address: address,
+      filtering: filtering)
+    return [
       Route(
-        .GET, "/locations", scope: .read, parameters: ListRoute.parameters,
-        handler: ListRoute(
-          service: service, revalidation: revalidation, shortLived: shortLivedRevalidation, address: address,
-          filtering: filtering)),
+        .GET, "/locations", scope: .read, parameters: ListRoute.parameters, handler: list),
+      Route(
+        .POST, "/locations/search", scope: .read, parameters: SearchRoute.parameters, handler: SearchRoute(list)),
       Route(
         .GET, "/locations/{id}", scope: .read, parameters: .translation,
         handler: LocationRoute(service: service, policy: caching)),
@@ -155,7 +157,8 @@ public struct LocationsAPI: Sendable {
       Route(
         .GET, "/locations/suggest", scope: .read, parameters: SuggestRoute.parameters,
         handler: SuggestRoute(
-          service: service, revalidation: shortLivedRevalidation, categories: CategoryWords(uptime: uptime))),
+          service: service, revalidation: shortLivedRevalidation, categories: CategoryWords(uptime: uptime),
+          filtering: filtering)),
       Route(
         .GET, "/locations/reverse", scope: .read, parameters: ReverseRoute.parameters,
         handler: ReverseRoute(service: service, revalidation: revalidation)),

@@ -1,7 +1,7 @@
 /// The fields of a place that an encoded place has.
 public struct FieldSet: OptionSet, Hashable, Sendable {
   /// The bits of the fields.
-  public let rawValue: UInt16
+  public let rawValue: UInt32
 
   static let id = FieldSet(rawValue: 1 << 0)
   static let name = FieldSet(rawValue: 1 << 1)
@@ -28,21 +28,28 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
   /// The name that matches a text, which only a request for it by name includes.
   public static let match = FieldSet(rawValue: 1 << 15)
 
+  /// The length of the route of the search up to the place.
+  static let along = FieldSet(rawValue: 1 << 16)
+
+  /// The fields that only the places of a search have.
+  static let ofSearch: FieldSet = [.distance, .along]
+
   /// The fields that a `PointSummary` lacks.
   public static let administrative: FieldSet = [
     .source, .sourceID, .version, .createdAt, .updatedAt, .attribution, .label, .score, .match,
   ]
 
   /// The fields of the places in a list, where the request names none.
-  public static let standard: FieldSet = [.id, .name, .category, .latitude, .longitude, .distance, .tags]
+  public static let standard: FieldSet = [.id, .name, .category, .latitude, .longitude, .distance, .along, .tags]
 
   /// All fields of a place itself, `fields=*`.
-  public static let all = FieldSet(rawValue: 1 << 12 - 1)
+  public static let all = FieldSet(rawValue: 1 << 12 - 1).union(.along)
 
   /// The fields and their names, in the order in which they are written.
   public static let named: [(name: String, field: FieldSet)] = [
     ("id", .id), ("name", .name), ("category", .category), ("lat", .latitude), ("long", .longitude),
-    ("distance", .distance), ("tags", .tags), ("source", .source), ("sourceId", .sourceID), ("version", .version),
+    ("distance", .distance), ("alongMetres", .along), ("tags", .tags), ("source", .source), ("sourceId", .sourceID),
+    ("version", .version),
     ("createdAt", .createdAt), ("updatedAt", .updatedAt), ("attribution", .attribution),
     ("label", .label), ("score", .score), ("match", .match),
   ]
@@ -59,7 +66,7 @@ public struct FieldSet: OptionSet, Hashable, Sendable {
   }
 
   /// Creates a set from its bits.
-  public init(rawValue: UInt16) {
+  public init(rawValue: UInt32) {
     self.rawValue = rawValue
   }
 }

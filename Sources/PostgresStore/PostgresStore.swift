@@ -105,13 +105,13 @@ extension PostgresStore: PointStore {
   ///
   /// A page of nearest places costs the same at any depth, except for the first pages, which cost less.
   public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
-    guard query.filter == nil else { throw .indexRequired }
+    guard !query.needsIndex else { throw .indexRequired }
     return try await fittingRows(.all, query).page()
   }
 
   /// Returns the summaries of a page. It reads fewer columns, and their texts stay in the database's response.
   public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    guard query.filter == nil else { throw .indexRequired }
+    guard !query.needsIndex else { throw .indexRequired }
     return try await fittingRows(.summary, query).summaryPage
   }
 

@@ -30,6 +30,36 @@ import Testing
     try await test.run(against: store)
   }
 
+  @Test(arguments: [false, true])
+  func resultsInAreasAndAlongRoutesEqualTheReference(hasRoutes: Bool) async throws {
+    var places = try SyntheticPoints(seed: 6, townCount: 30)
+    let store = MemoryStore()
+    try await store.importRows(try places.rows(count: 2_000))
+    try await store.importRows(try SyntheticPoints.hardCases())
+    var test = DifferentialTest()
+    test.centers = 60
+    test.hasAreas = !hasRoutes
+    test.hasRoutes = hasRoutes
+
+    try await test.run(against: store)
+
+    let points = try await store.allPoints()
+    var queries = RandomQueries(over: points, seed: 3)
+    for _ in 0..<10 {
+      let query = hasRoutes ? PointQuery(route: try queries.route()) : PointQuery(area: try queries.area())
+      let exported = Counter()
+      try await store.exportPoints(matching: query) { exported.add($0.count) }
+      let ordered = query.route.map { BruteForce(points).along($0) } ?? BruteForce(points).byID()
+      #expect(exported.value == ordered.matches(of: query).count)
+    }
+
+    test.hasAreas = true
+    test.filters = try PropertyFilter.samples()
+    test.seed = 2
+    test.centers = 20
+    try await test.run(against: store)
+  }
+
   @Test func resultsEqualTheReferenceAfterManyWrites() async throws {
     var places = try SyntheticPoints(seed: 2, townCount: 20)
     var rows = try places.rows(count: 2_000)

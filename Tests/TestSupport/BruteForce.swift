@@ -61,6 +61,17 @@ public struct BruteForce: Sendable {
     )
   }
 
+  /// Returns the places near a route in their order along it, then by id.
+  public func along(_ route: PointQuery.Route) -> Ordered {
+    let found = points.compactMap { point -> FoundPoint? in
+      let coordinate = point.draft.coordinate
+      return route.line.nearest(to: coordinate, at: EarthCentred(coordinate), within: route.radiusMetres).map {
+        FoundPoint(point: point, distanceMetres: $0.distanceMetres, alongMetres: $0.alongMetres)
+      }
+    }
+    return Ordered(found: found.sorted { ($0.alongMetres ?? 0, $0.point.id) < ($1.alongMetres ?? 0, $1.point.id) })
+  }
+
   /// Returns the counts of all categories, in descending order.
   public func categoryCounts() -> [CategoryCount] {
     Dictionary(grouping: points.compactMap(\.draft.category), by: \.self)
@@ -108,10 +119,12 @@ public struct BruteForce: Sendable {
           guard let origin = found.point.draft.origin, ExactText(origin.source) == source.name else { return false }
           if let sourceID = source.sourceID, ExactText(origin.sourceID) != sourceID { return false }
         }
+        if let area = query.area, !area.shape.contains(found.point.draft.coordinate) { return false }
         if let filter = query.filter {
           guard filter.condition.matches(PlaceRecord(point: found.point, tags: filter.tags)) else { return false }
         }
         guard let after = query.after else { return true }
+        if query.route != nil { return (found.alongMetres ?? 0, found.point.id) > (after.distanceMetres, after.id) }
         guard query.proximity != nil else { return found.point.id > after.id }
         return (found.distanceMetres ?? 0, found.point.id) > (after.distanceMetres, after.id)
       }

@@ -15,6 +15,12 @@ public struct DifferentialTest: Sendable {
   /// The property filters of the queries, one each in turn; without any, the queries have none.
   public var filters: [PropertyFilter] = []
 
+  /// A Boolean value that indicates whether the queries have areas.
+  public var hasAreas = false
+
+  /// A Boolean value that indicates whether the queries have routes instead of centres.
+  public var hasRoutes = false
+
   /// Creates a test with the default size of 2,000 queries.
   public init() {}
 
@@ -28,10 +34,14 @@ public struct DifferentialTest: Sendable {
     #expect(try await store.categoryCounts() == reference.categoryCounts())
     var queries = RandomQueries(over: points, seed: seed)
     for _ in 0..<centers {
-      let center = try queries.center()
-      let ordered = center.map { reference.byDistance(from: $0) } ?? reference.byID()
+      let center = hasRoutes ? nil : try queries.center()
+      let route = hasRoutes ? try queries.route() : nil
+      let ordered =
+        route.map { reference.along($0) } ?? center.map { reference.byDistance(from: $0) } ?? reference.byID()
       for number in 0..<queriesPerCenter {
         var query = try queries.query(center: center, ordered: ordered)
+        query.route = route
+        if hasAreas { query.area = try queries.area() }
         if !filters.isEmpty { query.filter = filters[number % filters.count] }
         let page = try await store.page(matching: query)
         if number.isMultiple(of: 5) {

@@ -1,3 +1,4 @@
+import Foundation
 public import Geo
 import JSONText
 public import Points
@@ -49,6 +50,45 @@ public struct RandomQueries {
     }
   }
 
+  /// Returns an area around a place: a star of a few vertices or many, or several of them.
+  public mutating func area() throws -> PointQuery.Area {
+    var polygons: [[[Coordinate]]] = []
+    repeat {
+      let center = coordinates[Int.random(in: coordinates.indices, using: &generator)]
+      let degrees = pow10(in: -3...1.5)
+      let vertices = Int.random(in: 3...40, using: &generator)
+      var ring: [Coordinate] = []
+      for vertex in 0..<vertices {
+        let angle = 2 * Double.pi * Double(vertex) / Double(vertices)
+        let radius = degrees * .random(in: 0.3...1, using: &generator)
+        let longitude = center.longitude + radius * cos(angle)
+        ring.append(
+          try Coordinate(
+            latitude: min(max(center.latitude + radius * sin(angle), -90), 90),
+            longitude: longitude > 180 ? longitude - 360 : longitude < -180 ? longitude + 360 : longitude))
+      }
+      if let area = try? GeodesicArea(polygons: [[ring]]) { polygons += area.polygons }
+    } while polygons.isEmpty || chance(3)
+    return PointQuery.Area(try GeodesicArea(polygons: polygons), timeLimit: .seconds(600))
+  }
+
+  /// Returns a route from place to place.
+  public mutating func route() throws -> PointQuery.Route {
+    while true {
+      var line = [coordinates[Int.random(in: coordinates.indices, using: &generator)]]
+      for _ in 0..<Int.random(in: 1...12, using: &generator) {
+        line.append(
+          chance(3)
+            ? coordinates[Int.random(in: coordinates.indices, using: &generator)]
+            : try moved(line[line.count - 1], byDegrees: pow10(in: -2...1)))
+      }
+      if let route = try? GeodesicRoute(line) {
+        return PointQuery.Route(
+          route, radiusMetres: chance(9) ? 0 : pow10(in: 0...6), timeLimit: .seconds(600))
+      }
+    }
+  }
+
   /// Returns a query with a centre, or by id without one.
   ///
   /// - Parameter ordered: the places in the order of queries with this centre, from which the start position is taken.
@@ -71,7 +111,8 @@ public struct RandomQueries {
     if chance(2) {
       let matches = ordered.matches(of: query)
       if let found = matches.randomElement(using: &generator) {
-        query.after = .init(distanceMetres: found.distanceMetres ?? 0, id: found.point.id)
+        query.after = .init(
+          distanceMetres: found.alongMetres ?? found.distanceMetres ?? 0, id: found.point.id)
         // The radius may be exactly the distance of a place, which is then included.
         if chance(4), let center, let edge = matches.randomElement(using: &generator)?.distanceMetres {
           query.proximity = .init(center: center, radiusMetres: edge)

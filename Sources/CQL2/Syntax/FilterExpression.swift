@@ -88,6 +88,9 @@ public struct FilterError: Error, Hashable, Sendable {
   /// Returns the error of a value that is not of its property's type.
   public static func invalidValue(_ reason: String) -> FilterError { FilterError(.filter, reason) }
 
+  /// Returns the error of a geometry that is not of the kind that is needed.
+  public static func invalidGeometry(_ reason: String) -> FilterError { FilterError(.filter, reason) }
+
   /// Returns the error of a property that the records do not have.
   public static func unknownProperty(_ name: String) -> FilterError {
     FilterError(.filter, "there is no property '\(name.prefix(100))'")

@@ -29,6 +29,44 @@ extension FilterExpression {
   }
 }
 
+extension FilterGeometry {
+  /// Creates a geometry from GeoJSON: a geometry, or the one of a feature.
+  ///
+  /// - Throws: ``FilterError`` with the value in place of which something else was expected.
+  public init(geoJSON value: JSONValue, limits: FilterLimits = FilterLimits()) throws(FilterError) {
+    var parser = JSONParser(limits: limits)
+    if case .string("Feature")? = value["type"], let geometry = value["geometry"] {
+      self = try parser.at("geometry") { parser throws(FilterError) in try parser.geometry(geometry) }
+    } else {
+      self = try parser.geometry(value)
+    }
+  }
+
+  /// Creates a geometry from a text of GeoJSON or of Well-known Text (WKT).
+  ///
+  /// - Throws: ``FilterError`` with the position at which something else was expected.
+  public init(text: String, limits: FilterLimits = FilterLimits()) throws(FilterError) {
+    guard text.utf8.count <= limits.bytes else {
+      throw FilterError(.filter, "expected at most \(limits.bytes) bytes, got \(text.utf8.count)")
+    }
+    guard text.utf8.first(where: { $0 > UInt8(ascii: " ") }) == UInt8(ascii: "{") else {
+      var parser = try TextParser(text, limits: limits)
+      self = try parser.geometry()
+      return
+    }
+    let value: JSONValue
+    do {
+      value = try JSONReader.value(of: text.utf8, maximumDepth: Self.jsonDepth)
+    } catch {
+      throw FilterError(.filter, error.description)
+    }
+    try self.init(geoJSON: value, limits: limits)
+  }
+
+  /// The maximum depth of GeoJSON, properties of a feature included.
+  private static let jsonDepth = 16
+}
+
 /// A parser of CQL2 JSON.
 private struct JSONParser {
   private var budget: FilterBudget
@@ -46,7 +84,7 @@ private struct JSONParser {
   }
 
   /// Runs a rule on a member or an element.
-  private mutating func at<Value>(
+  mutating func at<Value>(
     _ step: String, _ rule: (inout JSONParser) throws(FilterError) -> Value
   ) throws(FilterError) -> Value {
     path.append(step)
@@ -185,7 +223,7 @@ private struct JSONParser {
 
   // MARK: Geometries
 
-  private mutating func geometry(_ value: JSONValue) throws(FilterError) -> FilterGeometry {
+  mutating func geometry(_ value: JSONValue) throws(FilterError) -> FilterGeometry {
     guard case .string("GeometryCollection")? = value["type"] else { return .simple(try simple(value)) }
     guard case .array(let parts)? = value["geometries"], !parts.isEmpty else {
       throw error("expected a member geometries that is an array of at least one geometry")

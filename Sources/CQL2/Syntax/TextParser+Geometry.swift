@@ -3,6 +3,15 @@ extension TextParser {
     "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON",
   ]
 
+  /// Parses a text that is a geometry as a whole.
+  mutating func geometry() throws(FilterError) -> FilterGeometry {
+    guard case .name(let name) = lexer.token, let geometry = try geometry(name.uppercased()) else {
+      throw error("expected a geometry such as POLYGON((...))")
+    }
+    guard lexer.token == .end else { throw error("expected the end of the geometry") }
+    return geometry
+  }
+
   /// Parses the geometry that a keyword begins; returns `nil`, with nothing read, where it begins none.
   mutating func geometry(_ keyword: String) throws(FilterError) -> FilterGeometry? {
     let isSimple = Self.geometries.contains(keyword)

@@ -5,7 +5,7 @@ import PointFormats
 extension CallDescription {
   /// The problems of a call that searches for a text.
   private static let textProblems = ProblemDescription.parameters.union(ProblemDescription.store)
-    .union(ProblemDescription.acceptance).union(ProblemDescription.index)
+    .union(ProblemDescription.acceptance).union(ProblemDescription.filter)
 
   /// The calls that find places by their names, beside the list.
   static let names: [CallDescription] = [

@@ -40,8 +40,8 @@ extension CallDescription {
     CallDescription(
       method: .GET, path: "/locations", id: "listLocations", group: .search, summary: "List places",
       description:
-        "The places that match all filters: with `q` the best match first, else with a position the nearest first, else"
-        + " by id. With `q` a position without `radius` makes matches near it rank higher. A `Link` leads to the next"
+        "The places that match all filters: with `q` the best match first, else with a position the nearest first, with a"
+        + " route in the order along it, else by id. With `q` a position without `radius` makes matches near it rank higher. A `Link` leads to the next"
         + " page.",
       parameters: [
         "fields": .fields(
@@ -55,6 +55,22 @@ extension CallDescription {
       ],
       problems: ProblemDescription.parameters.union(ProblemDescription.store).union(ProblemDescription.acceptance)
         .union(ProblemDescription.filter)),
+    CallDescription(
+      method: .POST, path: "/locations/search", id: "searchLocations", group: .search,
+      summary: "List places by the conditions of a body",
+      description:
+        "The places that `GET /locations` has for the members of the body, for conditions that are too long for an"
+        + " address. A `Link` leads to the next page: the same body is sent there.",
+      requestHeaders: [.minimumPosition, .acceptLanguage],
+      body: BodyDescription(
+        description: "The conditions.", media: [.init("application/json", .component("Search"))]),
+      responses: [
+        .init(
+          200, "A page of places.", headers: HeaderDescription.caching + [.link, .contentLanguage, .age],
+          media: .places)
+      ],
+      problems: ProblemDescription.parameters.union(ProblemDescription.store).union(ProblemDescription.acceptance)
+        .union(ProblemDescription.filter).union(ProblemDescription.query)),
     CallDescription(
       method: .GET, path: "/locations/{id}", id: "getLocation", group: .search, summary: "Get a place",
       description: "With `lang` the entity tag is weak, and `If-Match` does not accept it.",

@@ -144,6 +144,9 @@ struct ProblemDescription: Hashable, Sendable {
     .init(415, .unsupportedMediaType), .init(422, .invalidPlace),
   ]
 
+  /// The problems of a call with a body that is a search.
+  static let query = body.subtracting([.init(422, .invalidPlace)])
+
   /// The problems of a call that changes places, beside those of the store.
   static let change: Set = store.union([.init(504, .outcomeUnknown)])
 

@@ -46,7 +46,8 @@ extension Parameter {
         Schema(.number, nil, ["minimum": -180, "maximum": 180], example: -121.8893))
     case .radius:
       .init(
-        "Maximum distance from the position in metres along the ellipsoid, inclusive. Needs `lat` and `long`.",
+        "Maximum distance from the position or the route in metres along the ellipsoid, inclusive. Needs `lat` and"
+          + " `long`, or `route`.",
         Schema(.number, nil, ["minimum": 0], example: 1500))
     case .category:
       .init(
@@ -162,6 +163,17 @@ extension Parameter {
       .init(
         "Only places whose last change was at this time, or between two, with a slash between and `..` for an open end.",
         Schema(.string, nil, ["pattern": Self.dateTimePattern], example: "2026-01-01T00:00:00Z/.."))
+    case .within:
+      .init(
+        "Only places in a polygon or a multipolygon, in WKT or GeoJSON: longitude before latitude, holes after the outer"
+          + " ring. Edges are geodesics; the interior of a ring is the smaller part of the earth.",
+        Schema(
+          .string, nil, ["minLength": 1], example: "POLYGON((16.3 48.1, 16.5 48.1, 16.4 48.3, 16.3 48.1))"))
+    case .route:
+      .init(
+        "Only places within `radius`, at most 1,000 km, of a line: an encoded polyline of precision 5, or a line string"
+          + " in WKT or GeoJSON. They are in the order along it. Not together with `lat` and `long`.",
+        Schema(.string, nil, ["minLength": 1], example: "LINESTRING(16.3 48.1, 16.5 48.2)"))
     case .attributionURL:
       .init(
         "Address of the attribution's page.", Self.sourceTextSchema(example: "https://www.openstreetmap.org/copyright"))

@@ -9,7 +9,7 @@ extension Schema {
       ("Place", place), ("PlaceDraft", draft), ("PlacePatch", patch), ("Feature", feature),
       ("FeatureDraft", featureDraft),
       ("FeatureCollection", collection), ("PhotonFeatureCollection", photonCollection), ("Suggestion", suggestion),
-      ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("CheckResult", check),
+      ("Search", search), ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("CheckResult", check),
       ("CategoryCount", categoryCount),
       ("DataSource", dataSource), ("ImportReport", importReport), ("Deletion", deletion),
       ("SearchReport", searchReport),
@@ -43,7 +43,9 @@ extension Schema {
   /// The fields of a place beside its id and coordinates.
   static let otherFields: [Property] = [
     .optional(
-      "distance", Schema(.number, "Metres from the position of the search, along the ellipsoid.", ["minimum": 0])),
+      "distance",
+      Schema(.number, "Metres from the position or the route of the search, along the ellipsoid.", ["minimum": 0])),
+    .optional("alongMetres", Schema(.number, "Metres along the route of the search.", ["minimum": 0])),
     .optional("tags", .component("Tags")),
     .optional("source", source),
     .optional("sourceId", sourceID),

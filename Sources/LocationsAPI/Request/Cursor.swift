@@ -111,6 +111,21 @@ enum Cursor {
       hash.combine(6)
       hash.combine(bytes: filter.expression.json)
     }
+    if let area = query.area {
+      hash.combine(7)
+      for polygon in area.shape.polygons {
+        hash.combine(UInt64(polygon.count))
+        for ring in polygon {
+          hash.combine(UInt64(ring.count))
+          for coordinate in ring { mix(numbers: coordinate.latitude, coordinate.longitude) }
+        }
+      }
+    }
+    if let route = query.route {
+      hash.combine(8)
+      mix(numbers: route.radiusMetres)
+      for coordinate in route.line.coordinates { mix(numbers: coordinate.latitude, coordinate.longitude) }
+    }
     return UInt32(truncatingIfNeeded: hash.value ^ hash.value >> 32)
   }
 }

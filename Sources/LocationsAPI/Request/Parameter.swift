@@ -5,6 +5,7 @@ enum Parameter: Int, CaseIterable {
   case languages, text, autocomplete, sort
   case filter, filterLanguage, filterCRS, crs, boxCRS, dateTime
   case tags, zoom, facets
+  case within, route
 
   private static let all = allCases
 
@@ -57,6 +58,8 @@ enum Parameter: Int, CaseIterable {
     case .tags: "tags"
     case .zoom: "zoom"
     case .facets: "by"
+    case .within: "within"
+    case .route: "route"
     }
   }
 }
@@ -65,6 +68,7 @@ extension Set<Parameter> {
   /// The parameters that filter places.
   static let filters: Set = [
     .latitude, .longitude, .radius, .category, .box, .source, .sourceID, .filter, .filterLanguage,
+    .within, .route,
   ]
 
   /// The parameters of a place's representation in the response to a write.

@@ -8,11 +8,22 @@ import Points
 
 /// The parameters of a request. Their violations are collected, so that one problem names them all.
 struct ParameterValues {
-  private var texts = [String?](repeating: nil, count: Parameter.allCases.count)
+  var texts = [String?](repeating: nil, count: Parameter.allCases.count)
   private var categoryLists: [QueryParameters.Parameter] = []
+
   /// The conditions on properties, each by the property's name and one value that it may have.
-  private var conditions: [(property: String, value: String)] = []
-  private var errors: [ProblemError] = []
+  var conditions: [(property: String, value: String)] = []
+
+  /// The values of a body that are objects, by their parameters.
+  var objects: [Parameter: JSONValue] = [:]
+
+  /// The categories of a body, which commas do not separate.
+  var categoryNames: [String] = []
+
+  /// The names of the parameters of the query beside a body; `nil` where there is no body.
+  var namesBesideBody: Set<ExactText>?
+
+  private(set) var errors: [ProblemError] = []
   private var code: ParameterProblem?
 
   /// Creates the values of a request's query. Unknown and repeated parameters are violations.
@@ -47,14 +58,24 @@ struct ParameterValues {
     }
   }
 
-  func has(_ parameter: Parameter) -> Bool { texts[parameter.rawValue] != nil }
+  func has(_ parameter: Parameter) -> Bool { texts[parameter.rawValue] != nil || objects[parameter] != nil }
+
+  /// Returns the value that is an object in a body.
+  func object(_ parameter: Parameter) -> JSONValue? { objects[parameter] }
 
   subscript(parameter: Parameter) -> String? { texts[parameter.rawValue] }
 
   /// Adds a violation.
-  mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String) {
+  ///
+  /// - Parameter pointer: a JSON pointer to the part of the value, where that is in a body.
+  mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String, pointer: String = "") {
     if code == nil { code = kind }
-    errors.append(ProblemError(.parameter(name), detail))
+    guard let namesBesideBody, !namesBesideBody.contains(ExactText(name)) else {
+      errors.append(ProblemError(.parameter(name), detail))
+      return
+    }
+    let step = name.replacing("~", with: "~0").replacing("/", with: "~1")
+    errors.append(ProblemError(.pointer("/\(step)\(pointer)"), detail))
   }
 
   /// Throws a problem where there are violations.
@@ -125,6 +146,14 @@ struct ParameterValues {
   /// be part of a name as well: where there is one, the whole is a category too.
   mutating func categories() -> Set<ExactText> {
     var categories: Set<ExactText> = []
+    for name in categoryNames {
+      if Self.isCategory(name[...]) {
+        categories.insert(ExactText(name))
+      } else {
+        let length = PointDraft.maximumCategoryLength
+        note(.invalid, "category", "must be names of 1 to \(length) characters, got \(quoted(name))")
+      }
+    }
     for list in categoryLists {
       let names = Self.list(list.value)
       let isWhole = names.count > 1 && Self.isCategory(list.value[...])
@@ -155,11 +184,12 @@ struct ParameterValues {
 
   /// Returns the query of the parameters that filter places.
   mutating func filters(by filtering: Filtering) -> PointQuery {
-    let center = coordinate(requiredFor: has(.radius) ? "radius" : nil)
+    let center = has(.route) ? nil : coordinate(requiredFor: has(.radius) ? "radius" : nil)
     let radius = self.radius()
+    let route = route(radius: radius, by: filtering)
     return PointQuery(
       proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: box(), categories: categories(),
-      source: source(), filter: filter(by: filtering))
+      source: source(), filter: filter(by: filtering), area: area(by: filtering), route: route)
   }
 
   /// Returns a Boolean value that indicates whether there is exactly one condition on a property.
@@ -183,19 +213,25 @@ struct ParameterValues {
     by filtering: Filtering, and others: [FilterExpression] = [],
     _ convert: (FilterExpression) -> FilterExpression = { $0 }
   ) -> PropertyFilter? {
-    let language = choice(.filterLanguage, default: FilterLanguage.text)
+    let language = choice(.filterLanguage, default: object(.filter) == nil ? FilterLanguage.text : .json)
+    if object(.filter) != nil, language != .json {
+      note(.invalid, Parameter.filterLanguage.name, "must be \(FilterLanguage.json.rawValue) where filter is an object")
+    }
     if has(.filterLanguage), !has(.filter) {
       note(.missing, Parameter.filter.name, "must be given where \(Parameter.filterLanguage.name) is")
     }
     guard has(.filter) || !conditions.isEmpty || !others.isEmpty else { return nil }
     var expressions = others
     do {
-      if let text = self[.filter] {
+      if let object = object(.filter) {
+        expressions.append(convert(try FilterExpression(json: object)))
+      } else if let text = self[.filter] {
         let expression = try language.expression(of: text)
         expressions.append(convert(language == .formerText ? filtering.readingTimes(expression) : expression))
       }
     } catch {
-      note(.invalid, Parameter.filter.name, "is not a filter in \(language.rawValue), \(error)")
+      note(
+        .invalid, Parameter.filter.name, "is not a filter in \(language.rawValue), \(error)", pointer: error.pointer)
     }
     for (index, (name, _)) in conditions.enumerated()
     where !conditions[..<index].contains(where: { $0.property.hasSameBytes(as: name) }) {

@@ -43,6 +43,25 @@ enum PointBody {
     }
   }
 
+  /// The maximum number of arrays and objects within each other in the body of a search: those of a filter, each of whose
+  /// expressions is an object in an array, and of its geometries.
+  private static let queryDepth = 2 * 64 + 12
+
+  /// Reads the conditions of a search.
+  ///
+  /// - Throws: `Problem` 415, 400 `malformed-body`, or that of a body that did not arrive.
+  static func readQuery(_ request: HTTPRequest) async throws(Problem) -> JSONValue {
+    guard request.mediaType == "application/json" else {
+      throw .unsupportedMediaType(request, accepted: "application/json", header: "accept-post")
+    }
+    let bytes = try await collect(request)
+    do {
+      return try JSONReader.value(of: bytes.readableBytesView, maximumDepth: queryDepth)
+    } catch {
+      throw .malformedBody(error)
+    }
+  }
+
   private static func document(
     _ bytes: some Collection<UInt8>, form: PointDocument.Form
   ) throws(Problem) -> PointDocument {
@@ -60,7 +79,7 @@ enum PointBody {
     if let coding = request.headers.first(name: "content-encoding"), coding.lowercased() != "identity" {
       throw Problem(
         .unsupportedMediaType, code: "unsupported-media-type",
-        detail: "a single place must be sent without Content-Encoding", headers: ["accept-encoding": "identity"])
+        detail: "the body must be sent without Content-Encoding", headers: ["accept-encoding": "identity"])
     }
     do {
       return try await request.body.collect()

@@ -28,25 +28,25 @@ struct IndexRoute: RouteHandler {
     [
       (
         "locations",
-        "/locations{?q,lat,long,radius,bbox,category,source,sourceId,filter,filter-lang,sort,autocomplete,limit,"
-          + "cursor,fields,lang,f}"
+        "/locations{?q,lat,long,radius,bbox,category,source,sourceId,filter,filter-lang,within,route,sort,"
+          + "autocomplete,limit,cursor,fields,lang,f}"
       ),
       ("location", "/locations/{id}"),
       ("check", "/locations/check{?lat,long,radius,fields,lang}"),
-      ("suggest", "/locations/suggest{?q,lat,long,radius,bbox,category,source,sourceId,limit,lang}"),
+      ("suggest", "/locations/suggest{?q,lat,long,radius,bbox,category,source,sourceId,within,route,limit,lang}"),
       ("reverse", "/locations/reverse{?lat,long,radius,category,fields,lang,f}"),
       ("featured", "/locations/featured"),
       (
         "import",
         "/locations/import{?mode,dryRun,source,idField,unknownFields,replaceSource,licence,attribution,attributionUrl}"
       ),
-      ("export", "/locations/export{?lat,long,radius,bbox,category,source,sourceId,filter,filter-lang,f}"),
+      ("export", "/locations/export{?lat,long,radius,bbox,category,source,sourceId,filter,filter-lang,within,route,f}"),
       ("ogc", "/ogc"),
       ("categories", "/categories{?bbox}"),
       ("sources", "/sources"),
-      ("tiles", "/tiles.json{?category,source,sourceId,filter,filter-lang,tags}"),
-      ("clusters", "/locations/clusters{?bbox,zoom,category,source,sourceId,filter,filter-lang}"),
-      ("facets", "/locations/facets{?by,bbox,category,source,sourceId,filter,filter-lang,limit}"),
+      ("tiles", "/tiles.json{?category,source,sourceId,filter,filter-lang,within,tags}"),
+      ("clusters", "/locations/clusters{?bbox,zoom,category,source,sourceId,filter,filter-lang,within}"),
+      ("facets", "/locations/facets{?by,bbox,category,source,sourceId,filter,filter-lang,within,limit}"),
       ("backup", "/backup"),
       ("searches", "/analytics/searches{?since,until,limit}"),
       ("live", "/health/live"),

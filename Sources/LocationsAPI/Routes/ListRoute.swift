@@ -18,6 +18,9 @@ struct ListRoute: RouteHandler {
   let address: PublicAddress
   let filtering: Filtering
 
+  /// The path of the calls that lead to other pages.
+  var path = "/locations"
+
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try ListArguments(request, filtering)
     // Attributions change without a change of the places.
@@ -31,18 +34,20 @@ struct ListRoute: RouteHandler {
   }
 
   /// Returns the response of the search, with the memory for it reserved.
-  private func search(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+  func search(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let reservation = try await arguments.reserveMemory(for: request)
     defer { extendLifetime(reservation) }
     if let text = arguments.text {
-      guard arguments.query.filter != nil else { return try await matches(of: text, arguments, for: request) }
+      guard arguments.query.timeLimit != nil else { return try await matches(of: text, arguments, for: request) }
       return try await besideEventLoop { () throws(Problem) in
         try await matches(of: text, arguments, for: request)
       }
     }
     return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      guard arguments.query.filter != nil else { return try await find(arguments, for: request) }
-      return try await besideEventLoop { () throws(PointStoreError) in try await find(arguments, for: request) }
+      guard arguments.query.timeLimit != nil else { return try await find(arguments, for: request) }
+      return try await besideEventLoop { () throws(PointStoreError) in
+        try await find(arguments, for: request)
+      }
     }
   }
 
@@ -104,22 +109,8 @@ struct ListRoute: RouteHandler {
 
   private func target(cursor: String, for request: HTTPRequest) -> String {
     let query = NextLink.query(request.query, cursor: cursor)
-    return address.target(path: "/locations" + query, relative: query, for: request)
+    return address.target(path: path + query, relative: query, for: request)
   }
-}
-
-/// Runs a search that may take long where it does not hold up the other connections of the event loop.
-func besideEventLoop<Failure>(
-  _ search: @escaping @Sendable () async throws(Failure) -> HTTPResponse
-) async throws(Failure) -> HTTPResponse {
-  let task = Task(executorPreference: globalConcurrentExecutor) { () -> Result<HTTPResponse, Failure> in
-    do throws(Failure) {
-      return .success(try await search())
-    } catch {
-      return .failure(error)
-    }
-  }
-  return try await task.value.get()
 }
 
 extension HTTPResponse {
@@ -152,7 +143,14 @@ struct ListArguments: Hashable {
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(_ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
-    var values = try ParameterValues(request, allowing: ListRoute.parameters)
+    try self.init(ParameterValues(request, allowing: ListRoute.parameters), request, filtering)
+  }
+
+  /// Creates the arguments from parameters of a query or a body.
+  ///
+  /// - Throws: `Problem` 400 with every invalid parameter, or 406.
+  init(_ values: ParameterValues, _ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
+    var values = values
     var query = values.filters(by: filtering)
     query.limit = values.limit()
     text = values.textArguments(&query)

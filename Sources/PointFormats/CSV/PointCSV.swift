@@ -14,10 +14,15 @@ public struct PointCSV: Sendable {
     columns = FieldSet.named.filter { fields.contains($0.field) }
   }
 
-  /// Appends the header and a page of places. There is a column of distances where a place has one.
+  /// Appends the header and a page of places. There is a column of distances, and of lengths along a route, where a place
+  /// has one.
   public static func append(_ points: [FoundPoint], fields: FieldSet, to bytes: inout [UInt8]) {
     let hasDistances = points.contains { $0.distanceMetres != nil }
-    let csv = PointCSV(fields: hasDistances ? fields : fields.subtracting(.distance))
+    let hasLengths = points.contains { $0.alongMetres != nil }
+    var columns = fields
+    if !hasDistances { columns.subtract(.distance) }
+    if !hasLengths { columns.subtract(.along) }
+    let csv = PointCSV(fields: columns)
     csv.appendHeader(to: &bytes)
     for point in points { csv.append(point, to: &bytes) }
   }
@@ -51,6 +56,7 @@ public struct PointCSV: Sendable {
     case .latitude: DecimalText.append(place.coordinate.latitude, to: &bytes)
     case .longitude: DecimalText.append(place.coordinate.longitude, to: &bytes)
     case .distance: if let distance = found.distanceMetres { DecimalText.appendTenths(distance, to: &bytes) }
+    case .along: if let along = found.alongMetres { DecimalText.appendTenths(along, to: &bytes) }
     case .tags: if !place.tags.isEmpty { CSVText.appendQuoted(place.tags.json, to: &bytes) }
     case .source: if let origin = place.origin { CSVText.append(origin.source, to: &bytes) }
     case .sourceID: if let origin = place.origin { CSVText.append(origin.sourceID, to: &bytes) }

@@ -7,7 +7,7 @@ public import Points
 /// ones where there is a value. Coordinates are the shortest decimals that read as the same number. In CSV,
 /// ``PointParser`` removes the apostrophe that keeps a spreadsheet from calculating a text.
 public struct PointFileWriter: Sendable {
-  private static let fields = FieldSet.all.subtracting(.distance)
+  private static let fields = FieldSet.all.subtracting(.ofSearch)
 
   /// The format that is written.
   public let format: PointFormat

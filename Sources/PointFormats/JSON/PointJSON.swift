@@ -52,8 +52,8 @@ public enum PointJSON {
   // MARK: Lengths
 
   /// The maximum length of the texts around the strings and the coordinates: names, punctuation, the id, the distance
-  /// (at most 20,004 km), the version and two times.
-  @usableFromInline static let fixedLength = 384
+  /// (at most 20,004 km), the length along a route (at most 2,000,000 km), the version and two times.
+  @usableFromInline static let fixedLength = 416
 
   /// Returns the maximum number of bytes that a place takes as an object, with a comma.
   @usableFromInline
@@ -163,6 +163,10 @@ public enum PointJSON {
     if fields.contains(.distance), let distance = point.distanceMetres {
       json.write(name: "distance")
       json.write(tenths: distance)
+    }
+    if fields.contains(.along), let along = point.alongMetres {
+      json.write(name: "alongMetres")
+      json.write(tenths: along)
     }
     if fields.contains(.tags) {
       json.write(name: "tags")

@@ -28,6 +28,7 @@ enum PointField: Int, Hashable, Sendable {
     case 9 where name.isEqual(toLowercase: "longitude"): self = .longitude
     case 9 where name.isEqual(toLowercase: "source_id"): self = .sourceID
     case 9 where name.isEqual(toLowercase: "createdat") || name.isEqual(toLowercase: "updatedat"): self = .serviceMade
+    case 11 where name.isEqual(toLowercase: "alongmetres"): self = .serviceMade
     case 10 where name.isEqual(toLowercase: "created_at") || name.isEqual(toLowercase: "updated_at"):
       self = .serviceMade
     default: return nil

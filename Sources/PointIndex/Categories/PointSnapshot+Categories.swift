@@ -10,7 +10,7 @@ extension PointSnapshot {
   /// Without a box the counts are computed once for each snapshot. With one: O(c + e + r) for c categories, e places in
   /// tree leaves at the edge of the box and r removed places.
   public func categoryCounts(in box: BoundingBox?) -> [CategoryCount] {
-    if let box { return counts(in: BoxFilter(box)) }
+    if let box { return counts(in: RegionFilter(BoxFilter(box))) }
     return categoryCountsCache.withLock { cache in
       if let cache { return cache }
       let counts = counts()
@@ -28,16 +28,16 @@ extension PointSnapshot {
     }
   }
 
-  private func counts(in box: BoxFilter) -> [CategoryCount] {
+  private func counts(in region: RegionFilter) -> [CategoryCount] {
     sortedCounts { part in
       let (categories, columns) = (part.segment.categories, part.segment.columns)
       var counts = categories.names.indices.map { number in
-        var count = BoxCount(in: box, isEstimate: false)
+        var count = RegionCount(in: region, isEstimate: false)
         SearchTree(part: 0, columns: columns, tombstones: nil, nodes: categories.tree(of: number)).walk(&count)
         return count.places
       }
       part.forEachDeadPlace { category, slot in
-        if box.contains(columns.coordinates[slot]) { counts[category] -= 1 }
+        if region.contains(slot, columns) { counts[category] -= 1 }
       }
       return counts
     }

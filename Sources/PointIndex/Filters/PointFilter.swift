@@ -4,14 +4,19 @@ import Points
 
 /// The conditions of a query, without its order and position, for one place at a time.
 struct PointFilter {
-  private let box: BoxFilter?
+  private let region: RegionFilter?
+  private let route: RouteFilter?
   private let proximity: ProximityFilter?
   private let categories: Set<ExactText>
   private let source: PointQuery.Source?
   private let filter: PropertyFilter?
 
-  init(_ query: PointQuery) {
-    box = query.box.map { BoxFilter($0) }
+  /// Creates the conditions.
+  ///
+  /// - Parameter limit: the time limit of the search; `nil` where it has none.
+  init(_ query: PointQuery, _ limit: SearchLimit? = nil) {
+    region = RegionFilter(query, limit)
+    route = query.route.map { RouteFilter($0, limit) }
     proximity = query.proximity.flatMap { $0.radiusMetres == nil ? nil : ProximityFilter($0, after: nil) }
     categories = query.categories
     source = query.source
@@ -21,7 +26,7 @@ struct PointFilter {
   /// Returns a Boolean value that indicates whether the place in a slot matches.
   func matches(_ slot: Int, of segment: Segment) -> Bool {
     let columns = segment.columns
-    if let box, !box.contains(columns.coordinates[slot]) { return false }
+    if let region, !region.contains(slot, columns) { return false }
     if !categories.isEmpty {
       let category = segment.records.category(at: slot)
       guard category != PointRecord.none,
@@ -29,6 +34,7 @@ struct PointFilter {
       else { return false }
     }
     if let source, !segment.records.isPoint(at: slot, of: source) { return false }
+    if let route, route.nearest(to: slot, columns) == nil { return false }
     return isNear(slot, of: segment) && (filter?.matches(slot, of: segment) ?? true)
   }
 

@@ -3,24 +3,19 @@ import Geo
 import JSONText
 import Points
 
-/// The property filter of a search, with its time limit.
+/// The property filter of a search, with the time limit of that.
 final class SlotFilter {
   private let filter: PropertyFilter
   private let segments: [Segment]
-  private let deadline: ContinuousClock.Instant
-  private var evaluations = 0
-
-  /// A Boolean value that indicates whether the time limit was exceeded. No place matches from then on.
-  private(set) var isExpired = false
-
-  /// The number of places after which the time is read.
-  private static let evaluationsPerCheck = 64
+  private let limit: SearchLimit
 
   /// Creates the filter at the start of a search.
-  init(_ filter: PropertyFilter, in snapshot: PointSnapshot) {
+  ///
+  /// - Parameter limit: the time limit of the search, after which no place matches.
+  init(_ filter: PropertyFilter, in snapshot: PointSnapshot, _ limit: SearchLimit) {
     self.filter = filter
     segments = snapshot.parts.map(\.segment)
-    deadline = .now + filter.timeLimit
+    self.limit = limit
   }
 
   /// Returns a Boolean value that indicates whether the place in a slot of a tree matches.
@@ -29,13 +24,7 @@ final class SlotFilter {
   /// Returns a Boolean value that indicates whether the place in a slot of a segment matches.
   @inline(never)
   func matches(_ slot: Int, of segment: Segment) -> Bool {
-    guard !isExpired else { return false }
-    evaluations &+= 1
-    if evaluations % Self.evaluationsPerCheck == 0, ContinuousClock.now > deadline {
-      isExpired = true
-      return false
-    }
-    return filter.matches(slot, of: segment)
+    limit.spend(SearchLimit.stepsPerEvaluation) && filter.matches(slot, of: segment)
   }
 }
 

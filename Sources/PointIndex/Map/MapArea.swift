@@ -77,22 +77,22 @@ struct MapPosition: BitwiseCopyable {
   }
 }
 
-/// A search for all places of a tree in a box.
-struct BoxWalk: TreeVisitor {
-  let box: BoxFilter
+/// A search for all places of a tree in a region.
+struct RegionWalk: TreeVisitor {
+  let region: RegionFilter
 
   /// Receives the tree and the slot of each place that was not removed, and returns whether to go on.
   let body: (SearchTree, Int) -> Bool
 
   private(set) var isStopped = false
 
-  init(in box: BoxFilter, _ body: @escaping (SearchTree, Int) -> Bool) {
-    self.box = box
+  init(in region: RegionFilter, _ body: @escaping (SearchTree, Int) -> Bool) {
+    self.region = region
     self.body = body
   }
 
   mutating func key(ofNode node: Int, places: Range<Int>, in tree: SearchTree) -> Double? {
-    !isStopped && box.meets(tree.nodes.geographic[node]) ? 0 : nil
+    !isStopped && region.meets(tree.nodes.geographic[node]) ? 0 : nil
   }
 
   func wants(_ key: Double) -> Bool { !isStopped }
@@ -100,34 +100,38 @@ struct BoxWalk: TreeVisitor {
   mutating func visit(places: Range<Int>, in tree: SearchTree) {
     for place in places where !isStopped {
       let slot = tree.slot(of: place)
-      if !tree.isDead(slot), box.contains(tree.columns.coordinates[slot]), !body(tree, slot) { isStopped = true }
+      if !tree.isDead(slot), region.contains(slot, tree.columns), !body(tree, slot) { isStopped = true }
     }
   }
 }
 
 extension PointSnapshot {
-  /// Calls the closure with the part and the slot of each place in the query's box that matches its categories, its
-  /// source and its filter, until it returns `false`. The query's proximity and page are ignored.
+  /// Calls the closure with the part and the slot of each place in the query's box and area that matches its
+  /// categories, its source and its filter, until it returns `false`. The query's order and page are ignored, and so are
+  /// its proximity and its route.
   ///
-  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit of the property filter is exceeded.
+  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit of the property filter or of the area is
+  ///   exceeded.
   func forEachPlace(
     matching query: PointQuery, _ body: (_ part: Int, _ slot: Int) -> Bool
   ) throws(PointStoreError) {
     guard let narrowed = query.narrowedByFilter else { return }
-    let filter = query.filter.map { SlotFilter($0, in: self) }
+    let limit = SearchLimit(query.timeLimit)
+    let filter = query.filter.map { SlotFilter($0, in: self, limit) }
+    let region = RegionFilter(narrowed, limit)
     let source = query.source?.sourceID == nil ? nil : query.source
     withoutActuallyEscaping(body) { body in
       var isStopped = false
       func visit(_ tree: SearchTree, _ slot: Int) -> Bool {
         let part = Int(tree.part)
         if let source, !parts[part].segment.records.isPoint(at: slot, of: source) { return true }
-        if let filter, !filter.matches(slot, in: tree) { return !filter.isExpired }
+        if let filter, !filter.matches(slot, in: tree) { return !limit.isExpired }
         return body(part, slot)
       }
       forEachTree(for: narrowed) { tree, _ in
         guard !isStopped else { return }
-        if let box = narrowed.box {
-          var walk = BoxWalk(in: BoxFilter(box), visit)
+        if let region {
+          var walk = RegionWalk(in: region, visit)
           tree.walk(&walk)
           isStopped = walk.isStopped
         } else {
@@ -138,7 +142,7 @@ extension PointSnapshot {
         }
       }
     }
-    if let filter, filter.isExpired { throw .filterTimeout }
+    if limit.isExpired { throw .filterTimeout }
   }
 
   /// Calls the closure with the part, the slot and the position of each matching place in a rectangle of the map.
@@ -158,5 +162,5 @@ extension PointSnapshot {
 
 extension PointQuery {
   /// A Boolean value that indicates whether all places match.
-  var matchesAll: Bool { categories.isEmpty && source == nil && filter == nil }
+  var matchesAll: Bool { categories.isEmpty && source == nil && !needsIndex }
 }

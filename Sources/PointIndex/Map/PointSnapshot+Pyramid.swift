@@ -49,7 +49,7 @@ extension PointSnapshot {
       } else {
         withExtendedLifetime(part) {
           withoutActuallyEscaping(add) { add in
-            var walk = BoxWalk(in: BoxFilter(area.box)) { _, slot in
+            var walk = RegionWalk(in: RegionFilter(BoxFilter(area.box))) { _, slot in
               add(slot)
               return true
             }

@@ -9,17 +9,17 @@ extension PointSnapshot {
   /// narrows down: many places at one distance from the centre, or a box with few of many places at its edge; and a
   /// property filter that few places match.
   ///
-  /// - Throws: ``Points/PointStoreError/filterTimeout`` where a property filter took longer than its time limit.
+  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the search took longer than the time limit of a property
+  ///   filter, an area or a route.
   public func page(matching query: PointQuery) throws(PointStoreError) -> PointPage {
     let found = try filteredCandidates(for: query)
-    let hasDistance = query.proximity != nil
+    let distances = DistanceColumns(query)
     let count = fittingCount(of: found, limit: query.limit)
     return PointPage(
       points: found.prefix(count).map { candidate in
-        FoundPoint(
-          point: parts[Int(candidate.part)].segment.point(at: Int(candidate.slot)),
-          distanceMetres: hasDistance ? candidate.distance : nil
-        )
+        let segment = parts[Int(candidate.part)].segment
+        let (distance, along) = distances.values(of: candidate) { segment.columns }
+        return FoundPoint(point: segment.point(at: Int(candidate.slot)), distanceMetres: distance, alongMetres: along)
       },
       hasMore: found.count > count
     )
@@ -27,7 +27,8 @@ extension PointSnapshot {
 
   /// Returns the same page as summaries, whose texts are not copied.
   ///
-  /// - Throws: ``Points/PointStoreError/filterTimeout`` where a property filter took longer than its time limit.
+  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the search took longer than the time limit of a property
+  ///   filter, an area or a route.
   public func summaries(matching query: PointQuery) throws(PointStoreError) -> SummaryPage {
     let found = try filteredCandidates(for: query)
     let count = fittingCount(of: found, limit: query.limit)
@@ -35,7 +36,7 @@ extension PointSnapshot {
       snapshot: self,
       candidates: found,
       count: count,
-      hasDistance: query.proximity != nil
+      distances: DistanceColumns(query)
     )
     var next: PointQuery.Position?
     if found.count > count { next = .init(distanceMetres: found[count - 1].distance, id: found[count - 1].id) }
@@ -61,26 +62,36 @@ extension PointSnapshot {
 
   /// Returns the first matching places, in order, and one more than the limit where there is one.
   private func filteredCandidates(for query: PointQuery) throws(PointStoreError) -> [Candidate] {
-    guard let filter = query.filter else { return candidates(for: query) }
+    guard let timeLimit = query.timeLimit else { return candidates(for: query) }
     guard let narrowed = query.narrowedByFilter else { return [] }
-    let slotFilter = SlotFilter(filter, in: self)
-    let found = candidates(for: narrowed, slotFilter)
-    if slotFilter.isExpired { throw .filterTimeout }
+    let limit = SearchLimit(timeLimit)
+    let slotFilter = query.filter.map { SlotFilter($0, in: self, limit) }
+    let found = candidates(for: narrowed, slotFilter, limit)
+    if limit.isExpired { throw .filterTimeout }
     return found
   }
 
-  /// Returns the same places without a time limit, or up to the one of a property filter.
-  private func candidates(for query: PointQuery, _ slotFilter: SlotFilter? = nil) -> [Candidate] {
+  /// Returns the same places without a time limit, or up to the one that is given.
+  private func candidates(
+    for query: PointQuery, _ slotFilter: SlotFilter? = nil, _ limit: SearchLimit? = nil
+  ) -> [Candidate] {
     if let source = query.source, let sourceID = source.sourceID {
       return candidate(of: SourceReference(source: source.name.text, sourceID: sourceID.text), query)
     }
     let maximumCount = query.limit + 1
-    let box = query.box.map { BoxFilter($0) }
+    let region = RegionFilter(query, limit)
+    if let route = query.route {
+      let filter = RouteFilter(route, limit)
+      var search = RouteSearch(
+        route: filter, after: query.after, region: region, filter: slotFilter, capacity: maximumCount)
+      while search.advance() { forEachTree(for: query) { tree, _ in tree.walk(&search) } }
+      return search.removeAllSorted()
+    }
     if let proximity = query.proximity {
       let filter = ProximityFilter(proximity, after: query.after)
-      return nearest(maximumCount, filter, box: box, query, slotFilter)
+      return nearest(maximumCount, filter, region, query, slotFilter)
     }
-    var search = IDSearch(box: box, after: query.after?.id, filter: slotFilter, capacity: maximumCount)
+    var search = IDSearch(region: region, after: query.after?.id, filter: slotFilter, capacity: maximumCount)
     forEachTree(for: query) { tree, slotsByID in search.search(tree, byID: slotsByID) }
     let found = search.removeAllSorted()
     prefetch(found)
@@ -93,9 +104,9 @@ extension PointSnapshot {
     let (segment, slot) = (parts[Int(location.part)].segment, Int(location.slot))
     guard PointFilter(query).matches(slot, of: segment) else { return [] }
     let id = segment.columns.ids[slot]
-    let distance = query.proximity.map {
-      Geodesic.distanceMetres(from: $0.center, to: segment.columns.coordinates[slot])
-    }
+    let distance =
+      query.proximity.map { Geodesic.distanceMetres(from: $0.center, to: segment.columns.coordinates[slot]) }
+      ?? query.route.flatMap { RouteFilter($0).nearest(to: slot, segment.columns)?.alongMetres }
     if let after = query.after, (distance ?? 0, id) <= (distance == nil ? 0 : after.distanceMetres, after.id) {
       return []
     }
@@ -123,13 +134,14 @@ extension PointSnapshot {
   private func nearest(
     _ maximumCount: Int,
     _ proximity: ProximityFilter,
-    box: BoxFilter?,
+    _ region: RegionFilter?,
     _ query: PointQuery,
     _ filter: SlotFilter?
   ) -> [Candidate] {
     var bound = Double.infinity
     if (proximity.after?.distanceMetres ?? 0) < Self.farStart {
-      var search = ChordSearch(proximity: proximity, box: box, filter: filter, capacity: maximumCount + Self.margin)
+      var search = ChordSearch(
+        proximity: proximity, region: region, filter: filter, capacity: maximumCount + Self.margin)
       forEachTree(for: query) { tree, _ in tree.walk(&search) }
       // Without others the chord is infinite, and this is more than any distance.
       let leastOfOthers = Geodesic.leastDistanceMetres(chordMetres: search.chordSquaredOfOthers.squareRoot())
@@ -144,7 +156,7 @@ extension PointSnapshot {
       }
     }
     var search = GeodesicSearch(
-      proximity: proximity, box: box, filter: filter, capacity: maximumCount, bound: bound)
+      proximity: proximity, region: region, filter: filter, capacity: maximumCount, bound: bound)
     forEachTree(for: query) { tree, _ in tree.walk(&search) }
     return search.removeAllSorted()
   }
@@ -205,12 +217,29 @@ extension PointSnapshot {
   }
 }
 
+/// The distances of the places of a page.
+private struct DistanceColumns: Sendable {
+  private let hasProximity: Bool
+  private let route: PointQuery.Route?
+
+  init(_ query: PointQuery) {
+    hasProximity = query.proximity != nil
+    route = query.route
+  }
+
+  /// Returns the distance of a place from the query's centre or route, and the length of the route up to it, in metres.
+  func values(of candidate: Candidate, _ columns: () -> SegmentColumns) -> (distance: Double?, along: Double?) {
+    guard let route else { return (hasProximity ? candidate.distance : nil, nil) }
+    return (RouteFilter(route).nearest(to: Int(candidate.slot), columns())?.distanceMetres, candidate.distance)
+  }
+}
+
 /// The summaries of places found in a snapshot, which they keep alive.
 private struct SnapshotSummaries: PointSummaries {
   let snapshot: PointSnapshot
   let candidates: [Candidate]
   let count: Int
-  let hasDistance: Bool
+  let distances: DistanceColumns
 
   /// The number of places whose texts are prefetched ahead of the one being written.
   private static let prefetched = 32
@@ -226,9 +255,12 @@ private struct SnapshotSummaries: PointSummaries {
           columns[Int(ahead.part)].prefetchTexts(at: Int(ahead.slot))
         }
         let candidate = candidates[index]
+        let (distance, along) = distances.values(of: candidate) {
+          snapshot.parts[Int(candidate.part)].segment.columns
+        }
         body(
           columns[Int(candidate.part)].summary(
-            at: Int(candidate.slot), distanceMetres: hasDistance ? candidate.distance : nil))
+            at: Int(candidate.slot), distanceMetres: distance, alongMetres: along))
       }
     }
   }

@@ -18,13 +18,14 @@ struct SummaryColumns: BitwiseCopyable, @unchecked Sendable {
   let categoryNames: UnsafePointer<UInt8>
 
   /// Returns the summary of the place in a slot.
-  func summary(at slot: Int, distanceMetres: Double?) -> PointSummary {
+  func summary(at slot: Int, distanceMetres: Double?, alongMetres: Double? = nil) -> PointSummary {
     let record = records[slot]
     let name = texts + record.start
     return PointSummary(
       id: ids[slot],
       coordinate: coordinates[slot],
       distanceMetres: distanceMetres,
+      alongMetres: alongMetres,
       name: UnsafeBufferPointer(start: name, count: Int(record.nameLength)),
       category: record.category == PointRecord.none ? nil : categoryName(Int(record.category)),
       tags: UnsafeBufferPointer(start: name + Int(record.nameLength), count: Int(record.tagsLength))

@@ -5,7 +5,7 @@ import Points
 /// places at the very edge of the query's range.
 struct ChordSearch: ~Copyable {
   private let proximity: ProximityFilter
-  private let box: BoxFilter?
+  private let region: RegionFilter?
   private let filter: SlotFilter?
 
   /// Places with a greater chord are not among the first.
@@ -14,9 +14,9 @@ struct ChordSearch: ~Copyable {
   private var heap: CandidateHeap
 
   /// Creates a search that keeps the first `capacity` matches.
-  init(proximity: ProximityFilter, box: BoxFilter?, filter: SlotFilter?, capacity: Int) {
+  init(proximity: ProximityFilter, region: RegionFilter?, filter: SlotFilter?, capacity: Int) {
     self.proximity = proximity
-    self.box = box
+    self.region = region
     self.filter = filter
     outerChordSquared = proximity.outerChordSquared
     heap = CandidateHeap(capacity: capacity)
@@ -35,7 +35,7 @@ extension ChordSearch: TreeVisitor {
     let bounds = tree.nodes.space[node]
     let least = bounds.leastChordSquared(to: proximity.position)
     guard least <= outerChordSquared, !proximity.isBeforeStart(bounds) else { return nil }
-    if let box, !box.meets(tree.nodes.geographic[node]) { return nil }
+    if let region, !region.meets(tree.nodes.geographic[node]) { return nil }
     return least
   }
 
@@ -62,7 +62,7 @@ extension ChordSearch: TreeVisitor {
 
   private mutating func take(_ slot: Int, at end: EarthCentred, chordSquared: Double, in tree: SearchTree) {
     if tree.isDead(slot) { return }
-    if let box, !box.contains(tree.columns.coordinates[slot]) { return }
+    if let region, !region.contains(slot, tree.columns) { return }
     let id = tree.columns.ids[slot]
     if !proximity.surelyMatches(chordSquared: chordSquared) {
       let distance = Geodesic.distanceMetres(

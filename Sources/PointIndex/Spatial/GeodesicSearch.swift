@@ -7,7 +7,7 @@ import Points
 /// be among the first; the rest is decided by the geodesic itself, so that the result is exact.
 struct GeodesicSearch: ~Copyable {
   private let proximity: ProximityFilter
-  private let box: BoxFilter?
+  private let region: RegionFilter?
   private let filter: SlotFilter?
 
   /// Places at a greater distance or with a greater chord are too far.
@@ -24,9 +24,9 @@ struct GeodesicSearch: ~Copyable {
   /// Creates a search that keeps the first `capacity` matches.
   ///
   /// - Parameter bound: a distance in metres that none of those matches exceeds.
-  init(proximity: ProximityFilter, box: BoxFilter?, filter: SlotFilter?, capacity: Int, bound: Double) {
+  init(proximity: ProximityFilter, region: RegionFilter?, filter: SlotFilter?, capacity: Int, bound: Double) {
     self.proximity = proximity
-    self.box = box
+    self.region = region
     self.filter = filter
     outerDistance = min(proximity.radius, bound)
     outerChordSquared = ProximityFilter.chordSquared(reaching: outerDistance)
@@ -44,7 +44,7 @@ extension GeodesicSearch: TreeVisitor {
     let least = bounds.leastChordSquared(to: proximity.position)
     guard least <= outerChordSquared else { return nil }
     if proximity.isBeforeStart(bounds) { return nil }
-    if let box, !box.meets(tree.nodes.geographic[node]) { return nil }
+    if let region, !region.meets(tree.nodes.geographic[node]) { return nil }
     return least < Self.farChordSquared ? least : farKey(bounds, least: least, places: places, in: tree)
   }
 
@@ -74,7 +74,7 @@ extension GeodesicSearch: TreeVisitor {
   @inline(never)
   private mutating func measure(_ slot: Int, at end: EarthCentred, in tree: SearchTree) {
     if tree.isDead(slot) { return }
-    if let box, !box.contains(tree.columns.coordinates[slot]) { return }
+    if let region, !region.contains(slot, tree.columns) { return }
     let distance = distance(to: slot, at: end, in: tree)
     let id = tree.columns.ids[slot]
     guard proximity.matches(distance: distance, id: id) else { return }

@@ -3,14 +3,14 @@ import Points
 
 /// A search for the first matches by id.
 struct IDSearch: ~Copyable {
-  private let box: BoxFilter?
+  private let region: RegionFilter?
   private let filter: SlotFilter?
   private var after: PointID?
   private var heap: CandidateHeap
 
   /// Creates a search that keeps the first `capacity` matches after an id.
-  init(box: BoxFilter?, after: PointID?, filter: SlotFilter?, capacity: Int) {
-    self.box = box
+  init(region: RegionFilter?, after: PointID?, filter: SlotFilter?, capacity: Int) {
+    self.region = region
     self.after = after
     self.filter = filter
     heap = CandidateHeap(capacity: capacity)
@@ -21,11 +21,11 @@ struct IDSearch: ~Copyable {
 
   /// Searches a tree, or the same places in the order of their ids, whichever is likely to take less time.
   mutating func search(_ tree: SearchTree, byID slots: UnsafeBufferPointer<UInt32>) {
-    guard let box else {
+    guard let region else {
       _ = scan(slots, steps: slots.count, in: tree)
       return
     }
-    var estimate = BoxCount(in: box, isEstimate: true)
+    var estimate = RegionCount(in: region, isEstimate: true)
     tree.walk(&estimate)
     guard estimate.places > 0 else { return }
     // The expected number of places to read in the order of their ids. Each is a random access, which takes several
@@ -56,7 +56,7 @@ struct IDSearch: ~Copyable {
     for position in start..<end {
       let slot = Int(slots[position])
       if tree.isDead(slot) { continue }
-      if let box, !box.contains(columns.coordinates[slot]) { continue }
+      if let region, !region.contains(slot, columns) { continue }
       if let filter, !filter.matches(slot, in: tree) { continue }
       // The rest have greater ids.
       guard offer(slot, in: tree) else { return nil }
@@ -80,10 +80,14 @@ struct IDSearch: ~Copyable {
 
 extension IDSearch: TreeVisitor {
   mutating func key(ofNode node: Int, places: Range<Int>, in tree: SearchTree) -> Double? {
-    guard let box, box.meets(tree.nodes.geographic[node]) else { return nil }
-    guard box.covers(tree.nodes.geographic[node]) else { return 0 }
-    offer(places, isCovered: true, in: tree)
-    return nil
+    guard let region else { return nil }
+    switch region.relation(tree.nodes.geographic[node]) {
+    case .outside: return nil
+    case .mixed: return 0
+    case .inside:
+      offer(places, isCovered: true, in: tree)
+      return nil
+    }
   }
 
   func wants(_ key: Double) -> Bool { true }
@@ -97,7 +101,7 @@ extension IDSearch: TreeVisitor {
     let columns = tree.columns
     for place in places {
       let slot = tree.slot(of: place)
-      if !isCovered, let box, !box.contains(columns.coordinates[slot]) { continue }
+      if !isCovered, let region, !region.contains(slot, columns) { continue }
       if let after, !(after < columns.ids[slot]) { continue }
       if tree.isDead(slot) { continue }
       if let filter {

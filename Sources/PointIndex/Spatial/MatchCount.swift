@@ -3,7 +3,8 @@ import Points
 
 /// The number of a tree's places that match a query, whatever its order and position.
 struct MatchCount: TreeVisitor {
-  private let box: BoxFilter?
+  private let region: RegionFilter?
+  private let route: RouteFilter?
   private let proximity: ProximityFilter?
   private let filter: SlotFilter?
 
@@ -13,8 +14,9 @@ struct MatchCount: TreeVisitor {
   /// Creates a count of no places yet.
   ///
   /// - Parameter proximity: the condition on the distance; `nil` for any distance.
-  init(box: BoxFilter?, proximity: ProximityFilter?, filter: SlotFilter?) {
-    self.box = box
+  init(region: RegionFilter?, route: RouteFilter?, proximity: ProximityFilter?, filter: SlotFilter?) {
+    self.region = region
+    self.route = route
     self.proximity = proximity
     self.filter = filter
   }
@@ -25,12 +27,13 @@ struct MatchCount: TreeVisitor {
     {
       return nil
     }
-    if let box {
-      let bounds = tree.nodes.geographic[node]
-      guard box.meets(bounds) else { return nil }
-      guard box.covers(bounds) else { return 0 }
+    if let route, !route.meets(tree.nodes.space[node]) { return nil }
+    switch region?.relation(tree.nodes.geographic[node]) {
+    case .outside: return nil
+    case .mixed: return 0
+    case .inside, nil: break
     }
-    guard proximity == nil, filter == nil else { return 0 }
+    guard route == nil, proximity == nil, filter == nil else { return 0 }
     self.places += tree.liveCount(of: places)
     return nil
   }
@@ -43,7 +46,8 @@ struct MatchCount: TreeVisitor {
 
   private func matches(_ slot: Int, in tree: SearchTree) -> Bool {
     if tree.isDead(slot) { return false }
-    if let box, !box.contains(tree.columns.coordinates[slot]) { return false }
+    if let region, !region.contains(slot, tree.columns) { return false }
+    if let route, route.nearest(to: slot, tree.columns) == nil { return false }
     if let proximity, !isNear(slot, proximity, in: tree.columns) { return false }
     return filter?.matches(slot, in: tree) ?? true
   }

@@ -4,27 +4,28 @@ public import Points
 extension PointSnapshot {
   /// Returns one page of the places that match a text and the conditions of the query.
   ///
-  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit of the property filter is exceeded.
+  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit of a property filter, an area or a route is exceeded.
   public func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
-    guard let filter = query.filters.filter else { return matches(of: query) }
+    guard let timeLimit = query.filters.timeLimit else { return matches(of: query) }
     guard let narrowed = query.filters.narrowedByFilter else { return TextPage(matches: [], next: nil) }
+    let limit = SearchLimit(timeLimit)
+    let slotFilter = query.filters.filter.map { SlotFilter($0, in: self, limit) }
     var query = query
     query.filters = narrowed
     query.filters.filter = nil
-    let slotFilter = SlotFilter(filter, in: self)
-    let page = matches(of: query, slotFilter)
-    if slotFilter.isExpired { throw .filterTimeout }
+    let page = matches(of: query, slotFilter, limit)
+    if limit.isExpired { throw .filterTimeout }
     return page
   }
 
-  /// Returns one page of the places that match a text. The query has no property filter.
+  /// Returns one page of the places that match a text. The query has no property filter, area or route.
   ///
   /// The work is bounded by ``TextSearch/maximumPostings`` postings and ``WordExpansion/maximumSteps`` steps for each of
   /// the words that are searched with typos, whatever the text is.
-  public func matches(of query: TextQuery) -> TextPage { matches(of: query, nil) }
+  public func matches(of query: TextQuery) -> TextPage { matches(of: query, nil, nil) }
 
-  private func matches(of query: TextQuery, _ propertyFilter: SlotFilter?) -> TextPage {
-    let search = TextSearch(query, in: self, propertyFilter)
+  private func matches(of query: TextQuery, _ propertyFilter: SlotFilter?, _ limit: SearchLimit?) -> TextPage {
+    let search = TextSearch(query, in: self, propertyFilter, limit)
     let found = search.run()
     let count = PointPage.fittingCount(of: min(found.count, query.limit)) { index in
       summaryColumns[Int(found[index].part)].textBytes(at: Int(found[index].slot))

@@ -1,3 +1,4 @@
+import Geo
 import JSONText
 import Points
 
@@ -62,8 +63,10 @@ struct TextPart {
       if index.slotsByID.count <= limit { return index.slotsByID.sorted() }
     }
     let proximity = query.proximity.flatMap { $0.radiusMetres == nil ? nil : ProximityFilter($0, after: nil) }
-    guard query.box != nil || proximity != nil else { return nil }
-    var search = SlotSearch(box: query.box.map { BoxFilter($0) }, proximity: proximity, capacity: limit)
+    let region = RegionFilter(query)
+    let route = query.route.map { RouteFilter($0) }
+    guard region != nil || proximity != nil || route != nil else { return nil }
+    var search = SlotSearch(region: region, proximity: proximity, route: route, capacity: limit)
     withExtendedLifetime(segment) {
       SearchTree(part: 0, columns: positions, tombstones: nil, nodes: segment.tree).walk(&search)
     }
@@ -71,15 +74,17 @@ struct TextPart {
   }
 }
 
-/// A search for the slots of the places in a box and near a centre, until they are too many.
+/// A search for the slots of the places in a region, near a centre and along a route, until they are too many.
 private struct SlotSearch: TreeVisitor {
-  let box: BoxFilter?
+  let region: RegionFilter?
   let proximity: ProximityFilter?
+  let route: RouteFilter?
   let capacity: Int
   private(set) var slots: [UInt32] = []
 
-  init(box: BoxFilter?, proximity: ProximityFilter?, capacity: Int) {
-    self.box = box
+  init(region: RegionFilter?, proximity: ProximityFilter?, route: RouteFilter?, capacity: Int) {
+    self.region = region
+    self.route = route
     self.proximity = proximity
     self.capacity = capacity
   }
@@ -87,7 +92,8 @@ private struct SlotSearch: TreeVisitor {
   @inline(__always)
   mutating func key(ofNode node: Int, places: Range<Int>, in tree: SearchTree) -> Double? {
     guard slots.count <= capacity else { return nil }
-    if let box, !box.meets(tree.nodes.geographic[node]) { return nil }
+    if let region, !region.meets(tree.nodes.geographic[node]) { return nil }
+    if let route, !route.meets(tree.nodes.space[node], pieces: 0..<route.line.pieceCount) { return nil }
     if let proximity,
       tree.nodes.space[node].leastChordSquared(to: proximity.position) > proximity.outerChordSquared
     {
@@ -101,7 +107,7 @@ private struct SlotSearch: TreeVisitor {
 
   @inline(__always)
   mutating func visit(places: Range<Int>, in tree: SearchTree) {
-    for place in places where box?.contains(tree.columns.coordinates[place]) ?? true {
+    for place in places where region?.contains(place, tree.columns) ?? true {
       slots.append(UInt32(truncatingIfNeeded: place))
     }
   }

@@ -65,14 +65,18 @@ final class TextSearch {
 
   /// Creates a search.
   ///
-  /// - Parameter propertyFilter: the property filter, which the query itself does not have.
-  init(_ query: TextQuery, in snapshot: PointSnapshot, _ propertyFilter: SlotFilter? = nil) {
+  /// - Parameters:
+  ///   - propertyFilter: the property filter, which the query itself does not have.
+  ///   - limit: the time limit; `nil` where the search has none.
+  init(
+    _ query: TextQuery, in snapshot: PointSnapshot, _ propertyFilter: SlotFilter? = nil, _ limit: SearchLimit? = nil
+  ) {
     self.query = query
     self.propertyFilter = propertyFilter
-    filter = PointFilter(query.filters)
+    filter = PointFilter(query.filters, limit)
     isFiltered =
       query.filters.box != nil || query.filters.proximity?.radiusMetres != nil || !query.filters.categories.isEmpty
-      || query.filters.source != nil
+      || query.filters.source != nil || query.filters.area != nil || query.filters.route != nil
     scoring = TextScore(query.bias)
     byDistance = query.order == .distance && query.center != nil
     center = query.center.map { ($0, EarthCentred($0)) }

@@ -3,7 +3,8 @@ public import JSONText
 
 /// A query for places: conditions, order and page.
 ///
-/// The order is by geodesic distance from ``proximity``'s centre where there is one, then by id; otherwise by id alone.
+/// The order is by geodesic distance from ``proximity``'s centre where there is one, or along the ``route`` where there is
+/// one, then by id; otherwise by id alone. A query has a proximity or a route, not both.
 /// Every condition that is given must hold.
 public struct PointQuery: Hashable, Sendable {
   /// A centre that sets the order, with a radius outside of which places do not match.
@@ -23,7 +24,8 @@ public struct PointQuery: Hashable, Sendable {
 
   /// The position of the last place of a page: the next page starts after it.
   public struct Position: Hashable, Sendable {
-    /// The last place's distance in metres, exactly as the store gave it, where the query has a proximity; otherwise 0.
+    /// The last place's distance in metres, exactly as the store gave it, where the query has a proximity, or the length
+    /// of the route up to it; otherwise 0.
     public let distanceMetres: Double
 
     /// The last place's id.
@@ -72,6 +74,12 @@ public struct PointQuery: Hashable, Sendable {
   /// The condition on the properties of the places; `nil` for any place. Only an index evaluates it.
   public var filter: PropertyFilter?
 
+  /// The area that the places are in; `nil` for any place. Only an index evaluates it.
+  public var area: Area?
+
+  /// The route that the places are near, and the order along it. Only an index evaluates it.
+  public var route: Route?
+
   /// The maximum number of places on the page, at least 1. Callers bound it.
   public var limit: Int
 
@@ -85,6 +93,8 @@ public struct PointQuery: Hashable, Sendable {
     categories: Set<ExactText> = [],
     source: Source? = nil,
     filter: PropertyFilter? = nil,
+    area: Area? = nil,
+    route: Route? = nil,
     limit: Int = defaultLimit,
     after: Position? = nil
   ) {
@@ -93,6 +103,8 @@ public struct PointQuery: Hashable, Sendable {
     self.categories = categories
     self.source = source
     self.filter = filter
+    self.area = area
+    self.route = route
     self.limit = limit
     self.after = after
   }
@@ -103,8 +115,12 @@ public struct FoundPoint: Hashable, Sendable {
   /// The place.
   public internal(set) var point: PointOfInterest
 
-  /// The geodesic distance in metres from the query's centre; `nil` where the query has no proximity.
+  /// The geodesic distance in metres from the query's centre or route; `nil` where the query has neither.
   public let distanceMetres: Double?
+
+  /// The length in metres of the query's route up to its position that is nearest to the place; `nil` where the query
+  /// has no route.
+  public let alongMetres: Double?
 
   /// The attribution of the place's data set, where it was requested and there is one.
   @ComparedByBytes public var attribution: String? = nil
@@ -119,9 +135,10 @@ public struct FoundPoint: Hashable, Sendable {
   public var match: TextMatch.Name? = nil
 
   /// Creates a found point.
-  public init(point: PointOfInterest, distanceMetres: Double?) {
+  public init(point: PointOfInterest, distanceMetres: Double?, alongMetres: Double? = nil) {
     self.point = point
     self.distanceMetres = distanceMetres
+    self.alongMetres = alongMetres
   }
 }
 
@@ -155,7 +172,7 @@ public struct PointPage: Hashable, Sendable {
   /// The position from which the next page continues; `nil` when there is none.
   public var next: PointQuery.Position? {
     guard hasMore, let last = points.last else { return nil }
-    return .init(distanceMetres: last.distanceMetres ?? 0, id: last.point.id)
+    return .init(distanceMetres: last.alongMetres ?? last.distanceMetres ?? 0, id: last.point.id)
   }
 }
 

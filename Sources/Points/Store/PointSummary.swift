@@ -10,8 +10,11 @@ public struct PointSummary {
   /// The position, in WGS 84.
   public let coordinate: Coordinate
 
-  /// The geodesic distance in metres from the query's centre; `nil` where the query has no proximity.
+  /// The geodesic distance in metres from the query's centre or route; `nil` where the query has neither.
   public let distanceMetres: Double?
+
+  /// The length in metres of the query's route up to the place; `nil` where the query has no route.
+  public let alongMetres: Double?
 
   /// The name, in UTF-8.
   public let name: UnsafeBufferPointer<UInt8>
@@ -27,6 +30,7 @@ public struct PointSummary {
     id: PointID,
     coordinate: Coordinate,
     distanceMetres: Double?,
+    alongMetres: Double? = nil,
     name: UnsafeBufferPointer<UInt8>,
     category: UnsafeBufferPointer<UInt8>?,
     tags: UnsafeBufferPointer<UInt8>
@@ -34,6 +38,7 @@ public struct PointSummary {
     self.id = id
     self.coordinate = coordinate
     self.distanceMetres = distanceMetres
+    self.alongMetres = alongMetres
     self.name = name
     self.category = category
     self.tags = tags
@@ -90,6 +95,7 @@ extension FoundPoint {
             id: point.id,
             coordinate: point.draft.coordinate,
             distanceMetres: distanceMetres,
+            alongMetres: alongMetres,
             name: name,
             category: category,
             tags: tags

@@ -15,7 +15,7 @@ extension PostgresStore: PointExporter {
     matching query: PointQuery,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
-    guard query.filter == nil else { throw PointStoreError.indexRequired }
+    guard !query.needsIndex else { throw PointStoreError.indexRequired }
     let connector = Connector(connectionInfo: configuration.connectionInfo)
     do {
       try await bulk.withSession(for: .export, connector: connector) { session in

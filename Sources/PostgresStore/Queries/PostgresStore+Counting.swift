@@ -44,7 +44,7 @@ extension PostgresStore {
 
   /// Returns the number of places that match. It reads all of them.
   public func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
-    guard query.filter == nil else { throw .indexRequired }
+    guard !query.needsIndex else { throw .indexRequired }
     guard let proximity = query.proximity, let radius = proximity.radiusMetres,
       radius < Geodesic.greatestDistanceMetres
     else {

@@ -161,7 +161,8 @@ import Testing
       for isMinimal in [true, false] {
         var target = route.path.concrete
         let query = route.describedParameters.filter {
-          $0.place == "query" && ($0.description.isRequired || !isMinimal)
+          // A route is given instead of a position.
+          $0.place == "query" && ($0.description.isRequired || !isMinimal) && $0.name != Parameter.route.name
         }
         target += (query.isEmpty ? "" : "?") + query.compactMap(Self.pair).joined(separator: "&")
         let example =

@@ -22,10 +22,11 @@ struct SuggestRoute: RouteHandler {
   let service: PointsService
   let revalidation: Revalidation
   let categories: CategoryWords
+  let filtering: Filtering
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.parameters)
-    var filters = values.filters(by: Filtering())
+    var filters = values.filters(by: filtering)
     filters.limit = values.limit(in: Self.limits, default: Self.defaultLimit)
     if !values.has(.text) { values.note(.missing, "q", "must be given for suggestions") }
     let arguments = values.textArguments(&filters)
@@ -36,7 +37,10 @@ struct SuggestRoute: RouteHandler {
     var query = arguments.query(filters)
     query.completesLastWord = true
     return try await revalidation.respond(to: request, in: .json, languages: languages) { () async throws(Problem) in
-      try await suggest(query, languages, for: request)
+      guard query.filters.timeLimit != nil else { return try await suggest(query, languages, for: request) }
+      return try await besideEventLoop { [query] () throws(Problem) in
+        try await suggest(query, languages, for: request)
+      }
     }
   }
 

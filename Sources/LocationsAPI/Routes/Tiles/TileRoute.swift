@@ -131,7 +131,7 @@ extension Hexadecimal {
 
 extension Set<Parameter> {
   /// The parameters that filter the places of a map.
-  static let mapFilters: Set = [.category, .source, .sourceID, .filter, .filterLanguage]
+  static let mapFilters: Set = [.category, .source, .sourceID, .filter, .filterLanguage, .within]
 }
 
 extension ParameterValues {

@@ -1,0 +1,38 @@
+/// The time limit of a search, and the work that it has done.
+final class SearchLimit: @unchecked Sendable {
+  // Sendable: a search has one of its own and runs on one thread.
+
+  private let deadline: ContinuousClock.Instant?
+  private var steps = 0
+  private var nextCheck = SearchLimit.stepsPerCheck
+
+  /// A Boolean value that indicates whether the time limit was exceeded. No place matches from then on.
+  private(set) var isExpired = false
+
+  /// The number of steps of the evaluation of a property filter on one place; a step is a few nanoseconds.
+  static let stepsPerEvaluation = 128
+
+  /// The number of steps after which the time is read.
+  private static let stepsPerCheck = 64 * stepsPerEvaluation
+
+  /// Creates the limit at the start of a search.
+  ///
+  /// - Parameter timeLimit: the longest time of the search; `nil` for any time.
+  init(_ timeLimit: Duration?) {
+    deadline = timeLimit.map { .now + $0 }
+  }
+
+  /// Adds steps, and returns a Boolean value that indicates whether there is time left.
+  @inline(__always)
+  func spend(_ count: Int) -> Bool {
+    steps &+= count
+    if steps >= nextCheck { check() }
+    return !isExpired
+  }
+
+  @inline(never)
+  private func check() {
+    nextCheck = steps &+ Self.stepsPerCheck
+    if let deadline, ContinuousClock.now > deadline { isExpired = true }
+  }
+}

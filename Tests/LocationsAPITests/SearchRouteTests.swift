@@ -1,0 +1,114 @@
+import CQL2
+import Foundation
+import HTTPServer
+import JSONText
+import NIOHTTP1
+import Points
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+@Suite struct SearchRouteTests {
+  private func driver() async throws -> ServiceDriver {
+    let places = try (0..<100).map { number in
+      try PointDraft.at(
+        0, Double(number) / 100, name: "E\(number)", category: ["a, b", "c", "d"][number % 3],
+        tags: ["n": "\(number)", "open": "\(number.isMultiple(of: 2))"], sourceID: "\(number)")
+    }
+    return try await ServiceDriver(
+      places: places, filtering: Filtering(queryables: Queryables(types: ["n": .integer]), timeLimit: .seconds(600)))
+  }
+
+  private static let path = "/locations/search"
+
+  @Test(arguments: [
+    (#"{"filter":{"op":"=","args":[{"property":"n"},5]}}"#, "filter=n%20%3D%205"),
+    (#"{"filter":"n = 5","filter-lang":"cql2-text"}"#, "filter=n%20%3D%205"),
+    (
+      #"{"category":["a, b"],"lat":0,"lng":0.5,"radius":9000,"limit":3}"#,
+      "category=a%2C%20b&lat=0&long=0.5&radius=9000&limit=3"
+    ),
+    (
+      #"{"category":"c","bbox":[0,-1,0.5,1],"fields":["id","name"],"limit":1000}"#,
+      "category=c&bbox=0,-1,0.5,1&fields=id,name&limit=1000"
+    ),
+    (#"{"tag.n":[3,"4"],"tag.open":"false"}"#, "tag.n=3&tag.n=4&tag.open=false"),
+    (#"{"tag.open":true,"source":"test","sourceId":"8"}"#, "tag.open=true&source=test&sourceId=8"),
+    (#"{"q":"e7","autocomplete":true,"lang":["de","en"]}"#, "q=e7&autocomplete=true&lang=de,en"),
+    (#"{"route":"???owH","radius":1,"f":"geojson"}"#, "route=%3F%3F%3FowH&radius=1&f=geojson"),
+    (#"{}"#, ""),
+  ])
+  func bodySaysWhatTheQueryDoes(body: String, query: String) async throws {
+    let driver = try await driver()
+
+    let response = try await driver.send(.POST, Self.path, json: body)
+    let expected = try await driver.send(.GET, "/locations?" + query)
+
+    #expect(response.status == 200 && expected.status == 200, "\(response.text) \(expected.text)")
+    #expect(response.headers.first(name: "content-type") == expected.headers.first(name: "content-type"))
+    #expect(response.headers.first(name: "cache-control") == "no-store")
+    if query != "" && !query.contains("geojson") { #expect(response.text == expected.text) }
+  }
+
+  @Test func pagesFollowTheLinkWithTheSameBody() async throws {
+    let driver = try await driver()
+    let body =
+      #"{"within":{"type":"Polygon","coordinates":[[[-1,-1],[0.305,-1],[0.305,1],[-1,1],[-1,-1]]]},"lat":0,"long":1,"limit":7}"#
+    var names: [String] = []
+    var next: String? = Self.path
+    var cursors: [String] = []
+    while let target = next {
+      let response = try await driver.send(.POST, target, json: body)
+      names += try response.names
+      next = response.next
+      if let next, let cursor = next.split(separator: "=").last { cursors.append(String(cursor)) }
+      #expect(next?.hasPrefix(Self.path + "?cursor=") ?? true, "\(next ?? "")")
+    }
+
+    #expect(names == (0...30).reversed().map { "E\($0)" })
+    // The cursor may be in the body too.
+    let second = try await driver.send(
+      .POST, Self.path, json: String(body.dropLast()) + #","cursor":"\#(try #require(cursors.first))"}"#)
+    #expect(try second.names == Array(names[7..<14]))
+  }
+
+  @Test(arguments: [
+    (#"{"limit":"ten"}"#, "/limit", "invalid-parameter"), (#"{"limit":0}"#, "/limit", "invalid-parameter"),
+    (#"{"lat":1}"#, "/long", "missing-parameter"), (#"{"nothing":1}"#, "/nothing", "unknown-parameter"),
+    (#"{"a/b~":1}"#, "/a~1b~0", "unknown-parameter"), (#"{"category":[1]}"#, "/category", "invalid-parameter"),
+    (#"{"category":[]}"#, "/category", "invalid-parameter"), (#"{"bbox":[1,2,3]}"#, "/bbox", "invalid-parameter"),
+    (#"{"bbox":"1,2,3,4"}"#, "/bbox", "invalid-parameter"),
+    (#"{"autocomplete":"true","q":"a"}"#, "/autocomplete", "invalid-parameter"),
+    (#"{"filter":{"op":"=","args":[{"property":"n"},null]}}"#, "/filter/args/1", "invalid-parameter"),
+    (#"{"filter":{"op":"="},"filter-lang":"cql2-text"}"#, "/filter-lang", "invalid-parameter"),
+    (
+      #"{"within":{"type":"Polygon","coordinates":[[[0,0],[1,1],[0]]]}}"#, "/within/coordinates/0/2",
+      "invalid-parameter"
+    ),
+    (#"{"within":5}"#, "/within", "invalid-parameter"), (#"{"tag.n":{}}"#, "/tag.n", "invalid-parameter"),
+    (#"{"tag.n":"x"}"#, "/tag.n", "invalid-parameter"), (#"{"lon":1,"lng":2,"lat":1}"#, "/long", "invalid-parameter"),
+  ])
+  func problemsNameThePointerOfTheMember(body: String, pointer: String, code: String) async throws {
+    let response = try await driver().send(.POST, Self.path, json: body)
+
+    #expect(response.status == 400)
+    #expect(response.text.contains(#""pointer":"\#(pointer)""#), "\(response.text)")
+    #expect(response.text.contains(code), "\(response.text)")
+  }
+
+  @Test func bodiesThatAreNoObjectsAreRejected() async throws {
+    let driver = try await driver()
+
+    #expect(try await driver.send(.POST, Self.path, json: "[]").status == 400)
+    #expect(try await driver.send(.POST, Self.path, json: "{").status == 400)
+    #expect(try await driver.send(.POST, Self.path, json: String(repeating: "[", count: 100_000)).status == 400)
+    #expect(
+      try await driver.send(.POST, Self.path, headers: ["content-type": "text/plain"], json: "{}").status
+        == 415)
+    let query = try await driver.send(.POST, Self.path + "?limit=5", json: "{}")
+    #expect(query.status == 400 && query.text.contains(#""parameter":"limit""#), "\(query.text)")
+    let both = try await driver.send(.POST, Self.path + "?f=json", json: #"{"f":"geojson"}"#)
+    #expect(both.status == 400 && both.text.contains(#""pointer":"/f""#), "\(both.text)")
+  }
+}
