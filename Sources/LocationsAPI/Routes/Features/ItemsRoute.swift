@@ -79,7 +79,7 @@ struct ItemsRoute: RouteHandler {
         limit > Self.shortLimit ? try await request.reserveMemory(bytes: limit * Self.featureBytes) : nil
       defer { extendLifetime(reservation) }
       // A filter and a long page take long: elsewhere they do not hold up the other connections of the event loop.
-      guard arguments.query?.filter != nil || limit > Self.shortLimit else {
+      guard arguments.query?.timeLimit != nil || limit > Self.shortLimit else {
         return try await find(arguments, in: collection, for: request)
       }
       return try await besideEventLoop { () throws(Problem) in

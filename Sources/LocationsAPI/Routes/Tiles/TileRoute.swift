@@ -70,7 +70,7 @@ struct TileRoute: RouteHandler {
     _ query: TileQuery, _ version: ContentVersion, of snapshot: any MapSnapshot, for request: HTTPRequest
   ) async throws(Problem) -> [UInt8] {
     if version.count == 0 { return [] }
-    if version.count <= Self.shortCount, query.filters.filter == nil {
+    if version.count <= Self.shortCount, query.filters.timeLimit == nil {
       return try await request.reportingStoreErrors { () throws(PointStoreError) in
         try snapshot.tile(matching: query)
       }
