@@ -18,7 +18,7 @@ struct FoundCell {
   var slot: Int
 
   /// The number in the pyramid of the most frequent category, or ``PointRecord/none``.
-  var category = PointRecord.none
+  var categoryNumber = PointRecord.none
 
   /// The centre of mass.
   var center: MercatorPosition {
@@ -78,12 +78,12 @@ struct CellCounter {
     for (key, count) in tallies {
       let (index, category) = (Int(key >> 32), UInt32(truncatingIfNeeded: key))
       guard count >= best[index] else { continue }
-      let known = cells[index].category
+      let known = cells[index].categoryNumber
       if count > best[index]
         || names[Int(category)].utf8.lexicographicallyPrecedes(names[Int(known)].utf8)
       {
         best[index] = count
-        cells[index].category = category
+        cells[index].categoryNumber = category
       }
     }
     return cells
@@ -152,7 +152,7 @@ private struct CellSearch {
     return FoundCell(
       x: square.x, y: square.y, count: totals.count, sumX: totals.sumX, sumY: totals.sumY, sample: sample,
       part: Int(location.part), slot: Int(location.slot),
-      category: snapshot.tallies(of: node, square).mostFrequent(names: categories.texts) ?? PointRecord.none)
+      categoryNumber: snapshot.tallies(of: node, square).mostFrequent(names: categories.texts) ?? PointRecord.none)
   }
 
   /// Adds the matching places in a rectangle.

@@ -32,23 +32,23 @@ struct ContentDigest: BitwiseCopyable, Equatable {
 
 /// The place that stands for others: the one with the least shuffle key, so that every process chooses the same.
 struct SamplePlace: BitwiseCopyable, Comparable {
-  let key: UInt64
+  let shuffleKey: UInt64
   let id: PointID
 
   init(_ id: PointID) {
-    key = id.shuffleKey
+    shuffleKey = id.shuffleKey
     self.id = id
   }
 
   static func < (left: SamplePlace, right: SamplePlace) -> Bool {
-    left.key != right.key ? left.key < right.key : left.id < right.id
+    left.shuffleKey != right.shuffleKey ? left.shuffleKey < right.shuffleKey : left.id < right.id
   }
 }
 
 /// The numbers of places of each category, by the numbers of the categories in ascending order.
 struct CategoryTallies: Sendable {
   struct Tally: BitwiseCopyable {
-    let category: UInt32
+    let number: UInt32
     var count: UInt32
   }
 
@@ -62,17 +62,17 @@ struct CategoryTallies: Sendable {
 
   mutating func add(_ category: UInt32) {
     let position = position(of: category)
-    if position < tallies.count, tallies[position].category == category {
+    if position < tallies.count, tallies[position].number == category {
       tallies[position].count += 1
     } else {
-      tallies.insert(Tally(category: category, count: 1), at: position)
+      tallies.insert(Tally(number: category, count: 1), at: position)
     }
   }
 
   /// Removes a place of a category, which must have one.
   mutating func subtract(_ category: UInt32) {
     let position = position(of: category)
-    precondition(position < tallies.count && tallies[position].category == category)
+    precondition(position < tallies.count && tallies[position].number == category)
     tallies[position].count -= 1
     if tallies[position].count == 0 { tallies.remove(at: position) }
   }
@@ -87,11 +87,11 @@ struct CategoryTallies: Sendable {
     merged.reserveCapacity(tallies.count + other.tallies.count)
     var position = 0
     for var tally in tallies {
-      while position < other.tallies.count, other.tallies[position].category < tally.category {
+      while position < other.tallies.count, other.tallies[position].number < tally.number {
         merged.append(other.tallies[position])
         position += 1
       }
-      if position < other.tallies.count, other.tallies[position].category == tally.category {
+      if position < other.tallies.count, other.tallies[position].number == tally.number {
         tally.count += other.tallies[position].count
         position += 1
       }
@@ -108,17 +108,17 @@ struct CategoryTallies: Sendable {
     for tally in tallies {
       if let known = best, known.count > tally.count { continue }
       if let known = best, known.count == tally.count,
-        names[Int(known.category)].utf8.lexicographicallyPrecedes(names[Int(tally.category)].utf8)
+        names[Int(known.number)].utf8.lexicographicallyPrecedes(names[Int(tally.number)].utf8)
       {
         continue
       }
       best = tally
     }
-    return best?.category
+    return best?.number
   }
 
   private func position(of category: UInt32) -> Int {
-    tallies.withUnsafeBufferPointer { tallies in tallies.firstPosition { $0.category >= category } }
+    tallies.withUnsafeBufferPointer { tallies in tallies.firstPosition { $0.number >= category } }
   }
 }
 
@@ -146,7 +146,7 @@ struct MapTotals: Sendable {
     sumY += UInt64(place.y)
     digest.add(place.digest)
     sample = sample.map { min($0, place.sample) } ?? place.sample
-    if place.category != PointRecord.none { categories?.add(place.category) }
+    if place.categoryNumber != PointRecord.none { categories?.add(place.categoryNumber) }
     limitCategories()
   }
 
@@ -156,7 +156,7 @@ struct MapTotals: Sendable {
     sumX -= UInt64(place.x)
     sumY -= UInt64(place.y)
     digest.subtract(place.digest)
-    if place.category != PointRecord.none { categories?.subtract(place.category) }
+    if place.categoryNumber != PointRecord.none { categories?.subtract(place.categoryNumber) }
   }
 
   mutating func add(_ other: MapTotals) {
@@ -181,7 +181,7 @@ struct MapPlace: BitwiseCopyable {
   let y: UInt32
 
   /// The number of the category in the pyramid, or ``PointRecord/none``.
-  let category: UInt32
+  let categoryNumber: UInt32
   let digest: ContentDigest
   let sample: SamplePlace
 }

@@ -64,7 +64,7 @@ extension PointSnapshot: MapSnapshot {
           level: level, x: Int(cell.x), y: Int(cell.y), count: cell.count,
           center: isSingle ? segment.columns.coordinates[cell.slot] : cell.center.coordinate,
           id: segment.columns.ids[cell.slot], name: segment.records.name(at: cell.slot),
-          category: cell.category == PointRecord.none ? nil : pyramid.categories.texts[Int(cell.category)])
+          category: cell.categoryNumber == PointRecord.none ? nil : pyramid.categories.texts[Int(cell.categoryNumber)])
       }
     }
     var filters = query.filters
@@ -172,8 +172,8 @@ private struct TileDrawing {
     clusters.set(clusterKeys.count, clusters.value(UInt64(cell.count)))
     clusters.set(
       clusterKeys.name, clusters.value(columns.summary(at: cell.slot, distanceMetres: nil).name))
-    if cell.category != PointRecord.none {
-      let name = snapshot.pyramid.categories.texts[Int(cell.category)]
+    if cell.categoryNumber != PointRecord.none {
+      let name = snapshot.pyramid.categories.texts[Int(cell.categoryNumber)]
       clusters.set(clusterKeys.category, clusters.value(name))
     }
     clusters.appendPoint(x: units(cell.center.x), y: units(cell.center.y))

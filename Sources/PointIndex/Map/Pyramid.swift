@@ -49,6 +49,13 @@ struct Pyramid: Sendable {
 
     var isLeaf: Bool { quarters.isEmpty }
 
+    /// The estimated number of bytes of the node and of those beneath it, allocations included.
+    var byteCount: Int {
+      let tallies = (totals.categories?.categoryCount ?? 0) * MemoryLayout<CategoryTallies.Tally>.stride
+      let own = MemoryLayout<MapTotals>.stride + quarters.count * MemoryLayout<Node?>.stride + tallies + 3 * 32
+      return quarters.reduce(own) { $0 + ($1?.byteCount ?? 0) }
+    }
+
     init(_ totals: MapTotals, quarters: [Node?] = []) {
       self.totals = totals
       self.quarters = quarters
@@ -177,7 +184,7 @@ struct PyramidUpdate {
     let (id, record) = (columns[change.columns].ids[index], columns[change.columns].records[index])
     return MapPlace(
       x: change.x, y: change.y,
-      category: columns[change.columns].number(of: record.category, in: &pyramid.categories),
+      categoryNumber: columns[change.columns].number(of: record.category, in: &pyramid.categories),
       digest: ContentDigest(id, record), sample: SamplePlace(id))
   }
 

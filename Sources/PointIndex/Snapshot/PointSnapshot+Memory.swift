@@ -3,6 +3,7 @@ extension PointSnapshot {
   package var memory: [(name: String, bytes: Int)] {
     let segments = parts.map(\.segment.memory)
     guard let first = segments.first else { return [] }
-    return first.indices.map { index in (first[index].name, segments.reduce(0) { $0 + $1[index].bytes }) }
+    let columns = first.indices.map { index in (first[index].name, segments.reduce(0) { $0 + $1[index].bytes }) }
+    return columns + [("map", pyramid.root?.byteCount ?? 0)]
   }
 }
