@@ -195,7 +195,7 @@ def clusters_open_and_their_counts_add_up(judge):
         expect(screen.clusters().count() >= 1, "there is no cluster")
         zoom, steps = screen.view()[0], 0
         while screen.clusters().count() and steps < 6:
-            screen.open_largest_cluster()
+            screen.open_cluster()
             steps += 1
         expect(screen.view()[0] > zoom + 3, f"the view is {screen.view()}")
         expect(screen.markers().count() >= 1, "the clusters did not open")
@@ -548,8 +548,6 @@ def a_key_is_asked_for_where_reading_needs_one(judge):
 
 
 def the_base_map_is_shown_with_its_attribution(judge):
-    host = f"127.0.0.1:{judge.tiles}"
-    judge.browser.allowed_hosts.add(host)
     with judge.browser.tab() as page:
         screen = MapScreen(judge.browser, page)
         page.goto(judge.browser.url + "/map" + VIENNA)
@@ -591,7 +589,8 @@ def judge_server(program, environment, checks, tiles=None):
         server.wait_until_ready()
         with browsing(f"http://127.0.0.1:{server.port}") as browser:
             judge = Judge(browser, server.port)
-            judge.tiles = tiles
+            if tiles:
+                browser.allowed_hosts.add(f"127.0.0.1:{tiles}")
             judge.run(checks)
             return judge.failures
     finally:
@@ -618,9 +617,10 @@ def main():
             "MAP_TILES_URL": f"http://127.0.0.1:{tiles.server_port}/{{z}}/{{x}}/{{y}}.png",
             "MAP_TILES_ATTRIBUTION": "© The Tile Makers https://tiles.example.com/copyright",
         }
-        for environment, checks in zip(({"DATA_FILE": str(data)}, with_keys), selected):
+        servers = (({"DATA_FILE": str(data)}, None), (with_keys, tiles.server_port))
+        for (environment, port), checks in zip(servers, selected):
             if checks:
-                failures += judge_server(options.waymark, environment, checks, tiles.server_port)
+                failures += judge_server(options.waymark, environment, checks, port)
     print(f"{sum(map(len, selected)) - failures} of {sum(map(len, selected))} checks passed")
     sys.exit(failures > 0)
 

@@ -40,6 +40,10 @@ class Browser:
         page.on("pageerror", lambda error: self.console.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (self.console.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", self.record)
+        page.pending = set()
+        page.on("request", page.pending.add)
+        page.on("requestfinished", page.pending.discard)
+        page.on("requestfailed", page.pending.discard)
         try:
             yield page
         finally:
@@ -137,7 +141,7 @@ class MapScreen(Screen):
         for _ in range(200):
             self.page.wait_for_timeout(200)
             now = (self.page.url, self.summary())
-            if now == last and "Loading" not in now[1]:
+            if now == last and not self.page.pending and "Loading" not in now[1]:
                 return
             last = now
         raise AssertionError("the map did not come to rest")
@@ -177,8 +181,8 @@ class MapScreen(Screen):
 
     def double_click(self):
         x, y = self.middle()
-        # Where no place is.
-        self.page.mouse.dblclick(x - 8, y + 27)
+        # Away from the places in the middle.
+        self.page.mouse.dblclick(x - 200, y + 200)
         self.settle()
 
     def touch(self, *paths):
@@ -210,10 +214,9 @@ class MapScreen(Screen):
     def markers(self):
         return self.elements("marker")
 
-    def open_largest_cluster(self):
-        counts = self.clusters().all_inner_texts()
-        index = max(range(len(counts)), key=lambda index: (len(counts[index]), counts[index]))
-        self.clusters().nth(index).click()
+    def open_cluster(self):
+        """Opens the cluster that no other covers."""
+        self.clusters().last.click()
         self.settle()
 
     def names(self):

@@ -154,7 +154,6 @@ async function show(id) {
 // MARK: Filters
 
 async function loadCategories() {
-  // The places themselves report a problem.
   const names = (await json("categories").catch(() => [])).slice(0, 300);
   byId("categories").replaceChildren(...names.map(({ category }) => element("option", { value: category })));
   byId("category").replaceChildren(element("option", { value: "" }, "All categories"), ...names.map(

@@ -104,7 +104,6 @@ export const jump = (coordinate, to) => set(projected(coordinate), to);
 /** Moves to a coordinate, with motion where it is near and the user allows it. */
 export const fly = (coordinate, to) => flyTo(projected(coordinate), limited(to));
 
-/** Shows a box: west, south, east, north. */
 export function fit([west, south, east, north]) {
   const [a, b] = [projected({ lat: north, long: west }), projected({ lat: south, long: east })];
   if (b.x < a.x) b.x += 1;
