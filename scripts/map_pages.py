@@ -28,6 +28,7 @@ class Browser:
         self.console = []
         self.foreign_requests = []
         self.requests = []
+        self.pending = set()
 
     @contextlib.contextmanager
     def tab(self, size=WIDE, scheme="light", calm=True, touch=False):
@@ -40,17 +41,17 @@ class Browser:
         page.on("pageerror", lambda error: self.console.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (self.console.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", self.record)
-        page.pending = set()
-        page.on("request", page.pending.add)
-        page.on("requestfinished", page.pending.discard)
-        page.on("requestfailed", page.pending.discard)
+        page.on("requestfinished", lambda request: self.pending.discard(request))
+        page.on("requestfailed", lambda request: self.pending.discard(request))
         try:
             yield page
         finally:
             context.close()
+            self.pending.clear()
 
     def record(self, request):
         self.requests.append(request)
+        self.pending.add(request)
         parts = urllib.parse.urlsplit(request.url)
         if parts.scheme not in ("data", "blob") and parts.netloc not in self.allowed_hosts:
             self.foreign_requests.append(request.url)
@@ -141,7 +142,7 @@ class MapScreen(Screen):
         for _ in range(200):
             self.page.wait_for_timeout(200)
             now = (self.page.url, self.summary())
-            if now == last and not self.page.pending and "Loading" not in now[1]:
+            if now == last and not self.browser.pending and "Loading" not in now[1]:
                 return
             last = now
         raise AssertionError("the map did not come to rest")

@@ -17,7 +17,7 @@ from map_pages import MapScreen, StatusScreen, browsing
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "docs" / "images"
 MAXIMUM_BYTES = 200_000
 MAP_SIZE = (1200, 720)
-STATUS_SIZE = (1200, 860)
+STATUS_SIZE = (1200, 960)
 STATUS_SAMPLES = 40
 
 
@@ -52,7 +52,7 @@ def take(browser, port):
         screen.settle()
         save(page, "map-light.png")
     with browser.tab(size=MAP_SIZE, scheme="dark") as page:
-        screen = MapScreen(browser, page).open("#map=7.1/37.6/-121.6")
+        screen = MapScreen(browser, page).open("#map=5.00/47.6/9.5")
         screen.elements("place-item").first.click()
         screen.popup()
         screen.settle()
