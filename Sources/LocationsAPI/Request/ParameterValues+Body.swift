@@ -1,6 +1,7 @@
 import CQL2
 import HTTPServer
 import JSONText
+import NIOHTTP1
 import Points
 
 extension ParameterValues {
