@@ -31,7 +31,8 @@ CONTRAST = r"""
       const disc = each.classList?.contains("cluster") ? getComputedStyle(each, "::before").backgroundColor : undefined;
       for (const text of [disc, getComputedStyle(each).backgroundColor].filter(Boolean)) layers.push(parse(text));
     }
-    return layers.reverse().reduce((below, top) => over(top, below), parse(getComputedStyle(document.body).backgroundColor));
+    const lowest = parse(getComputedStyle(document.body).backgroundColor);
+    return layers.reverse().reduce((below, top) => over(top, below), lowest);
   };
   const results = [];
   for (const node of document.querySelectorAll("body *")) {

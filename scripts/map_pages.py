@@ -396,6 +396,9 @@ class StatusScreen(Screen):
         rows = self.element(identifier).locator("div")
         return dict(zip(rows.locator("dt").all_inner_texts(), rows.locator("dd").all_inner_texts()))
 
+    def searches(self):
+        return self.element("searches").inner_text()
+
     def errors(self):
         return self.element("errors").inner_text()
 
