@@ -22,7 +22,11 @@ public struct BaseMap: Sendable {
     let length = 1...Self.maximumLength
     guard length.contains(tiles.utf8.count), length.contains(attribution.utf8.count) else { return nil }
     // The origin becomes part of the content security policy, where white space, `,` and `;` separate.
-    let template = #/(?:(https?:\/\/[A-Za-z0-9._-]+(?::[0-9]{1,5})?)\/|\/)?[A-Za-z0-9._~{][A-Za-z0-9._~\/!$&()*+=%{}?@-]*/#
+    let template =
+      #/
+      (?: (https?:\/\/[A-Za-z0-9._\-]+(?::[0-9]{1,5})?) \/ | \/ )?
+      [A-Za-z0-9._~{][A-Za-z0-9._~\/!$&()*+=%{}?@\-]*
+      /#
     guard let match = tiles.wholeMatch(of: template) else { return nil }
     var rest = tiles
     for name in ["{z}", "{x}", "{y}"] {
