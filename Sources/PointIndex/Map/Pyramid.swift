@@ -251,19 +251,27 @@ struct PyramidUpdate {
     var totals = known
     if isUpdate {
       totals.sample = quarters.lazy.compactMap { $0?.totals.sample }.min()
-      let tallies = quarters.compactMap { $0?.totals.categories }
-      let isKnown = tallies.count == quarters.lazy.compactMap { $0 }.count
-      if totals.categories == nil, isKnown,
-        tallies.reduce(0, { $0 + $1.categoryCount }) <= MapTotals.maximumCategories
-      {
-        totals.categories = tallies.reduce(into: CategoryTallies()) { $0.add($1) }
-      }
+      if totals.categories == nil { totals.categories = Self.tallies(of: quarters) }
       if totals.count < Pyramid.minimumDivided { return Pyramid.Node(totals) }
     } else {
       for case let quarter? in quarters { totals.add(quarter.totals) }
       if totals.count == 0 { return nil }
     }
     return Pyramid.Node(totals, quarters: quarters)
+  }
+
+  /// Returns the numbers of places of each category of some quarters; `nil` where one has too many categories, or
+  /// they may have together.
+  private static func tallies(of quarters: [Pyramid.Node?]) -> CategoryTallies? {
+    var sum = CategoryTallies()
+    var count = 0
+    for case let quarter? in quarters {
+      guard let tallies = quarter.totals.categories else { return nil }
+      count += tallies.categoryCount
+      guard count <= MapTotals.maximumCategories else { return nil }
+      sum.add(tallies)
+    }
+    return sum
   }
 
   /// Returns the quarters after the changes in each of them.
