@@ -1,5 +1,6 @@
 import Foundation
 import HTTPServer
+import JSONText
 import NIOHTTP1
 import Points
 import TestSupport
