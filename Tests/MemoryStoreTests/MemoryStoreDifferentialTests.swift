@@ -16,7 +16,8 @@ import Testing
     try await DifferentialTest().run(against: store)
   }
 
-  @Test func resultsOfPropertyFiltersEqualTheReference() async throws {
+  @Test(arguments: [nil, .hash, .sorted] as [TagIndexKind?])
+  func resultsOfPropertyFiltersEqualTheReference(index: TagIndexKind?) async throws {
     var places = try SyntheticPoints(seed: 5, townCount: 30)
     let store = MemoryStore()
     // Two parts, so that places of one segment are not taken for those of the other.
@@ -24,7 +25,8 @@ import Testing
     try await store.importRows(try SyntheticPoints.hardCases())
 
     var test = DifferentialTest()
-    test.filters = try PropertyFilter.samples()
+    let indexes = index.map { [ExactText("ref"): $0, ExactText("opening_hours"): $0] } ?? [:]
+    test.filters = try PropertyFilter.samples(indexes: indexes)
     test.queriesPerCenter = test.filters.count
     test.centers = 30
     try await test.run(against: store)
@@ -34,10 +36,10 @@ import Testing
   func resultsInAreasAndAlongRoutesEqualTheReference(hasRoutes: Bool) async throws {
     var places = try SyntheticPoints(seed: 6, townCount: 30)
     let store = MemoryStore()
-    try await store.importRows(try places.rows(count: 2_000))
+    try await store.importRows(try places.rows(count: 600))
     try await store.importRows(try SyntheticPoints.hardCases())
     var test = DifferentialTest()
-    test.centers = 60
+    test.centers = 25
     test.hasAreas = !hasRoutes
     test.hasRoutes = hasRoutes
 
@@ -56,7 +58,7 @@ import Testing
     test.hasAreas = true
     test.filters = try PropertyFilter.samples()
     test.seed = 2
-    test.centers = 20
+    test.centers = 6
     try await test.run(against: store)
   }
 

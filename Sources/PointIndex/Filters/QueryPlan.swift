@@ -43,13 +43,13 @@ extension BoundingBox {
 
 extension FilterExpression {
   /// The conditions all of which must hold.
-  fileprivate var conjuncts: [FilterExpression] {
+  var conjuncts: [FilterExpression] {
     guard case .operation(.and, let operands) = self else { return [self] }
     return operands
   }
 
   /// Returns the texts one of which a property has where the condition holds; `nil` where that is unknown.
-  fileprivate func texts(equalTo property: PointProperty) -> [ExactText]? {
+  func texts(equalTo property: PointProperty) -> [ExactText]? {
     guard case .operation(let operation, let operands) = self, operands.count == 2 else { return nil }
     let name = FilterExpression.property(ExactText(property.name))
     switch (operation, operands[0], operands[1]) {

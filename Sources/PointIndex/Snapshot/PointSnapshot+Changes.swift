@@ -64,7 +64,9 @@ extension PointSnapshot {
       kept.removeLast(kept.count - end)
     }
     if points.count > 0 { kept.append(Part(segment: Segment(points, text: textConfiguration))) }
+    let former = parts.map(\.segment)
     let next = kept.map { $0.compacted(text: textConfiguration) }
+    for part in next { part.segment.buildTagIndexes(like: former) }
     return PointSnapshot(
       parts: next, text: textConfiguration, pyramid: pyramid(after: pyramidChanges, parts: next))
   }

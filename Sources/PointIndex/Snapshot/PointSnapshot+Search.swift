@@ -64,11 +64,48 @@ extension PointSnapshot {
   private func filteredCandidates(for query: PointQuery) throws(PointStoreError) -> [Candidate] {
     guard let timeLimit = query.timeLimit else { return candidates(for: query) }
     guard let narrowed = query.narrowedByFilter else { return [] }
+    let plan = IndexPlan(narrowed, in: self)
     let limit = SearchLimit(timeLimit)
     let slotFilter = query.filter.map { SlotFilter($0, in: self, limit) }
-    let found = candidates(for: narrowed, slotFilter, limit)
+    let found =
+      plan.map { candidates(of: $0, for: narrowed, slotFilter, limit) } ?? candidates(for: narrowed, slotFilter, limit)
     if limit.isExpired { throw .filterTimeout }
     return found
+  }
+
+  /// Returns the first matches among the places of a plan.
+  private func candidates(
+    of plan: IndexPlan, for query: PointQuery, _ slotFilter: SlotFilter?, _ limit: SearchLimit
+  ) -> [Candidate] {
+    var conditions = query
+    conditions.filter = nil
+    let filter = PointFilter(conditions, limit)
+    let center = query.proximity.map { ($0.center, EarthCentred($0.center)) }
+    let route = query.route.map { RouteFilter($0, limit) }
+    var heap = CandidateHeap(capacity: query.limit + 1)
+    for (index, part) in parts.enumerated() {
+      let (segment, columns) = (part.segment, part.segment.columns)
+      for slot in plan.slots[index] {
+        let (number, slot) = (slot, Int(slot))
+        if part.isDead(slot) { continue }
+        guard filter.matches(slot, of: segment), slotFilter?.matches(slot, of: segment) ?? true else { continue }
+        var distance = 0.0
+        if let center {
+          distance = Geodesic.distanceMetres(
+            from: center.0, at: center.1, to: columns.coordinates[slot],
+            at: EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot]))
+        } else if let route {
+          guard let nearest = route.nearest(to: slot, columns) else { continue }
+          distance = nearest.alongMetres
+        }
+        let id = columns.ids[slot]
+        if let after = query.after {
+          guard (center == nil && route == nil ? 0 : after.distanceMetres, after.id) < (distance, id) else { continue }
+        }
+        heap.offer(Candidate(distance: distance, id: id, part: UInt32(index), slot: number))
+      }
+    }
+    return heap.removeAllSorted()
   }
 
   /// Returns the same places without a time limit, or up to the one that is given.

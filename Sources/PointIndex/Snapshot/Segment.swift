@@ -30,6 +30,9 @@ final class Segment: Sendable {
   /// The indexes of the sources that were searched, the latest built last.
   private let sourceIndexes = Mutex<[SourceIndex]>([])
 
+  /// The indexes of the tags that were searched.
+  private let tagIndexes = Mutex<[TagIndex]>([])
+
   private let textConfiguration: TextIndexConfiguration
   private let builtTextIndex: Mutex<TextIndex?>
 
@@ -133,6 +136,7 @@ final class Segment: Sendable {
       ("source references", sourceReferences.byteCount),
       ("categories", categories.byteCount),
       ("words", builtTextIndex.withLock { $0?.byteCount ?? 0 }),
+      ("tags", tagIndexes.withLock { $0.reduce(0) { $0 + $1.byteCount } }),
     ]
   }
 
@@ -190,6 +194,24 @@ final class Segment: Sendable {
       indexes.append(index)
     }
     return index
+  }
+
+  /// Returns the index of a tag's values. Built in O(n log n) when the tag is first searched, and kept.
+  func index(ofTag tag: PropertyFilter.Tag) -> TagIndex {
+    if let known = tagIndexes.withLock({ $0.first { $0.tag == tag } }) { return known }
+    // Not under the lock: other searches would wait.
+    let index = TagIndex(tag, records: records)
+    return tagIndexes.withLock { indexes in
+      if let known = indexes.first(where: { $0.tag == tag }) { return known }
+      indexes.append(index)
+      return index
+    }
+  }
+
+  /// Builds the indexes of the tags that are indexed in other segments, so that no search waits for them.
+  func buildTagIndexes(like others: [Segment]) {
+    guard count > Self.maximumUnindexed else { return }
+    for tag in Set(others.flatMap { other in other.tagIndexes.withLock { $0.map(\.tag) } }) { _ = index(ofTag: tag) }
   }
 
   /// Returns the slot of the place with that id, or `nil`. O(log n).

@@ -8,12 +8,13 @@ extension PointSnapshot {
   public func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
     guard let timeLimit = query.filters.timeLimit else { return matches(of: query) }
     guard let narrowed = query.filters.narrowedByFilter else { return TextPage(matches: [], next: nil) }
+    let plan = IndexPlan(narrowed, in: self)
     let limit = SearchLimit(timeLimit)
     let slotFilter = query.filters.filter.map { SlotFilter($0, in: self, limit) }
     var query = query
     query.filters = narrowed
     query.filters.filter = nil
-    let page = matches(of: query, slotFilter, limit)
+    let page = matches(of: query, slotFilter, plan, limit)
     if limit.isExpired { throw .filterTimeout }
     return page
   }
@@ -22,10 +23,12 @@ extension PointSnapshot {
   ///
   /// The work is bounded by ``TextSearch/maximumPostings`` postings and ``WordExpansion/maximumSteps`` steps for each of
   /// the words that are searched with typos, whatever the text is.
-  public func matches(of query: TextQuery) -> TextPage { matches(of: query, nil, nil) }
+  public func matches(of query: TextQuery) -> TextPage { matches(of: query, nil, nil, nil) }
 
-  private func matches(of query: TextQuery, _ propertyFilter: SlotFilter?, _ limit: SearchLimit?) -> TextPage {
-    let search = TextSearch(query, in: self, propertyFilter, limit)
+  private func matches(
+    of query: TextQuery, _ propertyFilter: SlotFilter?, _ plan: IndexPlan?, _ limit: SearchLimit?
+  ) -> TextPage {
+    let search = TextSearch(query, in: self, propertyFilter, plan, limit)
     let found = search.run()
     let count = PointPage.fittingCount(of: min(found.count, query.limit)) { index in
       summaryColumns[Int(found[index].part)].textBytes(at: Int(found[index].slot))

@@ -19,10 +19,16 @@ struct TextPart {
   /// The words that begin with each term.
   private(set) var prefixWords: ContiguousArray<Range<Int>> = []
 
+  /// The slots that may match the property filter, where an index has them.
+  private let plannedSlots: [UInt32]?
+
   /// The slots that match the filters, where they are few: computed when first needed.
   private var narrowSlots: [UInt32]??
 
-  init(_ part: PointSnapshot.Part, number: Int, terms: ContiguousArray<QueryTerm>) {
+  init(
+    _ part: PointSnapshot.Part, number: Int, terms: ContiguousArray<QueryTerm>, plannedSlots: [UInt32]? = nil
+  ) {
+    self.plannedSlots = plannedSlots
     self.number = UInt32(number)
     segment = part.segment
     tombstones = part.tombstones
@@ -52,6 +58,7 @@ struct TextPart {
   }
 
   private func gather(_ query: PointQuery, atMost limit: Int) -> [UInt32]? {
+    if let plannedSlots, plannedSlots.count <= limit { return plannedSlots }
     if !query.categories.isEmpty {
       let numbers = query.categories.compactMap { segment.categories.number(of: $0.text) }
       if numbers.reduce(0, { $0 + segment.categories.count(of: $1) }) <= limit {

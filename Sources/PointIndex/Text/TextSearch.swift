@@ -67,9 +67,11 @@ final class TextSearch {
   ///
   /// - Parameters:
   ///   - propertyFilter: the property filter, which the query itself does not have.
+  ///   - plan: the places that may match the property filter, where an index has them.
   ///   - limit: the time limit; `nil` where the search has none.
   init(
-    _ query: TextQuery, in snapshot: PointSnapshot, _ propertyFilter: SlotFilter? = nil, _ limit: SearchLimit? = nil
+    _ query: TextQuery, in snapshot: PointSnapshot, _ propertyFilter: SlotFilter? = nil, _ plan: IndexPlan? = nil,
+    _ limit: SearchLimit? = nil
   ) {
     self.query = query
     self.propertyFilter = propertyFilter
@@ -77,6 +79,7 @@ final class TextSearch {
     isFiltered =
       query.filters.box != nil || query.filters.proximity?.radiusMetres != nil || !query.filters.categories.isEmpty
       || query.filters.source != nil || query.filters.area != nil || query.filters.route != nil
+      || plan != nil
     scoring = TextScore(query.bias)
     byDistance = query.order == .distance && query.center != nil
     center = query.center.map { ($0, EarthCentred($0)) }
@@ -84,7 +87,12 @@ final class TextSearch {
     self.terms = terms
     // The same searches are needed for a page of any size, so that typos are not left out of some pages only.
     top = TopMatches(capacity: max(query.limit + 1, Self.enoughWithoutTypos))
-    parts = terms.isEmpty ? [] : snapshot.parts.enumerated().map { TextPart($1, number: $0, terms: terms) }
+    parts =
+      terms.isEmpty
+      ? []
+      : snapshot.parts.enumerated().map {
+        TextPart($1, number: $0, terms: terms, plannedSlots: plan?.slots[$0])
+      }
     setTerms(terms)
   }
 

@@ -42,14 +42,26 @@ public enum PointProperty: Int, Hashable, Sendable, CaseIterable {
   }
 }
 
+/// The kinds of indexes of the values of a tag.
+public enum TagIndexKind: String, Hashable, Sendable, CaseIterable {
+  /// An index by equal values.
+  case hash
+  /// An index by equal values and by ranges of them.
+  case sorted
+}
+
 /// The types of the tags' values in filters. The values of a tag without a declared type are strings.
 public struct Queryables: Hashable, Sendable {
   /// The declared types, by the tags' keys.
   public let types: [ExactText: FilterType]
 
+  /// The declared indexes, by the tags' keys.
+  public let indexes: [ExactText: TagIndexKind]
+
   /// Creates the declarations.
-  public init(types: [ExactText: FilterType] = [:]) {
+  public init(types: [ExactText: FilterType] = [:], indexes: [ExactText: TagIndexKind] = [:]) {
     self.types = types
+    self.indexes = indexes
   }
 
   /// The types that a tag can have, in the order of the documentation.
@@ -77,6 +89,9 @@ public final class PropertyFilter: Sendable {
 
     /// The type that the value is read as.
     public let type: FilterType
+
+    /// The index of the values; `nil` where there is none.
+    public let index: TagIndexKind?
   }
 
   /// The condition.
@@ -108,7 +123,8 @@ public final class PropertyFilter: Sendable {
       var jsonKey: [UInt8] = []
       JSONString.write(key, to: &jsonKey)
       numbers[name] = Self.firstTag + tags.count
-      tags.append(Tag(jsonKey: jsonKey, type: queryables.type(ofTag: key)))
+      tags.append(
+        Tag(jsonKey: jsonKey, type: queryables.type(ofTag: key), index: queryables.indexes[ExactText(key)]))
     }
     let types = tags.map(\.type)
     condition = try CompiledFilter(expression) { [numbers] name throws(FilterError) in

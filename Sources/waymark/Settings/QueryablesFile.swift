@@ -8,7 +8,7 @@ extension Queryables {
   private static let maximumCount = 10_000
 
   /// Creates the declarations of a file: a JSON object with a member for each tag, such as
-  /// `"population": {"type": "integer"}`.
+  /// `"population": {"type": "integer", "index": "sorted"}`.
   ///
   /// - Throws: ``ConfigurationError`` that names the file and the member.
   init(path: String) throws(ConfigurationError) {
@@ -27,16 +27,27 @@ extension Queryables {
       throw error("which must be an object of at most \(Self.maximumCount) members")
     }
     let names = Self.tagTypes.map(\.rawValue).joined(separator: ", ")
+    let indexNames = TagIndexKind.allCases.map(\.rawValue).joined(separator: ", ")
     var types: [ExactText: FilterType] = [:]
+    var indexes: [ExactText: TagIndexKind] = [:]
     for member in members {
-      guard case .object(let declaration) = member.value, declaration.map(\.name) == ["type"],
-        case .string(let typeName) = declaration[0].value, let type = FilterType(rawValue: typeName),
+      guard case .object(let declaration) = member.value,
+        declaration.allSatisfy({ ["type", "index"].contains($0.name) }),
+        case .string(let typeName)? = member.value["type"], let type = FilterType(rawValue: typeName),
         Self.tagTypes.contains(type)
-      else { throw error("whose member '\(member.name)' must be an object with the member type, one of \(names)") }
+      else {
+        throw error(
+          "whose member '\(member.name)' must be an object with the member type, one of \(names), and optionally index")
+      }
       guard types.updateValue(type, forKey: ExactText(member.name)) == nil else {
         throw error("which declares '\(member.name)' twice")
       }
+      guard let index = member.value["index"] else { continue }
+      guard case .string(let indexName) = index, let kind = TagIndexKind(rawValue: indexName) else {
+        throw error("whose member '\(member.name)' has an index that must be one of \(indexNames)")
+      }
+      indexes[ExactText(member.name)] = kind
     }
-    self.init(types: types)
+    self.init(types: types, indexes: indexes)
   }
 }

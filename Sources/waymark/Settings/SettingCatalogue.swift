@@ -85,11 +85,11 @@ struct SettingGroup: Sendable {
     settings: [
       Setting(
         "QUERYABLES", .file, default: .described("none: the values of all tags are strings"),
-        "JSON file of the types that tags have in filters, read at the start.",
+        "JSON file of the types and indexes of tags in filters, read at the start.",
         details: "See [Filters](filters.md#types-of-tags)."),
       Setting(
         "FILTER_TIMEOUT_MS", .milliseconds(1...60_000), default: "1000",
-        "Longest time that a search with a filter may take; then 503.",
+        "Longest time that a search with a filter, an area or a route may take; then 503.",
         details: "See [Filters](filters.md#limits)."),
       Setting(
         "OGC_COLLECTIONS", .text("collections"), default: .described("none: `places` alone"),
