@@ -42,12 +42,12 @@ public struct PublicAddress: Sendable {
   }
 
   /// Returns the absolute target of a path in the service; the path where neither an address is configured nor the
-  /// client named a host.
+  /// client named a plain host.
   func absoluteTarget(path: String, for request: HTTPRequest) -> String {
     let target = target(path: path, relative: path, for: request)
-    guard target.utf8.first == UInt8(ascii: "/"), let authority = request.authority, !authority.isEmpty else {
-      return target
-    }
+    guard target.utf8.first == UInt8(ascii: "/"), let authority = request.authority,
+      !authority.isEmpty, authority.utf8.allSatisfy(Self.isOfAuthority)
+    else { return target }
     let isSecure = request.isEncrypted || isForwardedOverTLS(request)
     return "\(isSecure ? "https" : "http")://\(authority)\(target)"
   }
@@ -69,6 +69,11 @@ public struct PublicAddress: Sendable {
       !segments.contains("."), !segments.contains(".."), values[0].utf8.allSatisfy(Self.isOfPath)
     else { return nil }
     return Self.withoutTrailingSlashes(values[0][...])
+  }
+
+  /// Returns a Boolean value that indicates whether a plain host and port may have the byte.
+  private static func isOfAuthority(_ byte: UInt8) -> Bool {
+    byte.isASCIIAlphanumeric || ".-_:[]".utf8.contains(byte)
   }
 
   /// Returns a Boolean value that indicates whether a path may have the byte (RFC 3986, section 3.3), a percent sign

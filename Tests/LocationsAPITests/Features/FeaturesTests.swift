@@ -89,6 +89,13 @@ import Testing
       try await configured.get("/ogc").object.target("conformance") == "https://example.org/poi/ogc/conformance")
   }
 
+  @Test(arguments: ["http://a@example.net/ogc", "http://ex\"><b>/ogc", "http://example.net%0A/ogc", "http:///ogc"])
+  func targetsHaveNoHostThatIsNotPlain(target: String) async throws {
+    let landing = try await FeaturesService([]).get(target).object
+
+    #expect(landing.target("self") == "/ogc")
+  }
+
   // MARK: Items
 
   @Test func pagesFollowEachOtherToTheLastPlace() async throws {

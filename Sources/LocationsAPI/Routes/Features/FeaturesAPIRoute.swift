@@ -3,6 +3,7 @@ import HTTPServer
 import JSONText
 import NIOHTTP1
 import PointFormats
+import Synchronization
 
 /// `GET /ogc/api`: the description of the calls of OGC API Features, in OpenAPI 3.0.
 ///
@@ -11,6 +12,9 @@ import PointFormats
 final class FeaturesAPIRoute: RouteHandler {
   private let document: OpenAPIDocument
   private let context: FeaturesContext
+
+  /// The document for the server's address of the last request.
+  private let last = Mutex<(server: ExactText, document: StaticFile)?>(nil)
 
   /// Creates the route.
   ///
@@ -32,9 +36,18 @@ final class FeaturesAPIRoute: RouteHandler {
     let mediaType = try MediaRange.preferred(
       [OpenAPIVersion.v3_0.mediaType, PointFormat.json.mediaType], mediaType: { $0 },
       accept: request.headers[canonicalForm: "accept"])
+    let file = file(at: FeatureLinks(context.address, for: request).target(""))
+    return try await file.response(to: request, mediaType: mediaType)
+  }
+
+  /// Returns the document, which is written again only where the address of the service differs.
+  private func file(at server: String) -> StaticFile {
+    if let last = last.withLock({ $0 }), last.server == ExactText(server) { return last.document }
     var document = document
-    document.server = FeatureLinks(context.address, for: request).target("")
-    return try await StaticFile(document.json.text).response(to: request, mediaType: mediaType)
+    document.server = server
+    let file = StaticFile(document.json.text)
+    last.withLock { $0 = (ExactText(server), file) }
+    return file
   }
 
   /// Returns a route with its path below the landing page.
