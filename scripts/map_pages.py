@@ -6,12 +6,12 @@ place. Elements are found by stable identifiers: their `id`, and for repeated on
 
 import contextlib
 import re
+import shutil
 import urllib.parse
 
 from playwright.sync_api import TimeoutError as Timeout
 from playwright.sync_api import sync_playwright
 
-CHROMIUM = "/usr/bin/chromium"
 WIDE = (1280, 800)
 NARROW = (390, 780)
 
@@ -24,7 +24,7 @@ class Browser:
         self.host = urllib.parse.urlsplit(url).netloc
         self.allowed_hosts = {self.host}
         # Chromium's own sandbox needs privileges that containers lack; the pages are those of the server under test.
-        self.browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        self.browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         self.console = []
         self.foreign_requests = []
         self.requests = []

@@ -9,6 +9,9 @@ import Testing
   private static let clients = 16
   private static let connectionsBeforeTheSignal = 10_000
 
+  /// The time for which the server keeps a connection without a request when it drains.
+  private static let firstRequestTimeout = Duration.seconds(2)
+
   @Test(.enabled(if: SocketFilters.arePermitted, "the system does not let sockets be filtered"))
   func newConnectionsAreServedDuringTheDelayAndNoneIsResetAtItsEnd() async throws {
     let server = try await WaymarkProcess(
@@ -27,9 +30,15 @@ import Testing
         group.addTask {
           // Until nothing listens; each accepted connection must get a response.
           while let connection = try await Self.connection(port) {
+            let opened = ContinuousClock.now
             let wasDraining = isDraining.value > 0
-            let response = try await connection.get("/", headers: "Connection: close\r\n")
-            #expect(response.status == 200)
+            do {
+              let response = try await connection.get("/", headers: "Connection: close\r\n")
+              #expect(response.status == 200)
+            } catch RawHTTPConnection.Failure.ended where ContinuousClock.now - opened > Self.firstRequestTimeout {
+              // A busy machine sent the request so late that the server had closed the connection.
+              continue
+            }
             if served.add() == Self.connectionsBeforeTheSignal { enough.open() }
             if wasDraining { servedWhileDraining.add() }
           }

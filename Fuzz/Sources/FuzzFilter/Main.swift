@@ -22,7 +22,9 @@ private func fuzzFilter(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   return 0
 }
 
-private let queryables = Queryables(types: ["n": .number, "d": .date, "t": .timestamp, "l": .stringArray, "b": .boolean])
+private let queryables = Queryables(types: [
+  "n": .number, "d": .date, "t": .timestamp, "l": .stringArray, "b": .boolean,
+])
 
 private struct NoValues: FilterRecord {
   func value(ofProperty number: Int) -> FilterValue { .null }
