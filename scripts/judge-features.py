@@ -214,7 +214,8 @@ def judge_qgis(port):
     total = get(port, "/ogc/collections/places/items", limit=1)["numberMatched"]
     cafes = get(port, "/ogc/collections/places/items", limit=1, category="cafe")["numberMatched"]
     result = subprocess.run(
-        ["/usr/bin/python3", SCRIPTS / "judge_features_qgis.py", f"http://127.0.0.1:{port}/ogc"],
+        [pathlib.Path(sys.base_prefix, "bin", "python3"), SCRIPTS / "judge_features_qgis.py",
+         f"http://127.0.0.1:{port}/ogc"],
         capture_output=True, text=True, timeout=600,
         env={name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))}
         | {"QT_QPA_PLATFORM": "offscreen"})
