@@ -5,6 +5,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -210,11 +211,11 @@ def judge_owslib(port):
 
 
 def judge_qgis(port):
-    """Runs QGIS in the system's Python, which has its modules."""
+    """Runs QGIS in Debian's Python, which has its modules."""
     total = get(port, "/ogc/collections/places/items", limit=1)["numberMatched"]
     cafes = get(port, "/ogc/collections/places/items", limit=1, category="cafe")["numberMatched"]
     result = subprocess.run(
-        [pathlib.Path(sys.base_prefix, "bin", "python3"), SCRIPTS / "judge_features_qgis.py",
+        [shutil.which("python3", path="/usr/bin:/bin"), SCRIPTS / "judge_features_qgis.py",
          f"http://127.0.0.1:{port}/ogc"],
         capture_output=True, text=True, timeout=600,
         env={name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL"))}
