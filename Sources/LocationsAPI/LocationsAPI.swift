@@ -94,8 +94,8 @@ public struct LocationsAPI: Sendable {
     self.clusterMaximumZoom = clusterMaximumZoom
     self.baseMap = baseMap
     self.version = version
-    // With other fields to search, the same places have other matches.
-    let program = version + (service.textStore.map { " \($0.textConfiguration)" } ?? "")
+    // With other fields to search, or other types of tags, the same places have other matches.
+    let program = "\(version) \(service.textStore.map { "\($0.textConfiguration)" } ?? "") \(filtering.typesOfTags)"
     revalidation = Revalidation(service: service, policy: caching, program: program, clock: clock)
     shortLivedRevalidation = Revalidation(
       service: service, policy: caching.allowing(maximumAgeSeconds: Self.suggestionSeconds), program: program,

@@ -2,6 +2,7 @@ import CQL2
 import Foundation
 import HTTPServer
 import JSONText
+import MemoryStore
 import NIOHTTP1
 import Points
 import TestSupport
@@ -43,6 +44,19 @@ import Testing
 
     #expect(try byDistance.names == names, "\(byDistance.text)")
     #expect(try Set(byID.names) == Set(names))
+  }
+
+  @Test func entityTagsDependOnTheTypesOfTags() async throws {
+    let store = MemoryStore()
+    let asTexts = ServiceDriver(store: store)
+    let asNumbers = ServiceDriver(store: store, filtering: Filtering(queryables: Queryables(types: ["n": .integer])))
+
+    let tag = try #require(try await asTexts.send(.GET, target("n > '9'")).headers.first(name: "etag"))
+    let same = try await asTexts.send(.GET, target("n > '9'"), headers: ["if-none-match": tag])
+    let other = try await asNumbers.send(.GET, target("n > '9'"), headers: ["if-none-match": tag])
+
+    #expect(same.status == 304)
+    #expect(other.status == 400)
   }
 
   @Test func filterComposesWithEveryOtherFilter() async throws {

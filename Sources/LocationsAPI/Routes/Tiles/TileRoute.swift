@@ -38,8 +38,7 @@ struct TileRoute: RouteHandler {
     self.filtering = filtering
     self.clusterMaximumZoom = clusterMaximumZoom
     var hash = FNV1a()
-    let types = filtering.queryables.types.map { "\($0.key.text) \($0.value.rawValue)" }.sorted()
-    hash.combine(bytes: "\(version) \(clusterMaximumZoom) \(types)".utf8)
+    hash.combine(bytes: "\(version) \(clusterMaximumZoom) \(filtering.typesOfTags)".utf8)
     programTag = String(hash.value & 0xFFFF_FFFF, radix: 36)
   }
 
