@@ -45,7 +45,7 @@ struct RouteTemplate: Sendable {
         guard value.utf8.count > suffix.utf8.count,
           suffix.isEmpty || value.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
         else { return nil }
-        values.append((name, value.dropLast(suffix.count)))
+        values.append((name, Substring(value.utf8.dropLast(suffix.utf8.count))))
       }
       let isLast = index == segments.count - 1
       guard isLast == (end == utf8.endIndex) else { return nil }

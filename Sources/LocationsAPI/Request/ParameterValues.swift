@@ -58,10 +58,10 @@ struct ParameterValues {
     }
   }
 
-  func has(_ parameter: Parameter) -> Bool { texts[parameter.rawValue] != nil || objects[parameter] != nil }
+  func has(_ parameter: Parameter) -> Bool { texts[parameter.rawValue] != nil || object(parameter) != nil }
 
   /// Returns the value that is an object in a body.
-  func object(_ parameter: Parameter) -> JSONValue? { objects[parameter] }
+  func object(_ parameter: Parameter) -> JSONValue? { objects.isEmpty ? nil : objects[parameter] }
 
   subscript(parameter: Parameter) -> String? { texts[parameter.rawValue] }
 

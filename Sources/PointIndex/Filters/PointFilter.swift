@@ -35,23 +35,7 @@ struct PointFilter {
     }
     if let source, !segment.records.isPoint(at: slot, of: source) { return false }
     if let route, route.nearest(to: slot, columns) == nil { return false }
-    return isNear(slot, of: segment) && (filter?.matches(slot, of: segment) ?? true)
-  }
-
-  /// Returns a Boolean value that indicates whether the place in a slot is within the radius.
-  private func isNear(_ slot: Int, of segment: Segment) -> Bool {
-    guard let proximity else { return true }
-    let columns = segment.columns
-    let position = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
-    let chordSquared = proximity.position.chordSquared(to: position)
-    if chordSquared > proximity.outerChordSquared { return false }
-    if proximity.surelyMatches(chordSquared: chordSquared) { return true }
-    let distance = Geodesic.distanceMetres(
-      from: proximity.center,
-      at: proximity.position,
-      to: columns.coordinates[slot],
-      at: position
-    )
-    return distance <= proximity.radius
+    if let proximity, !proximity.contains(slot, columns) { return false }
+    return filter?.matches(slot, of: segment) ?? true
   }
 }

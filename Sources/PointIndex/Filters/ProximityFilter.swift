@@ -53,6 +53,15 @@ struct ProximityFilter: Sendable {
     chordSquared > innerSureChordSquared && chordSquared <= outerSureChordSquared
   }
 
+  /// Returns a Boolean value that indicates whether the place in a slot is within the radius.
+  func contains(_ slot: Int, _ columns: SegmentColumns) -> Bool {
+    let end = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+    let chordSquared = position.chordSquared(to: end)
+    if chordSquared > outerChordSquared { return false }
+    if surelyMatches(chordSquared: chordSquared) { return true }
+    return Geodesic.distanceMetres(from: center, at: position, to: columns.coordinates[slot], at: end) <= radius
+  }
+
   /// Returns a Boolean value that indicates whether a place at this distance matches.
   @inline(__always)
   func matches(distance: Double, id: PointID) -> Bool {

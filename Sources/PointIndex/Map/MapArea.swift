@@ -110,13 +110,13 @@ extension PointSnapshot {
   /// categories, its source and its filter, until it returns `false`. The query's order and page are ignored, and so are
   /// its proximity and its route.
   ///
-  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit of the property filter or of the area is
-  ///   exceeded.
+  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit is exceeded: the one that is given, or
+  ///   that of the property filter and the area.
   func forEachPlace(
-    matching query: PointQuery, _ body: (_ part: Int, _ slot: Int) -> Bool
+    matching query: PointQuery, _ searchLimit: SearchLimit? = nil, _ body: (_ part: Int, _ slot: Int) -> Bool
   ) throws(PointStoreError) {
     guard let narrowed = query.narrowedByFilter else { return }
-    let limit = SearchLimit(query.timeLimit)
+    let limit = searchLimit ?? SearchLimit(query.timeLimit)
     let filter = query.filter.map { SlotFilter($0, in: self, limit) }
     let region = RegionFilter(narrowed, limit)
     let source = query.source?.sourceID == nil ? nil : query.source

@@ -2,23 +2,18 @@ import JSONText
 public import Points
 
 extension PointSnapshot {
-  /// The number of places after which the time is read.
-  private static let placesPerTimeCheck = 256
-
   /// Returns the counts of the most frequent values of facets. O(n) for n places in the box of the query.
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit is exceeded.
   public func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets {
-    let deadline = ContinuousClock.now + query.timeLimit
-    var (count, isLate) = (0, false)
+    let limit = SearchLimit(query.timeLimit)
+    var count = 0
     var counters = query.facets.map { FacetCounter($0, parts: parts.count) }
-    try forEachPlace(matching: query.filters) { part, slot in
+    try forEachPlace(matching: query.filters, limit) { part, slot in
       count += 1
       for index in counters.indices { counters[index].count(slot, of: parts[part].segment, part: part) }
-      if count % Self.placesPerTimeCheck == 0 { isLate = ContinuousClock.now > deadline }
-      return !isLate
+      return limit.spend(SearchLimit.stepsPerEvaluation)
     }
-    if isLate { throw .filterTimeout }
     return Facets(count: count, counts: counters.map { $0.counts(of: count, in: self, limit: query.limit) })
   }
 }

@@ -48,18 +48,8 @@ struct MatchCount: TreeVisitor {
     if tree.isDead(slot) { return false }
     if let region, !region.contains(slot, tree.columns) { return false }
     if let route, route.nearest(to: slot, tree.columns) == nil { return false }
-    if let proximity, !isNear(slot, proximity, in: tree.columns) { return false }
+    if let proximity, !proximity.contains(slot, tree.columns) { return false }
     return filter?.matches(slot, in: tree) ?? true
-  }
-
-  private func isNear(_ slot: Int, _ proximity: ProximityFilter, in columns: SegmentColumns) -> Bool {
-    let position = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
-    let chordSquared = proximity.position.chordSquared(to: position)
-    if chordSquared > proximity.outerChordSquared { return false }
-    if proximity.surelyMatches(chordSquared: chordSquared) { return true }
-    return Geodesic.distanceMetres(
-      from: proximity.center, at: proximity.position, to: columns.coordinates[slot], at: position)
-      <= proximity.radius
   }
 }
 

@@ -116,7 +116,7 @@ import Testing
     #expect((features[0].properties["tags"] as? [String: String]) == [:])
     #expect(features[1].properties["opened"] as? String == "1128-01-01")
     #expect((features[1].properties["tags"] as? [String: String]) == ["river": "Mur"])
-    // What is no value of the type stays a tag.
+    // A value of another type stays a tag.
     #expect(features[2].properties["population"] == nil)
     #expect((features[2].properties["tags"] as? [String: String]) == ["population": "many"])
   }

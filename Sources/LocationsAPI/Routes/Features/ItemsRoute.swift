@@ -4,7 +4,7 @@ import NIOHTTP1
 import PointFormats
 import Points
 
-/// What the routes of OGC API Features share.
+/// The dependencies of the routes of OGC API Features.
 struct FeaturesContext: Sendable {
   let service: PointsService
   let editor: PointEditor?

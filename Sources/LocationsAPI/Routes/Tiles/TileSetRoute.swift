@@ -82,22 +82,7 @@ struct TileSetRoute: RouteHandler {
     for text in sources.compactMap({ $0.attribution.map { ExactText($0) } }) where !attributions.contains(text) {
       attributions.append(text)
     }
-    return attributions.isEmpty ? nil : attributions.map { Self.html($0.text) }.joined(separator: ", ")
-  }
-
-  /// Returns a text with the characters escaped that are markup in HTML, as which map libraries show attributions.
-  private static func html(_ text: String) -> String {
-    var escaped = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      case "'": escaped += "&#39;"
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
-    return escaped
+    // Map libraries show attributions as HTML.
+    return attributions.isEmpty ? nil : attributions.map { HTMLPage.escape($0.text) }.joined(separator: ", ")
   }
 }
