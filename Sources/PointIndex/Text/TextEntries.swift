@@ -120,9 +120,10 @@ struct TextEntries {
   private mutating func append(name: UnsafeBufferPointer<UInt8>, from start: Int, _ place: inout StaticBounds) {
     text.fill(with: name)
     let nameStart = numbers.count
-    guard !text.words.isEmpty, nameStart + text.words.count <= start + Self.maximumWords else { return }
+    let words = text.words.prefix(start + Self.maximumWords - nameStart)
+    guard !words.isEmpty else { return }
     var letters = 0
-    for word in text.words {
+    for word in words {
       numbers.append(number(of: word))
       letters += Int(min(word.letters, 127))
     }

@@ -59,10 +59,8 @@ struct TextScore: Sendable {
   ///   - nameLetters: the least number of letters of a name, 255 for any greater number too.
   ///   - letters: the number of letters of the query.
   static func maximumCoverage(nameLetters: Int, letters: Int) -> Double {
-    // More than the sums of scores, which are added in another order, differ by rounding.
-    let slack = 1e-9
     let coverage = nameLetters == 255 ? 1 : min(1, Double(letters) / Double(max(nameLetters, 1)))
-    return coverageWeight * coverage + slack
+    return coverageWeight * coverage
   }
 
   /// Returns the fraction without the bonus.

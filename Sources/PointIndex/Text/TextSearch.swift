@@ -275,7 +275,8 @@ final class TextSearch {
       return -block.leastChord(to: center.position)
     }
     let bonus = block.map { scoring.maximumBonus(of: $0) } ?? scoring.maximumBonus
-    return tierBound(bounds) + coverageBounds[Int(bounds.letters)] + Self.importances[Int(bounds.importance)] + bonus
+    // Added in the order of a score, so that rounding never makes the bound less than it.
+    return tierBound(bounds) + (coverageBounds[Int(bounds.letters)] + Self.importances[Int(bounds.importance)]) + bonus
   }
 
   /// Returns an upper bound of the tier of places with some bounds.
@@ -285,35 +286,64 @@ final class TextSearch {
     return Double(tiers.upperBound.rawValue)
   }
 
-  /// The number of places whose bounds are prefetched ahead of the one that is judged.
-  private static let prefetched = 8
+  /// The number of places whose memory is fetched together.
+  private static let groupSize = 32
 
-  /// Judges places.
+  /// Judges places, in groups: a place's words are in memory that no cache has, so that they are fetched for a group
+  /// before any of its places is judged.
   ///
   /// - Parameter isRareWord: a Boolean value that indicates whether the places are all of a word without blocks, so that
   ///   after the important ones they are ordered by the lengths of their names.
   private func offer(_ slots: UnsafeBufferPointer<UInt32>, in part: TextPart, isRareWord: Bool = false) {
+    let columns = part.columns
+    let ids = part.positions.ids
     let tombstones = part.tombstones?.pointer
-    let places = part.columns.places
     withExtendedLifetime((part.segment, part.index, part.tombstones)) {
-      for index in slots.indices {
-        if index + Self.prefetched < slots.count { prefetch(places + Int(slots[index + Self.prefetched])) }
-        let slot = Int(slots[index])
-        if top.isFull {
-          if isRareWord, !byDistance, boundOfFollowing(places[slot].bounds) < top.last.value { return }
-          if bound(of: places[slot]) < top.last.value { continue }
+      withUnsafeTemporaryAllocation(of: Int.self, capacity: Self.groupSize) { group in
+        for slot in slots.prefix(Self.groupSize) { prefetch(columns.places + Int(slot)) }
+        for start in stride(from: 0, to: slots.count, by: Self.groupSize) {
+          let end = min(start + Self.groupSize, slots.count)
+          for slot in slots[end..<min(end + Self.groupSize, slots.count)] { prefetch(columns.places + Int(slot)) }
+          var count = 0
+          var isComplete = false
+          for slot in slots[start..<end] {
+            let slot = Int(slot)
+            if top.isFull {
+              if isRareWord, !byDistance, boundOfFollowing(columns.places[slot].bounds) < top.last.value {
+                isComplete = true
+                break
+              }
+              if bound(of: columns.places[slot]) < top.last.value { continue }
+            }
+            if let tombstones, tombstones[slot >> 6] & (1 << UInt64(slot & 63)) != 0 { continue }
+            prefetch(columns.entryStarts + slot)
+            prefetch(ids + slot)
+            group.initializeElement(at: count, to: slot)
+            count += 1
+          }
+          for slot in group[..<count] { prefetch(columns.entries + Int(columns.entryStarts[slot])) }
+          for slot in group[..<count] where canEnter(slot, in: part) { offer(slot, in: part) }
+          if isComplete { return }
         }
-        if let tombstones, tombstones[slot >> 6] & (1 << UInt64(slot & 63)) != 0 { continue }
-        offer(slot, in: part)
       }
     }
+  }
+
+  /// Returns a Boolean value that indicates whether a place can be among the first matches, by its bounds and its id.
+  @inline(__always)
+  private func canEnter(_ slot: Int, in part: TextPart) -> Bool {
+    guard top.isFull else { return true }
+    let last = top.last
+    let bound = bound(of: part.columns.places[slot])
+    return bound > last.value || (bound == last.value && part.positions.ids[slot] < last.id)
   }
 
   /// Returns an upper bound of the scores of a place and those after it among the postings of a rare word.
   @inline(__always)
   private func boundOfFollowing(_ bounds: StaticBounds) -> Double {
     if bounds.importance >= PostingOrder.highImportance { return .infinity }
-    return tierBound(bounds) + coverageBounds[Int(bounds.letters)] + Self.importances[Int(PostingOrder.highImportance)]
+    return tierBound(bounds)
+      + (coverageBounds[Int(bounds.letters)] + Self.importances[Int(PostingOrder.highImportance)])
       + scoring.maximumBonus
   }
 
@@ -322,17 +352,17 @@ final class TextSearch {
   private func bound(of place: PlaceBounds) -> Double {
     if byDistance, let center { return -place.leastChord(to: center.position) }
     let bounds = place.bounds
-    return tierBound(bounds) + coverageBounds[Int(bounds.letters)] + Self.importances[Int(bounds.importance)]
+    return tierBound(bounds) + (coverageBounds[Int(bounds.letters)] + Self.importances[Int(bounds.importance)])
       + scoring.maximumBonus(of: place)
   }
 
   private func offer(_ slot: Int, in part: TextPart) {
     let positions = part.positions
-    let bonus =
-      scoring.isBiased ? scoring.bonus(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]) : 0
     if isFiltered, !filter.matches(slot, of: part.segment) { return }
     guard let (tier, fraction) = judge(slot, in: part), tiers.contains(tier) else { return }
     if let propertyFilter, !propertyFilter.matches(slot, of: part.segment) { return }
+    let bonus =
+      scoring.isBiased ? scoring.bonus(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]) : 0
     let score = Double(tier.rawValue) + fraction + bonus
     var key = score
     if byDistance, let center {
@@ -341,16 +371,20 @@ final class TextSearch {
         at: EarthCentred(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]))
     }
     if top.isFull, key < top.last.value { return }
+    let id = positions.ids[slot]
+    var isOnEarlierPage = false
+    if let after = query.after {
+      let last = byDistance ? -after.value : after.value
+      isOnEarlierPage = key > last || (key == last && id <= after.id)
+    }
+    // Matches of earlier pages count only until they decide which searches are made.
+    if isOnEarlierPage, hasMatches, tier == .typo || matchesWithoutTypos >= Self.enoughWithoutTypos { return }
     guard seen.insert(UInt64(part.number) << 32 | UInt64(slot)).inserted else { return }
     hasMatches = true
     if tier > .typo { matchesWithoutTypos += 1 }
+    if isOnEarlierPage { return }
     let candidate = TextCandidate(
-      value: key, id: positions.ids[slot], score: score, part: part.number, slot: UInt32(truncatingIfNeeded: slot),
-      tier: tier)
-    if let after = query.after {
-      let last = byDistance ? -after.value : after.value
-      guard key < last || (key == last && after.id < candidate.id) else { return }
-    }
+      value: key, id: id, score: score, part: part.number, slot: UInt32(truncatingIfNeeded: slot), tier: tier)
     top.offer(candidate)
   }
 }
