@@ -112,7 +112,13 @@ extension APIRequestLoader: APILoading {
     _ request: URLRequest, data: T.RequestDataType, isFirstPage: Bool = true
   ) async throws -> APIResponse<T.ResponseDataType> {
     let request = try prepared(request)
-    guard request.httpMethod == "GET", let url = request.url else { return try decode(await send(request)) }
+    guard request.httpMethod == "GET", let url = request.url else {
+      // The service forbids to store the response to a search in a body.
+      if request.isRead, configuration.cache != nil, configuration.offlinePolicy.strategy == .cacheOnly {
+        throw WaymarkError.unreachable(.resourceUnavailable)
+      }
+      return try decode(await send(request))
+    }
     let center = apiRequest.center(of: data)
     let isOfAnotherCenter =
       if !isFirstPage, let center, let other = Coordinate(queryOf: url) { center != other } else { false }
@@ -153,7 +159,7 @@ extension APIRequestLoader: APILoading {
     // Foundation's cache would turn the service's 304 into 200, and store every response a second time.
     request.cachePolicy = .reloadIgnoringLocalCacheData
     request.timeoutInterval = configuration.idleTimeout
-    if let position = configuration.minimumPosition, request.httpMethod == "GET" {
+    if let position = configuration.minimumPosition, request.isRead {
       guard URLRequest.isToken(position, maximumLength: 255) else { throw RequestError.invalidPosition }
       request.setValue(position, forHTTPHeaderField: "Waymark-Min-Position")
     }

@@ -84,14 +84,14 @@ public struct APIRetryPolicy: Hashable, Sendable {
     }
   }
 
-  /// Returns whether a request may be sent again when its outcome is unknown: its method is idempotent (RFC 9110,
-  /// section 9.2.2), or it has an `Idempotency-Key`.
+  /// Returns whether a request may be sent again when its outcome is unknown: it only reads, its method is idempotent
+  /// (RFC 9110, section 9.2.2), or it has an `Idempotency-Key`.
   ///
   /// A conditional write may not: if the first attempt succeeded, the second would fail its precondition and look like
   /// a conflict with another client.
   static func mayRetry(_ request: URLRequest) -> Bool {
-    switch request.httpMethod ?? "GET" {
-    case "GET", "HEAD", "OPTIONS": true
+    if request.isRead { return true }
+    return switch request.httpMethod {
     case "PUT", "DELETE":
       request.value(forHTTPHeaderField: "If-Match") == nil && request.value(forHTTPHeaderField: "If-None-Match") == nil
     default: request.value(forHTTPHeaderField: "Idempotency-Key") != nil

@@ -122,6 +122,8 @@ extension ProblemDetails.Code {
   public static let notFound = Self(rawValue: "not-found")
   /// The body exceeds the service's limit.
   public static let bodyTooLarge = Self(rawValue: "body-too-large")
+  /// The address is too long.
+  public static let uriTooLong = Self(rawValue: "uri-too-long")
   /// The origin belongs to another place, or the same place or key is being written concurrently.
   public static let conflict = Self(rawValue: "conflict")
   /// The precondition of a write failed: the place has a different version.
@@ -136,6 +138,10 @@ extension ProblemDetails.Code {
   public static let rateLimited = Self(rawValue: "rate-limited")
   /// The service failed.
   public static let `internal` = Self(rawValue: "internal")
+  /// The call or a condition needs the service's index of places, which is turned off.
+  public static let notImplemented = Self(rawValue: "not-implemented")
+  /// The evaluation of a condition, an area or a route took longer than the service allows.
+  public static let filterTimeout = Self(rawValue: "filter-timeout")
   /// The service's store is unavailable.
   public static let storeUnavailable = Self(rawValue: "store-unavailable")
   /// The service is overloaded.

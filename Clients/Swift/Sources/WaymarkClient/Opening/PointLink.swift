@@ -28,7 +28,8 @@ public struct PointLink: Hashable, Sendable {
 
   /// Returns the link to a place with an id, which is percent-encoded.
   public func url(id: String, mode: OpenMode) -> URL? {
-    URL(string: "\(scheme)://open?\(QueryParameter("id", id).text)&\(QueryParameter("mode", mode.rawValue).text)")
+    let query = [QueryParameter("id", .text(id)), QueryParameter("mode", .text(mode.rawValue))].map(\.text)
+    return URL(string: "\(scheme)://open?\(query.joined(separator: "&"))")
   }
 
   /// Returns the URLs of a place in order of preference: the deep link if it has an id, and its website if it is only

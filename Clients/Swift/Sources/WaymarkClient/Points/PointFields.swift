@@ -4,7 +4,7 @@
 /// let query = waymark.query(filter, fields: .only([.id, .latitude, .longitude]))
 /// ```
 public enum PointFields: Hashable, Sendable {
-  /// Id, name, category, coordinate, distance and tags.
+  /// Id, name, category, coordinate, distance, tags, and along a route the distance along it.
   case standard
 
   /// The standard fields, and also origin, version and times.
@@ -17,9 +17,10 @@ public enum PointFields: Hashable, Sendable {
   var parameter: QueryParameter? {
     switch self {
     case .standard: nil
-    case .all: QueryParameter("fields", "*")
+    case .all: QueryParameter("fields", .text("*"))
     case .only(let fields):
-      QueryParameter("fields", PointField.allCases.filter { fields.union([.name]).contains($0) }.map(\.rawValue))
+      QueryParameter(
+        "fields", .texts(PointField.allCases.filter { fields.union([.name]).contains($0) }.map(\.rawValue)))
     }
   }
 }
@@ -42,6 +43,8 @@ public enum PointField: String, CaseIterable, Hashable, Sendable {
   case longitude = "long"
   /// ``PointOfInterest/distanceMetres``.
   case distance
+  /// ``PointOfInterest/alongMetres``.
+  case alongMetres
   /// ``PointOfInterest/tags``.
   case tags
   /// ``PointOfInterest/source``.

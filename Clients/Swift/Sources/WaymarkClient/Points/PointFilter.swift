@@ -3,6 +3,7 @@
 ///
 /// ```swift
 /// let filter = PointFilter(center: here, radiusMetres: 2000, categories: ["cafe", "bar"])
+/// let accessible = PointFilter(area: area, tags: ["wheelchair": ["yes", "limited"]], condition: "website IS NOT NULL")
 /// ```
 public struct PointFilter: Hashable, Sendable {
   /// The coordinate by whose distance the places are ordered.
@@ -14,36 +15,90 @@ public struct PointFilter: Hashable, Sendable {
   /// The box that contains the places, edges included.
   public var box: BoundingBox?
 
+  /// The area that contains the places.
+  public var area: SearchArea?
+
+  /// The route near which the places are, and along which they are ordered. It excludes a center.
+  public var route: SearchRoute?
+
   /// The accepted categories; empty for any.
   public var categories: [String]
 
+  /// The accepted values of tags by their keys. A place has one of the values of each tag; an empty list accepts any.
+  public var tags: [String: [String]]
+
+  /// A condition on any properties.
+  public var condition: PointCondition?
+
   /// Creates a filter.
   public init(
-    center: Coordinate? = nil, radiusMetres: Double? = nil, box: BoundingBox? = nil, categories: [String] = []
+    center: Coordinate? = nil, radiusMetres: Double? = nil, box: BoundingBox? = nil, area: SearchArea? = nil,
+    route: SearchRoute? = nil, categories: [String] = [], tags: [String: [String]] = [:],
+    condition: PointCondition? = nil
   ) {
     self.center = center
     self.radiusMetres = radiusMetres
     self.box = box
+    self.area = area
+    self.route = route
     self.categories = categories
+    self.tags = tags
+    self.condition = condition
   }
 
   /// Returns the query parameters, in a fixed order.
   ///
-  /// - Throws: ``RequestError/radiusWithoutCenter`` and ``RequestError/invalidRadius``.
+  /// - Throws: ``RequestError``: `radiusWithoutCenter`, `invalidRadius`, `centerWithRoute`, `invalidTagKeys` or
+  /// `invalidCondition`.
   func parameters() throws(RequestError) -> [QueryParameter] {
     var parameters: [QueryParameter] = []
     if let center {
-      parameters.append(QueryParameter("lat", "\(center.latitude)"))
-      parameters.append(QueryParameter("long", "\(center.longitude)"))
+      guard route == nil else { throw .centerWithRoute }
+      parameters.append(QueryParameter("lat", .number(center.latitude)))
+      parameters.append(QueryParameter("long", .number(center.longitude)))
     }
     if let radiusMetres {
       guard center != nil else { throw .radiusWithoutCenter }
       parameters.append(try QueryParameter(radiusMetres: radiusMetres))
     }
-    if let box {
-      parameters.append(QueryParameter("bbox", [box.west, box.south, box.east, box.north].map { "\($0)" }))
+    if let route {
+      parameters.append(QueryParameter("route", .route(route)))
+      parameters.append(try QueryParameter(radiusMetres: route.radiusMetres))
     }
-    if !categories.isEmpty { parameters.append(QueryParameter("category", categories)) }
+    if let box {
+      parameters.append(QueryParameter("bbox", .numbers([box.west, box.south, box.east, box.north])))
+    }
+    if let area { parameters.append(QueryParameter("within", .area(area))) }
+    if !categories.isEmpty { parameters.append(QueryParameter("category", .texts(categories))) }
+    for (key, values) in tags.sorted(by: { $0.key < $1.key }) where !values.isEmpty {
+      guard TagKey.isValid(key) else { throw .invalidTagKeys }
+      parameters.append(QueryParameter("tag." + key, .repeated(values)))
+    }
+    if let condition { parameters.append(try condition.parameter()) }
     return parameters
+  }
+
+  /// Returns the query parameters of a call that takes only the given ones and those of tags.
+  ///
+  /// - Throws: ``RequestError/unsupportedFilter`` if there is another condition, and the errors of ``parameters()``.
+  func parameters(only names: Set<String>) throws(RequestError) -> [QueryParameter] {
+    let parameters = try parameters()
+    guard parameters.allSatisfy({ names.contains($0.name) || $0.name.hasPrefix("tag.") }) else {
+      throw .unsupportedFilter
+    }
+    return parameters
+  }
+}
+
+/// The keys of tags in parameters.
+enum TagKey {
+  /// Returns whether a place may have a tag with the key.
+  static func isValid(_ key: String) -> Bool {
+    (1...200).contains(key.unicodeScalars.count) && !key.unicodeScalars.contains("\0")
+  }
+
+  /// Returns whether the keys are valid in a list, whose elements have commas between.
+  static func areValid(_ keys: [String], maximumCount: Int) -> Bool {
+    keys.count <= maximumCount && keys.allSatisfy { isValid($0) && !$0.utf8.contains(UInt8(ascii: ",")) }
   }
 }

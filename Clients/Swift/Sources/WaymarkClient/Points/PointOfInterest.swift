@@ -31,9 +31,13 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
   /// The coordinate.
   public var coordinate: Coordinate?
 
-  /// The distance from the request's coordinate in metres along the WGS 84 ellipsoid, rounded to 0.1 m; only in
-  /// responses to requests with a coordinate.
+  /// The distance from the request's coordinate or route in metres along the WGS 84 ellipsoid, rounded to 0.1 m; only
+  /// in responses to requests with one.
   public var distanceMetres: Double?
+
+  /// The length of the route up to the position that is nearest to the place, in metres; only in responses to searches
+  /// along a route, where ``distanceMetres`` is the distance from the route.
+  public var alongMetres: Double?
 
   /// Additional data, as keys and values.
   public var tags: [String: String]
@@ -65,6 +69,7 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
     category: String? = nil,
     coordinate: Coordinate? = nil,
     distanceMetres: Double? = nil,
+    alongMetres: Double? = nil,
     tags: [String: String] = [:],
     source: String? = nil,
     sourceID: String? = nil,
@@ -78,6 +83,7 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
     self.category = category
     self.coordinate = coordinate
     self.distanceMetres = distanceMetres
+    self.alongMetres = alongMetres
     self.tags = tags
     self.source = source
     self.sourceID = sourceID
@@ -125,7 +131,7 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
 
 extension PointOfInterest: Codable {
   private enum CodingKeys: String, CodingKey {
-    case id, name, category, lat, long, distance, tags, source
+    case id, name, category, lat, long, distance, alongMetres, tags, source
     case sourceID = "sourceId"
     case version, createdAt, updatedAt
   }
@@ -149,6 +155,7 @@ extension PointOfInterest: Codable {
       category: try members.decodeIfPresent(String.self, forKey: .category),
       coordinate: try Self.coordinate(in: members),
       distanceMetres: try members.decodeIfPresent(Double.self, forKey: .distance),
+      alongMetres: try members.decodeIfPresent(Double.self, forKey: .alongMetres),
       tags: try members.decodeIfPresent([String: String].self, forKey: .tags) ?? [:],
       source: try members.decodeIfPresent(String.self, forKey: .source),
       sourceID: try members.decodeIfPresent(String.self, forKey: .sourceID),
@@ -167,6 +174,7 @@ extension PointOfInterest: Codable {
     try members.encodeIfPresent(coordinate?.latitude, forKey: .lat)
     try members.encodeIfPresent(coordinate?.longitude, forKey: .long)
     try members.encodeIfPresent(distanceMetres, forKey: .distance)
+    try members.encodeIfPresent(alongMetres, forKey: .alongMetres)
     if !tags.isEmpty { try members.encode(tags, forKey: .tags) }
     try members.encodeIfPresent(source, forKey: .source)
     try members.encodeIfPresent(sourceID, forKey: .sourceID)

@@ -5,7 +5,7 @@ public import Foundation
 #endif
 
 /// A request for all places that match a filter, as a file: `GET /locations/export`. The whole response is held in
-/// memory; for large results use ``APIRequestLoader/pages(requestData:)`` of a ``PointsRequest``.
+/// memory; for large results use ``APIRequestLoader/pages(requestData:from:)`` of a ``PointsRequest``.
 ///
 /// ```swift
 /// let loader = waymark.loader(ExportPointsRequest(baseURL: baseURL, format: .csv))
@@ -27,9 +27,9 @@ public struct ExportPointsRequest: APIRequest {
 
   /// Creates the request.
   ///
-  /// - Throws: ``RequestError``: `radiusWithoutCenter`, `invalidRadius` or `invalidBaseURL`.
+  /// - Throws: ``RequestError``: the errors of the filter, or `invalidBaseURL`.
   public func makeRequest(from filter: PointFilter) throws -> URLRequest {
-    let parameters = try filter.parameters() + [QueryParameter("f", format.rawValue)]
+    let parameters = try filter.parameters() + [QueryParameter("f", .text(format.rawValue))]
     return try URLRequest("GET", baseURL, "/locations/export", parameters: parameters, accept: format.mediaType)
   }
 

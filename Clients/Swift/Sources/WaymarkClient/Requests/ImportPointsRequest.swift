@@ -33,8 +33,8 @@ public struct ImportPointsRequest: APIRequest {
   /// - Throws: ``RequestError/invalidIdempotencyKey`` and ``RequestError/invalidBaseURL``.
   public func makeRequest(from places: PointImport) throws -> URLRequest {
     let parameters = [
-      places.mode == .partial ? nil : QueryParameter("mode", places.mode.rawValue),
-      places.isDryRun ? QueryParameter("dryRun", "true") : nil,
+      places.mode == .partial ? nil : QueryParameter("mode", .text(places.mode.rawValue)),
+      places.isDryRun ? QueryParameter("dryRun", .flag(true)) : nil,
     ]
     var request = try URLRequest("POST", baseURL, "/locations/import", parameters: parameters)
     request.setBody(places.data, mediaType: places.format.mediaType)

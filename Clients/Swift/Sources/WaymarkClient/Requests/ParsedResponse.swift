@@ -50,22 +50,37 @@ enum LenientList {
     }
   }
 
+  /// An array of which some rows may be invalid.
+  struct Rows<Value: Decodable>: Decodable {
+    private let rows: [Row<Value>]
+
+    init(from decoder: any Decoder) throws {
+      rows = try [Row<Value>](from: decoder)
+    }
+
+    /// Returns the valid rows, and the reasons of the others.
+    ///
+    /// - Throws: `DecodingError` if all rows are invalid: the error of the first one, because then the service has
+    /// another format than this version of the library expects.
+    func parsed() throws -> ParsedResponse<[Value]> {
+      var parsed = ParsedResponse<[Value]>(value: [])
+      parsed.value.reserveCapacity(rows.count)
+      for (index, row) in rows.enumerated() {
+        switch row.result {
+        case .success(let value): parsed.value.append(value)
+        case .failure(let error): parsed.invalidRows.append(InvalidRow(row: index + 1, detail: reason(of: error)))
+        }
+      }
+      if parsed.value.isEmpty, case .failure(let error)? = rows.first?.result { throw error }
+      return parsed
+    }
+  }
+
   /// Decodes an array.
   ///
-  /// - Throws: `DecodingError` if the body is no array. If all rows are invalid, it throws the error of the first one,
-  /// because then the service has another format than this version of the library expects.
+  /// - Throws: `DecodingError` if the body is no array or all rows are invalid.
   static func parse<Value: Decodable>(_ data: Data) throws -> ParsedResponse<[Value]> {
-    let rows = try JSONDecoder().decode([Row<Value>].self, from: data)
-    var parsed = ParsedResponse<[Value]>(value: [])
-    parsed.value.reserveCapacity(rows.count)
-    for (index, row) in rows.enumerated() {
-      switch row.result {
-      case .success(let value): parsed.value.append(value)
-      case .failure(let error): parsed.invalidRows.append(InvalidRow(row: index + 1, detail: reason(of: error)))
-      }
-    }
-    if parsed.value.isEmpty, case .failure(let error)? = rows.first?.result { throw error }
-    return parsed
+    try JSONDecoder().decode(Rows<Value>.self, from: data).parsed()
   }
 
   /// Returns the path of the invalid member and the reason.
@@ -76,8 +91,8 @@ enum LenientList {
     case .keyNotFound(let key, _): return "\(key.stringValue) is missing"
     default: return "\(error)"
     }
-    // The first key is the row's index.
-    let path = context.codingPath.dropFirst().map(\.stringValue).joined(separator: ".")
+    // The keys up to the row's index are those of the list.
+    let path = context.codingPath.drop { $0.intValue == nil }.dropFirst().map(\.stringValue).joined(separator: ".")
     return path.isEmpty ? context.debugDescription : "\(path): \(context.debugDescription)"
   }
 }

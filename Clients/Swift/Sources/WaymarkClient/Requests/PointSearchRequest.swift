@@ -53,12 +53,12 @@ public struct PointSearch: Hashable, Sendable {
 
   /// Returns the query parameters, in a fixed order.
   ///
-  /// - Throws: ``RequestError``: `invalidText`, `radiusWithoutCenter` or `invalidRadius`.
+  /// - Throws: ``RequestError/invalidText`` and the errors of the filter.
   func parameters() throws(RequestError) -> [QueryParameter] {
     guard (1...200).contains(text.unicodeScalars.count) else { throw .invalidText }
-    var parameters = [QueryParameter("q", text)]
+    var parameters = [QueryParameter("q", .text(text))]
     parameters += try filter.parameters()
-    if !languages.isEmpty { parameters.append(QueryParameter("lang", languages)) }
+    if !languages.isEmpty { parameters.append(QueryParameter("lang", .texts(languages))) }
     return parameters
   }
 }
@@ -159,8 +159,8 @@ public struct PointMatch: Hashable, Sendable, Identifiable, Decodable {
   }
 }
 
-/// A request for a page of the places that match a text: `GET /locations?q=`.
-/// ``APIRequestLoader/pages(requestData:)`` returns all pages.
+/// A request for a page of the places that match a text: `GET /locations?q=`, or `POST /locations/search` if its address
+/// would be longer than 4,000 bytes. ``APIRequestLoader/pages(requestData:from:)`` returns all pages.
 ///
 /// ```swift
 /// let request = try PointSearchRequest(baseURL: baseURL, limit: 5).makeRequest(from: PointSearch("museum"))
@@ -189,18 +189,18 @@ public struct PointSearchRequest: APIRequest {
 
   /// Creates the request for the first page.
   ///
-  /// - Throws: ``RequestError``: `invalidText`, `radiusWithoutCenter`, `invalidRadius`, `distanceWithoutCenter`,
-  /// `invalidLimit` or `invalidBaseURL`.
+  /// - Throws: ``RequestError``: `invalidText`, `distanceWithoutCenter`, `invalidLimit`, `invalidBaseURL`, or the errors
+  /// of the filter.
   public func makeRequest(from search: PointSearch) throws -> URLRequest {
     var parameters = try search.parameters()
-    if search.isIncomplete { parameters.append(QueryParameter("autocomplete", "true")) }
+    if search.isIncomplete { parameters.append(QueryParameter("autocomplete", .flag(true))) }
     if search.order == .distance {
       guard search.filter.center != nil else { throw RequestError.distanceWithoutCenter }
-      parameters.append(QueryParameter("sort", search.order.rawValue))
+      parameters.append(QueryParameter("sort", .text(search.order.rawValue)))
     }
     if let limit { parameters.append(try QueryParameter(limit: limit)) }
-    parameters.append(QueryParameter("fields", Self.fields))
-    return try URLRequest("GET", baseURL, "/locations", parameters: parameters)
+    parameters.append(QueryParameter("fields", .texts(Self.fields)))
+    return try URLRequest(searching: baseURL, parameters: parameters)
   }
 
   /// Decodes the matches from a JSON array, without its invalid rows.

@@ -4,8 +4,10 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A request for a page of the places that match a filter: `GET /locations`. ``APIRequestLoader/pages(requestData:)``
-/// returns all pages.
+/// A request for a page of the places that match a filter: `GET /locations`, or `POST /locations/search` if its address
+/// would be longer than 4,000 bytes. ``APIRequestLoader/pages(requestData:from:)`` returns all pages.
+///
+/// A response to `POST` has no entity tag and is not stored in a cache.
 ///
 /// ```swift
 /// let loader = waymark.loader(PointsRequest(baseURL: baseURL, limit: 100, fields: .all))
@@ -33,12 +35,13 @@ public struct PointsRequest: APIRequest {
 
   /// Creates the request for the first page.
   ///
-  /// - Throws: ``RequestError``: `radiusWithoutCenter`, `invalidRadius`, `invalidLimit` or `invalidBaseURL`.
+  /// - Throws: ``RequestError``: `invalidLimit`, `invalidBaseURL`, or the errors of the filter: `radiusWithoutCenter`,
+  /// `invalidRadius`, `centerWithRoute`, `invalidTagKeys` or `invalidCondition`.
   public func makeRequest(from filter: PointFilter) throws -> URLRequest {
     var parameters: [QueryParameter?] = try filter.parameters()
     if let limit { parameters.append(try QueryParameter(limit: limit)) }
     parameters.append(fields.parameter)
-    return try URLRequest("GET", baseURL, "/locations", parameters: parameters)
+    return try URLRequest(searching: baseURL, parameters: parameters)
   }
 
   /// Decodes the places from a JSON array, without its invalid rows.

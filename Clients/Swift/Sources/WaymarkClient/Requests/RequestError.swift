@@ -19,6 +19,23 @@ public enum RequestError: Error, Hashable, Sendable {
   /// A radius is given without a center.
   case radiusWithoutCenter
 
+  /// A center is given with a route, along which the places are ordered.
+  case centerWithRoute
+
+  /// The condition is empty, or has a value that CQL2 can't express: a text with a NUL character, or a backslash at its
+  /// end or before a quotation mark, an empty list, a number that is not finite.
+  case invalidCondition
+
+  /// A key of a tag is not 1 to 200 characters, there are none or more than 20 in a list, or one in it has a comma or
+  /// is repeated.
+  case invalidTagKeys
+
+  /// The zoom level is not from 0 to 22.
+  case invalidZoom
+
+  /// The filter has a condition that the call does not take.
+  case unsupportedFilter
+
   /// The limit is not from 1 to 1,000.
   case invalidLimit
 
@@ -54,6 +71,12 @@ extension RequestError: CustomStringConvertible {
     case .invalidCoordinate: "latitude must be a number from -90 to 90 degrees and longitude one from -180 to 180"
     case .invalidRadius: "the radius must be a number of metres, 0 or more"
     case .radiusWithoutCenter: "a radius requires a center"
+    case .centerWithRoute: "a search along a route can't have a center"
+    case .invalidCondition: "the condition is empty, or has a value that can't be expressed in CQL2"
+    case .invalidTagKeys:
+      "the keys of tags must be of 1 to 200 characters, and up to 20 different ones without commas in a list"
+    case .invalidZoom: "the zoom level must be an integer from 0 to 22"
+    case .unsupportedFilter: "the filter has a condition that this call does not take"
     case .invalidLimit: "the limit must be an integer from 1 to 1000"
     case .invalidText: "the text must have 1 to 200 characters"
     case .distanceWithoutCenter: "the order by distance requires a center"

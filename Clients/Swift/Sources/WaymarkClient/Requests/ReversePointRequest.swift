@@ -70,7 +70,7 @@ public struct ReversePointRequest: APIRequest {
   /// - Throws: ``RequestError/invalidRadius`` and ``RequestError/invalidBaseURL``.
   public func makeRequest(from coordinate: Coordinate) throws -> URLRequest {
     var parameters = try PointFilter(center: coordinate, radiusMetres: radiusMetres).parameters()
-    if !languages.isEmpty { parameters.append(QueryParameter("lang", languages)) }
+    if !languages.isEmpty { parameters.append(QueryParameter("lang", .texts(languages))) }
     return try URLRequest("GET", baseURL, "/locations/reverse", parameters: parameters)
   }
 }

@@ -80,9 +80,12 @@ public struct SuggestionsRequest: APIRequest {
 
   /// Creates the request for a text, whose last word is the beginning of a word.
   ///
-  /// - Throws: ``RequestError``: `invalidText`, `radiusWithoutCenter`, `invalidRadius`, `invalidLimit` or
-  /// `invalidBaseURL`.
+  /// - Throws: ``RequestError``: `invalidText`, `invalidLimit`, `invalidBaseURL`, `unsupportedFilter` for tags or a
+  /// condition, or the errors of the filter.
   public func makeRequest(from search: PointSearch) throws -> URLRequest {
+    guard search.filter.condition == nil, search.filter.tags.allSatisfy(\.value.isEmpty) else {
+      throw RequestError.unsupportedFilter
+    }
     var parameters = try search.parameters()
     if let limit {
       guard limit <= 50 else { throw RequestError.invalidLimit }

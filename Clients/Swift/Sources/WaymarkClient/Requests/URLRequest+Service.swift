@@ -28,6 +28,34 @@ extension URLRequest {
     setValue(accept, forHTTPHeaderField: "Accept")
   }
 
+  /// The maximum length of the address of a search in bytes. The service and proxies before it accept 8,000 by default;
+  /// the links to further pages are longer than the first address.
+  static let maximumAddressBytes = 4000
+
+  private static let searchPath = "/locations/search"
+
+  /// Creates a search for places: in the query of an address, or in a body if that address would be too long.
+  ///
+  /// - Throws: ``RequestError/invalidBaseURL`` or `EncodingError`.
+  init(searching baseURL: URL, parameters: [QueryParameter?]) throws {
+    try self.init("GET", baseURL, "/locations", parameters: parameters)
+    guard let url, url.absoluteString.utf8.count > Self.maximumAddressBytes else { return }
+    try self.init("POST", baseURL, Self.searchPath)
+    let members = parameters.compactMap { $0.map { ($0.name, $0.value) } }
+    setBody(
+      try ServiceJSON.data(of: Dictionary(members, uniquingKeysWith: { $1 })), mediaType: "application/json")
+  }
+
+  /// A Boolean value that indicates whether the request only reads (RFC 9110, section 9.2.1), a search in a body
+  /// included.
+  var isRead: Bool {
+    switch httpMethod ?? "GET" {
+    case "GET", "HEAD", "OPTIONS": true
+    case "POST": url?.path().hasSuffix(Self.searchPath) == true
+    default: false
+    }
+  }
+
   /// Sets the body and its media type.
   mutating func setBody(_ data: Data, mediaType: String) {
     httpBody = data

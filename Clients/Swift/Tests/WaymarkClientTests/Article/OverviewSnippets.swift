@@ -92,6 +92,24 @@ import WaymarkTesting
     #expect(service.requests.count == 2)
   }
 
+  @Test func exampleOfARouteLoadsItsPlaces() async throws {
+    let service = try MockService(.ok(#"[{"name":"A","alongMetres":1.5}]"#))
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session)
+    let (polyline, pattern) = ("_p~iF~ps|U_ulLnnqC_mqNvxq`@", "Hotel %")
+
+    // snippet: route-overview
+    let route = try SearchRoute(polyline: polyline, radiusMetres: 500)
+    let filter = PointFilter(route: route, categories: ["hotel"], condition: "\(tag: "name:en") LIKE \(pattern)")
+    for try await place in waymark.query(filter).all {
+      print(place.name, place.alongMetres ?? 0)
+    }
+    let tiles = try waymark.tiles(of: PointFilter(categories: ["hotel"]))
+    print(tiles.template)
+    // end
+
+    #expect(service.requests.count == 1)
+  }
+
   // snippet: interceptor
   struct RequestIDs: APIInterceptor {
     func prepare(_ request: URLRequest) async throws -> URLRequest {

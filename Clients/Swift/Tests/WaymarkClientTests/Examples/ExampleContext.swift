@@ -18,6 +18,8 @@ struct ExampleContext {
 
   let here: Coordinate
   let box: BoundingBox
+  let area: SearchArea
+  let route: SearchRoute
   let filter: PointFilter
   let id: UUID
   let place: PointOfInterest

@@ -11,6 +11,9 @@ import Testing
   private static let calledBySystem: Set = [
     // Codable: called by encoders and decoders.
     "init(from:)", "encode(to:)",
+    // ExpressibleByStringInterpolation: called by literals.
+    "init(stringLiteral:)", "init(stringInterpolation:)", "init(literalCapacity:interpolationCount:)",
+    "appendLiteral(_:)",
     // AsyncSequence: called by `for try await`.
     "makeAsyncIterator()", "next()",
     // Clock and InstantProtocol: called by the code that is tested.
