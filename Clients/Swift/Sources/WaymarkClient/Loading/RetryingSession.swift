@@ -108,7 +108,8 @@ extension Result<HTTPResponse, WaymarkError> {
   fileprivate func failure(now: () -> Date) -> APIRetryPolicy.Failure? {
     switch self {
     case .success(let response):
-      response.isSuccess ? nil : .status(response.status, retryAfter: response.retryAfter(now: now))
+      response.isSuccess || response.isFilterTimeout
+        ? nil : .status(response.status, retryAfter: response.retryAfter(now: now))
     case .failure(.unreachable(let code, _)): .noResponse(code)
     case .failure: nil
     }
@@ -116,6 +117,11 @@ extension Result<HTTPResponse, WaymarkError> {
 }
 
 extension HTTPResponse {
+  /// A Boolean value that indicates whether a condition was too slow, as it would be again.
+  fileprivate var isFilterTimeout: Bool {
+    status == 503 && ProblemDetails(self, retryAfter: nil)?.code == .filterTimeout
+  }
+
   /// Returns the time after which the service allows a retry (RFC 9110, section 10.2.3): seconds, or a date, which is
   /// compared to the service's own `Date` if present, since the device's clock may be wrong.
   func retryAfter(now: () -> Date) -> Duration? {

@@ -77,6 +77,21 @@ import WaymarkTesting
     #expect(service.requests.count == 2)
   }
 
+  @Test func searchThatTakesTooLongIsNotRetried() async throws {
+    let service = try MockService(.problem(503, code: "filter-timeout", fields: ["Retry-After": "1"]), .ok("[]"))
+
+    let error = await #expect(throws: WaymarkError.self) {
+      try await waymark(service, retries: .standard).query(PointFilter(condition: "name = 'A'")).firstPage()
+    }
+
+    guard case .problem(let problem)? = error else {
+      Issue.record("\(error as Any)")
+      return
+    }
+    #expect(problem.code == .filterTimeout)
+    #expect(service.requests.count == 1)
+  }
+
   @Test func creationWithoutAKeyIsStillNotRetried() async throws {
     let service = try MockService(.problem(503, code: "overloaded"), .ok("{}"))
     let file = PointImport(data: Data(), format: .csv)
