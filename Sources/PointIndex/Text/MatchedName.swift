@@ -37,14 +37,17 @@ struct MatchedName {
     name.withUTF8 { text.fill(with: $0) }
     var (covered, letters) = (0, 0)
     var ranges: [Range<Int>] = []
+    let misspelled = termsWithoutWord
     for word in text.words {
       letters += Int(word.letters)
-      guard let (count, isWhole) = bestMatch(of: word) else { continue }
+      guard let (count, isWhole) = bestMatch(of: word, misspelled: misspelled) else { continue }
       covered += count
       let start = Int(word.sourceStart)
       var end = Int(word.sourceEnd)
-      // The beginning of a word is marked where its letters are one scalar each.
-      if !isWhole, !word.isUnspaced, end - start == Int(word.letters) { end = min(end, start + count) }
+      // The beginning of a word is marked where its letters are one scalar each; that of a pair is its first character.
+      if !isWhole, end - start == (word.isUnspaced ? 2 : Int(word.letters)) {
+        end = min(end, start + (word.isUnspaced ? 1 : count))
+      }
       if let last = ranges.last, start <= last.upperBound {
         ranges[ranges.count - 1] = last.lowerBound..<max(last.upperBound, end)
       } else {
@@ -54,22 +57,30 @@ struct MatchedName {
     return covered == 0 ? nil : (Double(covered) / Double(letters), ranges)
   }
 
-  private func bestMatch(of word: NormalizedText.Word) -> (covered: Int, isWhole: Bool)? {
+  /// The terms that no word of the name begins with. Only these match words with typos.
+  private var termsWithoutWord: ContiguousArray<QueryTerm> {
+    text.bytes.withUnsafeBufferPointer { bytes in
+      terms.filter { term in
+        !term.isUnspaced && !text.words.contains { bytes[Int($0.start)..<Int($0.end)].starts(with: term.bytes) }
+      }
+    }
+  }
+
+  private func bestMatch(
+    of word: NormalizedText.Word, misspelled: ContiguousArray<QueryTerm>
+  ) -> (covered: Int, isWhole: Bool)? {
     text.bytes.withUnsafeBufferPointer { bytes in
       let bytes = UnsafeBufferPointer(rebasing: bytes[Int(word.start)..<Int(word.end)])
       var best: (covered: Int, isWhole: Bool)?
       for term in terms {
-        var covered = 0
         if bytes.elementsEqual(term.bytes) { return (Int(word.letters), true) }
-        let isBeginning = bytes.starts(with: term.bytes)
-        if isBeginning {
-          covered = term.letters
-        } else if !word.isUnspaced, !term.isUnspaced,
-          let edits = rules.edits(term, bytes, letters: Int(word.letters))
-        {
-          covered = max(1, min(term.letters, Int(word.letters)) - edits)
-        }
-        if covered > best?.covered ?? 0 { best = (covered, !isBeginning) }
+        if bytes.starts(with: term.bytes), term.letters > best?.covered ?? 0 { best = (term.letters, false) }
+      }
+      if best != nil || word.isUnspaced { return best }
+      for term in misspelled {
+        guard let edits = rules.edits(term, bytes, letters: Int(word.letters)) else { continue }
+        let covered = max(1, min(term.letters, Int(word.letters)) - edits)
+        if covered > best?.covered ?? 0 { best = (covered, true) }
       }
       return best
     }

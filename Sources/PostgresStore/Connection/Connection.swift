@@ -313,8 +313,7 @@ final class Connection {
           for (index, range) in parameters.ranges.enumerated() {
             values.initializeElement(
               at: index,
-              to: range.map { (start + $0.lowerBound).assumingMemoryBound(to: CChar.self) }
-            )
+              to: range.map { (start + $0.lowerBound).assumingMemoryBound(to: CChar.self) })
             lengthsAndFormats.initializeElement(at: index, to: Int32(range?.count ?? 0))
             lengthsAndFormats.initializeElement(at: count + index, to: 1)
           }
@@ -322,26 +321,9 @@ final class Connection {
           let formats = lengths.map { $0 + count }
           if isPrepared(statement) {
             return PQsendQueryPrepared(
-              handle,
-              statement.name,
-              Int32(count),
-              values.baseAddress,
-              lengths,
-              formats,
-              1
-            )
-          } else {
-            return PQsendQueryParams(
-              handle,
-              statement.sql,
-              Int32(count),
-              nil,
-              values.baseAddress,
-              lengths,
-              formats,
-              1
-            )
+              handle, statement.name, Int32(count), values.baseAddress, lengths, formats, 1)
           }
+          return PQsendQueryParams(handle, statement.sql, Int32(count), nil, values.baseAddress, lengths, formats, 1)
         }
       }
     }

@@ -110,6 +110,29 @@ import Testing
   }
 
   @Test(arguments: [
+    ("東京都庁", "東京", [0..<2]), ("東京都庁", "京都", [1..<3]), ("Manchester Winchester", "winchester", [11..<21]),
+    ("Manchester Winchester", "winchestr", [11..<21]),
+  ])
+  func onlyThePartsThatMatchAreReported(name: String, text: String, expected: [Range<Int>]) throws {
+    let snapshot = try TextPlaces.snapshot([name])
+
+    let match = snapshot.matches(of: TextQuery(text: text, includesMatchedNames: true)).matches.first
+
+    #expect(match?.name?.ranges == expected)
+  }
+
+  @Test func nameOfTooManyWordsIsFoundByItsFirstWords() throws {
+    let tags = ["alt_name", "loc_name", "old_name", "short_name"].enumerated().map { index, key in
+      (key: key, value: (300 * index..<300 * (index + 1)).map { "w\($0)" }.joined(separator: " ") + " \(key)")
+    }
+    let place = try TextPlaces.place(0, "Name", tags: tags)
+    let snapshot = PointSnapshot([place])
+
+    #expect(snapshot.names("w0 w900 loc_name") == ["Name"])
+    #expect(snapshot.names("w0 short_name").isEmpty)
+  }
+
+  @Test(arguments: [
     ("winch", [0..<5]), ("House mystery", [11..<18, 19..<24]), ("mistery", [11..<18]), ("wínchester", [0..<10]),
   ])
   func matchedPartsAreReported(text: String, expected: [Range<Int>]) throws {
