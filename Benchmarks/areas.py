@@ -6,16 +6,10 @@ import os
 import pathlib
 import random
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 import urllib.parse
-import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "scripts"))
-
-from load import Postgres, free_port  # noqa: E402
+from programs import READ_SETTINGS, Database, Server, load
 
 CITY = (16.3738, 48.2082)
 CITY_DEGREES = 0.12
@@ -76,61 +70,53 @@ class AreaBench:
     # --- Waymark
 
     def start_waymark(self):
-        self.port = free_port()
-        environment = {**os.environ, "POINT_STORE": "memory", "DATA_FILE": str(self.file), "HTTP_PORT": str(self.port),
-                       "LOG_LEVEL": "error", "HTTP_MAX_URI_BYTES": "65536"}
-        start = time.monotonic()
-        self.server = subprocess.Popen([self.options.waymark, "serve"], env=environment, stdout=subprocess.DEVNULL)
-        while True:
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health/ready", timeout=5).read()
-                break
-            except OSError:
-                if time.monotonic() - start > 120 or self.server.poll() is not None:
-                    raise SystemExit("the server did not become ready within 120 seconds") from None
-                time.sleep(0.05)
+        self.server = Server(
+            self.options.waymark, POINT_STORE="memory", DATA_FILE=str(self.file),
+            HTTP_MAX_URI_BYTES="65536")
         for kind, (_, query, _) in KINDS.items():
             shapes = [{"route": shape} for shape in self.routes] if kind == "route" else [{"within": shape} for shape in self.areas]
             targets = [f"GET /locations?{urllib.parse.urlencode({**shape, **query}, quote_via=urllib.parse.quote)}\n" for shape in shapes]
             (self.work / f"{kind}.targets").write_text("".join(targets))
 
     def load(self, kind):
-        command = [self.options.load, "-p", str(self.port), "-t", self.work / f"{kind}.targets", "-c", "2", "-s", str(self.options.seconds)]
-        figures = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-        if int(figures[4]) > 0:
-            raise SystemExit(f"{figures[4]} responses to searches of the kind {kind} were errors")
-        return [float(figure) for figure in figures[:4]]
+        targets = self.work / f"{kind}.targets"
+        return load(self.options.load, self.server.port, targets, self.options.seconds, connections=2)
 
     # --- PostGIS
 
     def start_postgres(self):
-        settings = ("shared_buffers=2GB", "max_wal_size=8GB", "maintenance_work_mem=1GB", "effective_cache_size=8GB",
-                    "random_page_cost=1.1", "work_mem=64MB", "jit=off")
-        self.database = Postgres(self.work, settings=settings)
-        self.database.create()
-        self.database.start()
-        self.sql("CREATE EXTENSION postgis", "CREATE TABLE raw (id uuid, name text, category text, lat float8, long float8)",
-                 f"\\copy raw FROM '{self.file}' CSV HEADER",
-                 "CREATE TABLE places AS SELECT id, name, category, ST_MakePoint(long, lat)::geography AS place FROM raw",
-                 "ALTER TABLE places ADD PRIMARY KEY (id)", "CREATE INDEX ON places USING gist (place)",
-                 "CREATE TABLE shapes (id int PRIMARY KEY, area geography, route geography)")
+        self.database = Database(self.work, *READ_SETTINGS)
+        self.database.sql(
+            "CREATE EXTENSION postgis", "CREATE TABLE raw (id uuid, name text, category text, lat float8, long float8)",
+            f"\\copy raw FROM '{self.file}' CSV HEADER",
+            "CREATE TABLE places AS SELECT id, name, category, ST_MakePoint(long, lat)::geography AS place FROM raw",
+            "ALTER TABLE places ADD PRIMARY KEY (id)", "CREATE INDEX ON places USING gist (place)",
+            "CREATE TABLE shapes (id int PRIMARY KEY, area geography, route geography)")
         rows = self.work / "shapes.tsv"
         rows.write_text("".join(f"{number + 1}\tSRID=4326;{area}\tSRID=4326;{route}\n"
                                 for number, (area, route) in enumerate(zip(self.areas, self.routes))))
-        self.sql(f"\\copy shapes FROM '{rows}'", "VACUUM ANALYZE")
-
-    def sql(self, *texts):
-        command = ["psql", "-qtAX", "-v", "ON_ERROR_STOP=1", self.database.url]
-        for text in texts:
-            command += ["-c", text]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        self.database.sql(f"\\copy shapes FROM '{rows}'", "VACUUM ANALYZE")
 
     def pgbench(self, kind):
-        script = self.work / "script.sql"
-        script.write_text(f"\\set n random(1, {SHAPES})\n{STATEMENTS[kind]};\n")
-        command = [f"{self.database.programs}/pgbench", "-n", "-M", "prepared", "-c", "2", "-j", "1", "-T", str(self.options.seconds), "-f", script, self.database.url]
-        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        return next(float(line.split()[2]) for line in output.splitlines() if line.startswith("tps"))
+        return self.database.pgbench([f"\\set n random(1, {SHAPES})\n{STATEMENTS[kind]}"], self.options.seconds)
+
+    # --- Both
+
+    def measure(self):
+        """Returns for each kind of search the median rate and latencies of Waymark, and the rate of PostGIS."""
+        results = {kind: ([], []) for kind in KINDS}
+        for _ in range(self.options.rounds):
+            for kind, (own, other) in results.items():
+                own.append(self.load(kind))
+                other.append(self.pgbench(kind))
+        return {
+            kind: ([statistics.median(column) for column in zip(*own)], statistics.median(other))
+            for kind, (own, other) in results.items()}
+
+    def stop(self):
+        self.database.stop()
+        if hasattr(self, "server"):
+            self.server.stop()
 
 
 def main():
@@ -147,22 +133,14 @@ def main():
         bench.start_postgres()
         try:
             bench.start_waymark()
-            results = {kind: ([], []) for kind in KINDS}
-            for _ in range(options.rounds):
-                for kind, (own, other) in results.items():
-                    own.append(bench.load(kind))
-                    other.append(bench.pgbench(kind))
             print("| search | Waymark, requests/s | p50, µs | p99, µs | PostGIS, queries/s | ratio | target |\n"
                   "| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-            for kind, (own, other) in results.items():
-                rate, p50, p99 = [statistics.median(column) for column in zip(*own)][:3]
-                print(f"| {KINDS[kind][0]} | {rate:,.0f} | {p50:,.0f} | {p99:,.0f} | {statistics.median(other):,.1f} | "
-                      f"{rate / statistics.median(other):,.1f} | {KINDS[kind][2]} |")
+            for kind, ((rate, p50, p99, _), other) in bench.measure().items():
+                print(f"| {KINDS[kind][0]} | {rate:,.0f} | {p50:,.0f} | {p99:,.0f} | {other:,.1f} | "
+                      f"{rate / other:,.1f} | {KINDS[kind][2]} |")
         finally:
-            bench.database.stop()
-            if hasattr(bench, "server"):
-                bench.server.terminate()
-                bench.server.wait()
+            bench.stop()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -117,7 +117,7 @@ class Bulk:
         self.peaks[command] = max(self.peaks.get(command, 0), usage.ru_maxrss / 1024)
 
     def psql(self, command):
-        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", self.bench.database_url, "-c", command], check=True)
+        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", self.bench.database.url, "-c", command], check=True)
 
     def timed(self, work, is_import=False):
         """Runs the work and returns rows per second. After an import, verifies the number of rows."""

@@ -108,7 +108,7 @@ class IndexBench:
     def copy_seconds(self):
         start = time.monotonic()
         command = f"\\copy (SELECT {COLUMNS} FROM points) TO '/dev/null' (FORMAT binary)"
-        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", self.bench.database_url, "-c", command], check=True)
+        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", self.bench.database.url, "-c", command], check=True)
         return time.monotonic() - start
 
     # --- Reads
@@ -121,8 +121,8 @@ class IndexBench:
             bench.load(server, bench.nearest)
         results = bench.alternate(
             {
-                "geography": lambda scripts=bench.geography_scripts(): bench.pgbench(scripts),
-                "own": lambda scripts=bench.own_nearest_scripts(): bench.pgbench(scripts),
+                "geography": lambda statements=bench.geography_statements(): bench.pgbench(statements),
+                "own": lambda statements=bench.own_nearest_statements(): bench.pgbench(statements),
                 "strict": lambda: bench.load(strict, bench.nearest),
                 "memory": lambda: bench.load(memory, bench.nearest),
                 "bounded": lambda: bench.load(bounded, bench.nearest),
@@ -144,17 +144,17 @@ class IndexBench:
         ids = bench.ids(strict)
         by_id = bench.targets("index.id", [f"GET /locations/{id}" for id in ids])
         sample = bench.points[:100]
-        for name, targets, scripts in (
-            ("by id", by_id, bench.id_scripts(ids)),
-            ("box of 4 km", bench.box, bench.scripts("box", [self.box_statement(*point) for point in sample])),
-            ("radius 500 m", bench.radius, bench.scripts("radius", [self.radius_statement(*point) for point in sample])),
+        for name, targets, statements in (
+            ("by id", by_id, bench.id_statements(ids)),
+            ("box of 4 km", bench.box, [self.box_statement(*point) for point in sample]),
+            ("radius 500 m", bench.radius, [self.radius_statement(*point) for point in sample]),
             (
                 "nearest 20 of a rare category", bench.rare,
-                bench.scripts("rare", [self.category_statement(*point) for point in sample]),
+                [self.category_statement(*point) for point in sample],
             ),
         ):
             results = bench.alternate(
-                {"pgbench": lambda: bench.pgbench(scripts)}
+                {"pgbench": lambda: bench.pgbench(statements)}
                 | {kind: lambda server=server: bench.load(server, targets) for kind, server in servers.items()}
             )
             for kind in ("strict", "bounded"):

@@ -7,7 +7,6 @@ address and share the machine with the load generator.
 
 import argparse
 import contextlib
-import glob
 import json
 import os
 import pathlib
@@ -25,11 +24,11 @@ import urllib.request
 
 from bulk import Bulk
 from index import IndexBench
+from programs import Database
 
 ROOT = pathlib.Path(__file__).parent.parent
 # The number of queries of a pgbench run.
 SAMPLE = 100
-AS_POSTGRES = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
 
 
 def say(text):
@@ -145,12 +144,8 @@ class Bench:
             say(f"  {output[4]} responses were errors")
         return float(output[0]), float(output[1]), float(output[2])
 
-    def pgbench(self, scripts):
-        command = [f"{self.pg}/pgbench", "-n", "-M", "prepared", "-c", "8", "-j", "2", "-T", str(max(1, round(self.options.seconds)))]
-        for script in scripts:
-            command += ["-f", str(script)]
-        output = subprocess.run(command + [self.database_url], check=True, capture_output=True, text=True).stdout
-        return float(re.search(r"tps = ([\d.]+)", output)[1]), None, None
+    def pgbench(self, statements):
+        return self.database.pgbench(statements, self.options.seconds, clients=8, threads=2), None, None
 
     def compare(self, name, measured, reference_name, reference, target, figure=0):
         """Runs the measured program and the reference in alternation, and records the ratio of their medians. The
@@ -225,29 +220,15 @@ class Bench:
         return server
 
     def start_postgres(self):
-        self.pg = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
-        self.database = self.work / "database"
-        self.database.mkdir()
-        if AS_POSTGRES:
-            shutil.chown(self.database, "postgres")
-        port = free_port()
-        self.database_url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-        quiet = {"check": True, "stdout": subprocess.DEVNULL, "cwd": "/tmp"}
-        subprocess.run(AS_POSTGRES + [f"{self.pg}/initdb", "-D", self.database, "-U", "postgres", "-A", "trust"], **quiet)
-        settings = f"-p {port} -h 127.0.0.1 -k {self.database} -c shared_buffers=2GB -c max_wal_size=8GB -c max_connections=50"
-        subprocess.run(
-            AS_POSTGRES + [f"{self.pg}/pg_ctl", "-D", self.database, "-w", "-l", self.database / "log", "-o", settings, "start"],
-            **quiet,
-        )
-
-    def stop_postgres(self):
-        command = [f"{self.pg}/pg_ctl", "-D", self.database, "-m", "immediate", "-w", "stop"]
-        subprocess.run(AS_POSTGRES + command, stdout=subprocess.DEVNULL)
-        shutil.rmtree(self.database, ignore_errors=True)
+        # Imports are compared, too: their writes are durable.
+        self.database = Database(self.work, "fsync=on")
 
     def sql(self, text):
-        command = ["psql", "-qtAX", "-v", "ON_ERROR_STOP=1", self.database_url, "-c", text]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        return self.database.sql(text)
+
+    def stop_postgres(self):
+        self.database.stop()
+        shutil.rmtree(self.database.data, ignore_errors=True)
 
     # --- The comparisons
 
@@ -405,7 +386,7 @@ class Bench:
 
     def migrate(self, **settings):
         """Migrates the database. Returns the environment for a server."""
-        environment = {"DATABASE_URL": self.database_url, "MIGRATIONS_PATH": str(ROOT / "Migrations")} | settings
+        environment = {"DATABASE_URL": self.database.url, "MIGRATIONS_PATH": str(ROOT / "Migrations")} | settings
         subprocess.run([self.waymark_program, "migrate"], check=True, env=os.environ | environment, capture_output=True)
         return environment
 
@@ -426,62 +407,47 @@ class Bench:
         self.facts.append(fact)
         server.stop()
 
-    def scripts(self, name, statements):
-        paths = []
-        for number, statement in enumerate(statements):
-            paths.append(self.work / f"{name}.{number}.sql")
-            paths[-1].write_text(statement + ";\n")
-        return paths
+    def geography_statements(self):
+        """Returns statements for the nearest 20 by PostGIS's geography, with distances."""
+        return [
+            f"""SELECT id, lat, long, name, category, tags, ST_Distance(geog, {point}) FROM points
+            ORDER BY geog <-> {point} LIMIT 20"""
+            for point in (
+                f"ST_SetSRID(ST_MakePoint({long}, {lat}), 4326)::geography" for lat, long in self.points[:SAMPLE]
+            )
+        ]
 
-    def geography_scripts(self):
-        """Returns scripts of pgbench for the nearest 20 by PostGIS's geography, with distances."""
-        return self.scripts(
-            "geography",
-            [
-                f"""SELECT id, lat, long, name, category, tags, ST_Distance(geog, {point}) FROM points
-                ORDER BY geog <-> {point} LIMIT 20"""
-                for point in (
-                    f"ST_SetSRID(ST_MakePoint({long}, {lat}), 4326)::geography" for lat, long in self.points[:SAMPLE]
-                )
-            ],
-        )
-
-    def own_nearest_scripts(self):
-        """Returns scripts of pgbench for the nearest 20 with Waymark's statement."""
+    def own_nearest_statements(self):
+        """Returns statements for the nearest 20 with Waymark's statement."""
         template = (ROOT / "Benchmarks/nearest.pgbench.sql").read_text().rstrip().rstrip(";")
-        return self.scripts(
-            "own", [template.replace("@POINT@", self.earth_centred(*point)) for point in self.points[:SAMPLE]]
-        )
+        return [template.replace("@POINT@", self.earth_centred(*point)) for point in self.points[:SAMPLE]]
 
-    def id_scripts(self, ids):
-        return self.scripts(
-            "id",
-            [
-                "SELECT id, lat, long, name, category, tags, version, created_at, updated_at, source, source_id "
-                f"FROM points WHERE id = '{id}'"
-                for id in ids[:SAMPLE]
-            ],
-        )
+    def id_statements(self, ids):
+        return [
+            "SELECT id, lat, long, name, category, tags, version, created_at, updated_at, source, source_id "
+            f"FROM points WHERE id = '{id}'"
+            for id in ids[:SAMPLE]
+        ]
 
     def compare_with_pgbench(self, server):
-        own_scripts = self.own_nearest_scripts()
-        geography_scripts = self.geography_scripts()
+        own_statements = self.own_nearest_statements()
+        geography_statements = self.geography_statements()
         ids = self.ids(server)
-        id_scripts = self.id_scripts(ids)
+        id_statements = self.id_statements(ids)
         by_id = self.targets("pg.id", [f"GET /locations/{id}" for id in ids])
         nearest = lambda: self.load(server, self.nearest)
         self.compare(
             "PostgreSQL, nearest 20",
             nearest,
             "pgbench, geography <-> and ST_Distance",
-            lambda: self.pgbench(geography_scripts),
+            lambda: self.pgbench(geography_statements),
             "≥ 0.9",
         )
-        self.compare("PostgreSQL, nearest 20", nearest, "pgbench, Waymark's statement", lambda: self.pgbench(own_scripts), "≥ 0.6")
+        self.compare("PostgreSQL, nearest 20", nearest, "pgbench, Waymark's statement", lambda: self.pgbench(own_statements), "≥ 0.6")
         self.compare(
             "PostgreSQL, nearest 20 of a rare category", lambda: self.load(server, self.rare), "nearest 20", nearest, "≥ 0.3"
         )
-        self.compare("PostgreSQL, by id", lambda: self.load(server, by_id), "pgbench, the same", lambda: self.pgbench(id_scripts), "≥ 0.6")
+        self.compare("PostgreSQL, by id", lambda: self.load(server, by_id), "pgbench, the same", lambda: self.pgbench(id_statements), "≥ 0.6")
         self.compare(
             "PostgreSQL, nearest 20, 512 connections",
             lambda: self.load(server, self.nearest, connections=512),
@@ -502,7 +468,7 @@ class Bench:
              "--workers", str(os.cpu_count())],
             port,
             "/healthz",
-            {"DATABASE_URL": self.database_url, "TIPG_DB_SCHEMAS": '["public"]'},
+            {"DATABASE_URL": self.database.url, "TIPG_DB_SCHEMAS": '["public"]'},
         )
         boxes = [self.box_around(*point) for point in self.points]
         queries = self.targets(

@@ -2,19 +2,16 @@
 
 import argparse
 import csv
-import glob
 import os
 import pathlib
-import shutil
-import socket
 import statistics
 import subprocess
 import tempfile
 import time
 import urllib.parse
-import urllib.request
 
-AS_POSTGRES = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+from programs import READ_SETTINGS, Database, Server, load
+
 KINDS = {
     "name": ("1 to 4 words of a name, biased", "≥ 5000"),
     "autocomplete": ("autocomplete at 3 letters", "≥ 8000"),
@@ -22,12 +19,6 @@ KINDS = {
     "box": ("a word in a box", ""),
 }
 WORST = ["a", "hotel", "x" * 200, "aaaaaaaa", "qzvx jqxy wvzk " * 13]
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class SearchBench:
@@ -48,19 +39,8 @@ class SearchBench:
     # --- Waymark
 
     def start_waymark(self):
-        port = free_port()
-        environment = {**os.environ, "POINT_STORE": "memory", "DATA_FILE": str(self.places), "HTTP_PORT": str(port), "LOG_LEVEL": "error"}
         start = time.monotonic()
-        self.server = subprocess.Popen([self.options.waymark, "serve"], env=environment, stdout=subprocess.DEVNULL)
-        while True:
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=5).read()
-                break
-            except OSError:
-                if time.monotonic() - start > 120 or self.server.poll() is not None:
-                    raise SystemExit("the server did not become ready within 120 seconds") from None
-                time.sleep(0.05)
-        self.port = port
+        self.server = Server(self.options.waymark, POINT_STORE="memory", DATA_FILE=str(self.places))
         print(f"Waymark is ready after {time.monotonic() - start:.1f} s")
 
     def target(self, kind, text, latitude, longitude):
@@ -76,11 +56,7 @@ class SearchBench:
     def load(self, kind):
         file = self.work / f"{kind}.targets"
         file.write_text("".join(self.target(kind, *text) + "\n" for text in self.texts[kind]))
-        command = [self.options.load, "-p", str(self.port), "-t", file, "-c", "16", "-s", str(self.options.seconds)]
-        figures = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-        if int(figures[4]) > 0:
-            raise SystemExit(f"{figures[4]} responses to searches of the kind {kind} were errors")
-        return [float(figure) for figure in figures[:4]]
+        return load(self.options.load, self.server.port, file, self.options.seconds)
 
     def worst(self):
         for text in WORST:
@@ -88,49 +64,34 @@ class SearchBench:
             durations = []
             for _ in range(20):
                 start = time.perf_counter()
-                urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}").read()
+                self.server.get(path)
                 durations.append(time.perf_counter() - start)
             print(f"worst case, {text[:12]!r}: {1000 * statistics.median(durations):.1f} ms (target ≤ 30)")
 
     # --- PostgreSQL
 
     def start_postgres(self):
-        self.pg = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
-        self.database = self.work / "database"
-        self.database.mkdir()
-        if AS_POSTGRES:
-            shutil.chown(self.database, "postgres")
-        port = free_port()
-        self.url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-        quiet = {"check": True, "stdout": subprocess.DEVNULL, "cwd": "/tmp"}
-        initdb = [f"{self.pg}/initdb", "-D", self.database, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale", "C.UTF-8"]
-        subprocess.run(AS_POSTGRES + initdb, **quiet)
-        settings = (f"-p {port} -h 127.0.0.1 -k {self.database} -c shared_buffers=2GB -c max_wal_size=8GB -c fsync=off "
-                    "-c maintenance_work_mem=1GB -c effective_cache_size=8GB -c random_page_cost=1.1")
-        subprocess.run(AS_POSTGRES + [f"{self.pg}/pg_ctl", "-D", self.database, "-w", "-l", self.database / "log", "-o", settings, "start"], **quiet)
-        self.sql("CREATE EXTENSION pg_trgm")
-        self.sql("CREATE TABLE places (id bigserial, names text, category text, lat float8, long float8)")
+        self.database = Database(self.work, *READ_SETTINGS)
+        self.database.sql("CREATE EXTENSION pg_trgm")
+        self.database.sql("CREATE TABLE places (id bigserial, names text, category text, lat float8, long float8)")
         rows = self.work / "rows.csv"
         with open(self.places, newline="", encoding="utf-8") as source, open(rows, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             for row in csv.DictReader(source):
                 names = f"{row['name']} {row['name:en']}".strip().lower()
                 writer.writerow([names, row["category"], row["lat"], row["long"]])
-        self.sql(f"\\copy places (names, category, lat, long) FROM '{rows}' CSV")
+        self.database.sql(f"\\copy places (names, category, lat, long) FROM '{rows}' CSV")
         for index in ["gin (names gin_trgm_ops)", "gist (names gist_trgm_ops(siglen=64))"]:
             start = time.monotonic()
-            self.sql(f"CREATE INDEX ON places USING {index}")
+            self.database.sql(f"CREATE INDEX ON places USING {index}")
             print(f"pg_trgm, {index.split()[0]}: built in {time.monotonic() - start:.0f} s")
-        self.sql("VACUUM ANALYZE places")
+        self.database.sql("VACUUM ANALYZE places")
         for kind, texts in self.texts.items():
-            self.sql(f"CREATE TABLE {kind}_texts (id serial PRIMARY KEY, text text)")
+            self.database.sql(f"CREATE TABLE {kind}_texts (id serial PRIMARY KEY, text text)")
             file = self.work / f"{kind}.texts"
             with open(file, "w", newline="", encoding="utf-8") as output:
                 csv.writer(output).writerows([text.lower()] for text, _, _ in texts)
-            self.sql(f"\\copy {kind}_texts (text) FROM '{file}' CSV")
-
-    def sql(self, text):
-        return subprocess.run(["psql", "-qtAX", "-v", "ON_ERROR_STOP=1", self.url, "-c", text], check=True, capture_output=True, text=True).stdout
+            self.database.sql(f"\\copy {kind}_texts (text) FROM '{file}' CSV")
 
     STATEMENTS = {
         "GIN %": "SELECT id, similarity(names, t.text) AS rank FROM places WHERE names % t.text ORDER BY rank DESC LIMIT 20",
@@ -139,15 +100,10 @@ class SearchBench:
     }
 
     def pgbench(self, kind, statement):
-        script = self.work / "script.sql"
-        script.write_text(f"\\set n random(1, {len(self.texts[kind])})\n"
-                          f"SELECT p.id FROM {kind}_texts t CROSS JOIN LATERAL ({self.STATEMENTS[statement]}) p WHERE t.id = :n;\n")
-        command = [f"{self.pg}/pgbench", "-n", "-M", "prepared", "-c", "2", "-j", "1", "-T", str(self.options.seconds), "-f", script, self.url]
-        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        return next(float(line.split()[2]) for line in output.splitlines() if line.startswith("tps"))
-
-    def stop_postgres(self):
-        subprocess.run(AS_POSTGRES + [f"{self.pg}/pg_ctl", "-D", self.database, "-m", "immediate", "-w", "stop"], stdout=subprocess.DEVNULL, cwd="/tmp")
+        return self.database.pgbench(
+            [f"\\set n random(1, {len(self.texts[kind])})\n"
+             f"SELECT p.id FROM {kind}_texts t CROSS JOIN LATERAL ({self.STATEMENTS[statement]}) p WHERE t.id = :n"],
+            self.options.seconds)
 
     # --- tantivy
 
@@ -225,10 +181,9 @@ def main():
                 print(f"| {KINDS[kind][0]} | {program} | {medians[0]:,.0f} | {latencies[0]} | {latencies[1]} | {ratio} | {target} |")
             bench.worst()
         finally:
-            bench.stop_postgres()
+            bench.database.stop()
             if hasattr(bench, "server"):
-                bench.server.terminate()
-                bench.server.wait()
+                bench.server.stop()
 
 
 if __name__ == "__main__":

@@ -2,14 +2,11 @@
 
 import argparse
 import csv
-import glob
 import json
 import math
 import os
 import pathlib
 import random
-import shutil
-import socket
 import statistics
 import subprocess
 import tempfile
@@ -17,17 +14,12 @@ import time
 import urllib.error
 import urllib.request
 
-AS_POSTGRES = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+from programs import READ_SETTINGS, Database, Server, load
+
 TARGETS = 2000
 RATE = 1000
 ZOOMS = (14, 16, 12, 10, 8, 5)
 LIMIT = 85.0511287798066
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def tile(latitude, longitude, zoom):
@@ -36,34 +28,6 @@ def tile(latitude, longitude, zoom):
     y = 0.5 - math.log(math.tan(angle) + 1 / math.cos(angle)) / (2 * math.pi)
     most = 2**zoom - 1
     return max(0, min(most, math.floor(x * 2**zoom))), max(0, min(most, math.floor(y * 2**zoom)))
-
-
-class Server:
-    """A server with the places in memory."""
-
-    def __init__(self, program, places):
-        self.port = free_port()
-        environment = {
-            **os.environ, "POINT_STORE": "memory", "DATA_FILE": str(places), "HTTP_PORT": str(self.port), "LOG_LEVEL": "error"}
-        self.process = subprocess.Popen([program, "serve"], env=environment, stdout=subprocess.DEVNULL)
-        start = time.monotonic()
-        while True:
-            try:
-                self.get("/health/ready")
-                return
-            except OSError:
-                if time.monotonic() - start > 120 or self.process.poll() is not None:
-                    raise SystemExit("the server did not become ready within 120 seconds") from None
-                time.sleep(0.05)
-
-    def get(self, target, **headers):
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{target}", headers=headers)
-        with urllib.request.urlopen(request, timeout=60) as response:
-            return response.read(), response.headers
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
 
 
 class TileBench:
@@ -81,14 +45,13 @@ class TileBench:
         # Tiles of random places: towns, where most places are, are drawn most.
         self.tiles = {zoom: [tile(*place, zoom) for place in random.sample(self.positions, TARGETS)] for zoom in ZOOMS}
 
+    def start_waymark(self, program):
+        return Server(program, POINT_STORE="memory", DATA_FILE=str(self.places))
+
     def load(self, server, name, lines, *arguments):
         file = self.work / f"{name}.targets"
         file.write_text("".join(line + "\n" for line in lines))
-        command = [self.options.load, "-p", str(server.port), "-t", file, "-c", "16", "-s", str(self.options.seconds), *arguments]
-        figures = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-        if int(figures[4]) > 0:
-            raise SystemExit(f"{figures[4]} responses of the part {name} were errors")
-        return [float(figure) for figure in figures[:4]]
+        return load(self.options.load, server.port, file, self.options.seconds, *arguments)
 
     def tiles_of(self, zoom):
         return [f"GET /tiles/{zoom}/{x}/{y}.mvt" for x, y in self.tiles[zoom]]
@@ -96,56 +59,35 @@ class TileBench:
     # --- PostgreSQL
 
     def start_postgres(self):
-        self.pg = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
-        self.database = self.work / "database"
-        self.database.mkdir()
-        if AS_POSTGRES:
-            shutil.chown(self.database, "postgres")
-        port = free_port()
-        self.url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-        quiet = {"check": True, "stdout": subprocess.DEVNULL, "cwd": "/tmp"}
-        initdb = [f"{self.pg}/initdb", "-D", self.database, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale", "C.UTF-8"]
-        subprocess.run(AS_POSTGRES + initdb, **quiet)
-        settings = (f"-p {port} -h 127.0.0.1 -k {self.database} -c shared_buffers=2GB -c max_wal_size=8GB -c fsync=off "
-                    "-c maintenance_work_mem=1GB -c effective_cache_size=8GB -c random_page_cost=1.1 -c jit=off")
-        subprocess.run(AS_POSTGRES + [f"{self.pg}/pg_ctl", "-D", self.database, "-w", "-l", self.database / "log", "-o", settings, "start"], **quiet)
-        self.sql("CREATE EXTENSION postgis")
-        self.sql("CREATE TABLE rows (name text, category text, lat float8, long float8)")
+        self.database = Database(self.work, *READ_SETTINGS)
+        self.database.sql("CREATE EXTENSION postgis")
+        self.database.sql("CREATE TABLE rows (name text, category text, lat float8, long float8)")
         rows = self.work / "rows.csv"
         with open(self.places, newline="", encoding="utf-8") as source, open(rows, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             for row in csv.DictReader(source):
                 writer.writerow([row["name"], row["category"], row["lat"], row["long"]])
-        self.sql(f"\\copy rows FROM '{rows}' CSV")
-        self.sql("CREATE TABLE places AS SELECT gen_random_uuid() AS id, name, category, ST_Transform(ST_SetSRID(ST_MakePoint("
-                 f"long, greatest(least(lat, {LIMIT}), -{LIMIT})), 4326), 3857) AS position FROM rows")
-        self.sql("CREATE INDEX ON places USING gist (position)")
+        self.database.sql(f"\\copy rows FROM '{rows}' CSV")
+        self.database.sql("CREATE TABLE places AS SELECT gen_random_uuid() AS id, name, category, ST_Transform("
+                          f"ST_SetSRID(ST_MakePoint(long, greatest(least(lat, {LIMIT}), -{LIMIT})), 4326), 3857) AS position FROM rows")
+        self.database.sql("CREATE INDEX ON places USING gist (position)")
         # The best order on disk for tiles.
-        self.sql("CLUSTER places USING places_position_idx")
-        self.sql("VACUUM ANALYZE places")
+        self.database.sql("CLUSTER places USING places_position_idx")
+        self.database.sql("VACUUM ANALYZE places")
         for zoom, tiles in self.tiles.items():
-            self.sql(f"CREATE TABLE tiles_{zoom} (id serial PRIMARY KEY, x int, y int)")
+            self.database.sql(f"CREATE TABLE tiles_{zoom} (id serial PRIMARY KEY, x int, y int)")
             file = self.work / f"tiles-{zoom}.csv"
             file.write_text("".join(f"{x},{y}\n" for x, y in tiles))
-            self.sql(f"\\copy tiles_{zoom} (x, y) FROM '{file}' CSV")
-
-    def sql(self, text):
-        return subprocess.run(["psql", "-qtAX", "-v", "ON_ERROR_STOP=1", self.url, "-c", text], check=True, capture_output=True, text=True).stdout
+            self.database.sql(f"\\copy tiles_{zoom} (x, y) FROM '{file}' CSV")
 
     def pgbench(self, zoom):
-        script = self.work / "script.sql"
-        script.write_text(
+        statement = (
             f"\\set n random(1, {TARGETS})\n"
             "SELECT ST_AsMVT(f, 'places', 4096, 'geom') FROM (\n"
             "  SELECT p.id::text, p.name, p.category, ST_AsMVTGeom(p.position, e.box, 4096, 0, false) AS geom\n"
             f"  FROM (SELECT ST_TileEnvelope({zoom}, x, y) AS box FROM tiles_{zoom} WHERE id = :n) AS e\n"
-            "  JOIN places AS p ON p.position && e.box) AS f;\n")
-        command = [f"{self.pg}/pgbench", "-n", "-M", "prepared", "-c", "2", "-j", "1", "-T", str(self.options.seconds), "-f", script, self.url]
-        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        return next(float(line.split()[2]) for line in output.splitlines() if line.startswith("tps"))
-
-    def stop_postgres(self):
-        subprocess.run(AS_POSTGRES + [f"{self.pg}/pg_ctl", "-D", self.database, "-m", "immediate", "-w", "stop"], stdout=subprocess.DEVNULL, cwd="/tmp")
+            "  JOIN places AS p ON p.position && e.box) AS f")
+        return self.database.pgbench([statement], self.options.seconds)
 
     # --- The parts
 
@@ -191,7 +133,7 @@ class TileBench:
 
     def measure_writes(self, server):
         """Compares the rate of replacements with that of a program without tiles."""
-        former = Server(self.options.former, self.places)
+        former = self.start_waymark(self.options.former)
         try:
             servers = {"with tiles": server, "before": former}
             lines = {}
@@ -224,16 +166,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         bench = TileBench(options, pathlib.Path(folder))
-        bench.start_postgres()
         server = None
+        bench.start_postgres()
         try:
-            server = Server(options.waymark, bench.places)
+            server = bench.start_waymark(options.waymark)
             bench.measure_world(server)
             bench.measure_tiles(server)
             if options.former:
                 bench.measure_writes(server)
         finally:
-            bench.stop_postgres()
+            bench.database.stop()
             if server:
                 server.stop()
 

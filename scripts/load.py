@@ -128,9 +128,9 @@ class Postgres:
         self.port = free_port()
         self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
 
-    def create(self):
+    def create(self, *options):
         self.create_folder()
-        self.run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+        self.run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", *options)
 
     def create_folder(self):
         self.data.mkdir(mode=0o700)
@@ -165,11 +165,11 @@ class Postgres:
     def stop(self, mode="immediate"):
         self.run("pg_ctl", "-m", mode, "-w", "-s", "stop")
 
-    def query(self, *statements):
+    def query(self, *statements, timeout=60):
         command = ["psql", "-qtAX", "-v", "ON_ERROR_STOP=1", self.url]
         for statement in statements:
             command += ["-c", statement]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=timeout).stdout.strip()
 
 
 class Waymark:

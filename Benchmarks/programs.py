@@ -1,0 +1,73 @@
+"""The programs that benchmarks start: PostgreSQL, Waymark and the load generator."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "scripts"))
+
+from load import Postgres, Waymark  # noqa: E402
+
+SETTINGS = ("shared_buffers=2GB", "max_wal_size=8GB", "max_connections=50")
+# The settings of comparisons of reads alone, on a machine with fast disks and much memory.
+READ_SETTINGS = (
+    "maintenance_work_mem=1GB", "effective_cache_size=8GB", "random_page_cost=1.1", "work_mem=64MB", "jit=off")
+
+
+class Database(Postgres):
+    """A PostgreSQL server that is compared with Waymark."""
+
+    def __init__(self, folder, *settings):
+        super().__init__(folder, "database", SETTINGS + settings)
+        self.folder = folder
+        self.create("--locale=C.UTF-8")
+        self.start()
+
+    def sql(self, *statements):
+        """Executes statements and meta-commands of psql, however long they take."""
+        try:
+            return self.query(*statements, timeout=None)
+        except subprocess.CalledProcessError as error:
+            sys.exit(error.stderr)
+
+    def pgbench(self, statements, seconds, clients=2, threads=1):
+        """Returns the number of transactions per second. Each transaction is one of the statements, in equal parts."""
+        command = [f"{self.programs}/pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", str(threads)]
+        command += ["-T", str(max(1, round(seconds)))]
+        for number, statement in enumerate(statements):
+            script = self.folder / f"pgbench.{number}.sql"
+            script.write_text(f"{statement};\n")
+            command += ["-f", str(script)]
+        output = subprocess.run([*command, self.url], check=True, capture_output=True, text=True).stdout
+        return float(re.search(r"tps = ([\d.]+)", output)[1])
+
+
+class Server(Waymark):
+    """A running Waymark."""
+
+    def __init__(self, program, **environment):
+        super().__init__(program, environment)
+        self.start()
+        self.wait_until_ready(seconds=300)
+
+    def get(self, target, **headers):
+        """Returns the body and the header fields of a response."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{target}", headers=headers)
+        with urllib.request.urlopen(request, timeout=60) as response:
+            return response.read(), response.headers
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def load(program, port, targets, seconds, *arguments, connections=16):
+    """Sends requests in a closed loop. Returns their rate, and the median, the 99th percentile and the maximum of their
+    latencies in microseconds."""
+    command = [program, "-p", str(port), "-t", str(targets), "-c", str(connections), "-s", str(seconds), *arguments]
+    figures = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    if int(figures[4]) > 0:
+        raise SystemExit(f"{figures[4]} responses to {pathlib.Path(targets).name} were errors")
+    return [float(figure) for figure in figures[:4]]
