@@ -1,4 +1,4 @@
-"""Opens a running server as OGC API Features with GDAL, OWSLib and QGIS. See scripts/judge-features."""
+"""Opens a running server as OGC API Features with GDAL, pyogrio, OWSLib and QGIS. See scripts/judge-features."""
 
 import json
 import os
@@ -6,12 +6,13 @@ import pathlib
 import random
 import re
 import shutil
+import struct
 import subprocess
-import sys
 import time
 import urllib.parse
 import urllib.request
 
+import pyogrio
 from openapi_spec_validator import OpenAPIV30SpecValidator
 from owslib.ogcapi.features import Features
 
@@ -83,6 +84,32 @@ def feature_count(layer, *arguments):
     return int(re.search(r"Feature Count: (\d+)", text).group(1)), text, log
 
 
+def extent(port):
+    """Returns the edges of all places, which are on both sides of the prime meridian."""
+    features = json.loads(request(port, "/locations/export?f=geojson"))["features"]
+    longitudes, latitudes = zip(*(feature["geometry"]["coordinates"] for feature in features))
+    return [min(longitudes), min(latitudes), max(longitudes), max(latitudes)]
+
+
+CONDITIONS = [
+    ("category = 'cafe'", {"category": "cafe"}),
+    ("source = 'judge'", {"source": "judge"}),
+    ("name = 'It''s a place'", {"name": "It's a place"}),
+    ("name = '100 % & \"more\"'", {"name": "100 % & \"more\""}),
+    ("name LIKE 'p1%'", {"filter": "name LIKE 'p1%'"}),
+    ("population > 1000000", {"filter": "population > 1000000"}),
+    ("category = 'cafe' OR category IS NULL", {"filter": "category = 'cafe' OR category IS NULL"}),
+    ("NOT (category = 'cafe') AND population >= 0.5",
+     {"filter": "NOT (category = 'cafe') AND population >= 0.5"}),
+    ("updatedAt > '2020-01-01T00:00:00Z'", {"datetime": "2020-01-01T00:00:00Z/.."}),
+]
+BOXES = ([-10, 30, 40, 60], [170, -20, 180, 20], [0, 0, 0.001, 0.001])
+
+
+def matched(port, **query):
+    return get(port, "/ogc/collections/places/items", limit=1, **query)["numberMatched"]
+
+
 def judge_gdal(port, folder):
     layer = f"OAPIF:http://127.0.0.1:{port}/ogc"
     total = get(port, "/ogc/collections/places/items", limit=1)["numberMatched"]
@@ -90,33 +117,19 @@ def judge_gdal(port, folder):
     expect("GDAL lists the layers", re.findall(r"^\d+: (\S+)", listed, re.M), ["places", "food"])
     count, text, _ = feature_count(layer)
     expect("GDAL counts all places", count, total)
+    west, south, east, north = extent(port)
     expect("GDAL reads the extent", re.search(r"Extent: (.*)", text).group(1),
-           "(-180.000000, -90.000000) - (180.000000, 90.000000)")
+           f"({west:.6f}, {south:.6f}) - ({east:.6f}, {north:.6f})")
     expect("GDAL finds the fields", [name for name in FIELDS if not re.search(rf"^{name}: ", text, re.M)], [])
 
-    def matched(**query):
-        return get(port, "/ogc/collections/places/items", limit=1, **query)["numberMatched"]
-
-    conditions = [
-        ("category = 'cafe'", {"category": "cafe"}),
-        ("source = 'judge'", {"source": "judge"}),
-        ("name = 'It''s a place'", {"name": "It's a place"}),
-        ("name = '100 % & \"more\"'", {"name": "100 % & \"more\""}),
-        ("name LIKE 'p1%'", {"filter": "name LIKE 'p1%'"}),
-        ("population > 1000000", {"filter": "population > 1000000"}),
-        ("category = 'cafe' OR category IS NULL", {"filter": "category = 'cafe' OR category IS NULL"}),
-        ("NOT (category = 'cafe') AND population >= 0.5",
-         {"filter": "NOT (category = 'cafe') AND population >= 0.5"}),
-        ("updatedAt > '2020-01-01T00:00:00Z'", {"datetime": "2020-01-01T00:00:00Z/.."}),
-    ]
-    for condition, query in conditions:
+    for condition, query in CONDITIONS:
         count, _, log = feature_count(layer, "-where", condition)
-        wanted = matched(**query)
+        wanted = matched(port, **query)
         expect(f"GDAL counts where {condition}", (count, wanted > 0), (wanted, True))
         expect("GDAL sends the condition", "filter=" in log, True)
-    for box in ([-10, 30, 40, 60], [170, -20, 180, 20], [0, 0, 0.001, 0.001]):
+    for box in BOXES:
         count, _, log = feature_count(layer, "-spat", *map(str, box))
-        expect(f"GDAL counts in the box {box}", count, matched(bbox=",".join(map(str, box))))
+        expect(f"GDAL counts in the box {box}", count, matched(port, bbox=",".join(map(str, box))))
         expect("GDAL sends the box", "bbox=" in log, True)
 
     start = time.monotonic()
@@ -147,6 +160,44 @@ def compare_copy(port, copy):
     differing = [identifier for identifier in wanted if found.get(identifier) != wanted[identifier]]
     expect("the copy has the places of the export", len(found), len(wanted))
     expect("the copy equals the export", [(found.get(key), wanted[key]) for key in differing[:2]], [])
+
+
+def judge_pyogrio(port):
+    """Reads the places with the GDAL in pyogrio's wheel, which is newer than Debian's."""
+    name = f"GDAL {'.'.join(map(str, pyogrio.__gdal_version__))}"
+    if "OAPIF" not in pyogrio.list_drivers():
+        expect(f"{name} has the driver", False, True)
+        return
+    layer = f"OAPIF:http://127.0.0.1:{port}/ogc"
+    expect(f"{name} lists the layers", [row[0] for row in pyogrio.list_layers(layer)], ["places", "food"])
+    information = pyogrio.read_info(layer, layer="places", force_feature_count=True, force_total_bounds=True)
+    expect(f"{name} counts all places", information["features"], matched(port))
+    expect(f"{name} reads the extent", list(information["total_bounds"]), extent(port))
+    expect(f"{name} finds the fields", [name for name in FIELDS if name not in information["fields"]], [])
+
+    def read(**arguments):
+        """Returns the positions, and the values of columns by name."""
+        read, identifiers, geometries, columns = pyogrio.raw.read(layer, layer="places", **arguments)
+        positions = [struct.unpack("<dd", geometry[5:21]) for geometry in geometries]
+        return positions, dict(zip(read["fields"], columns))
+
+    for condition, query in CONDITIONS:
+        expect(f"{name} reads where {condition}", len(read(where=condition, columns=["name"])[0]), matched(port, **query))
+    for box in BOXES:
+        expect(f"{name} reads the box {box}", len(read(bbox=tuple(box), columns=["name"])[0]),
+               matched(port, bbox=",".join(map(str, box))))
+    start = time.monotonic()
+    positions, columns = read()
+    print(f"        {name} read {len(positions)} places in {time.monotonic() - start:.1f} s", flush=True)
+    export = json.loads(request(port, "/locations/export?f=geojson"))["features"]
+    wanted = sorted(
+        (feature["id"], *feature["geometry"]["coordinates"], feature["properties"]["name"],
+         feature["properties"].get("category")) for feature in export)
+    found = sorted(
+        (identifier, *position, name, category)
+        for identifier, position, name, category in zip(columns["id"], positions, columns["name"], columns["category"]))
+    expect(f"{name} reads the places of the export", [pair for pair in zip(found, wanted) if pair[0] != pair[1]][:2], [])
+    expect(f"{name} reads all places", len(found), len(wanted))
 
 
 def times(properties):
@@ -226,7 +277,7 @@ def judge_qgis(port):
         return
     report = json.loads(lines[-1])
     expect("QGIS adds the layer", report["valid"], True)
-    expect("QGIS reads the extent", report["extent"], [-180, -90, 180, 90])
+    expect("QGIS reads the extent", report["extent"], extent(port))
     expect("QGIS reads all pages", (report["features"], report["ids"]), (total, total))
     # It takes them from the first features.
     first = get(port, "/ogc/collections/places/items", limit=10)["features"]
@@ -255,6 +306,7 @@ def judge(store, options):
         has_filters = "http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/filter" in classes
         expect("the server has filters", has_filters, True)
         judge_gdal(server.port, folder)
+        judge_pyogrio(server.port)
         judge_owslib(server.port)
         if not options.no_qgis:
             judge_qgis(server.port)
