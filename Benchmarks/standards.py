@@ -101,7 +101,6 @@ class StandardsBench:
 
     def start(self):
         self.waymark = Server(self.options.waymark, POINT_STORE="memory", DATA_FILE=str(self.places))
-        self.connection = Connection(self.waymark.port)
         say("Copying the places into PostgreSQL")
         self.database = Database(self.work, *READ_SETTINGS)
         with open(self.places, newline="", encoding="utf-8") as file:
@@ -113,6 +112,7 @@ class StandardsBench:
             "DROP TABLE raw", "ALTER TABLE places ADD PRIMARY KEY (id)", "CREATE INDEX ON places USING gist (geom)",
             "VACUUM ANALYZE places")
         self.others = {"tipg": self.start_tipg(), "pygeoapi": self.start_pygeoapi()}
+        self.ports = {"Waymark": self.waymark.port} | {name: other.port for name, other in self.others.items()}
 
     def start_tipg(self):
         port = free_port()
@@ -161,6 +161,8 @@ class StandardsBench:
     def boxes(self, count, wanted, part):
         """Returns boxes around places, with nearly the given number of features."""
         wanted = min(wanted, self.options.places // 4)
+        # Idle connections are closed after a minute.
+        connection = Connection(self.waymark.port)
         found = []
         for _ in range(20 * count):
             x, y = self.chance.choice(self.centres)
@@ -168,7 +170,7 @@ class StandardsBench:
             for _ in range(30):
                 half = (low + high) / 2
                 box = (max(x - half, -180), max(y - half, -90), min(x + half, 180), min(y + half, 90))
-                number = self.matched(self.connection, self.target("Waymark", box, 1))
+                number = self.matched(connection, self.target("Waymark", box, 1))
                 if abs(number - wanted) <= part * wanted:
                     found.append(box)
                     break
@@ -179,7 +181,7 @@ class StandardsBench:
 
     def time_requests(self, program, boxes, limit, count):
         """Returns the durations of single requests in milliseconds."""
-        connection = self.connection if program == "Waymark" else Connection(self.others[program].port)
+        connection = Connection(self.ports[program])
         requests = [request(self.target(program, box, limit)) for box in boxes]
         durations = []
         for number in range(-2, count):
@@ -209,10 +211,11 @@ class StandardsBench:
 
     def check_counts(self, boxes):
         """Compares the counts with those of PostgreSQL."""
+        connection = Connection(self.waymark.port)
         for box in boxes:
             # The envelope of the numbers in the request.
             west, south, east, north = (float(f"{edge:.6f}") for edge in box)
-            own = self.matched(self.connection, self.target("Waymark", box, 1))
+            own = self.matched(connection, self.target("Waymark", box, 1))
             wanted = int(self.database.sql(
                 f"SELECT count(*) FROM places WHERE geom && ST_MakeEnvelope({west}, {south}, {east}, {north}, 4326)"))
             if own != wanted:
@@ -234,13 +237,12 @@ class StandardsBench:
     def measure_boxes(self):
         boxes = self.boxes(*SMALL)
         rates = {}
-        ports = {"Waymark": self.waymark.port} | {name: other.port for name, other in self.others.items()}
-        for program in ports:
+        for program, port in self.ports.items():
             lines = [f"GET {self.target(program, box, 100)}" for box in boxes]
             (self.work / f"{program}.targets").write_text("\n".join(lines) + "\n")
-            load(self.options.load, ports[program], self.work / f"{program}.targets", 2)
+            load(self.options.load, port, self.work / f"{program}.targets", 2)
         for _ in range(self.options.rounds):
-            for program, port in ports.items():
+            for program, port in self.ports.items():
                 figures = load(self.options.load, port, self.work / f"{program}.targets", self.options.seconds)
                 rates.setdefault(program, []).append(figures[0])
         medians = {program: statistics.median(values) for program, values in rates.items()}
