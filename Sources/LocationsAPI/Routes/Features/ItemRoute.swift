@@ -19,7 +19,7 @@ struct ItemRoute: RouteHandler {
       by: values[.format], accept: request.headers, from: FeatureFormat.ofItems)
     let id = try PointID(ofItem: request)
     let point = try await context.point(id, in: collection, for: request)
-    guard let point else { throw .notFound("the collection has no item with the id \(id)") }
+    guard let point else { throw .noItem(id) }
 
     let links = FeatureLinks(context.address, for: request)
     if format == .html {
@@ -77,6 +77,11 @@ extension FeaturesContext {
     response.headers.add(name: "content-crs", value: system.fieldValue)
     return response
   }
+}
+
+extension Problem {
+  /// Status 404 for the id of no item of a collection.
+  static func noItem(_ id: PointID) -> Problem { .notFound("the collection has no item with the id \(id)") }
 }
 
 extension PointID {

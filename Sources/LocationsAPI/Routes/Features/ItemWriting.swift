@@ -4,20 +4,44 @@ import NIOHTTP1
 import PointFormats
 import Points
 
-/// `POST /ogc/collections/{collection}/items`: creates a feature with a new id (OGC API Features, part 4).
-struct CreateItemRoute: RouteHandler {
+/// The dependencies of the handlers that change items.
+struct ItemEditing {
   let context: FeaturesContext
   let editor: PointEditor
+  let requiresIfMatch: Bool
+
+  /// Returns the item that a request changes, and the condition of the change.
+  ///
+  /// - Throws: `Problem` 400, 404 or 428.
+  fileprivate func target(of request: HTTPRequest) throws(Problem) -> ItemTarget {
+    try ParameterValues(request, allowing: []).check()
+    return ItemTarget(
+      collection: try context.collection(of: request), id: try PointID(ofItem: request),
+      condition: try Preconditions.read(request.headers, isRequired: requiresIfMatch))
+  }
+}
+
+/// An item that a request changes, and the condition of the change.
+private struct ItemTarget {
+  let collection: PointCollection
+  let id: PointID
+  let condition: WriteCondition
+}
+
+/// `POST /ogc/collections/{collection}/items`: creates a feature with a new id (OGC API Features, part 4).
+struct CreateItemRoute: RouteHandler {
+  let editing: ItemEditing
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
+    let context = editing.context
     let collection = try context.collection(of: request)
     let (feature, bytes) = try await FeatureBody.read(request, context.properties)
     let draft = try FeatureBody.draft(of: feature, id: nil, in: collection)
     let key = try IdempotencyKey.read(request, of: request.principal, body: bytes)
 
     let point = try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await editor.store.create(draft, once: key)
+      try await editing.editor.store.create(draft, once: key)
     }
 
     return context.response(written: point, wasCreated: true, in: collection, for: request)
@@ -26,74 +50,63 @@ struct CreateItemRoute: RouteHandler {
 
 /// `PUT /ogc/collections/{collection}/items/{id}`: replaces a feature, or creates it with that id.
 struct ReplaceItemRoute: RouteHandler {
-  let context: FeaturesContext
-  let editor: PointEditor
-  let requiresIfMatch: Bool
+  let editing: ItemEditing
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    try ParameterValues(request, allowing: []).check()
-    let collection = try context.collection(of: request)
-    let id = try PointID(ofItem: request)
-    let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
+    let context = editing.context
+    let target = try editing.target(of: request)
     let feature = try await FeatureBody.read(request, context.properties).feature
-    let draft = try FeatureBody.draft(of: feature, id: id, in: collection)
-    try await context.requireItem(id, orNone: true, in: collection, for: request)
+    let draft = try FeatureBody.draft(of: feature, id: target.id, in: target.collection)
+    try await context.requireItem(target, orNone: true, for: request)
 
     let (point, wasCreated) = try await request.reportingWriteErrors { () throws(PointWriteError) in
-      try await editor.store.put(draft, id: id, if: condition)
+      try await editing.editor.store.put(draft, id: target.id, if: target.condition)
     }
 
-    return context.response(written: point, wasCreated: wasCreated, in: collection, for: request)
+    return context.response(written: point, wasCreated: wasCreated, in: target.collection, for: request)
   }
 }
 
 /// `PATCH /ogc/collections/{collection}/items/{id}`: changes parts of a feature by a JSON merge patch (RFC 7396).
 struct ChangeItemRoute: RouteHandler {
-  let context: FeaturesContext
-  let editor: PointEditor
-  let requiresIfMatch: Bool
+  let editing: ItemEditing
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    try ParameterValues(request, allowing: []).check()
-    let collection = try context.collection(of: request)
-    let id = try PointID(ofItem: request)
-    let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
+    let context = editing.context
+    let target = try editing.target(of: request)
     let patch = try await FeatureBody.readPatch(request, context.properties)
 
     let point: PointOfInterest
     do {
-      point = try await editor.update(id: id, if: condition) { point throws(Problem) in
-        guard collection.contains(category: point.draft.category) else {
-          throw .notFound("the collection has no item with the id \(id)")
+      point = try await editing.editor.update(id: target.id, if: target.condition) { point throws(Problem) in
+        guard target.collection.contains(category: point.draft.category) else {
+          throw .noItem(target.id)
         }
-        return try FeatureBody.draft(of: FeatureBody.feature(of: point).merging(patch), id: id, in: collection)
+        return try FeatureBody.draft(
+          of: FeatureBody.feature(of: point).merging(patch), id: target.id, in: target.collection)
       }
     } catch {
       throw request.problem(for: error)
     }
 
-    return context.response(written: point, wasCreated: false, in: collection, for: request)
+    return context.response(written: point, wasCreated: false, in: target.collection, for: request)
   }
 }
 
 /// `DELETE /ogc/collections/{collection}/items/{id}`: removes a feature.
 struct DeleteItemRoute: RouteHandler {
-  let context: FeaturesContext
-  let editor: PointEditor
-  let requiresIfMatch: Bool
+  let editing: ItemEditing
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    try ParameterValues(request, allowing: []).check()
-    let collection = try context.collection(of: request)
-    let id = try PointID(ofItem: request)
-    let condition = try Preconditions.read(request.headers, isRequired: requiresIfMatch)
-    try await context.requireItem(id, orNone: false, in: collection, for: request)
+    let context = editing.context
+    let target = try editing.target(of: request)
+    try await context.requireItem(target, orNone: false, for: request)
 
     do {
-      try await editor.store.delete(id: id, if: condition)
+      try await editing.editor.store.delete(id: target.id, if: target.condition)
     } catch .conditionFailed(nil) {
       // Without the condition it would be 404 too, and that comes first (RFC 9110, section 13.2.1).
-      throw .notFound("the collection has no item with the id \(id)")
+      throw .noItem(target.id)
     } catch {
       throw request.problem(for: error)
     }
@@ -107,19 +120,14 @@ extension FeaturesContext {
   ///
   /// - Throws: `Problem` 404.
   fileprivate func requireItem(
-    _ id: PointID, orNone: Bool, in collection: PointCollection, for request: HTTPRequest
+    _ target: ItemTarget, orNone: Bool, for request: HTTPRequest
   ) async throws(Problem) {
-    guard !collection.categories.isEmpty else { return }
+    guard !target.collection.categories.isEmpty else { return }
     let point = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await service.store.point(id: id)
+      try await service.store.point(id: target.id)
     }
-    guard let point else {
-      if orNone { return }
-      throw .notFound("the collection has no item with the id \(id)")
-    }
-    guard collection.contains(category: point.draft.category) else {
-      throw .notFound("the collection has no item with the id \(id)")
-    }
+    if point == nil, orNone { return }
+    guard let point, target.collection.contains(category: point.draft.category) else { throw .noItem(target.id) }
   }
 
   /// Returns the response to a write, with the feature as it is now.

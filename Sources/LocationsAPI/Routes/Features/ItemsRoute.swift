@@ -48,17 +48,12 @@ struct ItemsRoute: RouteHandler {
         handler: ItemRoute(context: context, policy: policy)),
     ]
     guard let editor = context.editor else { return reading }
+    let editing = ItemEditing(context: context, editor: editor, requiresIfMatch: requiresIfMatch)
     return reading + [
-      Route(.POST, items, scope: .write, handler: CreateItemRoute(context: context, editor: editor)),
-      Route(
-        .PUT, item, scope: .write,
-        handler: ReplaceItemRoute(context: context, editor: editor, requiresIfMatch: requiresIfMatch)),
-      Route(
-        .PATCH, item, scope: .write,
-        handler: ChangeItemRoute(context: context, editor: editor, requiresIfMatch: requiresIfMatch)),
-      Route(
-        .DELETE, item, scope: .write,
-        handler: DeleteItemRoute(context: context, editor: editor, requiresIfMatch: requiresIfMatch)),
+      Route(.POST, items, scope: .write, handler: CreateItemRoute(editing: editing)),
+      Route(.PUT, item, scope: .write, handler: ReplaceItemRoute(editing: editing)),
+      Route(.PATCH, item, scope: .write, handler: ChangeItemRoute(editing: editing)),
+      Route(.DELETE, item, scope: .write, handler: DeleteItemRoute(editing: editing)),
     ]
   }
 
