@@ -15,10 +15,13 @@ SCRIPTS = pathlib.Path(__file__).resolve().parent
 PROGRAMS = pathlib.Path(sys.executable).parent
 DOCUMENTS = {"/openapi.json": OpenAPIV31SpecValidator, "/openapi-3.0.json": OpenAPIV30SpecValidator}
 
-# 304, 409 and 412 depend on the state of the places, as 404 does.
+# 304, 409 and 412 depend on the state of the places, as 404 does. Invalid values may make a target or a body too long.
 CONFIGURATION = """
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", "304", "401", "403", "404", "409", "412"]
+
+[checks.negative_data_rejection]
+expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "412", "413", "414", "415", "422", "428", "429", "5xx"]
 """
 
 # Calls of a generated client: it creates a place, finds it by position, id and category, and deletes it.

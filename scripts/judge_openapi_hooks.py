@@ -96,8 +96,10 @@ def correct_shapes(query):
             query.pop("sort")
 
 
-def correct_conditions(body):
-    """The body of a search has the rules of a query."""
+def correct_conditions(body, query):
+    """The body of a search has the rules of a query, and nothing that the query has."""
+    for name in query:
+        body.pop(name, None)
     correct_position(body)
     correct_box(body)
     correct_search(body, "/locations")
@@ -170,7 +172,7 @@ def before_call(context, case, kwargs):
             bodies = BODIES[case.media_type]
             case.body = bodies[len(str(case.body)) % len(bodies)]
     elif case.path == "/locations/search" and isinstance(case.body, dict):
-        correct_conditions(case.body)
+        correct_conditions(case.body, query or {})
     else:
         correct_body(case.body, case.method)
     if case.headers:

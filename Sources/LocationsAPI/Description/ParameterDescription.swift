@@ -193,7 +193,8 @@ extension Parameter {
         "Properties to count by: `category`, and `tag.KEY` for a tag, separated by commas.",
         Schema(
           .array(of: Schema(.string, nil, ["pattern": "^(category|tag\\.[^,]{1,200})$"])), nil,
-          ["minItems": 1, "maxItems": .count(FacetQuery.maximumFacets)], example: ["category", "tag.cuisine"]))
+          ["minItems": 1, "maxItems": .count(FacetQuery.maximumFacets), "uniqueItems": true],
+          example: ["category", "tag.cuisine"]))
     }
   }
 
