@@ -45,6 +45,32 @@ import Testing
     _ = try await (writer.outcome(), reader.outcome())
   }
 
+  @Test(.timeLimit(.minutes(5))) func callsThatNeedTheIndexNameTheSettingThatTurnsItOff() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
+    let server = try await WaymarkProcess(
+      ["serve", "--http-port", "0"], environment: ["DATABASE_URL": database.url, "POINT_INDEX": "off"])
+    let driver = ServerDriver(port: try await server.port())
+    let area = "within=POLYGON((0%200,1%200,1%201,0%200))"
+    let targets = [
+      "/locations?\(area)", "/locations/export?\(area)", "/locations?route=LINESTRING(0%200,1%201)&radius=100",
+      "/locations?filter=version%3E0", "/locations/export?filter=version%3E0",
+      "/ogc/collections/places/items?filter=version%3E0", "/tiles/0/0/0.mvt",
+    ]
+
+    var responses: [ServerDriver.Response] = []
+    for target in targets { responses.append(try await driver.get(target)) }
+    let collection = try await driver.get("/ogc/collections/places")
+    server.send(SIGTERM)
+    _ = try await server.outcome()
+
+    for (target, response) in zip(targets, responses) {
+      #expect(response.status == 501, "\(target)")
+      #expect(String(decoding: response.body, as: UTF8.self).contains("POINT_INDEX"), "\(target)")
+    }
+    #expect(String(decoding: collection.body, as: UTF8.self).contains("[-180,-90,180,90]"))
+  }
+
   @Test(.timeLimit(.minutes(5))) func readsContinueWhileTheDatabaseIsAwayAndFollowItAfterwards() async throws {
     let postgres = try await TemporaryServer.start()
     let database = try await postgres.makeDatabase()

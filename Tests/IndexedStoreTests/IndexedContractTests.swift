@@ -1,3 +1,4 @@
+import Geo
 import IndexedStore
 import Logging
 import Points
@@ -29,24 +30,30 @@ import Testing
     }
   }
 
-  @Test func filterIsUnsupportedWithoutAnIndex() async throws {
+  @Test func filterAreaAndRouteAreUnsupportedWithoutAnIndex() async throws {
+    let corners = try [(0.0, 0.0), (0, 1), (1, 1)].map { try Coordinate(latitude: $0.0, longitude: $0.1) }
+    var (inArea, alongRoute) = (PointQuery(), PointQuery())
+    inArea.area = .init(try GeodesicArea(polygons: [[corners]]))
+    alongRoute.route = .init(try GeodesicRoute(corners), radiusMetres: 100)
+    let queries = [PointQuery(filter: try PropertyFilter("name = 'x'")), inArea, alongRoute]
     try await RunningIndexes.with { indexes in
       let database = try await TemporaryDatabase.make().migratedStore()
-      let query = PointQuery(filter: try PropertyFilter("name = 'x'"))
-      await #expect(throws: PointStoreError.indexRequired) { try await database.page(matching: query) }
-      await #expect(throws: PointStoreError.indexRequired) { try await database.summaries(matching: query) }
-      await #expect(throws: PointStoreError.indexRequired) {
-        try await database.exportPoints(matching: query) { _ in }
-      }
-
       var places = try SyntheticPoints(seed: 1)
       try await database.importRows(try places.rows(count: 10))
       let index = try indexes.start(over: database, memoryLimit: 0)
       try await index.wait { $0.phase == .tooLarge }
       let store = IndexedStore(database, index: index)
 
-      await #expect(throws: PointStoreError.indexRequired) { try await store.page(matching: query) }
-      await #expect(throws: PointStoreError.indexRequired) { try await store.exportPoints(matching: query) { _ in } }
+      for query in queries {
+        await #expect(throws: PointStoreError.indexRequired) { try await database.page(matching: query) }
+        await #expect(throws: PointStoreError.indexRequired) { try await database.summaries(matching: query) }
+        await #expect(throws: PointStoreError.indexRequired) { try await database.count(matching: query) }
+        await #expect(throws: PointStoreError.indexRequired) {
+          try await database.exportPoints(matching: query) { _ in }
+        }
+        await #expect(throws: PointStoreError.indexRequired) { try await store.page(matching: query) }
+        await #expect(throws: PointStoreError.indexRequired) { try await store.exportPoints(matching: query) { _ in } }
+      }
     }
   }
 

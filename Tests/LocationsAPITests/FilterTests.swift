@@ -11,15 +11,21 @@ import Testing
 @testable import LocationsAPI
 
 @Suite struct FilterTests {
-  /// A hundred places on the equator, a hundredth of a degree apart.
+  /// A hundred places on the equator, a hundredth of a degree apart, that may be exported.
   private func driver(timeLimit: Duration = .seconds(600)) async throws -> ServiceDriver {
     let places = try (0..<100).map { number in
       try PointDraft.at(
         0, Double(number) / 100, name: "E\(number)", category: number.isMultiple(of: 2) ? "even" : "odd",
         tags: ["n": "\(number)", "name": "é", "list": "a;b", "odd \"key\"": "\(number % 3)"], sourceID: "\(number)")
     }
+    let store = MemoryStore.countingFromOne()
+    _ = try await store.load(
+      AsyncStream([places.enumerated().map { ImportRow(number: $0.offset + 1, id: nil, draft: $0.element) }]))
     let queryables = Queryables(types: ["n": .integer, "list": .stringArray])
-    return try await ServiceDriver(places: places, filtering: Filtering(queryables: queryables, timeLimit: timeLimit))
+    return ServiceDriver(
+      LocationsAPI(
+        service: PointsService(store: store, textStore: store, mapStore: store), editor: PointEditor(store: store),
+        filtering: Filtering(queryables: queryables, timeLimit: timeLimit), version: "1.2.3"))
   }
 
   private func target(_ filter: String, _ rest: String = "") -> String {
@@ -100,6 +106,21 @@ import Testing
       #expect(names.count == 34)
       #expect(Set(names) == Set(stride(from: 0, to: 100, by: 3).map { "E\($0)" }))
     }
+  }
+
+  /// The conditions on names and remainders examine all places; an export has no time limit.
+  @Test(arguments: [
+    ("name LIKE 'E_5'", "", 9), ("n % 3 = 0", "", 34), ("n % 3 = 0 OR name = 'E1'", "", 35),
+    ("name LIKE 'E_5'", "&category=odd&bbox=0,-1,0.5,1", 4), ("name = 'none'", "", 0),
+  ])
+  func exportHasThePlacesOfAFilterThatNoIndexKnows(filter: String, rest: String, count: Int) async throws {
+    let driver = try await driver(timeLimit: .seconds(-1))
+
+    let response = try await driver.send(
+      .GET, target(filter, rest).replacing("/locations?", with: "/locations/export?f=ndjson&"))
+
+    #expect(response.status == 200)
+    #expect(response.text.split(separator: "\n").count == count, "\(response.text)")
   }
 
   @Test func cursorOfAnotherFilterIsRejected() async throws {
