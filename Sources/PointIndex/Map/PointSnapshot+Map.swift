@@ -4,16 +4,6 @@ public import Points
 import VectorTiles
 
 extension PointSnapshot: MapSnapshot {
-  /// The least box of all places. O(n).
-  public var bounds: BoundingBox? {
-    var bounds = GeographicBounds()
-    for part in parts {
-      let coordinates = part.segment.columns.coordinates
-      for slot in 0..<part.segment.count where !part.isDead(slot) { bounds.include(coordinates[slot]) }
-    }
-    return try? BoundingBox(west: bounds.west, south: bounds.south, east: bounds.east, north: bounds.north)
-  }
-
   /// Returns the version of the places of a tile. O(log n).
   public func contentVersion(of tile: TileAddress) -> ContentVersion {
     let square = MapSquare(tile)

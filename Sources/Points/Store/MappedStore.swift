@@ -11,8 +11,12 @@ public protocol MappedStore: Sendable {
 
 /// The places of one moment, as a map is made of them.
 public protocol MapSnapshot: Sendable {
-  /// The least box of all places; `nil` where there are none.
+  /// The least box of all places that does not cross the antimeridian; `nil` where there are none.
   var bounds: BoundingBox? { get }
+
+  /// Returns a box of the places of some categories, or of all places where there are no categories; `nil` where there
+  /// are no places. It crosses the antimeridian where that makes it much narrower.
+  func extent(ofCategories categories: Set<ExactText>) -> BoundingBox?
 
   /// Returns the version of the places of a tile.
   func contentVersion(of tile: TileAddress) -> ContentVersion

@@ -172,6 +172,8 @@ private struct ObservedMapSnapshot: MapSnapshot {
 
   var bounds: BoundingBox? { snapshot.bounds }
 
+  func extent(ofCategories categories: Set<ExactText>) -> BoundingBox? { snapshot.extent(ofCategories: categories) }
+
   func contentVersion(of tile: TileAddress) -> ContentVersion { snapshot.contentVersion(of: tile) }
 
   func tile(matching query: TileQuery) throws(PointStoreError) -> [UInt8] {

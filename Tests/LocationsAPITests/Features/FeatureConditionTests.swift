@@ -121,6 +121,28 @@ import Testing
     #expect((features[2].properties["tags"] as? [String: String]) == ["population": "many"])
   }
 
+  /// OGC 23-058r2, requirements /req/schemas/json-schema and /req/schemas/properties.
+  @Test(arguments: ["schema", "queryables"])
+  func schemaIsAtItsIdentifierAndHasTypesOfAllProperties(name: String) async throws {
+    let service = try await Self.typedService()
+    let collection = try await service.get("/ogc/collections/places").object
+    let target = try #require(
+      collection.target("http://www.opengis.net/def/rel/ogc/1.0/\(name)", type: "application/schema+json"))
+    let response = try await service.get(target.pathAndQuery, headers: ["accept": "application/schema+json"])
+    let schema = try response.object
+    let properties = try #require(schema["properties"] as? [String: [String: Any]])
+
+    #expect(response.headers["content-type"] == ["application/schema+json"])
+    #expect(schema["$id"] as? String == target)
+    #expect(schema["$schema"] as? String == "https://json-schema.org/draft/2020-12/schema")
+    for (name, property) in properties {
+      let isSpatial = (property["format"] as? String)?.hasPrefix("geometry-") == true
+      #expect((property["type"] == nil) == isSpatial, "\(name)")
+    }
+    #expect(properties.values.count { $0["x-ogc-role"] as? String == "id" } == 1)
+    #expect(properties["geometry"]?["x-ogc-role"] as? String == "primary-geometry")
+  }
+
   @Test func schemaHasThePropertiesOfEveryFeature() async throws {
     let service = try await Self.typedService()
     let schema = try await service.get("/ogc/collections/places/schema").object

@@ -27,7 +27,7 @@ struct FeaturesService {
   /// Creates a service of these places, with ids in their order.
   init(
     _ places: [PointDraft], types: [ExactText: FilterType] = [:], collections: String = "", isReadOnly: Bool = false,
-    address: PublicAddress = PublicAddress()
+    hasIndex: Bool = true, address: PublicAddress = PublicAddress()
   ) async throws {
     store = MemoryStore.countingFromOne()
     let rows = places.enumerated().map {
@@ -35,7 +35,8 @@ struct FeaturesService {
     }
     _ = try await store.load(AsyncStream([rows]))
     let api = LocationsAPI(
-      service: PointsService(store: store, textStore: store), editor: isReadOnly ? nil : PointEditor(store: store),
+      service: PointsService(store: store, textStore: store, mapStore: hasIndex ? store : nil),
+      editor: isReadOnly ? nil : PointEditor(store: store),
       filtering: Filtering(queryables: Queryables(types: types), timeLimit: .seconds(600)), address: address,
       collections: try #require(PointCollections(collections)), version: "1.2.3")
     driver = ServiceDriver(api)
@@ -74,6 +75,12 @@ extension [String: Any] {
 
   /// The coordinates of a feature.
   var coordinates: [Double] { (self["geometry"] as? [String: Any])?["coordinates"] as? [Double] ?? [] }
+
+  /// The edges of the extent of a collection.
+  var box: [Double]? {
+    let spatial = (self["extent"] as? [String: Any])?["spatial"] as? [String: Any]
+    return (spatial?["bbox"] as? [[Double]])?.first
+  }
 
   /// The links of a resource.
   var links: [[String: String]] { self["links"] as? [[String: String]] ?? [] }

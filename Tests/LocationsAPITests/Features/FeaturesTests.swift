@@ -62,6 +62,28 @@ import Testing
     #expect(try await service.get("/ogc/collections/nothing/items").status == 404)
   }
 
+  @Test func extentIsThatOfThePlacesOfTheCollection() async throws {
+    let places: [PointDraft] = try [
+      .at(1, 2, name: "a", category: "cafe"), .at(-3, 4.5, name: "b"), .at(7, 179, name: "c", category: "port"),
+      .at(8, -179.25, name: "d", category: "port"),
+    ]
+    let service = try await FeaturesService(places, collections: "food=cafe;sea=port,pier;none=bar")
+    let empty = try await FeaturesService([])
+    let withoutIndex = try await FeaturesService(places, hasIndex: false)
+    func box(_ service: FeaturesService, _ id: String) async throws -> [Double]? {
+      try await service.get("/ogc/collections/\(id)").object.box
+    }
+
+    #expect(try await box(service, "places") == [2, -3, -179.25, 8])
+    #expect(try await box(service, "food") == [2, 1, 2, 1])
+    #expect(try await box(service, "sea") == [179, 7, -179.25, 8])
+    #expect(try await box(service, "none") == [-180, -90, 180, 90])
+    #expect(try await box(empty, "places") == [-180, -90, 180, 90])
+    #expect(try await box(withoutIndex, "places") == [-180, -90, 180, 90])
+    let all = try #require(try await service.get("/ogc/collections").object["collections"] as? [[String: Any]])
+    #expect(all.map(\.box) == [[2, -3, -179.25, 8], [2, 1, 2, 1], [179, 7, -179.25, 8], [-180, -90, 180, 90]])
+  }
+
   @Test(arguments: ["a", "a=", "a=b,", "=b", "places=cafe", "a=b;a=c", "a b=c", "a/b=c"])
   func textThatNamesNoCollectionsIsRejected(text: String) {
     #expect(PointCollections(text) == nil)

@@ -1,3 +1,4 @@
+import Geo
 import HTTPServer
 import JSONText
 import NIOHTTP1
@@ -47,7 +48,8 @@ struct FeaturesRoute: RouteHandler {
     let format = try FeatureFormat.chosen(
       by: isGeoJSON ? "json" : values[.format], accept: request.headers, from: formats)
     let links = FeatureLinks(context.address, for: request)
-    let document = isGeoJSON ? context.properties.geoJSONSchema(of: collection) : json(collection, format, links)
+    let document =
+      isGeoJSON ? context.properties.geoJSONSchema(of: collection) : await json(collection, format, links)
     var response =
       format == .html
       ? HTTPResponse(page(of: document, collection, links))
@@ -75,7 +77,9 @@ struct FeaturesRoute: RouteHandler {
 
   // MARK: JSON
 
-  private func json(_ collection: PointCollection, _ format: FeatureFormat, _ links: FeatureLinks) -> JSONValue {
+  private func json(
+    _ collection: PointCollection, _ format: FeatureFormat, _ links: FeatureLinks
+  ) async -> JSONValue {
     switch resource {
     case .landing: landing(links.selfAndAlternate(format), links)
     case .conformance: ["conformsTo": .array(context.conformance.map(JSONValue.string))]
@@ -83,9 +87,14 @@ struct FeaturesRoute: RouteHandler {
       [
         "links": links.selfAndAlternate(format).json,
         "crs": .array(ReferenceSystem.allCases.map { .string($0.rawValue) }),
-        "collections": .array(context.collections.all.map { description(of: $0, [], links) }),
+        "collections": .array(
+          zip(context.collections.all, await context.extents(of: context.collections.all)).map { collection, extent in
+            description(of: collection, in: extent, [], links)
+          }),
       ]
-    case .collection: description(of: collection, links.selfAndAlternate(format), links)
+    case .collection:
+      description(
+        of: collection, in: await context.extents(of: [collection])[0], links.selfAndAlternate(format), links)
     case .queryables: context.properties.queryables(of: collection, id: links.collection(collection, "/queryables"))
     case .schema: context.properties.schema(of: collection, id: links.collection(collection, "/schema"))
     }
@@ -109,8 +118,11 @@ struct FeaturesRoute: RouteHandler {
   }
 
   private func description(
-    of collection: PointCollection, _ own: [PointGeoJSON.Link], _ links: FeatureLinks
+    of collection: PointCollection, in extent: BoundingBox?, _ own: [PointGeoJSON.Link], _ links: FeatureLinks
   ) -> JSONValue {
+    let box = extent.map { box -> JSONValue in
+      .array([box.west, box.south, box.east, box.north].map { .number("\($0)") })
+    }
     let items = links.collection(collection, "/items")
     let schema = FeatureFormat.schema.mediaType
     var targets = own
@@ -135,7 +147,9 @@ struct FeaturesRoute: RouteHandler {
       "id": .string(collection.id), "title": .string(collection.title),
       "description": .string(collection.description),
       "extent": [
-        "spatial": ["bbox": [[-180, -90, 180, 90]], "crs": .string(ReferenceSystem.crs84.rawValue)]
+        "spatial": [
+          "bbox": [box ?? [-180, -90, 180, 90]], "crs": .string(ReferenceSystem.crs84.rawValue),
+        ]
       ],
       "itemType": "feature",
       "crs": .array(ReferenceSystem.allCases.map { .string($0.rawValue) }),
@@ -162,6 +176,14 @@ struct FeaturesRoute: RouteHandler {
 }
 
 extension FeaturesContext {
+  /// Returns the box of the places of each collection; `nil` where it has none, and where no index knows it.
+  fileprivate func extents(of collections: [PointCollection]) async -> [BoundingBox?] {
+    guard let snapshot = try? await service.mapStore?.mapSnapshot() else { return collections.map { _ in nil } }
+    return await besideEventLoop {
+      collections.map { snapshot.extent(ofCategories: Set($0.categories.map { ExactText($0) })) }
+    }
+  }
+
   /// The URIs of the conformance classes. Those of filters need an index in memory, and those of changes an editor.
   var conformance: [String] {
     func classes(_ standard: String, _ names: [String]) -> [String] {
@@ -169,6 +191,7 @@ extension FeaturesContext {
     }
     var all =
       classes("ogcapi-features-1/1.0", ["core", "oas30", "html", "geojson"]) + classes("ogcapi-features-2/1.0", ["crs"])
+      + classes("ogcapi-common-3/1.0", ["schemas", "returnables-and-receivables", "queryables"])
     if service.textStore != nil {
       all += classes(
         "ogcapi-features-3/1.0", ["queryables", "queryables-query-parameters", "filter", "features-filter"])
