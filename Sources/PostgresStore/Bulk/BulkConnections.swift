@@ -52,8 +52,7 @@ final class BulkConnections: Sendable {
       await session.finish()
       return value
     } catch {
-      // Closing the connection rolls an open transaction back.
-      await session.close()
+      await session.finish()
       throw error
     }
   }

@@ -74,6 +74,9 @@ final class Connection {
   /// A Boolean value that indicates whether a transaction is open.
   var isInTransaction: Bool { PQtransactionStatus(handle) != PQTRANS_IDLE }
 
+  /// A Boolean value that indicates whether a command is in progress: between two calls, a copy.
+  var isExecuting: Bool { PQtransactionStatus(handle) == PQTRANS_ACTIVE }
+
   /// A Boolean value that indicates whether unsent data remains, so that the socket must be polled for writability.
   private(set) var wantsToWrite = false
 
@@ -317,8 +320,7 @@ final class Connection {
             lengthsAndFormats.initializeElement(at: index, to: Int32(range?.count ?? 0))
             lengthsAndFormats.initializeElement(at: count + index, to: 1)
           }
-          let lengths = lengthsAndFormats.baseAddress
-          let formats = lengths.map { $0 + count }
+          let (lengths, formats) = (lengthsAndFormats.baseAddress, lengthsAndFormats.baseAddress.map { $0 + count })
           if isPrepared(statement) {
             return PQsendQueryPrepared(
               handle, statement.name, Int32(count), values.baseAddress, lengths, formats, 1)

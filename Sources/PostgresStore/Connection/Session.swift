@@ -184,10 +184,11 @@ actor Session {
     end(.connectionLost(reason: endReason))
   }
 
-  /// Closes the session after its operation. A pooler would close the server connection of a client that leaves a
-  /// transaction open, so an open transaction is rolled back first.
+  /// Closes the session after its operation, whether that succeeded or not. An open transaction is rolled back first:
+  /// otherwise a call that follows could still meet its locks, and a pooler would close its connection to the server.
   func finish() async {
-    if let connection, connection.isPooled, connection.isInTransaction { _ = try? await run(script: "ROLLBACK") }
+    if connection?.isExecuting == true { try? await endCopy(error: "the import was abandoned") }
+    if connection?.isInTransaction == true { _ = try? await run(script: "ROLLBACK") }
     close()
   }
 
