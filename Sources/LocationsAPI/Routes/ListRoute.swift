@@ -184,32 +184,40 @@ struct ListArguments: Hashable {
 
 /// The query of the target of `Link: <…>; rel="next"` (RFC 8288).
 enum NextLink {
-  /// Returns the request's own query, from the `?` on; empty where there is none.
-  static func query(_ query: Substring?) -> String { self.query(query, setting: nil, to: "") }
+  /// Returns the request's own query with another cursor, from the `?` on.
+  static func query(_ query: Substring?, cursor: String) -> String { self.query(query, setting: "cursor", to: cursor) }
 
-  /// Returns the request's own query with a parameter set to a value, from the `?` on; empty where nothing is in it.
+  /// Returns the request's own query, with a parameter set to a value where one is named, from the `?` on; empty where
+  /// nothing is in it. Characters that would end the target early or that no URI has are percent-encoded.
   ///
   /// - Parameter value: a text that needs no percent-encoding.
-  static func query(_ query: Substring?, setting name: StaticString?, to value: String) -> String {
-    var pairs = (query ?? "").utf8.split(separator: UInt8(ascii: "&")).map { pair -> String in
-      var text = ""
-      for byte in pair {
-        if isPlain(byte) {
-          text.unicodeScalars.append(Unicode.Scalar(byte))
-        } else {
-          text += "%"
-          for digit in [byte >> 4, byte & 15] {
-            text.unicodeScalars.append(Unicode.Scalar(Hexadecimal.uppercaseDigit(digit)))
+  static func query(_ query: Substring?, setting name: StaticString? = nil, to value: String = "") -> String {
+    var query = query ?? ""
+    let length = query.utf8.count * 3 + (name?.utf8CodeUnitCount ?? 0) + value.utf8.count + 3
+    return String(unsafeUninitializedCapacity: length) { buffer in
+      let first = buffer.baseAddress.unsafelyUnwrapped
+      var writer = UncheckedBytes(at: first)
+      func writeSeparator() { writer.write(writer.end == first ? UInt8(ascii: "?") : UInt8(ascii: "&")) }
+      query.withUTF8 { query in
+        var start = query.startIndex
+        while start < query.endIndex {
+          let end = query[start...].firstIndex(of: UInt8(ascii: "&")) ?? query.endIndex
+          let pair = query[start..<end]
+          if !pair.isEmpty, !isParameter(pair, named: name) {
+            writeSeparator()
+            copy(pair, to: &writer)
           }
+          start = end + 1
         }
       }
-      return text
+      if let name {
+        writeSeparator()
+        writer.write(name)
+        writer.write("=")
+        writer.write(text: value)
+      }
+      return writer.end - first
     }
-    if let name {
-      pairs.removeAll { $0 == "\(name)" || $0.hasPrefix("\(name)=") }
-      pairs.append("\(name)=\(value)")
-    }
-    return pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")
   }
 
   /// Returns a Boolean value that indicates whether a byte stays as it is in the target of a link.
@@ -217,34 +225,11 @@ enum NextLink {
     byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "<") && byte != UInt8(ascii: ">") && byte != UInt8(ascii: "\"")
   }
 
-  /// Returns the request's own query with another cursor, from the `?` on. Characters that would end the target early
-  /// or that no URI has are percent-encoded.
-  static func query(_ query: Substring?, cursor: String) -> String {
-    var query = query ?? ""
-    let length = query.utf8.count * 3 + cursor.utf8.count + 16
-    return String(unsafeUninitializedCapacity: length) { buffer in
-      var writer = UncheckedBytes(at: buffer.baseAddress.unsafelyUnwrapped)
-      writer.write("?")
-      query.withUTF8 { query in
-        var start = query.startIndex
-        while start < query.endIndex {
-          let end = query[start...].firstIndex(of: UInt8(ascii: "&")) ?? query.endIndex
-          let pair = query[start..<end]
-          if !pair.isEmpty, !isCursor(pair) {
-            copy(pair, to: &writer)
-            writer.write("&")
-          }
-          start = end + 1
-        }
-      }
-      writer.write("cursor=")
-      writer.write(text: cursor)
-      return writer.end - buffer.baseAddress.unsafelyUnwrapped
-    }
-  }
-
-  private static func isCursor(_ pair: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-    pair.starts(with: "cursor".utf8) && (pair.count == 6 || pair[pair.startIndex + 6] == UInt8(ascii: "="))
+  private static func isParameter(_ pair: Slice<UnsafeBufferPointer<UInt8>>, named name: StaticString?) -> Bool {
+    guard let name else { return false }
+    let bytes = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+    return pair.starts(with: bytes)
+      && (pair.count == bytes.count || pair[pair.startIndex + bytes.count] == UInt8(ascii: "="))
   }
 
   private static func copy(_ text: Slice<UnsafeBufferPointer<UInt8>>, to writer: inout UncheckedBytes) {
