@@ -7,8 +7,10 @@ import json
 import os
 import pathlib
 import random
+import signal
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -111,7 +113,8 @@ class StandardsBench:
             "ST_SetSRID(ST_MakePoint(long, lat), 4326)::geometry(Point, 4326) AS geom FROM raw",
             "DROP TABLE raw", "ALTER TABLE places ADD PRIMARY KEY (id)", "CREATE INDEX ON places USING gist (geom)",
             "VACUUM ANALYZE places")
-        self.others = {"tipg": self.start_tipg(), "pygeoapi": self.start_pygeoapi()}
+        self.others = {"tipg": self.start_tipg()}
+        self.others["pygeoapi"] = self.start_pygeoapi()
         self.ports = {"Waymark": self.waymark.port} | {name: other.port for name, other in self.others.items()}
 
     def start_tipg(self):
@@ -216,8 +219,10 @@ class StandardsBench:
             # The envelope of the numbers in the request.
             west, south, east, north = (float(f"{edge:.6f}") for edge in box)
             own = self.matched(connection, self.target("Waymark", box, 1))
+            # The operator && alone compares numbers of single precision.
             wanted = int(self.database.sql(
-                f"SELECT count(*) FROM places WHERE geom && ST_MakeEnvelope({west}, {south}, {east}, {north}, 4326)"))
+                f"SELECT count(*) FROM places WHERE geom && ST_MakeEnvelope({west}, {south}, {east}, {north}, 4326) "
+                f"AND ST_X(geom) BETWEEN {west} AND {east} AND ST_Y(geom) BETWEEN {south} AND {north}"))
             if own != wanted:
                 raise SystemExit(f"numberMatched of the box {box} is {own}, in PostgreSQL {wanted}")
 
@@ -283,6 +288,8 @@ def main():
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the results as JSON to this file")
     options = parser.parse_args()
+    # The servers are stopped.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="waymark-standards.") as folder:
         os.chmod(folder, 0o755)
         bench = StandardsBench(options, pathlib.Path(folder))
