@@ -322,6 +322,28 @@ def a_hostile_place_is_shown_as_text(judge):
         expect("owned" not in screen.page.title(), "the place has run a script")
 
 
+def changes_are_dropped_only_on_request(judge):
+    with judge.tab("#map=15/48.203/16.362") as screen:
+        browser = judge.browser
+        other = next(name for name in screen.names() if name != "Natural History Museum")
+        popup = screen.open_from_list("Natural History Museum").edit()
+        # Nothing was changed: no question.
+        screen.open_from_list(other)
+        screen.wait_until(lambda: popup.title() == other, "the other place")
+        popup = screen.open_from_list("Natural History Museum")
+        screen.wait_until(lambda: popup.title() == "Natural History Museum", "the museum")
+        popup.edit().write(name="Museum of Nature")
+        browser.questions, browser.answers = [], [False]
+        screen.item(other).click()
+        screen.wait_until(lambda: browser.questions, "the question")
+        expect(popup.is_form() and popup.value("name") == "Museum of Nature", "the changes were dropped")
+        browser.answers = [True]
+        screen.item(other).click()
+        screen.wait_until(lambda: not popup.is_form() and popup.title() == other, "the other place")
+        expect(len(browser.questions) == 2, f"the questions are {browser.questions}")
+        expect(judge.place("museum")["name"].startswith("Natural History Museum"), "the changes were saved")
+
+
 def a_place_is_edited_with_the_keyboard_alone(judge):
     with judge.tab(MUSEUM) as screen:
         screen.item("Natural History Museum").focus()
@@ -618,7 +640,7 @@ OPEN_CHECKS = [
     escape_closes_suggestions_first_and_then_clears_the_text, a_category_is_suggested_and_chosen,
     a_text_shows_its_matches_alone_and_moves_to_them, the_category_filters_the_map,
     the_popup_has_all_fields_and_a_link, a_marker_opens_the_popup, a_hostile_place_is_shown_as_text,
-    a_place_is_edited_with_the_keyboard_alone, tags_are_added_and_removed,
+    changes_are_dropped_only_on_request, a_place_is_edited_with_the_keyboard_alone, tags_are_added_and_removed,
     a_place_is_dragged_and_moved_with_arrow_keys,
     a_conflict_is_explained_and_the_change_applied_to_the_current_place, an_invalid_place_is_explained,
     a_place_is_created_and_deleted, everything_is_reached_with_tab_in_the_order_of_the_page,

@@ -29,6 +29,9 @@ class Browser:
         self.foreign_requests = []
         self.requests = []
         self.pending = set()
+        # The answers to the next questions of pages, and the questions that were answered.
+        self.answers = []
+        self.questions = []
 
     @contextlib.contextmanager
     def tab(self, size=WIDE, scheme="light", calm=True, touch=False):
@@ -39,7 +42,7 @@ class Browser:
         page.set_default_timeout(15_000)
         page.on("console", lambda message: self.console.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: self.console.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (self.console.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", self.answer)
         page.on("request", self.record)
         page.on("requestfinished", lambda request: self.pending.discard(request))
         page.on("requestfailed", lambda request: self.pending.discard(request))
@@ -48,6 +51,14 @@ class Browser:
         finally:
             context.close()
             self.pending.clear()
+
+    def answer(self, dialog):
+        if dialog.type == "confirm" and self.answers:
+            self.questions.append(dialog.message)
+            (dialog.accept if self.answers.pop(0) else dialog.dismiss)()
+        else:
+            self.console.append(f"dialog: {dialog.message}")
+            dialog.dismiss()
 
     def record(self, request):
         self.requests.append(request)

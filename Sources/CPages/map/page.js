@@ -1,7 +1,7 @@
 // The map page: what is in view, the filters, the list, the address of the view. The map itself is view.js.
 
 import { Problem, access, address, askForKey, base, byId, element, json, linked } from "../pages/common.js";
-import { closePopup, createPlace, explanation, movePopup, openPopup, shownId, startPopup } from "./place.js";
+import { closePopup, createPlace, explanation, mayLeave, movePopup, openPopup, shownId, startPopup } from "./place.js";
 import { showText, startSearch } from "./search.js";
 import * as view from "./view.js";
 
@@ -15,7 +15,7 @@ let loading;
 let retry = 0;
 
 view.startMap({
-  onMove: () => movePopup(),
+  onMove: movePopup,
   onSettle: () => {
     writeAddress();
     load();
@@ -103,7 +103,7 @@ const plural = (count, one) => `${count.toLocaleString()} ${one}${count === 1 ? 
 
 /** Shows the list: matches of a text by rank, or places by distance and then groups by size. */
 function showList(text) {
-  const entries = features.filter((feature) => view.isVisible(feature)).map((feature, rank) => {
+  const entries = features.filter(view.isVisible).map((feature, rank) => {
     const { x, y } = view.placeOf(feature);
     const distance = filters.q ? rank : Math.hypot(x - view.width / 2, y - view.height / 2);
     return { feature, order: feature.count > 1 ? 1e12 - feature.count : distance };
@@ -140,6 +140,7 @@ function open(feature) {
 
 /** Shows the popup of a place, from zoom 14 on where the place was not in view. */
 async function show(id) {
+  if (!mayLeave()) return writeAddress();
   setListOpen(false);
   try {
     const place = await openPopup(id);
@@ -210,7 +211,7 @@ function readAddress() {
   filters.q = parameters.get("q") || "";
   showText(filters.q);
   showCategory();
-  const isView = Number.isFinite(zoom + lat + long);
+  const isView = isFinite(zoom + lat + long);
   const place = parameters.get("place");
   if (isView) view.jump({ lat, long }, zoom);
   else if (!place) showAll();
@@ -219,7 +220,7 @@ function readAddress() {
 
 async function showAll() {
   const { bounds } = await json("tiles.json").catch(() => ({}));
-  view.fit(bounds?.length === 4 && bounds.every(Number.isFinite) ? bounds : [-180, -60, 180, 80]);
+  view.fit(bounds || [-180, -60, 180, 80]);
 }
 
 // MARK: Controls

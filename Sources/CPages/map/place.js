@@ -25,6 +25,8 @@ let anchor;
 let opener;
 let request;
 let attempted;
+/** The draft of the form as it was opened. */
+let initial;
 
 /**
  * Starts the popup of places.
@@ -34,9 +36,9 @@ let attempted;
  */
 export function startPopup(actionsOfPage) {
   actions = actionsOfPage;
-  popup.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") back();
-  });
+  popup.onkeydown = ({ key }) => {
+    if (key === "Escape") back();
+  };
 }
 
 export const shownId = () => (popup.hidden ? undefined : current?.id);
@@ -56,10 +58,11 @@ async function read(response) {
   current = await response.json();
 }
 
-function back() {
-  if (popup.querySelector("form") && current) showPlace();
-  else closePopup();
-}
+/** Returns whether the form may be left: nothing was changed in it, or the user drops the changes. */
+export const mayLeave = () => popup.hidden || !byId("edit-form")
+  || !Object.keys(changes()).length || confirm("Discard your changes?");
+
+const back = () => (current && byId("edit-form") ? showPlace() : closePopup());
 
 export function closePopup() {
   if (popup.hidden) return;
@@ -90,7 +93,7 @@ export function movePopup() {
 function show(title, coordinate, ...children) {
   anchor = coordinate;
   popup.replaceChildren(element("div", { class: "heading" }, element("h2", { id: "popup-title" }, title),
-    button("popup-close", "✕", () => closePopup(), { class: "close", "aria-label": "Close" })), ...children);
+    button("popup-close", "✕", closePopup, { class: "close", "aria-label": "Close" })), ...children);
   popup.hidden = false;
   popup.scrollTop = 0;
   movePopup();
@@ -114,7 +117,7 @@ function showPlace() {
   show(place.name, place,
     element("dl", { id: "fields" }, ...rows.filter(([, value]) => value).map(([name, value]) =>
       element("div", {}, element("dt", {}, name), element("dd", {}, ...linked(value))))),
-    element("p", { class: "actions" }, button("edit", "Edit", () => edit(), { class: "main" }),
+    element("p", { class: "actions" }, button("edit", "Edit", edit, { class: "main" }),
       element("a", { class: "button", id: "place-link", href: actions.linkTo(place) }, "Link"),
       element("a", { class: "button", href: pathOf(place.id) }, "JSON")));
   popup.focus({ preventScroll: true });
@@ -125,6 +128,7 @@ async function edit() {
 }
 
 export async function createPlace(coordinate) {
+  if (!mayLeave()) return;
   opener = document.activeElement;
   if (!await mayWrite()) return;
   current = undefined;
@@ -163,7 +167,7 @@ function showForm(place) {
   const problem = element("div", { role: "alert", class: "failed", id: "edit-problem" });
   const form = element("form", { id: "edit-form", onsubmit: (event) => {
     event.preventDefault();
-    save(form, problem);
+    save(problem);
   } },
   field("name", "Name", { value: place.name, required: true, maxlength: 500 }),
   field("category", "Category", { value: place.category, maxlength: 100, list: "categories" }),
@@ -177,9 +181,10 @@ function showForm(place) {
   })),
   problem,
   element("p", { class: "actions" }, element("button", { class: "main", id: "save" }, isNew ? "Create" : "Save"),
-    button("cancel", "Cancel", () => back()),
+    button("cancel", "Cancel", back),
     isNew ? undefined : button("delete", "Delete", (event) => remove(event.target, problem), { class: "danger" })));
   show(isNew ? "New place" : `Edit ${place.name}`, place, form);
+  initial = draftOf();
   const [lat, long] = [byId("edit-lat"), byId("edit-long")];
   view.setHandle(place, `Position of ${place.name || "the new place"}`, (coordinate) => {
     lat.value = coordinate.lat.toFixed(6);
@@ -187,37 +192,35 @@ function showForm(place) {
   });
   lat.onchange = long.onchange = () => {
     const coordinate = { lat: Number(lat.value), long: Number(long.value) };
-    if (Number.isFinite(coordinate.lat + coordinate.long)) view.moveHandle(coordinate);
+    if (isFinite(coordinate.lat + coordinate.long)) view.moveHandle(coordinate);
   };
   byId("edit-name").focus();
 }
 
 /** Returns the place of the form; numbers that are none stay texts, which the server explains. */
-function draftOf(form) {
+function draftOf() {
   const text = (name) => byId("edit-" + name).value.trim();
-  const number = (name) => (text(name) && Number.isFinite(Number(text(name))) ? Number(text(name)) : text(name));
-  const tags = [...form.querySelectorAll(".tag")].map((row) => [...row.querySelectorAll("input")]);
+  const number = (name) => (text(name) && isFinite(text(name)) ? Number(text(name)) : text(name));
+  const tags = [...popup.querySelectorAll(".tag")].map((row) => [...row.querySelectorAll("input")]);
   return {
     name: text("name"), category: text("category") || null, lat: number("lat"), long: number("long"),
     tags: Object.fromEntries(tags.map(([key, value]) => [key.value.trim(), value.value]).filter(([key]) => key)),
   };
 }
 
-/** Returns the members of a draft that differ from the place, as a merge patch (RFC 7396). */
-function patchOf(draft) {
-  const changes = (before, after) => Object.fromEntries([...new Set([...Object.keys(before), ...Object.keys(after)])]
+/** Returns the members of the draft that were changed, as a merge patch (RFC 7396). */
+function changes() {
+  const between = (before, after) => Object.fromEntries([...new Set([...Object.keys(before), ...Object.keys(after)])]
     .filter((key) => (before[key] ?? null) !== (after[key] ?? null)).map((key) => [key, after[key] ?? null]));
-  const { name, category, lat, long } = current;
-  const { tags, ...others } = draft;
-  const changedTags = changes(current.tags || {}, tags);
-  const patch = changes({ name, category, lat, long }, others);
-  return Object.keys(changedTags).length ? { ...patch, tags: changedTags } : patch;
+  const draft = draftOf();
+  const tags = between(initial.tags, draft.tags);
+  const others = between({ ...initial, tags }, { ...draft, tags });
+  return Object.keys(tags).length ? { ...others, tags } : others;
 }
 
-function save(form, problem) {
-  const draft = draftOf(form);
+function save(problem) {
   const isNew = !current;
-  const body = JSON.stringify(isNew ? draft : patchOf(draft));
+  const body = JSON.stringify(isNew ? draftOf() : changes());
   if (body === "{}") return showPlace();
   // A repeated attempt creates no second place.
   if (attempted?.body !== body) attempted = { body, key: `map-${Date.now()}-${Math.random()}` };
@@ -254,7 +257,7 @@ async function attempt(node, problem, action) {
     if (!(error instanceof Problem)) throw error;
     if (error.status === 412) await explainConflict(problem);
     else problem.textContent = explanation(error);
-    if (error.status === 401 || error.status === 403) askForKey(explanation(error));
+    if ([401, 403].includes(error.status)) askForKey(explanation(error));
     movePopup();
   } finally {
     node.disabled = false;
