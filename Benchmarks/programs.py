@@ -1,5 +1,6 @@
 """The programs that benchmarks start: PostgreSQL, Waymark and the load generator."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -57,6 +58,11 @@ class Server(Waymark):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{target}", headers=headers)
         with urllib.request.urlopen(request, timeout=60) as response:
             return response.read(), response.headers
+
+    def processor_seconds(self):
+        """Returns the processor time that the server has used."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
         self.process.terminate()

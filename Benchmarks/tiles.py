@@ -18,6 +18,7 @@ from programs import READ_SETTINGS, Database, Server, load
 
 TARGETS = 2000
 RATE = 1000
+CONNECTIONS = 16
 ZOOMS = (14, 16, 12, 10, 8, 5)
 LIMIT = 85.0511287798066
 
@@ -51,7 +52,7 @@ class TileBench:
     def load(self, server, name, lines, *arguments):
         file = self.work / f"{name}.targets"
         file.write_text("".join(line + "\n" for line in lines))
-        return load(self.options.load, server.port, file, self.options.seconds, *arguments)
+        return load(self.options.load, server.port, file, self.options.seconds, *arguments, connections=CONNECTIONS)
 
     def tiles_of(self, zoom):
         return [f"GET /tiles/{zoom}/{x}/{y}.mvt" for x, y in self.tiles[zoom]]
@@ -87,7 +88,7 @@ class TileBench:
             "  SELECT p.id::text, p.name, p.category, ST_AsMVTGeom(p.position, e.box, 4096, 0, false) AS geom\n"
             f"  FROM (SELECT ST_TileEnvelope({zoom}, x, y) AS box FROM tiles_{zoom} WHERE id = :n) AS e\n"
             "  JOIN places AS p ON p.position && e.box) AS f")
-        return self.database.pgbench([statement], self.options.seconds)
+        return self.database.pgbench([statement], self.options.seconds, clients=CONNECTIONS)
 
     # --- The parts
 
@@ -95,17 +96,24 @@ class TileBench:
         rates = {}
         for _ in range(self.options.rounds):
             for zoom in ZOOMS:
+                used, own = server.processor_seconds(), os.times()
                 closed = self.load(server, f"z{zoom}", self.tiles_of(zoom))
+                used, after = server.processor_seconds() - used, os.times()
+                generator = after.children_user + after.children_system - own.children_user - own.children_system
+                tiles = closed[0] * self.options.seconds
                 open_loop = self.load(server, f"z{zoom}", self.tiles_of(zoom), "-r", str(RATE))
                 pgbench = self.pgbench(zoom) if zoom >= 14 else 0
-                rates.setdefault(zoom, []).append((closed[0], open_loop[1], open_loop[2], pgbench))
-        print("| tiles | rate | p50 | p99 | ST_AsMVT | ratio | target |\n| --- | ---: | ---: | ---: | ---: | ---: | --- |")
+                rates.setdefault(zoom, []).append(
+                    (closed[0], open_loop[1], open_loop[2], 1e6 * used / tiles, 1e6 * generator / tiles, pgbench))
+        print("| tiles | rate | p50 | p99 | server | generator | ST_AsMVT | ratio | target |\n"
+              "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |")
         for zoom, rounds in rates.items():
-            rate, median, p99, pgbench = (statistics.median(column) for column in zip(*rounds))
+            rate, median, p99, used, generator, pgbench = (statistics.median(column) for column in zip(*rounds))
             target = "≥ 5,000/s, p99 ≤ 3,000 µs, ratio ≥ 10" if zoom == 14 else ""
             reference = f"{pgbench:,.0f} | {rate / pgbench:.1f}" if pgbench else " | "
-            print(f"| zoom {zoom} | {rate:,.0f} | {median:,.0f} | {p99:,.0f} | {reference} | {target} |")
-        print(f"Latencies in µs at {RATE:,} requests/s on 16 connections; rates with 16 connections in a closed loop.")
+            print(f"| zoom {zoom} | {rate:,.0f} | {median:,.0f} | {p99:,.0f} | {used:.0f} | {generator:.0f} | {reference} | {target} |")
+        print(f"Latencies in µs at {RATE:,} requests/s; rates in a closed loop, with the processor time of a tile in µs. "
+              f"{CONNECTIONS} connections, also of pgbench.")
 
     def measure_world(self, server):
         durations = []
