@@ -116,7 +116,7 @@ let package = Package(
     module("CQL2", ["Basics", "JSONText"]),
     module("OpenStreetMap", ["CExpat", "CZlib", "Geo", "Gzip", "JSONText"]),
     module("Points", ["Basics", "CQL2", "Geo", "JSONText", logging]),
-    module("VectorTiles"),
+    module("VectorTiles", ["Basics"]),
     module("PointIndex", ["Basics", "CPrefetch", "CQL2", "Geo", "JSONText", "Points", "VectorTiles"]),
     module("MemoryStore", ["Geo", "JSONText", "PointIndex", "Points"]),
     module(

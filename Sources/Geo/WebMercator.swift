@@ -69,6 +69,9 @@ public struct TileAddress: Hashable, Sendable, BitwiseCopyable {
   /// The row, from the north.
   public let y: Int
 
+  /// The tile of the whole map.
+  public static let map = TileAddress(containing: MercatorPosition(x: 0, y: 0), zoom: 0)
+
   /// Creates an address; `nil` where there is no such tile.
   public init?(zoom: Int, x: Int, y: Int) {
     guard Self.zooms.contains(zoom), x >= 0, y >= 0, x < 1 << zoom, y < 1 << zoom else { return nil }

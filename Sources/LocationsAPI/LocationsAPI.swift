@@ -26,6 +26,7 @@ public struct LocationsAPI: Sendable {
   private let hasPhoton: Bool
   private let collections: PointCollections
   private let clusterMaximumZoom: Int
+  private let tileCache: TileCache
   let baseMap: BaseMap?
   let version: String
   private let revalidation: Revalidation
@@ -52,6 +53,7 @@ public struct LocationsAPI: Sendable {
   ///   - hasPhoton: a Boolean value that indicates whether there are the calls of Photon's API.
   ///   - collections: the collections of OGC API Features.
   ///   - clusterMaximumZoom: the highest zoom level of which all tiles are clustered.
+  ///   - tileCacheBytes: the maximum number of bytes of drawn tiles that are kept; 0 for none.
   ///   - baseMap: the base map of the map page; without it the page draws a graticule.
   ///   - version: the version in the response of `GET /`.
   public init(
@@ -72,6 +74,7 @@ public struct LocationsAPI: Sendable {
     hasPhoton: Bool = true,
     collections: PointCollections = PointCollections(),
     clusterMaximumZoom: Int = TileQuery.defaultClusterMaximumZoom,
+    tileCacheBytes: Int = 32 << 20,
     baseMap: BaseMap? = nil,
     version: String
   ) {
@@ -92,6 +95,7 @@ public struct LocationsAPI: Sendable {
     self.hasPhoton = hasPhoton
     self.collections = collections
     self.clusterMaximumZoom = clusterMaximumZoom
+    tileCache = TileCache(byteLimit: tileCacheBytes)
     self.baseMap = baseMap
     self.version = version
     // With other fields to search, or other types of tags, the same places have other matches.
@@ -179,10 +183,8 @@ public struct LocationsAPI: Sendable {
   private var mapRoutes: [Route] {
     [
       Route(
-        .GET, "/tiles/{z}/{x}/{y}.mvt", scope: .read, parameters: TileRoute.parameters,
-        handler: TileRoute(
-          service: service, policy: caching, filtering: filtering, clusterMaximumZoom: clusterMaximumZoom,
-          version: version)),
+        .GET, "/tiles/{z}/{x}/{y}.mvt", scope: .read, parameters: TileResponder.parameters,
+        handler: TileRoute(responder: tileResponder)),
       Route(
         .GET, "/tiles.json", scope: .read, parameters: TileSetRoute.parameters,
         handler: TileSetRoute(service: service, policy: caching, filtering: filtering, address: address)),
@@ -194,6 +196,12 @@ public struct LocationsAPI: Sendable {
         .GET, "/locations/facets", scope: .read, parameters: FacetsRoute.parameters,
         handler: FacetsRoute(service: service, revalidation: revalidation, filtering: filtering)),
     ]
+  }
+
+  private var tileResponder: TileResponder {
+    TileResponder(
+      service: service, policy: caching, filtering: filtering, clusterMaximumZoom: clusterMaximumZoom,
+      cache: tileCache, version: version)
   }
 
   /// The calls of OGC API Features.

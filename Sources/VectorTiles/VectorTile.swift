@@ -1,3 +1,5 @@
+import Basics
+
 /// A Mapbox Vector Tile (specification 2.1) that is written layer by layer.
 public struct VectorTile: Sendable {
   /// The media type.
@@ -14,7 +16,19 @@ public struct VectorTile: Sendable {
 
   /// Appends a layer; one without features is left out. The layers of a tile have different names.
   public mutating func append(_ layer: VectorTileLayer) {
-    if layer.count > 0 { bytes.appendField(3, layer.encoded) }
+    guard layer.count > 0 else { return }
+    let length = layer.encodedLength
+    let tile = [UInt8](unsafeUninitializedCapacity: bytes.count + 2 * MessageBytes.keyAndNumberLength + length) {
+      buffer, count in
+      guard var end = buffer.baseAddress else { return }
+      let start = end
+      bytes.withUnsafeBufferPointer { end.copy($0) }
+      end.write(key: 3, type: 2)
+      end.write(varint: UInt64(length))
+      layer.encode(to: &end)
+      count = end - start
+    }
+    bytes = tile
   }
 }
 
@@ -26,13 +40,16 @@ public struct VectorTileLayer: Sendable {
   public private(set) var count = 0
 
   private let name: String
-  private var features: [UInt8] = []
-  private var keys: [UInt8] = []
-  private var keyCount: UInt64 = 0
-  private var values = ValueTable()
+  private var features: MessageBytes
+  private var keys = MessageBytes(capacity: 64)
+  private var keyCount: UInt32 = 0
+  private var values: ValueTable
 
   /// The indexes of the keys and values of the next feature.
-  private var tags: [UInt8] = []
+  private var tags: ContiguousArray<UInt32> = []
+
+  /// The number of bytes of those indexes.
+  private var tagsLength = 0
 
   /// The number of the specification's version that layers name.
   private static let version: UInt64 = 2
@@ -44,23 +61,33 @@ public struct VectorTileLayer: Sendable {
   private static let moveOnce: UInt64 = 1 << 3 | 1
 
   /// Creates a layer without features.
-  public init(name: String) {
+  ///
+  /// - Parameters:
+  ///   - capacity: the number of features that memory is reserved for.
+  ///   - textBytes: the number of bytes of values that memory is reserved for.
+  public init(name: String, capacity: Int = 0, textBytes: Int = 0) {
     self.name = name
+    features = MessageBytes(capacity: capacity * Self.usualFeatureLength)
+    values = ValueTable(capacity: capacity, textBytes: textBytes)
   }
+
+  /// The number of bytes of a feature with three attributes.
+  private static let usualFeatureLength = 22
 
   /// A key of attributes.
   public struct Key: Sendable {
-    fileprivate let index: UInt64
+    fileprivate let index: UInt32
   }
 
   /// A value of attributes.
   public struct Value: Sendable {
-    fileprivate let index: UInt64
+    fileprivate let index: UInt32
   }
 
   /// Adds a key, which must be a new one.
   public mutating func addKey(_ name: String) -> Key {
-    keys.appendField(3, Array(name.utf8))
+    var name = name
+    name.withUTF8 { keys.append(field: 3, $0) }
     keyCount += 1
     return Key(index: keyCount - 1)
   }
@@ -74,142 +101,184 @@ public struct VectorTileLayer: Sendable {
     return text.withUTF8 { value($0) }
   }
 
+  /// Returns a new value that is a text in UTF-8, which no other value is equal to.
+  ///
+  /// - Parameters:
+  ///   - byteCount: the number of bytes of the text.
+  ///   - body: writes them.
+  public mutating func uniqueValue(byteCount: Int, _ body: (UnsafeMutablePointer<UInt8>) -> Void) -> Value {
+    Value(index: values.appendUnique(byteCount: byteCount, body))
+  }
+
   /// Returns the value that is an unsigned number.
   public mutating func value(_ number: UInt64) -> Value { Value(index: values.index(ofNumber: number)) }
 
   /// Gives the next feature an attribute; it has none of the key yet.
   public mutating func set(_ key: Key, _ value: Value) {
-    tags.append(varint: key.index)
-    tags.append(varint: value.index)
+    tags.append(key.index)
+    tags.append(value.index)
+    tagsLength += MessageBytes.length(ofVarint: key.index) + MessageBytes.length(ofVarint: value.index)
   }
 
   /// Appends a feature at a position in grid units from the north-western corner, with the attributes that were set.
   public mutating func appendPoint(x: Int, y: Int) {
-    var geometry: [UInt8] = []
-    geometry.reserveCapacity(8)
-    geometry.append(varint: Self.moveOnce)
-    geometry.append(varint: Self.zigzag(x))
-    geometry.append(varint: Self.zigzag(y))
-    let hasTags = !tags.isEmpty
-    let length =
-      (hasTags ? 1 + [UInt8].varintLength(tags.count) + tags.count : 0) + 2 + 1 + [UInt8].varintLength(geometry.count)
-      + geometry.count
-    features.append(key: 2, type: 2)
-    features.append(varint: UInt64(length))
-    if hasTags { features.appendField(2, tags) }
-    features.append(key: 3, type: 0)
-    features.append(varint: Self.pointType)
-    features.appendField(4, geometry)
+    let (x, y) = (Self.zigzag(x), Self.zigzag(y))
+    let geometryLength = 1 + MessageBytes.length(ofVarint: x) + MessageBytes.length(ofVarint: y)
+    let tagsField = tagsLength == 0 ? 0 : 1 + MessageBytes.length(ofVarint: tagsLength) + tagsLength
+    let length = tagsField + 2 + 2 + geometryLength
+    features.append(atMost: 2 * MessageBytes.keyAndNumberLength + length) { end in
+      end.write(key: 2, type: 2)
+      end.write(varint: UInt64(length))
+      if tagsLength > 0 {
+        end.write(key: 2, type: 2)
+        end.write(varint: UInt64(tagsLength))
+        for index in tags { end.write(varint: UInt64(index)) }
+      }
+      end.write(key: 3, type: 0)
+      end.write(varint: Self.pointType)
+      end.write(key: 4, type: 2)
+      end.write(varint: UInt64(geometryLength))
+      end.write(varint: Self.moveOnce)
+      end.write(varint: UInt64(x))
+      end.write(varint: UInt64(y))
+    }
     tags.removeAll(keepingCapacity: true)
+    tagsLength = 0
     count += 1
   }
 
-  /// The layer's message.
-  fileprivate var encoded: [UInt8] {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(name.utf8.count + features.count + keys.count + values.bytes.count + 16)
-    bytes.append(key: 15, type: 0)
-    bytes.append(varint: Self.version)
-    bytes.appendField(1, Array(name.utf8))
-    bytes += features
-    bytes += keys
-    bytes += values.bytes
-    bytes.append(key: 5, type: 0)
-    bytes.append(varint: UInt64(VectorTile.extent))
-    return bytes
+  /// The number of bytes of the layer's message.
+  fileprivate var encodedLength: Int {
+    let nameLength = name.utf8.count
+    return 2 + 1 + MessageBytes.length(ofVarint: nameLength) + nameLength + features.count + keys.count
+      + values.bytes.count + 1 + MessageBytes.length(ofVarint: VectorTile.extent)
   }
 
-  private static func zigzag(_ number: Int) -> UInt64 { UInt64(bitPattern: Int64(number << 1 ^ number >> 63)) }
+  /// Writes the layer's message.
+  fileprivate func encode(to end: inout UnsafeMutablePointer<UInt8>) {
+    end.write(key: 15, type: 0)
+    end.write(varint: Self.version)
+    var name = name
+    end.write(key: 1, type: 2)
+    end.write(varint: UInt64(name.utf8.count))
+    name.withUTF8 { end.copy($0) }
+    for bytes in [features, keys, values.bytes] { bytes.withUnsafeBytes { end.copy($0) } }
+    end.write(key: 5, type: 0)
+    end.write(varint: UInt64(VectorTile.extent))
+  }
 
+  private static func zigzag(_ number: Int) -> UInt { UInt(bitPattern: number << 1 ^ number >> (Int.bitWidth - 1)) }
 }
 
 /// The values of a layer, each once.
 private struct ValueTable: Sendable {
   /// The encoded values.
-  private(set) var bytes: [UInt8] = []
+  private(set) var bytes: MessageBytes
 
-  /// The start of each value in the bytes, and the end of the last one.
-  private var starts: [Int] = [0]
+  private var count: UInt32 = 0
 
-  /// The indexes of the values plus 1 by their hashes; 0 for a vacant entry. The count is a power of two.
-  private var entries = [UInt32](repeating: 0, count: 64)
+  /// The texts that are looked up: their numbers among the values, and where they are in the bytes.
+  private var texts: ContiguousArray<(index: UInt32, start: UInt32, length: UInt32)> = []
 
-  mutating func index(ofText utf8: UnsafeBufferPointer<UInt8>) -> UInt64 {
-    let start = bytes.count
-    bytes.append(key: 4, type: 2)
-    bytes.append(varint: UInt64(1 + [UInt8].varintLength(utf8.count) + utf8.count))
-    bytes.append(key: 1, type: 2)
-    bytes.append(varint: UInt64(utf8.count))
-    bytes.append(contentsOf: utf8)
-    return index(ofValueFrom: start)
+  /// The upper halves of their hashes, and in the lower halves their positions plus 1, by hash; 0 for a vacant entry.
+  /// The count is a power of two.
+  private var entries: ContiguousArray<UInt64>
+
+  /// The numbers of the values that are numbers.
+  private var numbers: [UInt64: UInt32] = [:]
+
+  init(capacity: Int, textBytes: Int) {
+    bytes = MessageBytes(capacity: textBytes)
+    var entryCount = 16
+    while entryCount < 2 * capacity { entryCount *= 2 }
+    entries = ContiguousArray(repeating: 0, count: entryCount)
+    texts.reserveCapacity(capacity)
   }
 
-  mutating func index(ofNumber number: UInt64) -> UInt64 {
-    let start = bytes.count
-    bytes.append(key: 4, type: 2)
-    bytes.append(varint: UInt64(1 + [UInt8].varintLength(Int(truncatingIfNeeded: number))))
-    bytes.append(key: 5, type: 0)
-    bytes.append(varint: number)
-    return index(ofValueFrom: start)
+  mutating func appendUnique(byteCount: Int, _ body: (UnsafeMutablePointer<UInt8>) -> Void) -> UInt32 {
+    bytes.append(atMost: 2 * MessageBytes.keyAndNumberLength + byteCount) { end in
+      end.writeTextHead(byteCount)
+      body(end)
+      end += byteCount
+    }
+    count += 1
+    return count - 1
   }
 
-  /// Returns the index of the value at the end of the bytes, which are removed where the value is there already.
-  private mutating func index(ofValueFrom start: Int) -> UInt64 {
+  mutating func index(ofText utf8: UnsafeBufferPointer<UInt8>) -> UInt32 {
+    let hash = Self.hash(utf8)
     let mask = entries.count - 1
-    var position = hash(of: start..<bytes.count) & mask
+    var position = Int(truncatingIfNeeded: hash) & mask
     while entries[position] != 0 {
-      let index = Int(entries[position]) - 1
-      if bytes[starts[index]..<starts[index + 1]].elementsEqual(bytes[start...]) {
-        bytes.removeLast(bytes.count - start)
-        return UInt64(index)
+      let entry = entries[position]
+      if entry >> 32 == hash >> 32 {
+        let text = texts[Int(UInt32(truncatingIfNeeded: entry)) - 1]
+        if text.length == utf8.count, bytes.hasBytes(of: utf8, at: Int(text.start)) { return text.index }
       }
       position = (position + 1) & mask
     }
-    starts.append(bytes.count)
-    entries[position] = UInt32(starts.count - 1)
-    if starts.count * 2 > entries.count { grow() }
-    return UInt64(starts.count - 2)
+    let index = appendUnique(byteCount: utf8.count) { end in
+      if let start = utf8.baseAddress { end.update(from: start, count: utf8.count) }
+    }
+    texts.append((index, UInt32(bytes.count - utf8.count), UInt32(utf8.count)))
+    entries[position] = (hash >> 32) << 32 | UInt64(texts.count)
+    if texts.count * 4 > entries.count * 3 { grow() }
+    return index
+  }
+
+  mutating func index(ofNumber number: UInt64) -> UInt32 {
+    if let index = numbers[number] { return index }
+    bytes.append(atMost: 2 * MessageBytes.keyAndNumberLength) { end in
+      end.write(key: 4, type: 2)
+      end.write(varint: UInt64(1 + MessageBytes.length(ofVarint: number)))
+      end.write(key: 5, type: 0)
+      end.write(varint: number)
+    }
+    numbers[number] = count
+    count += 1
+    return count - 1
   }
 
   private mutating func grow() {
-    entries = [UInt32](repeating: 0, count: entries.count * 4)
+    entries = ContiguousArray(repeating: 0, count: entries.count * 4)
     let mask = entries.count - 1
-    for index in 0..<(starts.count - 1) {
-      var position = hash(of: starts[index]..<starts[index + 1]) & mask
+    for (number, text) in texts.enumerated() {
+      let hash = bytes.withUnsafeBytes { bytes in
+        Self.hash(UnsafeBufferPointer(rebasing: bytes[Int(text.start)..<Int(text.start + text.length)]))
+      }
+      var position = Int(truncatingIfNeeded: hash) & mask
       while entries[position] != 0 { position = (position + 1) & mask }
-      entries[position] = UInt32(index + 1)
+      entries[position] = (hash >> 32) << 32 | UInt64(number + 1)
     }
   }
 
-  // Seeded, so that no client can choose texts that collide.
-  private func hash(of range: Range<Int>) -> Int {
-    var hasher = Hasher()
-    bytes.withUnsafeBytes { hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[range])) }
-    return hasher.finalize()
-  }
-}
+  /// The seed of the hashes, so that no client can choose texts that collide.
+  private static let seed = UInt64.random(in: 0 ... .max)
 
-extension [UInt8] {
-  /// Appends a number in Protocol Buffers' encoding of variable length.
-  fileprivate mutating func append(varint number: UInt64) {
-    var number = number
-    while number >= 0x80 {
-      append(UInt8(truncatingIfNeeded: number) | 0x80)
-      number >>= 7
+  private static func hash(_ text: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    var hash = seed ^ UInt64(text.count)
+    guard let start = UnsafeRawPointer(text.baseAddress) else { return SplitMix64.mix(hash) }
+    var position = 0
+    while position + 8 <= text.count {
+      hash = combined(hash, start.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+      position += 8
     }
-    append(UInt8(truncatingIfNeeded: number))
+    if position < text.count, text.count >= 8 {
+      hash = combined(hash, start.loadUnaligned(fromByteOffset: text.count - 8, as: UInt64.self))
+    } else {
+      var rest: UInt64 = 0
+      while position < text.count {
+        rest = rest << 8 | UInt64(text[position])
+        position += 1
+      }
+      hash = combined(hash, rest)
+    }
+    return SplitMix64.mix(hash)
   }
 
-  /// Returns the number of bytes of a number in that encoding.
-  fileprivate static func varintLength(_ number: Int) -> Int { (Swift.max(64 - number.leadingZeroBitCount, 1) + 6) / 7 }
-
-  /// Appends the key of a field.
-  fileprivate mutating func append(key field: UInt64, type: UInt64) { append(varint: field << 3 | type) }
-
-  /// Appends a field of bytes with their length.
-  fileprivate mutating func appendField(_ field: UInt64, _ bytes: [UInt8]) {
-    append(key: field, type: 2)
-    append(varint: UInt64(bytes.count))
-    append(contentsOf: bytes)
+  @inline(__always)
+  private static func combined(_ hash: UInt64, _ word: UInt64) -> UInt64 {
+    let product = (hash ^ word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+    return product.high ^ product.low
   }
 }

@@ -66,6 +66,7 @@ struct Application {
       isDraining: { [drainState] in drainState.isDraining },
       address: configuration.address, hasPhoton: configuration.search.hasPhoton,
       collections: configuration.collections, clusterMaximumZoom: configuration.clusterMaximumZoom,
+      tileCacheBytes: configuration.tileCacheBytes,
       baseMap: configuration.baseMap, version: waymarkVersion)
     responder = api.router(
       middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))

@@ -5,7 +5,7 @@ import Points
 import VectorTiles
 
 extension CallDescription {
-  private static let mapProblems = ProblemDescription.parameters.union(ProblemDescription.store)
+  static let mapProblems = ProblemDescription.parameters.union(ProblemDescription.store)
     .union(ProblemDescription.acceptance).union(ProblemDescription.filter)
 
   private static func number(_ description: String, _ maximum: Int) -> ParameterDescription {
@@ -14,6 +14,13 @@ extension CallDescription {
   }
 
   private static let count = Schema(.integer, nil, ["minimum": 0])
+
+  static let tileResponses: [ResponseDescription] = [
+    .init(
+      200, "The tile.", headers: [.entityTag] + HeaderDescription.caching + [.age],
+      media: [.init(VectorTile.mediaType, Schema(.string, nil, ["format": "binary"]))]),
+    .notModified([.entityTag.required] + HeaderDescription.caching),
+  ]
 
   /// The calls for maps.
   static let maps: [CallDescription] = [
@@ -27,13 +34,7 @@ extension CallDescription {
         "y": number("Row, from the north.", 4_194_303),
       ],
       requestHeaders: [.ifNoneMatch, .minimumPosition],
-      responses: [
-        .init(
-          200, "The tile.", headers: [.entityTag] + HeaderDescription.caching + [.age],
-          media: [.init(VectorTile.mediaType, Schema(.string, nil, ["format": "binary"]))]),
-        .notModified([.entityTag.required] + HeaderDescription.caching),
-      ],
-      problems: mapProblems.union([.notFound])),
+      responses: tileResponses, problems: mapProblems.union([.notFound])),
     CallDescription(
       method: .GET, path: "/tiles.json", id: "getTileSet", group: .map, summary: "Get the description of the tiles",
       description: "TileJSON 3.0. Parameters of tiles become those of the tiles' address.",

@@ -96,14 +96,14 @@ extension PointSnapshot {
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout``.
   func cells(
-    ofLevel level: Int, in areas: [MapArea], matching filters: PointQuery, limit: Int
+    ofLevel level: Int, in areas: [MapArea], matching filter: MapFilter, limit: Int
   ) throws(PointStoreError) -> [FoundCell]? {
     var search = CellSearch(self, level: level, limit: limit)
     for area in areas {
-      if filters.matchesAll {
+      if filter.matchesAll {
         if let root = pyramid.root { search.visit(root, .map, area) }
       } else {
-        try search.add(area, matching: filters)
+        try search.add(area, matching: filter)
       }
     }
     return search.finished()
@@ -138,7 +138,7 @@ private struct CellSearch {
       if let cell = cell(of: node, square) { complete.append(cell) }
     } else if node.isLeaf {
       // Without a property filter there is no time limit.
-      try? add(common, matching: PointQuery())
+      try? add(common, matching: .everything)
     } else {
       for index in 0..<4 {
         if let quarter = node.quarters[index] { visit(quarter, square.quarter(index), area) }
@@ -156,8 +156,8 @@ private struct CellSearch {
   }
 
   /// Adds the matching places in a rectangle.
-  mutating func add(_ area: MapArea, matching filters: PointQuery) throws(PointStoreError) {
-    try snapshot.forEachPlace(in: area, matching: filters) { part, slot, position in
+  mutating func add(_ area: MapArea, matching filter: MapFilter) throws(PointStoreError) {
+    try snapshot.forEachPlace(in: area, matching: filter) { part, slot, position in
       let (id, category) = (columns[part].ids[slot], columns[part].records[slot].category)
       counter.add(
         id, at: MapPosition(position), category: columns[part].number(of: category, in: &categories), part: part,
@@ -189,7 +189,7 @@ extension PointSnapshot {
     var columns = parts.map { $0.segment.mapColumns }
     var categories = pyramid.categories
     // Without a property filter there is no time limit.
-    try? forEachPlace(in: square.area, matching: PointQuery()) { part, slot, _ in
+    try? forEachPlace(in: square.area, matching: .everything) { part, slot, _ in
       let number = columns[part].number(of: columns[part].records[slot].category, in: &categories)
       if number != PointRecord.none { sum.add(number) }
       return true

@@ -1,4 +1,5 @@
 import Geo
+import JSONText
 import Points
 
 /// A rectangle of the map, in 2⁻³² of its side from the north-west; both ends are included.
@@ -106,15 +107,19 @@ struct RegionWalk: TreeVisitor {
 }
 
 extension PointSnapshot {
-  /// Calls the closure with the part and the slot of each place in the query's box and area that matches its
-  /// categories, its source and its filter, until it returns `false`. The query's order and page are ignored, and so are
-  /// its proximity and its route.
+  /// Calls the closure with the part and the slot of each place that matches the filter, until it returns `false`.
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit is exceeded: the one that is given, or
   ///   that of the property filter and the area.
   func forEachPlace(
-    matching query: PointQuery, _ searchLimit: SearchLimit? = nil, _ body: (_ part: Int, _ slot: Int) -> Bool
+    matching mapFilter: MapFilter, _ searchLimit: SearchLimit? = nil, _ body: (_ part: Int, _ slot: Int) -> Bool
   ) throws(PointStoreError) {
+    let query = mapFilter.query
+    if let matches = mapFilter.textMatches {
+      forEachPlace(of: matches, in: query.box.map { BoxFilter($0) }, body)
+      if searchLimit?.isExpired == true { throw .filterTimeout }
+      return
+    }
     guard let narrowed = query.narrowedByFilter else { return }
     let limit = searchLimit ?? SearchLimit(query.timeLimit)
     let filter = query.filter.map { SlotFilter($0, in: self, limit) }
@@ -145,13 +150,24 @@ extension PointSnapshot {
     if limit.isExpired { throw .filterTimeout }
   }
 
+  private func forEachPlace(
+    of matches: TextMatches, in box: BoxFilter?, _ body: (_ part: Int, _ slot: Int) -> Bool
+  ) {
+    for (part, slots) in matches.slots.enumerated() {
+      let coordinates = parts[part].segment.columns.coordinates
+      for slot in slots where box?.contains(coordinates[Int(slot)]) ?? true {
+        if !body(part, Int(slot)) { return }
+      }
+    }
+  }
+
   /// Calls the closure with the part, the slot and the position of each matching place in a rectangle of the map.
   func forEachPlace(
-    in area: MapArea, matching filters: PointQuery, _ body: (_ part: Int, _ slot: Int, MercatorPosition) -> Bool
+    in area: MapArea, matching filter: MapFilter, _ body: (_ part: Int, _ slot: Int, MercatorPosition) -> Bool
   ) throws(PointStoreError) {
-    var query = filters
-    query.box = area == MapSquare.map.area ? nil : area.box
-    try forEachPlace(matching: query) { part, slot in
+    var filter = filter
+    filter.query.box = area == MapSquare.map.area ? nil : area.box
+    try forEachPlace(matching: filter) { part, slot in
       let position = MercatorPosition(parts[part].segment.columns.coordinates[slot])
       let mapPosition = MapPosition(position)
       guard area.contains(x: mapPosition.x, y: mapPosition.y) else { return true }
@@ -160,7 +176,35 @@ extension PointSnapshot {
   }
 }
 
-extension PointQuery {
-  /// A Boolean value that indicates whether all places match.
-  var matchesAll: Bool { categories.isEmpty && source == nil && !needsIndex }
+/// The conditions on the places of a map.
+struct MapFilter {
+  /// The box, the area, the categories, the source and the property filter. The order and the page are ignored, and so
+  /// are the proximity and the route.
+  var query: PointQuery
+
+  /// The places that match the text and the query; `nil` where there is no text.
+  let textMatches: TextMatches?
+
+  /// The condition that every place satisfies.
+  static let everything = MapFilter(PointQuery(), textMatches: nil)
+
+  init(_ query: PointQuery, textMatches: TextMatches?) {
+    self.query = query
+    self.textMatches = textMatches
+  }
+
+  /// A Boolean value that indicates whether all places match, the box aside.
+  var matchesAll: Bool {
+    textMatches == nil && query.categories.isEmpty && query.source == nil && !query.needsIndex
+  }
+}
+
+extension PointSnapshot {
+  /// Returns the conditions of a query of the map, with all places that match its text.
+  ///
+  /// - Throws: ``Points/PointStoreError/filterTimeout``.
+  func mapFilter(_ query: PointQuery, _ text: ExactText?) throws(PointStoreError) -> MapFilter {
+    guard let text else { return MapFilter(query, textMatches: nil) }
+    return MapFilter(query, textMatches: try textMatches(of: TextQuery(text: text.text, filters: query)))
+  }
 }

@@ -7,9 +7,10 @@ extension PointSnapshot {
   /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit is exceeded.
   public func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets {
     let limit = SearchLimit(query.timeLimit)
+    let filter = try mapFilter(query.filters, query.text)
     var count = 0
     var counters = query.facets.map { FacetCounter($0, parts: parts.count) }
-    try forEachPlace(matching: query.filters, limit) { part, slot in
+    try forEachPlace(matching: filter, limit) { part, slot in
       count += 1
       for index in counters.indices { counters[index].count(slot, of: parts[part].segment, part: part) }
       return limit.spend(SearchLimit.stepsPerEvaluation)

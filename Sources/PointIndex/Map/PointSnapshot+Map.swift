@@ -6,38 +6,77 @@ import VectorTiles
 extension PointSnapshot: MapSnapshot {
   /// Returns the version of the places of a tile. O(log n).
   public func contentVersion(of tile: TileAddress) -> ContentVersion {
+    knownVersion(of: tile) ?? version(of: places(of: tile))
+  }
+
+  /// Returns an upper bound of the number of places of a tile. O(log n).
+  public func maximumCount(of tile: TileAddress) -> Int {
+    pyramid.node(around: MapSquare(tile))?.node.totals.count ?? 0
+  }
+
+  /// Returns the version of the places of a tile; `nil` where they have to be visited.
+  private func knownVersion(of tile: TileAddress) -> ContentVersion? {
     let square = MapSquare(tile)
     guard let (node, around) = pyramid.node(around: square) else { return ContentVersion(count: 0, high: 0, low: 0) }
-    if around.level == square.level {
-      let totals = node.totals
-      return ContentVersion(count: totals.count, high: totals.digest.high, low: totals.digest.low)
+    guard around.level == square.level else { return nil }
+    let totals = node.totals
+    return ContentVersion(count: totals.count, high: totals.digest.high, low: totals.digest.low)
+  }
+
+  private func version(of places: ContiguousArray<TilePlace>) -> ContentVersion {
+    var digest = ContentDigest()
+    summaryColumns.withUnsafeBufferPointer { columns in
+      for place in places { digest.add(ContentDigest(place.id, columns[Int(place.part)].records[Int(place.slot)])) }
     }
-    var (count, digest) = (0, ContentDigest())
-    // Without a property filter there is no time limit.
-    try? forEachPlace(in: square.area, matching: PointQuery()) { part, slot, _ in
-      let segment = parts[part].segment
-      count += 1
-      digest.add(ContentDigest(segment.columns.ids[slot], segment.records.record(at: slot)))
-      return true
-    }
-    return ContentVersion(count: count, high: digest.high, low: digest.low)
+    return ContentVersion(count: places.count, high: digest.high, low: digest.low)
   }
 
   /// Returns an encoded vector tile: the clusters of its cells, or its places where they are few enough and the zoom
-  /// level is not one of clusters.
+  /// level is not one of clusters. The version is that of all places of the tile, whatever the filters.
   ///
+  /// - Parameter isKnown: returns whether the tile need not be drawn.
+  /// - Returns: the tile; `nil` where it need not be drawn.
   /// - Throws: ``Points/PointStoreError/filterTimeout``.
-  public func tile(matching query: TileQuery) throws(PointStoreError) -> [UInt8] {
+  public func tile(
+    matching query: TileQuery, unless isKnown: (ContentVersion) -> Bool
+  ) throws(PointStoreError) -> (version: ContentVersion, bytes: [UInt8]?) {
+    let known = knownVersion(of: query.tile)
+    let visited = known == nil ? places(of: query.tile) : nil
+    let version = known ?? version(of: visited ?? [])
+    if isKnown(version) { return (version, nil) }
+    return (version, version.count == 0 ? [] : try draw(query, of: version.count, visited))
+  }
+
+  /// Returns an encoded vector tile.
+  ///
+  /// - Parameters:
+  ///   - count: the number of places of the tile, whatever the filters.
+  ///   - visited: those places; `nil` where they were not visited.
+  private func draw(
+    _ query: TileQuery, of count: Int, _ visited: ContiguousArray<TilePlace>?
+  ) throws(PointStoreError) -> [UInt8] {
     let square = MapSquare(query.tile)
-    var drawing = TileDrawing(query, of: self)
-    if query.tile.zoom > query.clusterMaximumZoom, let places = try places(of: query, in: square.area) {
-      for place in places { drawing.append(place) }
-      return drawing.finished()
+    let filter = try mapFilter(query.filters, query.text)
+    if query.tile.zoom > query.clusterMaximumZoom {
+      var found = filter.matchesAll ? visited : nil
+      if found == nil, !filter.matchesAll || count <= TileQuery.maximumPlaces {
+        found = try places(of: query.tile, matching: filter, atMost: TileQuery.maximumPlaces)
+      }
+      if var places = found, places.count <= TileQuery.maximumPlaces {
+        let texts = texts(of: places, withTags: !query.tags.isEmpty)
+        if texts.byteCount <= PointPage.maximumTextBytes {
+          places.sort { $0.id < $1.id }
+          var drawing = TileDrawing(query, of: self, capacity: places.count, textBytes: texts.byteCount)
+          drawing.append(places, texts)
+          return drawing.finished()
+        }
+      }
     }
     let level = square.level + TileQuery.cellBits
-    guard let cells = try cells(ofLevel: level, in: [square.area], matching: query.filters, limit: .max) else {
+    guard let cells = try cells(ofLevel: level, in: [square.area], matching: filter, limit: .max) else {
       return []
     }
+    var drawing = TileDrawing(query, of: self, capacity: cells.count, textBytes: 0)
     for cell in cells { drawing.append(cell, level: level) }
     return drawing.finished()
   }
@@ -46,9 +85,10 @@ extension PointSnapshot: MapSnapshot {
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout``.
   public func cells(matching query: CellQuery, limit: Int) throws(PointStoreError) -> [MapCell]? {
+    var filter = try mapFilter(query.filters, query.text)
     if let level = query.level {
       let areas = MapArea.cells(of: level, touching: query.box)
-      return try cells(ofLevel: level, in: areas, matching: query.filters, limit: limit)?.map { cell in
+      return try cells(ofLevel: level, in: areas, matching: filter, limit: limit)?.map { cell in
         let (segment, isSingle) = (parts[cell.part].segment, cell.count == 1)
         return MapCell(
           level: level, x: Int(cell.x), y: Int(cell.y), count: cell.count,
@@ -57,10 +97,9 @@ extension PointSnapshot: MapSnapshot {
           category: cell.categoryNumber == PointRecord.none ? nil : pyramid.categories.texts[Int(cell.categoryNumber)])
       }
     }
-    var filters = query.filters
-    filters.box = query.box
+    filter.query.box = query.box
     var found: [MapCell] = []
-    try forEachPlace(matching: filters) { part, slot in
+    try forEachPlace(matching: filter) { part, slot in
       let segment = parts[part].segment
       let category = segment.records.category(at: slot)
       found.append(
@@ -73,20 +112,24 @@ extension PointSnapshot: MapSnapshot {
     return found.count > limit ? nil : found.sorted { $0.id < $1.id }
   }
 
-  /// Returns the places of a tile by id; `nil` where they are too many, or their texts too long, to be drawn one by
-  /// one.
-  private func places(of query: TileQuery, in area: MapArea) throws(PointStoreError) -> [TilePlace]? {
-    if query.filters.matchesAll, contentVersion(of: query.tile).count > TileQuery.maximumPlaces { return nil }
-    var places: [TilePlace] = []
-    var textBytes = 0
-    try forEachPlace(in: area, matching: query.filters) { part, slot, position in
-      let columns = summaryColumns[part]
-      textBytes += query.tags.isEmpty ? Int(columns.records[slot].nameLength) : columns.textBytes(at: slot)
-      places.append(TilePlace(id: columns.ids[slot], part: part, slot: slot, position: position))
-      return places.count <= TileQuery.maximumPlaces && textBytes <= PointPage.maximumTextBytes
+  /// Returns all places of a tile.
+  private func places(of tile: TileAddress) -> ContiguousArray<TilePlace> {
+    var search = TileSearch(tile)
+    forEachTree(for: PointQuery()) { tree, _ in tree.walk(&search) }
+    return search.places
+  }
+
+  /// Returns the places of a tile that match; some more than the limit where they are more.
+  private func places(
+    of tile: TileAddress, matching filter: MapFilter, atMost limit: Int
+  ) throws(PointStoreError) -> ContiguousArray<TilePlace> {
+    if filter.matchesAll { return places(of: tile) }
+    var places: ContiguousArray<TilePlace> = []
+    try forEachPlace(in: MapSquare(tile).area, matching: filter) { part, slot, position in
+      places.append(
+        TilePlace(summaryColumns[part].ids[slot], part: UInt32(part), slot: slot, at: position, zoom: tile.zoom))
+      return places.count <= limit
     }
-    guard places.count <= TileQuery.maximumPlaces, textBytes <= PointPage.maximumTextBytes else { return nil }
-    places.sort { $0.id < $1.id }
     return places
   }
 }
@@ -94,90 +137,5 @@ extension PointSnapshot: MapSnapshot {
 extension MapSquare {
   init(_ tile: TileAddress) {
     self.init(level: tile.zoom, x: UInt32(tile.x), y: UInt32(tile.y))
-  }
-}
-
-/// A place of a tile.
-private struct TilePlace: BitwiseCopyable {
-  let id: PointID
-  let part: Int
-  let slot: Int
-  let position: MercatorPosition
-}
-
-/// The drawing of a vector tile: its layers `places` and `clusters`.
-private struct TileDrawing {
-  private let snapshot: PointSnapshot
-  private let zoom: Int
-  private let tags: [(jsonKey: [UInt8], key: VectorTileLayer.Key)]
-  private var places = VectorTileLayer(name: "places")
-  private var clusters = VectorTileLayer(name: "clusters")
-  private let placeKeys: (id: VectorTileLayer.Key, name: VectorTileLayer.Key, category: VectorTileLayer.Key)
-  private let clusterKeys:
-    (
-      cell: VectorTileLayer.Key, count: VectorTileLayer.Key, name: VectorTileLayer.Key, category: VectorTileLayer.Key
-    )
-  private var id = [UInt8](repeating: 0, count: PointID.textLength)
-
-  init(_ query: TileQuery, of snapshot: PointSnapshot) {
-    self.snapshot = snapshot
-    zoom = query.tile.zoom
-    placeKeys = (places.addKey("id"), places.addKey("name"), places.addKey("category"))
-    clusterKeys = (
-      clusters.addKey("cell"), clusters.addKey("count"), clusters.addKey("name"), clusters.addKey("category")
-    )
-    var tags: [(jsonKey: [UInt8], key: VectorTileLayer.Key)] = []
-    for tag in query.tags {
-      var jsonKey: [UInt8] = []
-      JSONString.write(tag.text, to: &jsonKey)
-      tags.append((jsonKey, places.addKey(tag.text)))
-    }
-    self.tags = tags
-  }
-
-  mutating func append(_ place: TilePlace) {
-    let summary = snapshot.summaryColumns[place.part].summary(at: place.slot, distanceMetres: nil)
-    id.withUnsafeMutableBufferPointer { place.id.write(to: $0.baseAddress.unsafelyUnwrapped) }
-    let idValue = id.withUnsafeBufferPointer { places.value($0) }
-    places.set(placeKeys.id, idValue)
-    places.set(placeKeys.name, places.value(summary.name))
-    if let category = summary.category { places.set(placeKeys.category, places.value(category)) }
-    for (jsonKey, key) in tags {
-      guard let text = PointRecords.text(ofTag: jsonKey, in: summary.tags) else { continue }
-      places.set(key, places.value(text))
-    }
-    places.appendPoint(x: units(place.position.x), y: units(place.position.y))
-  }
-
-  mutating func append(_ cell: FoundCell, level: Int) {
-    let columns = snapshot.summaryColumns[cell.part]
-    if cell.count == 1 {
-      append(
-        TilePlace(
-          id: cell.sample.id, part: cell.part, slot: cell.slot,
-          position: MercatorPosition(columns.coordinates[cell.slot])))
-      return
-    }
-    clusters.set(clusterKeys.cell, clusters.value("\(level)/\(cell.x)/\(cell.y)"))
-    clusters.set(clusterKeys.count, clusters.value(UInt64(cell.count)))
-    clusters.set(
-      clusterKeys.name, clusters.value(columns.summary(at: cell.slot, distanceMetres: nil).name))
-    if cell.categoryNumber != PointRecord.none {
-      let name = snapshot.pyramid.categories.texts[Int(cell.categoryNumber)]
-      clusters.set(clusterKeys.category, clusters.value(name))
-    }
-    clusters.appendPoint(x: units(cell.center.x), y: units(cell.center.y))
-  }
-
-  /// Returns the grid units from the edge of the tile.
-  private func units(_ position: UInt64) -> Int {
-    Int(position >> UInt64(MercatorPosition.bits - 12 - zoom)) & (VectorTile.extent - 1)
-  }
-
-  func finished() -> [UInt8] {
-    var tile = VectorTile()
-    tile.append(places)
-    tile.append(clusters)
-    return tile.bytes
   }
 }

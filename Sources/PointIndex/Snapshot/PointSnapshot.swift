@@ -54,6 +54,9 @@ public final class PointSnapshot: Sendable {
   /// The counts of all categories, computed when they are first needed.
   let categoryCountsCache = Mutex<[CategoryCount]?>(nil)
 
+  /// The matches of the last few texts that all matches were needed of.
+  let textMatchesCache = Mutex(TextMatchesCache())
+
   /// Creates a snapshot.
   ///
   /// - Parameter pyramid: the pyramid of the parts' places; `nil` to build it.

@@ -35,7 +35,8 @@ struct SummaryColumns: BitwiseCopyable, @unchecked Sendable {
   /// Returns the number of bytes of the name and the tags of the place in a slot.
   func textBytes(at slot: Int) -> Int { Int(records[slot].nameLength) + Int(records[slot].tagsLength) }
 
-  private func categoryName(_ category: Int) -> UnsafeBufferPointer<UInt8> {
+  /// Returns the name of a category by its number.
+  func categoryName(_ category: Int) -> UnsafeBufferPointer<UInt8> {
     let start = categoryStarts[category]
     return UnsafeBufferPointer(start: categoryNames + start, count: categoryStarts[category + 1] - start)
   }

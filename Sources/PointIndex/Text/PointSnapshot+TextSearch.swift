@@ -1,34 +1,52 @@
 import Geo
 public import Points
+import Synchronization
 
 extension PointSnapshot {
   /// Returns one page of the places that match a text and the conditions of the query.
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit of a property filter, an area or a route is exceeded.
   public func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
-    guard let timeLimit = query.filters.timeLimit else { return matches(of: query) }
-    guard let narrowed = query.filters.narrowedByFilter else { return TextPage(matches: [], next: nil) }
-    let plan = IndexPlan(narrowed, in: self)
-    let limit = SearchLimit(timeLimit)
-    let slotFilter = query.filters.filter.map { SlotFilter($0, in: self, limit) }
-    var query = query
-    query.filters = narrowed
-    query.filters.filter = nil
-    let page = matches(of: query, slotFilter, plan, limit)
-    if limit.isExpired { throw .filterTimeout }
-    return page
+    try search(for: query) { page(of: $0, of: $1) } ?? TextPage(matches: [], next: nil)
   }
 
   /// Returns one page of the places that match a text. The query has no property filter, area or route.
   ///
   /// The work is bounded by ``TextSearch/maximumPostings`` postings and ``WordExpansion/maximumSteps`` steps for each of
   /// the words that are searched with typos, whatever the text is.
-  public func matches(of query: TextQuery) -> TextPage { matches(of: query, nil, nil, nil) }
+  public func matches(of query: TextQuery) -> TextPage { page(of: TextSearch(query, in: self), of: query) }
 
-  private func matches(
-    of query: TextQuery, _ propertyFilter: SlotFilter?, _ plan: IndexPlan?, _ limit: SearchLimit?
-  ) -> TextPage {
-    let search = TextSearch(query, in: self, propertyFilter, plan, limit)
+  /// Returns the places of all pages of a query. The work is bounded as that of ``matches(of:)`` is. The places of the
+  /// last few queries are kept.
+  ///
+  /// - Throws: ``Points/PointStoreError/filterTimeout``.
+  func textMatches(of query: TextQuery) throws(PointStoreError) -> TextMatches {
+    if let known = textMatchesCache.withLock({ $0[query] }) { return known }
+    // Not under the lock: other searches would wait.
+    let matches =
+      try search(for: query) { search, _ in search.allMatches() } ?? TextMatches(slots: parts.map { _ in [] })
+    textMatchesCache.withLock { $0.insert(matches, for: query) }
+    return matches
+  }
+
+  /// Returns the result of a search, whose query has no property filter; `nil` where nothing can match.
+  private func search<Result>(
+    for query: TextQuery, _ body: (TextSearch, TextQuery) -> Result
+  ) throws(PointStoreError) -> Result? {
+    guard let timeLimit = query.filters.timeLimit else { return body(TextSearch(query, in: self), query) }
+    guard let narrowed = query.filters.narrowedByFilter else { return nil }
+    let plan = IndexPlan(narrowed, in: self)
+    let limit = SearchLimit(timeLimit)
+    let slotFilter = query.filters.filter.map { SlotFilter($0, in: self, limit) }
+    var query = query
+    query.filters = narrowed
+    query.filters.filter = nil
+    let result = body(TextSearch(query, in: self, slotFilter, plan, limit), query)
+    if limit.isExpired { throw .filterTimeout }
+    return result
+  }
+
+  private func page(of search: TextSearch, of query: TextQuery) -> TextPage {
     let found = search.run()
     let count = PointPage.fittingCount(of: min(found.count, query.limit)) { index in
       summaryColumns[Int(found[index].part)].textBytes(at: Int(found[index].slot))
@@ -45,5 +63,33 @@ extension PointSnapshot {
     let next = found.count > count ? found.prefix(count).last : nil
     return TextPage(
       matches: matches, next: next.map { .init(value: isRelevance ? $0.score : -$0.value, id: $0.id) })
+  }
+}
+
+/// All places of a snapshot that match a text.
+struct TextMatches: Sendable {
+  /// The slots in ascending order, by part.
+  let slots: [[UInt32]]
+
+  fileprivate var count: Int { slots.reduce(0) { $0 + $1.count } }
+}
+
+/// The matches of the last few texts in a snapshot.
+struct TextMatchesCache: Sendable {
+  private var entries: [(query: TextQuery, matches: TextMatches)] = []
+
+  /// The maximum numbers of queries, and of places of all of them.
+  private static let maximumCount = 8
+  private static let maximumPlaces = 2_000_000
+
+  subscript(query: TextQuery) -> TextMatches? { entries.first { $0.query == query }?.matches }
+
+  /// Adds matches, and removes the oldest where there are too many.
+  mutating func insert(_ matches: TextMatches, for query: TextQuery) {
+    entries.removeAll { $0.query == query }
+    entries.append((query, matches))
+    while entries.count > Self.maximumCount || entries.reduce(0, { $0 + $1.matches.count }) > Self.maximumPlaces {
+      entries.removeFirst()
+    }
   }
 }

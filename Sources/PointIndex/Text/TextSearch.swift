@@ -46,6 +46,9 @@ final class TextSearch {
   var isAlternative = false
 
   private var top: TopMatches
+
+  /// A Boolean value that indicates whether the first matches are needed in order.
+  private var keepsOrder = true
   var postingLimit = TextSearch.maximumPostings
   private var seen: Set<UInt64> = []
   private var tiers = TextMatch.Tier.typo...TextMatch.Tier.exact
@@ -119,6 +122,17 @@ final class TextSearch {
     }
     if !hasMatches { searchFallbacks() }
     return top.sorted()
+  }
+
+  /// Returns all matches.
+  func allMatches() -> TextMatches {
+    top = TopMatches(capacity: .max)
+    keepsOrder = false
+    _ = run()
+    var slots = parts.map { _ in [UInt32]() }
+    for key in seen { slots[Int(key >> 32)].append(UInt32(truncatingIfNeeded: key)) }
+    for part in slots.indices { slots[part].sort() }
+    return TextMatches(slots: slots)
   }
 
   private var isTypoSearchNeeded: Bool { !top.isFull && matchesWithoutTypos < Self.enoughWithoutTypos }
@@ -382,7 +396,7 @@ final class TextSearch {
     guard seen.insert(UInt64(part.number) << 32 | UInt64(slot)).inserted else { return }
     hasMatches = true
     if tier > .typo { matchesWithoutTypos += 1 }
-    if isOnEarlierPage { return }
+    guard keepsOrder, !isOnEarlierPage else { return }
     let candidate = TextCandidate(
       value: key, id: id, score: score, part: part.number, slot: UInt32(truncatingIfNeeded: slot), tier: tier)
     top.offer(candidate)

@@ -21,10 +21,17 @@ public protocol MapSnapshot: Sendable {
   /// Returns the version of the places of a tile.
   func contentVersion(of tile: TileAddress) -> ContentVersion
 
-  /// Returns an encoded vector tile.
+  /// Returns an upper bound of the number of places of a tile.
+  func maximumCount(of tile: TileAddress) -> Int
+
+  /// Returns the version of the places of a tile and the encoded vector tile, whose places are visited once for both.
   ///
+  /// - Parameter isKnown: returns whether the tile of a version need not be drawn.
+  /// - Returns: the version, whatever the filters, and the tile; `nil` where it need not be drawn.
   /// - Throws: ``PointStoreError/filterTimeout``.
-  func tile(matching query: TileQuery) throws(PointStoreError) -> [UInt8]
+  func tile(
+    matching query: TileQuery, unless isKnown: (ContentVersion) -> Bool
+  ) throws(PointStoreError) -> (version: ContentVersion, bytes: [UInt8]?)
 
   /// Returns the cells of a grid that have places and touch a box; `nil` where they are more than a limit.
   ///
@@ -35,6 +42,15 @@ public protocol MapSnapshot: Sendable {
   ///
   /// - Throws: ``PointStoreError/filterTimeout``.
   func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets
+}
+
+extension MapSnapshot {
+  /// Returns an encoded vector tile.
+  ///
+  /// - Throws: ``PointStoreError/filterTimeout``.
+  public func tile(matching query: TileQuery) throws(PointStoreError) -> [UInt8] {
+    try tile(matching: query) { _ in false }.bytes ?? []
+  }
 }
 
 /// The version of the places of a part of the map.
@@ -82,6 +98,9 @@ public struct TileQuery: Hashable, Sendable {
   /// The conditions on the places; their box, proximity and page are ignored.
   public var filters: PointQuery
 
+  /// The text that the places match, as those of a ``TextQuery`` do; `nil` for any place.
+  public var text: ExactText?
+
   /// The keys of the tags that are attributes of the places, each once.
   public var tags: [ExactText]
 
@@ -90,11 +109,12 @@ public struct TileQuery: Hashable, Sendable {
 
   /// Creates a query.
   public init(
-    tile: TileAddress, filters: PointQuery = PointQuery(), tags: [ExactText] = [],
+    tile: TileAddress, filters: PointQuery = PointQuery(), text: ExactText? = nil, tags: [ExactText] = [],
     clusterMaximumZoom: Int = defaultClusterMaximumZoom
   ) {
     self.tile = tile
     self.filters = filters
+    self.text = text
     self.tags = tags
     self.clusterMaximumZoom = clusterMaximumZoom
   }
@@ -111,11 +131,15 @@ public struct CellQuery: Hashable, Sendable {
   /// The conditions on the places; their box, proximity and page are ignored.
   public var filters: PointQuery
 
+  /// The text that the places match, as those of a ``TextQuery`` do; `nil` for any place.
+  public var text: ExactText?
+
   /// Creates a query.
-  public init(box: BoundingBox?, level: Int?, filters: PointQuery = PointQuery()) {
+  public init(box: BoundingBox?, level: Int?, filters: PointQuery = PointQuery(), text: ExactText? = nil) {
     self.box = box
     self.level = level
     self.filters = filters
+    self.text = text
   }
 }
 
@@ -185,6 +209,9 @@ public struct FacetQuery: Hashable, Sendable {
   /// The conditions on the places; their page is ignored.
   public var filters: PointQuery
 
+  /// The text that the places match, as those of a ``TextQuery`` do; `nil` for any place.
+  public var text: ExactText?
+
   /// The maximum number of values of each facet.
   public var limit: Int
 
@@ -193,11 +220,12 @@ public struct FacetQuery: Hashable, Sendable {
 
   /// Creates a query.
   public init(
-    facets: [Facet], filters: PointQuery = PointQuery(), limit: Int = defaultLimit,
+    facets: [Facet], filters: PointQuery = PointQuery(), text: ExactText? = nil, limit: Int = defaultLimit,
     timeLimit: Duration = .seconds(3600)
   ) {
     self.facets = facets
     self.filters = filters
+    self.text = text
     self.limit = limit
     self.timeLimit = timeLimit
   }

@@ -68,6 +68,7 @@ struct ServeConfiguration {
 
   /// The highest zoom level of which all tiles are clustered.
   let clusterMaximumZoom: Int
+  let tileCacheBytes: Int
 
   /// A Boolean value that indicates whether each request is logged at level `info`.
   let logsRequests: Bool
@@ -118,6 +119,7 @@ struct ServeConfiguration {
     }
     self.collections = collections
     clusterMaximumZoom = try settings.integer("TILE_CLUSTER_MAX_ZOOM")
+    tileCacheBytes = try settings.integer("TILE_CACHE_BYTES")
     logsRequests = try settings.boolean("ACCESS_LOG")
     tellsTiming = try settings.boolean("SERVER_TIMING")
     drainDelay = try settings.milliseconds("DRAIN_DELAY_MS")

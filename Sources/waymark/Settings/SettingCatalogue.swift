@@ -105,6 +105,10 @@ struct SettingGroup: Sendable {
         "Highest zoom level at which map tiles show clusters instead of all places.",
         details: "See [Map tiles](tiles.md#clusters)."),
       Setting(
+        "TILE_CACHE_BYTES", .integer(0...1 << 40), default: "33554432",
+        "Maximum size of the drawn map tiles that are kept in memory; 0 for none.",
+        details: "See [Map tiles](tiles.md#freshness)."),
+      Setting(
         "MAP_TILES_URL", .text("address"), default: .described("none: lines of latitude and longitude"),
         "Address of the base map's tiles, such as https://tile.example.com/{z}/{x}/{y}.png.",
         details: "A path such as `/basemap/{z}/{x}/{y}.png` is on the map page's own host. Needs "

@@ -176,8 +176,12 @@ private struct ObservedMapSnapshot: MapSnapshot {
 
   func contentVersion(of tile: TileAddress) -> ContentVersion { snapshot.contentVersion(of: tile) }
 
-  func tile(matching query: TileQuery) throws(PointStoreError) -> [UInt8] {
-    try observe(.tile) { () throws(PointStoreError) in try snapshot.tile(matching: query) }
+  func maximumCount(of tile: TileAddress) -> Int { snapshot.maximumCount(of: tile) }
+
+  func tile(
+    matching query: TileQuery, unless isKnown: (ContentVersion) -> Bool
+  ) throws(PointStoreError) -> (version: ContentVersion, bytes: [UInt8]?) {
+    try observe(.tile) { () throws(PointStoreError) in try snapshot.tile(matching: query, unless: isKnown) }
   }
 
   func cells(matching query: CellQuery, limit: Int) throws(PointStoreError) -> [MapCell]? {

@@ -69,6 +69,50 @@ import Testing
     #expect(tagged.places.compactMap { $0.text("cuisine") } == ["thai"])
   }
 
+  @Test func tileHasThePlacesThatMatchAText() async throws {
+    let driver = try await driver()
+
+    for query in ["q=E77", "q=far", "q=E1&category=bar", "q=cafe%20E1", "q=E4", "q=E1&tag.cuisine=lao", "q=cafee"] {
+      let page = try await driver.send(.GET, "/locations?limit=1000&\(query)")
+      let found = try #require(try JSONSerialization.jsonObject(with: Data(page.body)) as? [[String: Any]])
+      let count = found.count { ($0["name"] as? String)?.hasPrefix("E") == true }
+      #expect(try read(try await driver.send(.GET, "\(Self.address)?\(query)")).placeCount == count, "\(query)")
+      let facets = try await driver.send(.GET, "/locations/facets?by=category&\(query)").object
+      #expect(facets["count"] as? Int == found.count, "\(query)")
+    }
+    #expect(try read(try await driver.send(.GET, "/tiles/0/0/0.mvt?q=far")).places.map { $0.text("name") } == ["Far"])
+    #expect(try read(try await driver.send(.GET, "/tiles/0/0/0.mvt?q=E1")).placeCount >= 11)
+    #expect(try read(try await driver.send(.GET, "/tiles/14/8192/8191.mvt?q=E0")).places.count == 1)
+  }
+
+  @Test func tagOfATextIsThatOfAllPlaces() async throws {
+    let store = MemoryStore.countingFromOne()
+    let driver = ServiceDriver(writing: store)
+    for place in try places() { _ = try await store.create(place, once: nil) }
+    let target = Self.address + "?q=Fat"
+    let first = try await driver.send(.GET, target)
+    let tag = try #require(first.headers.first(name: "etag"))
+    #expect(try await driver.send(.GET, target, headers: ["if-none-match": tag]).status == 304)
+
+    // A place elsewhere that has the word itself.
+    _ = try await store.create(try .at(-50, 50, name: "Fat", sourceID: "fat"), once: nil)
+
+    #expect(try await driver.send(.GET, target, headers: ["if-none-match": tag]).status == 200)
+  }
+
+  @Test(arguments: ["q=", "q=%20", "q=!", "q=a&q=b", "q=" + String(repeating: "a", count: 201)])
+  func textWithoutAWordIsRejected(query: String) async throws {
+    let driver = try await driver()
+
+    for target in [
+      "\(Self.address)?", "/tiles.json?", "/locations/clusters?zoom=3&", "/locations/facets?by=category&",
+    ] {
+      let response = try await driver.send(.GET, target + query)
+      #expect(response.status == 400)
+      #expect(try response.parameters == ["q"])
+    }
+  }
+
   @Test func tileHasTheEntityTagOfItsContent() async throws {
     let store = MemoryStore.countingFromOne()
     let driver = ServiceDriver(writing: store)
@@ -98,6 +142,28 @@ import Testing
     try await store.delete(id: created[8].id, if: .none)
     #expect(try await status(second) == 200)
     #expect(try await status(try await tag()) == 304)
+  }
+
+  @Test func repeatedRequestsGetTheTileOfTheMoment() async throws {
+    let store = MemoryStore.countingFromOne()
+    let driver = ServiceDriver(writing: store)
+    for place in try places() { _ = try await store.create(place, once: nil) }
+    func bodies() async throws -> (plain: ServiceDriver.Response, compressed: ServiceDriver.Response) {
+      let compressed = try await driver.send(.GET, Self.address, headers: ["accept-encoding": "gzip"])
+      return (try await driver.send(.GET, Self.address), compressed)
+    }
+
+    let (first, second) = (try await bodies(), try await bodies())
+    _ = try await store.create(try .at(0.15, 0.01, name: "New", sourceID: "new"), once: nil)
+    let third = try await bodies()
+
+    #expect(first.plain.body == second.plain.body && first.compressed.body == second.compressed.body)
+    #expect(second.compressed.headers.first(name: "content-encoding") == "gzip")
+    #expect(second.plain.headers.first(name: "content-encoding") == nil)
+    #expect(try read(second.plain).placeCount == 100)
+    #expect(try read(third.plain).placeCount == 101)
+    #expect(third.compressed.body != second.compressed.body)
+    #expect(third.compressed.headers["etag"] == third.plain.headers["etag"])
   }
 
   @Test func tileIsCompressedOnRequest() async throws {
@@ -141,7 +207,10 @@ import Testing
   @Test func callsNeedAnIndex() async throws {
     let driver = ServiceDriver(store: StubStore())
 
-    for target in ["/tiles/0/0/0.mvt", "/tiles.json", "/locations/clusters?zoom=3", "/locations/facets?by=category"] {
+    for target in [
+      "/tiles/0/0/0.mvt", "/tiles.json", "/locations/clusters?zoom=3", "/locations/facets?by=category",
+      "/tiles/0/0/0.mvt?q=a", "/locations/clusters?zoom=3&q=a", "/locations/facets?by=category&q=a",
+    ] {
       let response = try await driver.send(.GET, target)
       #expect(response.status == 501)
       #expect(try response.code == "not-implemented")
@@ -229,6 +298,10 @@ import Testing
     #expect(try await count("zoom=3&bbox=30,30,31,31") == 0)
     #expect(try await count("zoom=0&category=bar") == 10)
     #expect(try await count("zoom=0&tag.cuisine=k1") == 8)
+    #expect(try await count("zoom=3&q=South") == 1)
+    #expect(try await count("zoom=3&q=P7") >= 1)
+    #expect(try await count("zoom=20&q=P2&bbox=19.9,10.00015,20.1,10.00025") == 1)
+    #expect(try await count("zoom=20&q=South&bbox=19.9,10.00015,20.1,10.00025") == 0)
     #expect(try await count("zoom=20&bbox=19.9,10.0001,20.1,10.00055") == 5)
     #expect(try features(try await driver.send(.GET, "/locations/clusters?zoom=14")).count == 31)
   }
@@ -282,6 +355,9 @@ import Testing
     let inBox = try await driver.send(.GET, "/locations/facets?by=category&bbox=19,10.00195,21,11").object
     let filtered = try await driver.send(.GET, "/locations/facets?by=tag.cuisine&category=bar&tag.cuisine=k3").object
 
+    let matching = try await driver.send(.GET, "/locations/facets?by=tag.cuisine&q=South").object
+
+    #expect(matching["count"] as? Int == 1 && matching["missing"] as? [String: Int] == ["tag.cuisine": 1])
     #expect(inBox["count"] as? Int == 10)
     #expect((inBox["facets"] as? [String: [[String: Any]]])?["category"]?.map { $0["value"] as? String } == ["bar"])
     #expect(filtered["count"] as? Int == 2)

@@ -247,6 +247,95 @@ extension MapCell {
     }
   }
 
+  /// Returns the places on all pages of a query.
+  private static func places(of text: String, _ filters: PointQuery, in snapshot: PointSnapshot) throws -> Set<PointID>
+  {
+    var ids: Set<PointID> = []
+    var query = TextQuery(text: text, filters: filters, limit: 7)
+    repeat {
+      let page = try snapshot.page(matching: query)
+      for match in page.matches { ids.insert(match.point.id) }
+      query.after = page.next
+    } while query.after != nil
+    return ids
+  }
+
+  @Test func placesThatMatchATextAreThoseOfAllPages() throws {
+    var places = try ChangingPlaces(3_000, seed: 37)
+    try places.change(batches: 20, sizes: [1, 100])
+    let filter = try PropertyFilter(
+      try FilterExpression(text: "cuisine = 'thai'"), queryables: Queryables(), timeLimit: .seconds(600))
+    let bars = PointQuery(categories: [ExactText("bar")])
+    let queries: [(String, PointQuery)] = [
+      ("P7", PointQuery()), ("v0 P12", PointQuery()), ("museum P", PointQuery()), ("musuem P4", PointQuery()),
+      ("P1", bars), ("P2", PointQuery(filter: filter)), ("zzzzzz", PointQuery()),
+    ]
+
+    for (text, filters) in queries {
+      let ids = try Self.places(of: text, filters, in: places.snapshot)
+      let matching = MapReference(points: places.reference.points.filter { ids.contains($0.id) })
+      for level in [3, 12] {
+        let expected = matching.cells(ofLevel: level).mapValues(\.count)
+        let query = CellQuery(box: nil, level: level, filters: filters, text: ExactText(text))
+        let cells = try #require(try places.snapshot.cells(matching: query, limit: 100_000))
+        var found: [String: Int] = [:]
+        for cell in cells { found[cell.label] = cell.count }
+        #expect(found == expected, "\(text)")
+      }
+      for (name, points) in Dictionary(grouping: matching.points, by: { MapReference.cell(ofLevel: 15, $0) }) {
+        let tile = try #require(Self.tile(name))
+        let query = TileQuery(tile: tile, filters: filters, text: ExactText(text))
+        let read = try VectorTileReader(places.snapshot.tile(matching: query))
+        let found = Set(read.places.compactMap { $0.text("id") })
+        #expect(found == Set(points.map(\.id.description)))
+      }
+      let facets = try places.snapshot.facets(
+        matching: FacetQuery(facets: [.category], filters: filters, text: ExactText(text)))
+      #expect(facets.count == ids.count)
+    }
+  }
+
+  @Test func namesThatLookLikeIDsAreOneValueWithThem() throws {
+    let time = Timestamp(microsecondsSinceEpoch: 0)
+    func id(_ number: Int) -> String { PointID.sample(UInt64(number)).description }
+    var points: ContiguousArray<PointOfInterest> = []
+    for number in 0..<9 {
+      let category = number == 5 ? id(8) : nil
+      let row = try ImportRow.sample(id(number % 2 * 3), 0.001, 0.001, category: category)
+      points.append(
+        PointOfInterest(
+          id: .sample(UInt64(number)), draft: row.draft, version: 1, createdAt: time, updatedAt: time))
+    }
+    let tile = try #require(TileAddress(zoom: 15, x: 16_384, y: 16_383))
+
+    // The reader rejects repeated values.
+    let read = try VectorTileReader(PointSnapshot(points).tile(matching: TileQuery(tile: tile)))
+
+    let ids: [String?] = (0..<9).map { id($0) }
+    let names: [String?] = points.map { $0.draft.name }
+    #expect(read.places.map { $0.text("id") } == ids)
+    #expect(read.places.map { $0.text("name") } == names)
+  }
+
+  @Test func knownVersionIsNotDrawn() throws {
+    let places = try ChangingPlaces(2_000, seed: 41)
+
+    for point in places.reference.points.prefix(50) {
+      for zoom in [0, 9, 14, 20] {
+        let tile = TileAddress(containing: MercatorPosition(point.draft.coordinate), zoom: zoom)
+        let version = places.snapshot.contentVersion(of: tile)
+        var asked: [ContentVersion] = []
+        let known = try places.snapshot.tile(matching: TileQuery(tile: tile)) {
+          asked.append($0)
+          return true
+        }
+        #expect(known.bytes == nil && known.version == version && asked == [version])
+        #expect(try places.snapshot.tile(matching: TileQuery(tile: tile)) { _ in false }.bytes?.isEmpty == false)
+        #expect(places.snapshot.maximumCount(of: tile) >= version.count)
+      }
+    }
+  }
+
   @Test func cellsThatTouchABoxAreWhole() throws {
     let places = try ChangingPlaces(3_000, seed: 13)
     let boxes = [

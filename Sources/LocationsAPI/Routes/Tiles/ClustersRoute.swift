@@ -24,16 +24,17 @@ struct ClustersRoute: RouteHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.parameters)
     var filters = values.filters(by: filtering)
+    let text = values.text()
     let zoom = values.zoom()
     try values.check()
     let box = filters.box
     filters.box = nil
     let level = zoom <= clusterMaximumZoom ? zoom + TileQuery.cellBits : nil
-    let query = CellQuery(box: box, level: level, filters: filters)
+    let query = CellQuery(box: box, level: level, filters: filters, text: text)
     return try await revalidation.respond(to: request, in: .geoJSON) { () async throws(Problem) in
       let reservation = try await request.reserveMemory(bytes: Self.maximumCount * Self.featureBytes)
       defer { extendLifetime(reservation) }
-      let snapshot = try await service.mapSnapshot(for: request)
+      let snapshot = try await service.mapSnapshot(for: request, text: text)
       let cells = try await request.reportingStoreErrors { () throws(PointStoreError) in
         try await besideEventLoop { () throws(PointStoreError) in
           try snapshot.cells(matching: query, limit: Self.maximumCount)

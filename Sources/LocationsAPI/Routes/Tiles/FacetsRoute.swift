@@ -16,12 +16,14 @@ struct FacetsRoute: RouteHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.parameters)
     let filters = values.filters(by: filtering)
+    let text = values.text()
     let facets = values.facets()
     let limit = values.limit(in: FacetQuery.limits, default: FacetQuery.defaultLimit)
     try values.check()
-    let query = FacetQuery(facets: facets, filters: filters, limit: limit, timeLimit: filtering.timeLimit)
+    let query = FacetQuery(
+      facets: facets, filters: filters, text: text, limit: limit, timeLimit: filtering.timeLimit)
     return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
-      let snapshot = try await service.mapSnapshot(for: request)
+      let snapshot = try await service.mapSnapshot(for: request, text: text)
       let found = try await request.reportingStoreErrors { () throws(PointStoreError) in
         try await besideEventLoop { () throws(PointStoreError) in try snapshot.facets(matching: query) }
       }

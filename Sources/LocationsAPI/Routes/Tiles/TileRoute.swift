@@ -9,16 +9,54 @@ import Points
 import VectorTiles
 
 /// `GET /tiles/{z}/{x}/{y}.mvt`: a vector tile of the places that match, or of clusters of them.
+struct TileRoute: RouteHandler {
+  let responder: TileResponder
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var values = try ParameterValues(request, allowing: TileResponder.parameters)
+    let arguments = values.tileArguments(by: responder.filtering)
+    try values.check()
+    let path = request.pathParameters
+    return try await responder.respond(
+      with: TileAddress(zoom: path["z"], x: path["x"], y: path["y"]), arguments, to: request)
+  }
+}
+
+/// The arguments that determine the places of a tile and their attributes.
+struct TileArguments {
+  var filters: PointQuery
+  let text: ExactText?
+  let tags: [ExactText]
+
+  /// A Boolean value that indicates whether any place can match.
+  var canMatch = true
+
+  /// The part of entity tags that stands for what the path means.
+  var variant = ""
+
+  /// A Boolean value that indicates whether they are those of a tile of all places without tags.
+  var arePlain: Bool { text == nil && tags.isEmpty && variant.isEmpty && filters == PointQuery() }
+
+  init(filters: PointQuery, text: ExactText?, tags: [ExactText]) {
+    self.filters = filters
+    self.text = text
+    self.tags = tags
+  }
+}
+
+/// The responses with vector tiles, whatever their paths.
 ///
 /// The entity tag is made of the version of the places of the tile, whatever filters there are: a change elsewhere
-/// leaves it valid, and the tile is not drawn for a client that has it.
-struct TileRoute: RouteHandler {
+/// leaves it valid, and the tile is not drawn for a client that has it. With a text it is made of that of all places,
+/// because which words with typos match depends on places elsewhere.
+struct TileResponder: Sendable {
   static let parameters = Set<Parameter>.mapFilters.union([.tags])
 
   let service: PointsService
   let policy: CachePolicy
   let filtering: Filtering
   let clusterMaximumZoom: Int
+  private let cache: TileCache
 
   /// The part of entity tags that stands for what else than the places and the address determines a tile.
   private let programTag: String
@@ -29,72 +67,134 @@ struct TileRoute: RouteHandler {
   /// The estimated number of bytes of each place of a tile that is being drawn.
   private static let placeBytes = 512
 
-  /// Creates a route.
+  /// Creates a responder.
   ///
   /// - Parameter version: the version of the program.
-  init(service: PointsService, policy: CachePolicy, filtering: Filtering, clusterMaximumZoom: Int, version: String) {
+  init(
+    service: PointsService, policy: CachePolicy, filtering: Filtering, clusterMaximumZoom: Int, cache: TileCache,
+    version: String
+  ) {
     self.service = service
+    self.cache = cache
     self.policy = policy
     self.filtering = filtering
     self.clusterMaximumZoom = clusterMaximumZoom
     var hash = FNV1a()
-    hash.combine(bytes: "\(version) \(clusterMaximumZoom) \(filtering.typesOfTags)".utf8)
-    programTag = String(hash.value & 0xFFFF_FFFF, radix: 36)
+    let texts = service.textStore.map { "\($0.textConfiguration)" } ?? ""
+    hash.combine(bytes: "\(version) \(clusterMaximumZoom) \(filtering.typesOfTags) \(texts)".utf8)
+    programTag = "-" + String(hash.value & 0xFFFF_FFFF, radix: 36)
   }
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.parameters)
-    let filters = values.filters(by: filtering)
-    let tags = values.tagKeys()
-    try values.check()
-    let path = request.pathParameters
-    guard let tile = TileAddress(zoom: path["z"], x: path["x"], y: path["y"]) else {
+  /// Returns the response with a tile.
+  ///
+  /// - Throws: `Problem`; 404 without an address.
+  func respond(
+    with tile: TileAddress?, _ arguments: TileArguments, to request: HTTPRequest
+  ) async throws(Problem) -> HTTPResponse {
+    guard let tile else {
       throw .notFound("there is no such tile: a zoom level z, from 0 to 22, has the columns and rows 0 to 2^z - 1")
     }
-    let snapshot = try await service.mapSnapshot(for: request)
-    let version = snapshot.contentVersion(of: tile)
-    let tag = "\"\(version.text)-\(programTag)\""
-    if !policy.isOff, EntityTag.matches(tag, ifNoneMatch: request.headers.entityTags("if-none-match")) {
-      return HTTPResponse(status: .notModified, headers: headers(tag))
+    let snapshot = try await service.mapSnapshot(for: request, text: arguments.text)
+    let query = TileQuery(
+      tile: tile, filters: arguments.filters, text: arguments.text, tags: arguments.tags,
+      clusterMaximumZoom: clusterMaximumZoom)
+    let known = policy.isOff ? [] : request.headers.entityTags("if-none-match")
+    let suffix = arguments.variant.isEmpty ? programTag : programTag + arguments.variant
+    let isKnown: @Sendable (ContentVersion) -> Bool = { version in
+      !known.isEmpty && EntityTag.matches(version.tag(suffix), ifNoneMatch: known)
     }
-    let query = TileQuery(tile: tile, filters: filters, tags: tags, clusterMaximumZoom: clusterMaximumZoom)
-    let bytes = try await draw(query, version, of: snapshot, for: request)
-    var response = HTTPResponse(contentType: VectorTile.mediaType, bytes: bytes)
-    try await ContentCoding.apply(to: &response, of: request)
-    response.headers.add(contentsOf: headers(tag))
+    let version: ContentVersion
+    var bytes: [UInt8]?
+    if cache.isOn, arguments.arePlain {
+      return try await respond(with: query, of: snapshot, suffix, to: request, unless: isKnown)
+    }
+    if arguments.text == nil, arguments.canMatch {
+      (version, bytes) = try await draw(query, of: snapshot, for: request, unless: isKnown)
+    } else {
+      version = snapshot.contentVersion(of: arguments.canMatch ? .map : tile)
+      if isKnown(version) {
+        bytes = nil
+      } else {
+        bytes = arguments.canMatch ? try await draw(query, of: snapshot, for: request) { _ in false }.bytes : []
+      }
+    }
+    return try await response(bytes.map { ByteBuffer(bytes: $0) }, version.tag(suffix), to: request)
+  }
+
+  /// Returns the response with a tile of all places, from the cache where it is there.
+  private func respond(
+    with query: TileQuery, of snapshot: any MapSnapshot, _ suffix: String, to request: HTTPRequest,
+    unless isKnown: @escaping @Sendable (ContentVersion) -> Bool
+  ) async throws(Problem) -> HTTPResponse {
+    let tile = query.tile
+    let isCompressed = ContentCoding.prefersGzip(request.headers)
+    let (version, drawn) = try await draw(query, of: snapshot, for: request) { [cache] version in
+      isKnown(version) || cache.body(of: tile, version, isCompressed: isCompressed) != nil
+    }
+    let tag = version.tag(suffix)
+    if isKnown(version) { return try await response(nil, tag, to: request) }
+    if drawn == nil, let body = cache.body(of: tile, version, isCompressed: isCompressed) {
+      var response = HTTPResponse(contentType: VectorTile.mediaType, bytes: body)
+      if isCompressed { response.headers.add(name: "content-encoding", value: "gzip") }
+      addFields(tag, to: &response)
+      return response
+    }
+    // Where it was dropped meanwhile, it is drawn after all, of the same places.
+    let bytes = if let drawn { drawn } else { try await draw(query, of: snapshot, for: request) { _ in false }.bytes }
+    let response = try await response(bytes.map { ByteBuffer(bytes: $0) }, tag, to: request)
+    if case .bytes(let body) = response.body, body.readableBytes > 0 {
+      cache.insert(body, of: tile, version, isCompressed: response.headers.contains(name: "content-encoding"))
+    }
+    return response
+  }
+
+  /// Returns the response with an encoded tile; `nil` for one that the client has.
+  private func response(
+    _ bytes: ByteBuffer?, _ tag: String, to request: HTTPRequest
+  ) async throws(Problem) -> HTTPResponse {
+    var response: HTTPResponse
+    if let bytes {
+      response = HTTPResponse(contentType: VectorTile.mediaType, bytes: bytes)
+      try await ContentCoding.apply(to: &response, of: request)
+    } else {
+      response = HTTPResponse(status: .notModified)
+    }
+    addFields(tag, to: &response)
     return response
   }
 
   private func draw(
-    _ query: TileQuery, _ version: ContentVersion, of snapshot: any MapSnapshot, for request: HTTPRequest
-  ) async throws(Problem) -> [UInt8] {
-    if version.count == 0 { return [] }
-    if version.count <= Self.shortCount, query.filters.timeLimit == nil {
+    _ query: TileQuery, of snapshot: any MapSnapshot, for request: HTTPRequest,
+    unless isKnown: @escaping @Sendable (ContentVersion) -> Bool
+  ) async throws(Problem) -> (version: ContentVersion, bytes: [UInt8]?) {
+    let count = snapshot.maximumCount(of: query.tile)
+    if count <= Self.shortCount, query.filters.timeLimit == nil, query.text == nil {
       return try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try snapshot.tile(matching: query)
+        try snapshot.tile(matching: query, unless: isKnown)
       }
     }
-    let reservation = try await request.reserveMemory(
-      bytes: min(version.count, TileQuery.maximumPlaces) * Self.placeBytes)
+    let reservation = try await request.reserveMemory(bytes: min(count, TileQuery.maximumPlaces) * Self.placeBytes)
     defer { extendLifetime(reservation) }
     return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await besideEventLoop { () throws(PointStoreError) in try snapshot.tile(matching: query) }
+      try await besideEventLoop { () throws(PointStoreError) in try snapshot.tile(matching: query, unless: isKnown) }
     }
   }
 
-  private func headers(_ tag: String) -> HTTPHeaders {
-    var headers: HTTPHeaders = ["cache-control": policy.cacheControl, "vary": policy.vary]
-    if !policy.isOff { headers.add(name: "etag", value: "W/\(tag)") }
-    return headers
+  private func addFields(_ tag: String, to response: inout HTTPResponse) {
+    response.headers.add(name: "cache-control", value: policy.cacheControl)
+    response.headers.add(name: "vary", value: policy.vary)
+    if !policy.isOff { response.headers.add(name: "etag", value: "W/" + tag) }
   }
 }
 
 extension PointsService {
   /// Returns the places of the moment for a map.
   ///
+  /// - Parameter text: the text that the places are to match.
   /// - Throws: `Problem` 501 where there is no index, or that of the store's error.
-  func mapSnapshot(for request: HTTPRequest) async throws(Problem) -> any MapSnapshot {
-    try await request.reportingStoreErrors { () throws(PointStoreError) in
+  func mapSnapshot(for request: HTTPRequest, text: ExactText? = nil) async throws(Problem) -> any MapSnapshot {
+    if text != nil, textStore?.supportsTextSearch != true { throw .noTextSearch }
+    return try await request.reportingStoreErrors { () throws(PointStoreError) in
       guard let mapStore else { throw .indexRequired }
       return try await mapStore.mapSnapshot()
     }
@@ -116,9 +216,9 @@ extension TileAddress {
 }
 
 extension ContentVersion {
-  /// The version as letters and digits.
-  fileprivate var text: String {
-    "t" + String(count, radix: 36) + "-" + Hexadecimal.encode(high) + Hexadecimal.encode(low)
+  /// Returns the entity tag of the version.
+  fileprivate func tag(_ suffix: String) -> String {
+    "\"t" + String(count, radix: 36) + "-" + Hexadecimal.encode(high) + Hexadecimal.encode(low) + suffix + "\""
   }
 }
 
@@ -130,10 +230,15 @@ extension Hexadecimal {
 
 extension Set<Parameter> {
   /// The parameters that filter the places of a map.
-  static let mapFilters: Set = [.category, .source, .sourceID, .filter, .filterLanguage, .within]
+  static let mapFilters: Set = [.category, .source, .sourceID, .text, .filter, .filterLanguage, .within]
 }
 
 extension ParameterValues {
+  /// Returns the arguments of a tile.
+  mutating func tileArguments(by filtering: Filtering) -> TileArguments {
+    TileArguments(filters: filters(by: filtering), text: text(), tags: tagKeys())
+  }
+
   /// Returns the keys of `tags`; none where it is not given or invalid.
   mutating func tagKeys() -> [ExactText] {
     guard let text = self[.tags] else { return [] }

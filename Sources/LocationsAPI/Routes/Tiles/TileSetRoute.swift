@@ -8,7 +8,7 @@ import Points
 
 /// `GET /tiles.json`: the description of the tiles (TileJSON 3.0). Parameters of tiles are those of the tiles' address.
 struct TileSetRoute: RouteHandler {
-  static let parameters = TileRoute.parameters
+  static let parameters = TileResponder.parameters
 
   let service: PointsService
   let policy: CachePolicy
@@ -17,10 +17,10 @@ struct TileSetRoute: RouteHandler {
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var values = try ParameterValues(request, allowing: Self.parameters)
-    _ = values.filters(by: filtering)
-    let tags = values.tagKeys()
+    let arguments = values.tileArguments(by: filtering)
+    let tags = arguments.tags
     try values.check()
-    let snapshot = try await service.mapSnapshot(for: request)
+    let snapshot = try await service.mapSnapshot(for: request, text: arguments.text)
     let bounds = await besideEventLoop { snapshot.bounds }
     let attribution = try await attribution(for: request)
     let query = request.query.map { $0.isEmpty ? "" : "?" + $0 } ?? ""
