@@ -125,6 +125,32 @@ class Judge:
         self.server = server
         self.differences = differences
 
+    def read_tileset(self):
+        """Follows the links of OGC API Tiles from a collection to the template of its tiles."""
+        def follow(document, relation):
+            target = next(link["href"] for link in document["links"] if link["rel"].endswith(relation))
+            return urllib.parse.urlsplit(target).path
+
+        collection = json.loads(self.server.get("/ogc/collections/places")[0])
+        tilesets = json.loads(self.server.get(follow(collection, "/tilesets-vector"))[0])["tilesets"]
+        tileset = json.loads(self.server.get(follow(tilesets[0], "self"))[0])
+        scheme = json.loads(self.server.get(follow(tileset, "/tiling-scheme"))[0])
+        self.template = follow(tileset, "item")
+        self.differences.require(
+            scheme["uri"] == tileset["tileMatrixSetURI"] and len(tileset["tileMatrixSetLimits"]) == 23
+            and tileset["crs"] == scheme["crs"], f"tileset: {tileset}, {scheme}")
+
+    def judge_gdal_service(self):
+        """Reads levels with GDAL's driver of OGC API Tiles, which asks for the tiles itself."""
+        address = f"OGCAPI:http://127.0.0.1:{self.server.connection.port}/ogc/collections/places"
+        data = gdal.OpenEx(address, gdal.OF_VECTOR, open_options=["API=TILES"])
+        total = self.rows("SELECT count(*) FROM points")[0]["count"]
+        # Beyond these levels GDAL 3.6 takes the degrees of the collection's extent for metres, and reads the middle alone.
+        for zoom in (0, 1):
+            layer = data.GetLayerByName(f"Zoom level {zoom}")
+            found = sum(feature.items().get("count") or 1 for feature in layer)
+            self.differences.require(found == total, f"GDAL's OGCAPI driver reads {found} places at zoom {zoom}, not {total}")
+
     def rows(self, sql):
         text = self.database.query(f"SELECT coalesce(json_agg(r), '[]') FROM ({sql}) AS r")
         return json.loads(text)
@@ -162,6 +188,9 @@ class Judge:
     def judge_tile(self, zoom, column, row, query, condition):
         name = f"tile {zoom}/{column}/{row}?{query}"
         body, _ = self.server.get(f"/tiles/{zoom}/{column}/{row}.mvt?{query}")
+        address = self.template.format(tileMatrix=zoom, tileRow=row, tileCol=column)
+        self.differences.require(
+            self.server.get(f"{address}?{query}")[0] == body, f"{name}: the tile of OGC API Tiles is another one")
         ours = decoded(body)
         gdals = decoded_by_gdal(body, zoom, column, row)
         key = lambda feature: (feature[0], json.dumps(feature[1], sort_keys=True, ensure_ascii=False))
@@ -313,6 +342,7 @@ def main():
             filters = [("", "true"), ("", "true"), ("category=cafe,%C3%A9cole", "category IN ('cafe', 'école')"),
                        ("tag.cuisine=thai", "cuisine = 'thai'"), ("source=judge", "true"),
                        ("filter=name%20LIKE%20%27Bar%25%27", "name LIKE 'Bar%'")]
+            judge.read_tileset()
             drawn = [0, 0]
             for _ in range(arguments.tiles):
                 query, condition = generator.choice(filters)
@@ -321,6 +351,7 @@ def main():
                 counts = judge.judge_tile(zoom, column, row, query.lstrip("&"), condition)
                 drawn = [total + count for total, count in zip(drawn, counts)]
             print(f"{arguments.tiles} tiles with {drawn[0]:,} places and {drawn[1]:,} more in clusters")
+            judge.judge_gdal_service()
             judge.judge_tile_set()
             judge.judge_other_origin()
             judge.judge_geojson(generator, 30)

@@ -204,12 +204,14 @@ public struct LocationsAPI: Sendable {
       cache: tileCache, version: version)
   }
 
-  /// The calls of OGC API Features.
+  /// The calls of OGC API Features and Tiles.
   private var featureRoutes: [Route] {
     let context = FeaturesContext(
       service: service, editor: editor, revalidation: revalidation, address: address, filtering: filtering,
       collections: collections, properties: FeatureProperties(filtering.queryables))
-    let routes = FeaturesRoute.routes(context, caching) + ItemsRoute.routes(context, caching, requiresIfMatch)
+    let routes =
+      FeaturesRoute.routes(context, caching) + ItemsRoute.routes(context, caching, requiresIfMatch)
+      + TilesetRoute.routes(context, tileResponder)
     let description = FeaturesAPIRoute(
       describing: routes, context, version: version, readsNeedKey: caching.isPrivate)
     return routes + [Route(.GET, FeatureLinks.root + "/api", handler: description)]

@@ -41,6 +41,8 @@ extension ParameterDescription {
   fileprivate static let format = ParameterDescription(
     "Representation of the response; it takes precedence over `Accept`.", .oneOf(["json", "html"]))
 
+  fileprivate static let jsonFormat = ParameterDescription("Representation of the response.", .oneOf(["json"]))
+
   fileprivate static let collection = ParameterDescription(
     "Id of the collection: `places`, or one that the operator defined.", Schema(.string, example: "places"),
     isRequired: true)
@@ -78,6 +80,11 @@ extension CallDescription {
   private static let written: [HeaderDescription] = [.entityTag.required, .contentCRS.required, .position]
 
   private static let item: [MediaDescription] = [.init(.geoJSON, .component("FeatureItem"))]
+
+  /// Returns the schema of a document with at least some members.
+  private static func document(_ members: [String]) -> Schema {
+    Schema(.object(members.map { .required($0, Schema(.any)) }, others: Schema(.any)))
+  }
 
   static let features: [CallDescription] = [
     resource("", id: "getFeaturesLanding", "Get the landing page", media: .features(.component("FeaturesLanding"))),
@@ -164,6 +171,33 @@ extension CallDescription {
       responses: [.init(204, "The feature is deleted.", headers: [.position])],
       problems: ProblemDescription.parameters.union(ProblemDescription.change).union(ProblemDescription.preconditions)
         .union([.notFound])),
+    resource(
+      "/tileMatrixSets", id: "getTileMatrixSets", "List the tile matrix sets",
+      media: [.init(.json, document(["tileMatrixSets"]))], parameters: ["f": .jsonFormat]),
+    resource(
+      "/tileMatrixSets/WebMercatorQuad", id: "getTileMatrixSet", "Get the tile matrix set of the tiles",
+      media: [.init(.json, document(["id", "crs", "tileMatrices"]))], parameters: ["f": .jsonFormat]),
+    resource(
+      "/collections/{collection}/tiles", id: "getTilesets", "List the tilesets of a collection",
+      media: [.init(.json, document(["tilesets"]))], parameters: ["f": .jsonFormat, "collection": .collection],
+      isCollection: true),
+    resource(
+      "/collections/{collection}/tiles/WebMercatorQuad", id: "getTileset", "Get the description of a tileset",
+      media: [.init(.json, document(["dataType", "crs", "tileMatrixSetURI", "links"]))],
+      parameters: ["f": .jsonFormat, "collection": .collection], isCollection: true),
+    CallDescription(
+      method: .GET, path: "/ogc/collections/{collection}/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}",
+      id: "getCollectionTile", group: .features, summary: "Get a vector tile of a collection",
+      description: "The same tile as that of `/tiles`, of the places of the collection.",
+      parameters: [
+        "collection": .collection,
+        "tileMatrix": .init("Zoom level, 0 to 22.", Schema(.string, example: "11"), isRequired: true),
+        "tileRow": .init("Row, from the north.", Schema(.integer, nil, ["minimum": 0]), isRequired: true),
+        "tileCol": .init("Column, from the west.", Schema(.integer, nil, ["minimum": 0]), isRequired: true),
+        "f": .init("Representation of the response.", .oneOf(["mvt"])),
+      ],
+      requestHeaders: [.ifNoneMatch, .minimumPosition],
+      responses: tileResponses, problems: mapProblems.union([.notFound])),
     CallDescription(
       method: .GET, path: "/ogc/api", id: "getFeaturesAPI", group: .features,
       summary: "Get the description of the calls of OGC API Features",

@@ -273,7 +273,7 @@ extension String {
   /// The path with the parameters of examples.
   fileprivate var concrete: String {
     replacing("{id}", with: Examples.id).replacing("{collection}", with: PointCollections.everything)
-      .replacing(#/\{[xyz]\}/#, with: "0")
+      .replacing(#/\{([xyz]|tileMatrix|tileRow|tileCol)\}/#, with: "0")
   }
 }
 

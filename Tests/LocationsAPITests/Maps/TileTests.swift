@@ -210,6 +210,7 @@ import Testing
     for target in [
       "/tiles/0/0/0.mvt", "/tiles.json", "/locations/clusters?zoom=3", "/locations/facets?by=category",
       "/tiles/0/0/0.mvt?q=a", "/locations/clusters?zoom=3&q=a", "/locations/facets?by=category&q=a",
+      "/ogc/collections/places/tiles/WebMercatorQuad/0/0/0",
     ] {
       let response = try await driver.send(.GET, target)
       #expect(response.status == 501)

@@ -33,7 +33,7 @@ struct FeaturesRoute: RouteHandler {
   }
 
   /// The time for which a response may be used again, in seconds.
-  private static let maximumAgeSeconds: Int64 = 60
+  static let maximumAgeSeconds: Int64 = 60
 
   let resource: Resource
   let context: FeaturesContext
@@ -102,7 +102,7 @@ struct FeaturesRoute: RouteHandler {
 
   private func landing(_ own: [PointGeoJSON.Link], _ links: FeatureLinks) -> JSONValue {
     let json = PointFormat.json.mediaType
-    let targets =
+    var targets =
       own + [
         .init(relation: "service-desc", mediaType: OpenAPIVersion.v3_0.mediaType, target: links.target("/api")),
         .init(relation: "service-doc", mediaType: "text/html", target: links.service("/docs")),
@@ -112,6 +112,10 @@ struct FeaturesRoute: RouteHandler {
         .init(relation: Self.relation("data"), mediaType: json, target: links.target("/collections")),
         .init(relation: "license", mediaType: json, target: links.service("/sources")),
       ]
+    if context.hasTiles {
+      targets.append(
+        .init(relation: Self.relation("tiling-schemes"), mediaType: json, target: links.target("/tileMatrixSets")))
+    }
     return [
       "title": "Waymark", "description": "Points of interest.", "links": targets.json,
     ]
@@ -143,6 +147,12 @@ struct FeaturesRoute: RouteHandler {
         relation: "describedBy", mediaType: schema, target: links.collection(collection, "/schema?f=geojson")),
       .init(relation: "license", mediaType: PointFormat.json.mediaType, target: links.service("/sources")),
     ]
+    if context.hasTiles {
+      targets.append(
+        .init(
+          relation: Self.relation("tilesets-vector"), mediaType: PointFormat.json.mediaType,
+          target: links.collection(collection, "/tiles")))
+    }
     return [
       "id": .string(collection.id), "title": .string(collection.title),
       "description": .string(collection.description),
@@ -159,7 +169,7 @@ struct FeaturesRoute: RouteHandler {
   }
 
   /// Returns a relation type that the OGC has registered.
-  private static func relation(_ name: String) -> String { "http://www.opengis.net/def/rel/ogc/1.0/\(name)" }
+  static func relation(_ name: String) -> String { "http://www.opengis.net/def/rel/ogc/1.0/\(name)" }
 
   // MARK: Pages
 
@@ -184,6 +194,9 @@ extension FeaturesContext {
     }
   }
 
+  /// A Boolean value that indicates whether there are tiles of the collections.
+  var hasTiles: Bool { service.mapStore != nil }
+
   /// The URIs of the conformance classes. Those of filters need an index in memory, and those of changes an editor.
   var conformance: [String] {
     func classes(_ standard: String, _ names: [String]) -> [String] {
@@ -202,6 +215,11 @@ extension FeaturesContext {
           "accent-insensitive-comparison", "basic-spatial-functions", "basic-spatial-functions-plus",
           "spatial-functions", "temporal-functions", "array-functions", "property-property", "arithmetic",
         ])
+    }
+    if hasTiles {
+      all += classes("ogcapi-tiles-1/1.0", ["core", "tileset", "tilesets-list", "geodata-tilesets", "mvt", "oas30"])
+      all += classes(
+        "tms/2.0", ["tilematrixset", "json-tilematrixset", "tilesetmetadata", "json-tilesetmetadata"])
     }
     if editor != nil {
       all += classes(

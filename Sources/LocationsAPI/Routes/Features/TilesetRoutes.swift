@@ -1,0 +1,180 @@
+import Basics
+import Geo
+import HTTPServer
+import JSONText
+import NIOHTTP1
+import PointFormats
+import Points
+import VectorTiles
+
+/// `GET` of the resources of OGC API Tiles (OGC 20-057) that describe the tiles of the collections.
+struct TilesetRoute: RouteHandler {
+  /// The resource.
+  enum Resource: Sendable {
+    case matrixSets, matrixSet, tilesets, tileset
+  }
+
+  private static let parameters: Set<Parameter> = [.format]
+
+  /// Returns the routes of all resources, and that of the tiles.
+  static func routes(_ context: FeaturesContext, _ responder: TileResponder) -> [Route] {
+    let tiles = "/collections/{collection}/tiles"
+    let resources: [(path: String, resource: Resource, scope: AccessScope?)] = [
+      ("/tileMatrixSets", .matrixSets, nil), ("/tileMatrixSets/" + TileMatrixSet.id, .matrixSet, nil),
+      (tiles, .tilesets, .read), ("\(tiles)/\(TileMatrixSet.id)", .tileset, .read),
+    ]
+    let routes = resources.map { path, resource, scope in
+      Route(
+        .GET, FeatureLinks.root + path, scope: scope, parameters: parameters,
+        handler: TilesetRoute(resource: resource, context: context, policy: responder.policy))
+    }
+    return routes + [
+      Route(
+        .GET, "\(FeatureLinks.root)\(tiles)/\(TileMatrixSet.id)/{tileMatrix}/{tileRow}/{tileCol}", scope: .read,
+        parameters: CollectionTileRoute.parameters,
+        handler: CollectionTileRoute(context: context, responder: responder))
+    ]
+  }
+
+  let resource: Resource
+  let context: FeaturesContext
+  let policy: CachePolicy
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let values = try ParameterValues(request, allowing: Self.parameters)
+    try values.check()
+    guard values[.format] == nil || values[.format] == "json" else {
+      throw .invalidParameter("f", "must be json, got '\(values[.format]?.prefix(50) ?? "")'")
+    }
+    let mediaType = try MediaRange.preferred(
+      [PointFormat.json.mediaType], mediaType: { $0 }, accept: request.headers[canonicalForm: "accept"])
+    let links = FeatureLinks(context.address, for: request)
+    let document: JSONValue
+    switch resource {
+    case .matrixSets: document = Self.matrixSets(links)
+    case .matrixSet: document = TileMatrixSet.definition
+    case .tilesets:
+      let tileset = Self.summary(of: try context.collection(of: request), links)
+      document = ["links": Self.own(links).json, "tilesets": [.object(tileset)]]
+    case .tileset: document = Self.tileset(of: try context.collection(of: request), links)
+    }
+    var response = HTTPResponse(contentType: mediaType, bytes: document.text)
+    try await ContentCoding.apply(to: &response, of: request)
+    response.headers.add(
+      name: "cache-control", value: policy.cacheControl(maximumAgeSeconds: FeaturesRoute.maximumAgeSeconds))
+    response.headers.add(name: "vary", value: policy.vary)
+    return response
+  }
+
+  private static func own(_ links: FeatureLinks) -> [PointGeoJSON.Link] {
+    [.init(relation: "self", mediaType: PointFormat.json.mediaType, target: links.own())]
+  }
+
+  private static func matrixSets(_ links: FeatureLinks) -> JSONValue {
+    let definition = PointGeoJSON.Link(
+      relation: "self", mediaType: PointFormat.json.mediaType,
+      target: links.target("/tileMatrixSets/\(TileMatrixSet.id)"))
+    return [
+      "links": own(links).json,
+      "tileMatrixSets": [
+        [
+          "id": .string(TileMatrixSet.id), "title": .string(TileMatrixSet.title), "uri": .string(TileMatrixSet.uri),
+          "crs": .string(TileMatrixSet.crs), "links": [definition].json,
+        ]
+      ],
+    ]
+  }
+
+  /// Returns the members of a tileset that lists have too.
+  private static func summary(of collection: PointCollection, _ links: FeatureLinks) -> [JSONValue.Member] {
+    let json = PointFormat.json.mediaType
+    let own = links.collection(collection, "/tiles/\(TileMatrixSet.id)")
+    return [
+      .init(name: "title", value: .string(collection.title)), .init(name: "dataType", value: "vector"),
+      .init(name: "crs", value: .string(TileMatrixSet.crs)),
+      .init(name: "tileMatrixSetURI", value: .string(TileMatrixSet.uri)),
+      .init(
+        name: "links",
+        value: [
+          PointGeoJSON.Link(relation: "self", mediaType: json, target: own),
+          PointGeoJSON.Link(
+            relation: FeaturesRoute.relation("tiling-scheme"), mediaType: json,
+            target: links.target("/tileMatrixSets/\(TileMatrixSet.id)")),
+        ].json),
+    ]
+  }
+
+  /// Returns the tileset metadata of a collection.
+  private static func tileset(of collection: PointCollection, _ links: FeatureLinks) -> JSONValue {
+    let path = "/tiles/\(TileMatrixSet.id)/{tileMatrix}/{tileRow}/{tileCol}"
+    let item: JSONValue = [
+      "rel": "item", "type": .string(VectorTile.mediaType), "href": .string(links.collection(collection, path)),
+      "templated": true,
+    ]
+    var members = summary(of: collection, links)
+    for index in members.indices where members[index].name == "links" {
+      if case .array(let links) = members[index].value {
+        members[index] = .init(name: "links", value: .array(links + [item]))
+      }
+    }
+    members.append(.init(name: "tileMatrixSetLimits", value: TileMatrixSet.limits))
+    members.append(
+      .init(
+        name: "layers",
+        value: [
+          layer("places", "Places", [("id", "string"), ("name", "string"), ("category", "string")]),
+          layer(
+            "clusters", "Cells of a grid with several places",
+            [("cell", "string"), ("count", "integer"), ("name", "string"), ("category", "string")]),
+        ]))
+    return .object(members)
+  }
+
+  private static func layer(_ id: String, _ title: String, _ properties: [(name: String, type: String)]) -> JSONValue {
+    [
+      "id": .string(id), "title": .string(title), "dataType": "vector", "geometryDimension": 0,
+      "propertiesSchema": [
+        "type": "object",
+        "properties": .object(properties.map { .init(name: $0.name, value: ["type": .string($0.type)]) }),
+      ],
+    ]
+  }
+}
+
+/// `GET /ogc/collections/{collection}/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}`: a vector tile of the
+/// places of a collection that match.
+struct CollectionTileRoute: RouteHandler {
+  static let parameters = TileResponder.parameters.union([.format])
+
+  let context: FeaturesContext
+  let responder: TileResponder
+
+  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    var values = try ParameterValues(request, allowing: Self.parameters)
+    var arguments = values.tileArguments(by: responder.filtering)
+    if let format = values[.format], format != "mvt" {
+      values.note(.invalid, Parameter.format.name, "must be mvt, got '\(format.prefix(50))'")
+    }
+    try values.check()
+    arguments.confine(to: try context.collection(of: request))
+    let path = request.pathParameters
+    return try await responder.respond(
+      with: TileAddress(zoom: path["tileMatrix"], x: path["tileCol"], y: path["tileRow"]), arguments, to: request)
+  }
+}
+
+extension TileArguments {
+  /// Confines the places to those of a collection.
+  fileprivate mutating func confine(to collection: PointCollection) {
+    guard !collection.categories.isEmpty else { return }
+    let categories = Set(collection.categories.map { ExactText($0) })
+    filters.categories = filters.categories.isEmpty ? categories : filters.categories.intersection(categories)
+    canMatch = !filters.categories.isEmpty
+    var hash = FNV1a()
+    for category in categories.sorted() {
+      hash.combine(bytes: category.text.utf8)
+      hash.combine(bytes: [0])
+    }
+    variant = "-" + String(hash.value & 0xFFFF_FFFF, radix: 36)
+  }
+}
