@@ -22,7 +22,7 @@ final class TextSearch {
   private let isFiltered: Bool
   private let propertyFilter: SlotFilter?
   private let scoring: TextScore
-  private let byDistance: Bool
+  let byDistance: Bool
   private let center: (coordinate: Coordinate, position: EarthCentred)?
 
   var terms: ContiguousArray<QueryTerm>
@@ -45,13 +45,13 @@ final class TextSearch {
   /// A Boolean value that indicates whether the terms are not those of the query, so that matches are typos.
   var isAlternative = false
 
-  private var top: TopMatches
+  private(set) var top: TopMatches
 
   /// A Boolean value that indicates whether the first matches are needed in order.
   private var keepsOrder = true
   var postingLimit = TextSearch.maximumPostings
   private var seen: Set<UInt64> = []
-  private var tiers = TextMatch.Tier.typo...TextMatch.Tier.exact
+  var tiers = TextMatch.Tier.typo...TextMatch.Tier.exact
 
   /// The number of matches without typos, counted up to ``enoughWithoutTypos``.
   private var matchesWithoutTypos = 0
@@ -137,82 +137,13 @@ final class TextSearch {
 
   private var isTypoSearchNeeded: Bool { !top.isFull && matchesWithoutTypos < Self.enoughWithoutTypos }
 
-  // MARK: Tiers
-
-  /// Searches for the places that have all words, or words that begin with them.
-  func searchTiers() {
-    rules = .none
-    if byDistance {
-      tiers = .prefix ... .exact
-      searchPrefixes()
-      return
-    }
-    tiers = .allWords ... .exact
-    for index in parts.indices { searchAllWords(index) }
-    if top.isFull { return }
-    tiers = .prefix ... .prefix
-    searchPrefixes()
-  }
-
-  /// Searches for the places that have words with typos, by the present rules.
-  func searchTypos() {
-    tiers = .typo ... .typo
-    guard terms.contains(where: { !$0.isUnspaced }) else { return }
-    for index in parts.indices {
-      let words = TextDriver.words(for: terms, in: parts[index], rules: rules)
-      guard let first = words.first else { continue }
-      process(first, and: words.dropFirst().first, in: index)
-    }
-  }
-
-  /// Judges places.
-  func searchTypos(among slots: ContiguousArray<UInt32>, in index: Int) {
-    tiers = .typo ... .typo
-    slots.withUnsafeBufferPointer { offer($0, in: parts[index]) }
-  }
-
-  /// Searches for places that have words with typos besides at least one without.
-  func searchTyposBesideMatches() {
-    tiers = .typo ... .typo
-    for index in parts.indices {
-      for words in parts[index].prefixWords
-      where !words.isEmpty && parts[index].columns.postingCount(of: words) <= TextDriver.fewPostings {
-        process([words], in: index)
-      }
-    }
-  }
-
-  /// Judges the places of words of a part.
-  func search(_ words: [Range<Int>], in index: Int) { process(words, in: index) }
-
-  /// Searches for the places that have words that begin with the terms: by the two terms with the fewest postings.
-  private func searchPrefixes() {
-    for index in parts.indices {
-      let part = parts[index]
-      guard !part.prefixWords.contains(where: \.isEmpty) else { continue }
-      let words = part.prefixWords.sorted { part.columns.postingCount(of: $0) < part.columns.postingCount(of: $1) }
-      process([words[0]], and: words.count > 1 ? [words[1]] : nil, in: index)
-    }
-  }
-
-  private func searchAllWords(_ index: Int) {
-    let part = parts[index]
-    guard !part.exactWords.contains(-1) else { return }
-    let words = Set(part.exactWords).map { $0..<$0 + 1 }.sorted {
-      (part.columns.postingCount(of: $0), $0.lowerBound) < (part.columns.postingCount(of: $1), $1.lowerBound)
-    }
-    process([words[0]], and: words.count > 1 ? [words[1]] : nil, in: index)
-  }
-
-  // MARK: Postings
-
   /// The number of postings of a driver up to which all places are judged, and of the other words up to which they are
   /// marked.
   private static let fewForIntersection = 256
   private static let manyForIntersection = 500_000
 
   /// Judges the places that have words of both sets, where that is less work, otherwise of the first.
-  private func process(_ words: [Range<Int>], and others: [Range<Int>]?, in index: Int) {
+  func process(_ words: [Range<Int>], and others: [Range<Int>]?, in index: Int) {
     let columns = parts[index].columns
     func count(_ ranges: [Range<Int>]) -> Int { ranges.reduce(0) { $0 + columns.postingCount(of: $1) } }
     guard let others, count(words) > Self.fewForIntersection, count(others) <= Self.manyForIntersection else {
@@ -246,7 +177,7 @@ final class TextSearch {
   }
 
   /// Judges the places of words, best bounds first where they are many.
-  private func process(_ ranges: [Range<Int>], in index: Int) {
+  func process(_ ranges: [Range<Int>], in index: Int) {
     let columns = parts[index].columns
     let total = ranges.reduce(0) { $0 + columns.postingCount(of: $1) }
     if total == 0 { return }
@@ -308,7 +239,7 @@ final class TextSearch {
   ///
   /// - Parameter isRareWord: a Boolean value that indicates whether the places are all of a word without blocks, so that
   ///   after the important ones they are ordered by the lengths of their names.
-  private func offer(_ slots: UnsafeBufferPointer<UInt32>, in part: TextPart, isRareWord: Bool = false) {
+  func offer(_ slots: UnsafeBufferPointer<UInt32>, in part: TextPart, isRareWord: Bool = false) {
     let columns = part.columns
     let ids = part.positions.ids
     let tombstones = part.tombstones?.pointer

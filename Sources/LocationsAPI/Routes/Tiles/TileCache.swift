@@ -21,7 +21,7 @@ final class TileCache: Sendable {
     /// The estimated number of bytes that an entry takes beside its body.
     static let ownBytes = 256
 
-    var byteCount: Int { body.readableBytes + Self.ownBytes }
+    var byteCount: Int { body.storageCapacity + Self.ownBytes }
   }
 
   private struct Generations {
