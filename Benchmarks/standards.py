@@ -199,7 +199,7 @@ class StandardsBench:
     # --- The parts
 
     def measure_single_requests(self):
-        count = 50 * self.options.rounds
+        count = 200 * self.options.rounds
         for name, kind, limit, target in (
                 ("a page of 5,000 features", PAGE, 5_000, 50), ("exact numberMatched of 100,000, limit=1", COUNT, 1, 10)):
             boxes = self.boxes(*kind)
