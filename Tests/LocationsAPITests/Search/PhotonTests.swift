@@ -140,6 +140,7 @@ import Testing
     let driver = try await ServiceDriver(places: (0..<120).map { try Self.place(0, Double($0) / 100, "Stop", nil) })
 
     #expect(try names(try await driver.send(.GET, "/api?q=stop&limit=100000")).count == 100)
+    #expect(try names(try await driver.send(.GET, "/api?q=stop&limit=23894202653905309696")).count == 100)
     #expect(try names(try await driver.send(.GET, "/api?q=stop")).count == 15)
   }
 

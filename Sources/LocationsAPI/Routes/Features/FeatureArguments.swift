@@ -113,6 +113,14 @@ struct DateTimes {
   }
 }
 
+extension Int {
+  /// Creates the number of decimal digits, or the greatest one for a greater number; `nil` for another text.
+  init?(digits text: String) {
+    guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+    self = Int(text) ?? .max
+  }
+}
+
 extension ParameterValues {
   /// Returns the reference system of a parameter; CRS84 where it is not given or invalid.
   fileprivate mutating func referenceSystem(_ parameter: Parameter) -> ReferenceSystem {
@@ -140,10 +148,7 @@ extension ParameterValues {
   /// Returns the maximum number of features of a page: a greater one is the greatest.
   fileprivate mutating func limit(atMost greatest: Int, default fallback: Int) -> Int {
     guard let text = self[.limit] else { return fallback }
-    let isNumber = !text.isEmpty && text.utf8.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
-    // A number of too many digits is great.
-    let number = isNumber ? Int(text) ?? greatest : 0
-    guard number > 0 else {
+    guard let number = Int(digits: text), number > 0 else {
       note(.invalid, "limit", "must be a positive integer, got '\(text.prefix(50))'")
       return fallback
     }

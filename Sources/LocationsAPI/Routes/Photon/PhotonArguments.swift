@@ -134,7 +134,7 @@ struct PhotonArguments {
   /// Returns the maximum number of places.
   mutating func limit(default fallback: Int) -> Int {
     guard let text = value("limit") else { return fallback }
-    if let limit = Int(text), limit > 0 { return min(limit, Self.maximumLimit) }
+    if let limit = Int(digits: text), limit > 0 { return min(limit, Self.maximumLimit) }
     note(.invalid, "limit", "must be an integer of at least 1, got '\(text.prefix(50))'")
     return fallback
   }
