@@ -29,16 +29,12 @@ import Testing
       for _ in 0..<Self.clients {
         group.addTask {
           // Until nothing listens; each accepted connection must get a response.
-          while let connection = try await Self.connection(port) {
-            let opened = ContinuousClock.now
+          while true {
             let wasDraining = isDraining.value > 0
-            do {
-              let response = try await connection.get("/", headers: "Connection: close\r\n")
-              #expect(response.status == 200)
-            } catch RawHTTPConnection.Failure.ended where ContinuousClock.now - opened > Self.firstRequestTimeout {
-              // A busy machine sent the request so late that the server had closed the connection.
-              continue
-            }
+            let answer = try await Self.answer(to: "/", port)
+            if answer == .refused { return }
+            guard case .status(let status) = answer else { continue }
+            #expect(status == 200)
             if served.add() == Self.connectionsBeforeTheSignal { enough.open() }
             if wasDraining { servedWhileDraining.add() }
           }
@@ -50,8 +46,10 @@ import Testing
       _ = try await server.logLine(with: "draining")
       isDraining.add()
       var probes: [Int] = []
-      while let connection = try await Self.connection(port) {
-        probes.append(try await connection.get("/health/ready", headers: "Connection: close\r\n").status)
+      while true {
+        let answer = try await Self.answer(to: "/health/ready", port)
+        if answer == .refused { break }
+        if case .status(let status) = answer { probes.append(status) }
         if ContinuousClock.now - start < Self.delay { try await Task.sleep(for: .milliseconds(100)) }
       }
       // A reset connection would throw here.
@@ -68,12 +66,24 @@ import Testing
     #expect(ended.status == 0 && ended.log.contains("\"stopped\""), "\(ended.log.suffix(500))")
   }
 
-  /// Returns a new connection; `nil` where nothing listens any more.
-  private static func connection(_ port: Int) async throws -> RawHTTPConnection? {
+  private enum Answer: Equatable {
+    case status(Int)
+    case refused
+
+    /// A busy machine sent the request so late that the server had closed the connection.
+    case tooLate
+  }
+
+  /// Sends a request on a new connection. A connection that is reset is an error.
+  private static func answer(to path: String, _ port: Int) async throws -> Answer {
+    let start = ContinuousClock.now
     do {
-      return try await RawHTTPConnection.open(port: port)
+      let connection = try await RawHTTPConnection.open(port: port)
+      return .status(try await connection.get(path, headers: "Connection: close\r\n").status)
     } catch RawHTTPConnection.Failure.refused {
-      return nil
+      return .refused
+    } catch RawHTTPConnection.Failure.ended where ContinuousClock.now - start > firstRequestTimeout {
+      return .tooLate
     }
   }
 }
