@@ -37,7 +37,7 @@ let initial;
 export function startPopup(actionsOfPage) {
   actions = actionsOfPage;
   popup.onkeydown = ({ key }) => {
-    if (key === "Escape") back();
+    if (key === "Escape" && mayLeave()) back();
   };
 }
 
@@ -58,7 +58,7 @@ async function read(response) {
   current = await response.json();
 }
 
-/** Returns whether the form may be left: nothing was changed in it, or the user drops the changes. */
+/** Returns whether the form has no changes, or the user drops them. */
 export const mayLeave = () => popup.hidden || !byId("edit-form")
   || !Object.keys(changes()).length || confirm("Discard your changes?");
 
@@ -93,7 +93,7 @@ export function movePopup() {
 function show(title, coordinate, ...children) {
   anchor = coordinate;
   popup.replaceChildren(element("div", { class: "heading" }, element("h2", { id: "popup-title" }, title),
-    button("popup-close", "✕", closePopup, { class: "close", "aria-label": "Close" })), ...children);
+    button("popup-close", "✕", () => mayLeave() && closePopup(), { class: "close", "aria-label": "Close" })), ...children);
   popup.hidden = false;
   popup.scrollTop = 0;
   movePopup();

@@ -38,6 +38,16 @@ enum ContentCoding {
     return isIdentityAllowed ? (.identity, false) : nil
   }
 
+  /// Returns the coding that a request prefers, as ``chosen(by:)`` does.
+  ///
+  /// - Throws: `Problem` 406 where the request excludes every coding.
+  static func accepted(by headers: HTTPHeaders) throws(Problem) -> (coding: ContentCoding, isRequired: Bool) {
+    guard let chosen = chosen(by: headers) else {
+      throw Problem(.notAcceptable, code: "not-acceptable", detail: "the available codings are gzip and identity")
+    }
+    return chosen
+  }
+
   /// Returns a Boolean value that indicates whether `Accept-Encoding` prefers gzip.
   static func prefersGzip(_ headers: HTTPHeaders) -> Bool {
     chosen(by: headers)?.coding == .gzip
@@ -51,9 +61,7 @@ enum ContentCoding {
     guard request.headers.contains(name: "accept-encoding"), case .bytes(let bytes) = response.body else {
       return
     }
-    guard let (coding, isRequired) = chosen(by: request.headers) else {
-      throw Problem(.notAcceptable, code: "not-acceptable", detail: "the available codings are gzip and identity")
-    }
+    let (coding, isRequired) = try accepted(by: request.headers)
     guard coding == .gzip, isRequired || bytes.readableBytes >= leastLength else { return }
     let compressed: ByteBuffer
     do {

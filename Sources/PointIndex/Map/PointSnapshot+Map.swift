@@ -14,8 +14,8 @@ extension PointSnapshot: MapSnapshot {
     pyramid.node(around: MapSquare(tile))?.node.totals.count ?? 0
   }
 
-  /// Returns the version of the places of a tile; `nil` where they have to be visited.
-  private func knownVersion(of tile: TileAddress) -> ContentVersion? {
+  /// Returns the version of the places of a tile; `nil` where they have to be visited, which are at most 256. O(log n).
+  public func knownVersion(of tile: TileAddress) -> ContentVersion? {
     let square = MapSquare(tile)
     guard let (node, around) = pyramid.node(around: square) else { return ContentVersion(count: 0, high: 0, low: 0) }
     guard around.level == square.level else { return nil }

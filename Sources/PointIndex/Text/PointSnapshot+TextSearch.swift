@@ -21,12 +21,19 @@ extension PointSnapshot {
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout``.
   func textMatches(of query: TextQuery) throws(PointStoreError) -> TextMatches {
-    if let known = textMatchesCache.withLock({ $0[query] }) { return known }
-    // Not under the lock: other searches would wait.
-    let matches =
-      try search(for: query) { search, _ in search.allMatches() } ?? TextMatches(slots: parts.map { _ in [] })
-    textMatchesCache.withLock { $0.insert(matches, for: query) }
-    return matches
+    // Under the lock: the tiles of a view are requested at the same time, and one of them searches.
+    let result: Result<TextMatches, PointStoreError> = textMatchesCache.withLock { cache in
+      if let known = cache[query] { return .success(known) }
+      do throws(PointStoreError) {
+        let found = try search(for: query) { search, _ in search.allMatches() }
+        let matches = found ?? TextMatches(slots: parts.map { _ in [] })
+        cache.insert(matches, for: query)
+        return .success(matches)
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
   }
 
   /// Returns the result of a search, whose query has no property filter; `nil` where nothing can match.
@@ -88,7 +95,9 @@ struct TextMatchesCache: Sendable {
   mutating func insert(_ matches: TextMatches, for query: TextQuery) {
     entries.removeAll { $0.query == query }
     entries.append((query, matches))
-    while entries.count > Self.maximumCount || entries.reduce(0, { $0 + $1.matches.count }) > Self.maximumPlaces {
+    while entries.count > Self.maximumCount
+      || entries.count > 1 && entries.reduce(0, { $0 + $1.matches.count }) > Self.maximumPlaces
+    {
       entries.removeFirst()
     }
   }

@@ -234,8 +234,8 @@ final class TextSearch {
   /// The number of places whose memory is fetched together.
   private static let groupSize = 32
 
-  /// Judges places, in groups: a place's words are in memory that no cache has, so that they are fetched for a group
-  /// before any of its places is judged.
+  /// Judges places, in groups: a place's words are usually in no cache of the processor, so that they are fetched
+  /// for a group before any of its places is judged.
   ///
   /// - Parameter isRareWord: a Boolean value that indicates whether the places are all of a word without blocks, so that
   ///   after the important ones they are ordered by the lengths of their names.
@@ -245,10 +245,14 @@ final class TextSearch {
     let tombstones = part.tombstones?.pointer
     withExtendedLifetime((part.segment, part.index, part.tombstones)) {
       withUnsafeTemporaryAllocation(of: Int.self, capacity: Self.groupSize) { group in
-        for slot in slots.prefix(Self.groupSize) { prefetch(columns.places + Int(slot)) }
+        if top.isFull {
+          for slot in slots.prefix(Self.groupSize) { prefetch(columns.places + Int(slot)) }
+        }
         for start in stride(from: 0, to: slots.count, by: Self.groupSize) {
           let end = min(start + Self.groupSize, slots.count)
-          for slot in slots[end..<min(end + Self.groupSize, slots.count)] { prefetch(columns.places + Int(slot)) }
+          if top.isFull {
+            for slot in slots[end..<min(end + Self.groupSize, slots.count)] { prefetch(columns.places + Int(slot)) }
+          }
           var count = 0
           var isComplete = false
           for slot in slots[start..<end] {
@@ -262,7 +266,7 @@ final class TextSearch {
             }
             if let tombstones, tombstones[slot >> 6] & (1 << UInt64(slot & 63)) != 0 { continue }
             prefetch(columns.entryStarts + slot)
-            prefetch(ids + slot)
+            if top.isFull { prefetch(ids + slot) }
             group.initializeElement(at: count, to: slot)
             count += 1
           }
@@ -322,7 +326,7 @@ final class TextSearch {
       let last = byDistance ? -after.value : after.value
       isOnEarlierPage = key > last || (key == last && id <= after.id)
     }
-    // Matches of earlier pages count only until they decide which searches are made.
+    // Matches of earlier pages are counted only until it is decided whether typos are searched.
     if isOnEarlierPage, hasMatches, tier == .typo || matchesWithoutTypos >= Self.enoughWithoutTypos { return }
     guard seen.insert(UInt64(part.number) << 32 | UInt64(slot)).inserted else { return }
     hasMatches = true

@@ -21,6 +21,9 @@ public protocol MapSnapshot: Sendable {
   /// Returns the version of the places of a tile.
   func contentVersion(of tile: TileAddress) -> ContentVersion
 
+  /// Returns the version of the places of a tile where it is known without visiting them.
+  func knownVersion(of tile: TileAddress) -> ContentVersion?
+
   /// Returns an upper bound of the number of places of a tile.
   func maximumCount(of tile: TileAddress) -> Int
 

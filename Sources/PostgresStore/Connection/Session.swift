@@ -186,7 +186,9 @@ actor Session {
 
   /// Closes the session after its operation, whether that succeeded or not. An open transaction is rolled back first:
   /// otherwise a call that follows could still meet its locks, and a pooler would close its connection to the server.
+  /// A commit that the server has not confirmed is left to ``close()``.
   func finish() async {
+    guard selfWhileAbandoned == nil else { return }
     if connection?.isExecuting == true { try? await endCopy(error: "the import was abandoned") }
     if connection?.isInTransaction == true { _ = try? await run(script: "ROLLBACK") }
     close()

@@ -176,6 +176,8 @@ private struct ObservedMapSnapshot: MapSnapshot {
 
   func contentVersion(of tile: TileAddress) -> ContentVersion { snapshot.contentVersion(of: tile) }
 
+  func knownVersion(of tile: TileAddress) -> ContentVersion? { snapshot.knownVersion(of: tile) }
+
   func maximumCount(of tile: TileAddress) -> Int { snapshot.maximumCount(of: tile) }
 
   func tile(

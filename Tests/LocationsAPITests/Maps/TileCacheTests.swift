@@ -1,5 +1,7 @@
 import Geo
+import HTTPServer
 import NIOCore
+import NIOHTTP1
 import Points
 import Testing
 
@@ -12,55 +14,86 @@ import Testing
 
   private static func version(_ number: UInt64) -> ContentVersion { ContentVersion(count: 1, high: number, low: 0) }
 
-  private static let body = ByteBuffer(repeating: 7, count: 1_000)
+  private static func response(_ count: Int = 2_000, coding: String? = nil) -> HTTPResponse {
+    var response = HTTPResponse(contentType: "text/plain", bytes: ByteBuffer(repeating: 7, count: count))
+    if let coding { response.headers.add(name: "content-encoding", value: coding) }
+    return response
+  }
 
   @Test func tileIsReturnedOnlyForItsVersionAndCoding() throws {
     let cache = TileCache(byteLimit: 1 << 20)
     let tile = try Self.tile(1)
 
-    cache.insert(Self.body, of: tile, Self.version(1), isCompressed: false)
+    cache.insert(Self.response(), of: tile, Self.version(1))
 
-    #expect(cache.body(of: tile, Self.version(1), isCompressed: false) == Self.body)
-    #expect(cache.body(of: tile, Self.version(2), isCompressed: false) == nil)
-    #expect(cache.body(of: tile, Self.version(1), isCompressed: true) == nil)
-    #expect(cache.body(of: try Self.tile(2), Self.version(1), isCompressed: false) == nil)
+    #expect(cache.response(of: tile, Self.version(1), (.identity, false))?.byteCount == 2_000)
+    #expect(cache.response(of: tile, Self.version(2), (.identity, false)) == nil)
+    #expect(cache.response(of: tile, Self.version(1), (.gzip, false)) == nil)
+    #expect(cache.response(of: try Self.tile(2), Self.version(1), (.identity, false)) == nil)
+  }
+
+  @Test func compressedTileIsMarkedAsSuch() throws {
+    let cache = TileCache(byteLimit: 1 << 20)
+    let tile = try Self.tile(1)
+
+    cache.insert(Self.response(coding: "gzip"), of: tile, Self.version(1))
+
+    #expect(cache.response(of: tile, Self.version(1), (.gzip, true))?.headers["content-encoding"] == ["gzip"])
+    #expect(cache.response(of: tile, Self.version(1), (.identity, false)) == nil)
+  }
+
+  @Test func shortTileIsSentUncompressedUnlessGzipIsRequired() throws {
+    let cache = TileCache(byteLimit: 1 << 20)
+    let tile = try Self.tile(1)
+
+    cache.insert(Self.response(500), of: tile, Self.version(1))
+
+    #expect(cache.response(of: tile, Self.version(1), (.gzip, false))?.headers["content-encoding"] == [])
+    #expect(cache.response(of: tile, Self.version(1), (.gzip, true)) == nil)
   }
 
   @Test func laterVersionReplacesTheFormer() throws {
     let cache = TileCache(byteLimit: 1 << 20)
     let tile = try Self.tile(1)
-    let later = ByteBuffer(repeating: 8, count: 10)
 
-    cache.insert(Self.body, of: tile, Self.version(1), isCompressed: false)
-    cache.insert(later, of: tile, Self.version(2), isCompressed: false)
+    cache.insert(Self.response(), of: tile, Self.version(1))
+    cache.insert(Self.response(10), of: tile, Self.version(2))
 
-    #expect(cache.body(of: tile, Self.version(1), isCompressed: false) == nil)
-    #expect(cache.body(of: tile, Self.version(2), isCompressed: false) == later)
+    #expect(cache.response(of: tile, Self.version(1), (.identity, false)) == nil)
+    #expect(cache.response(of: tile, Self.version(2), (.identity, false))?.byteCount == 10)
     #expect(cache.byteCount < 1_000)
   }
 
-  @Test func cacheKeepsTheTilesLastUsedWithinItsLimit() throws {
-    let limit = 100_000
+  @Test(arguments: [1_000, 10_000, 24_000])
+  func cacheKeepsTheTilesLastUsedWithinItsLimit(length: Int) throws {
+    let limit = 200_000
     let cache = TileCache(byteLimit: limit)
     let first = try Self.tile(0)
-    cache.insert(Self.body, of: first, Self.version(0), isCompressed: false)
+    cache.insert(Self.response(length), of: first, Self.version(0))
 
     for column in 1..<1_000 {
-      cache.insert(Self.body, of: try Self.tile(column), Self.version(0), isCompressed: false)
-      #expect(cache.body(of: first, Self.version(0), isCompressed: false) != nil, "\(column)")
+      cache.insert(Self.response(length), of: try Self.tile(column), Self.version(0))
+      #expect(cache.response(of: first, Self.version(0), (.identity, false)) != nil, "\(column)")
       #expect(cache.byteCount <= limit)
     }
 
-    #expect(cache.body(of: try Self.tile(999), Self.version(0), isCompressed: false) != nil)
-    #expect(cache.body(of: try Self.tile(500), Self.version(0), isCompressed: false) == nil)
+    #expect(cache.response(of: try Self.tile(999), Self.version(0), (.identity, false)) != nil)
+    #expect(cache.response(of: try Self.tile(500), Self.version(0), (.identity, false)) == nil)
   }
 
   @Test func tileThatIsTooLargeIsNotKept() throws {
     let cache = TileCache(byteLimit: 4_000)
 
-    cache.insert(Self.body, of: try Self.tile(1), Self.version(0), isCompressed: false)
+    cache.insert(Self.response(), of: try Self.tile(1), Self.version(0))
 
     #expect(cache.byteCount == 0)
     #expect(!TileCache(byteLimit: 0).isOn)
+  }
+}
+
+extension HTTPResponse {
+  fileprivate var byteCount: Int? {
+    guard case .bytes(let bytes) = body else { return nil }
+    return bytes.readableBytes
   }
 }

@@ -46,8 +46,11 @@ struct TilesetRoute: RouteHandler {
     guard values[.format] == nil || values[.format] == "json" else {
       throw .invalidParameter("f", "must be json, got '\(values[.format]?.prefix(50) ?? "")'")
     }
-    let mediaType = try MediaRange.preferred(
-      [PointFormat.json.mediaType], mediaType: { $0 }, accept: request.headers[canonicalForm: "accept"])
+    var mediaType = PointFormat.json.mediaType
+    if values[.format] == nil {
+      mediaType = try MediaRange.preferred(
+        [mediaType], mediaType: { $0 }, accept: request.headers[canonicalForm: "accept"])
+    }
     let links = FeatureLinks(context.address, for: request)
     let document: JSONValue
     switch resource {

@@ -1,17 +1,20 @@
 import Geo
+import HTTPServer
 import NIOCore
+import NIOHTTP1
 import Points
 import Synchronization
+import VectorTiles
 
 /// Drawn tiles of all places, each with the version of the places that it was drawn of.
 ///
 /// A tile is returned only for the version that it has, which the caller takes from the places of the moment: it is
-/// never stale. The cache keeps the tiles that were last used in two generations: when the young one has half of the
-/// bytes, the old one is dropped and the young one becomes old.
+/// never stale. The cache keeps the tiles that were last used in two generations: when another tile would give the young
+/// one more than half of the bytes, the old one is dropped and the young one becomes old.
 final class TileCache: Sendable {
   private struct Key: Hashable {
     let tile: TileAddress
-    let isCompressed: Bool
+    let coding: ContentCoding
   }
 
   private struct Entry {
@@ -30,12 +33,14 @@ final class TileCache: Sendable {
     var youngBytes = 0
 
     mutating func insert(_ entry: Entry, for key: Key, generationLimit: Int) {
-      if let former = young.updateValue(entry, forKey: key) { youngBytes -= former.byteCount }
+      if let former = young.removeValue(forKey: key) { youngBytes -= former.byteCount }
+      if youngBytes + entry.byteCount > generationLimit {
+        old = young
+        young = [:]
+        youngBytes = 0
+      }
+      young[key] = entry
       youngBytes += entry.byteCount
-      guard youngBytes > generationLimit else { return }
-      old = young
-      young = [:]
-      youngBytes = 0
     }
   }
 
@@ -59,10 +64,27 @@ final class TileCache: Sendable {
     }
   }
 
-  /// Returns the encoded tile of a version; `nil` where it is not kept.
-  func body(of tile: TileAddress, _ version: ContentVersion, isCompressed: Bool) -> ByteBuffer? {
-    let key = Key(tile: tile, isCompressed: isCompressed)
-    return generations.withLock { generations in
+  /// Returns the response with the tile of a version; `nil` where it is not kept.
+  ///
+  /// - Parameter coding: the coding that the client prefers, and a Boolean value that indicates whether it accepts no
+  ///   other.
+  func response(
+    of tile: TileAddress, _ version: ContentVersion, _ coding: (coding: ContentCoding, isRequired: Bool)
+  ) -> HTTPResponse? {
+    if coding.coding == .gzip, let body = body(of: Key(tile: tile, coding: .gzip), version) {
+      var response = HTTPResponse(contentType: VectorTile.mediaType, bytes: body)
+      response.headers.add(name: "content-encoding", value: "gzip")
+      return response
+    }
+    guard !coding.isRequired, let body = body(of: Key(tile: tile, coding: .identity), version),
+      // A short tile is not compressed.
+      coding.coding == .identity || body.readableBytes < ContentCoding.leastLength
+    else { return nil }
+    return HTTPResponse(contentType: VectorTile.mediaType, bytes: body)
+  }
+
+  private func body(of key: Key, _ version: ContentVersion) -> ByteBuffer? {
+    generations.withLock { generations in
       if let entry = generations.young[key] { return entry.version == version ? entry.body : nil }
       guard let entry = generations.old[key], entry.version == version else { return nil }
       generations.old[key] = nil
@@ -71,11 +93,13 @@ final class TileCache: Sendable {
     }
   }
 
-  /// Keeps an encoded tile; one of more than a quarter of the bytes is not kept.
-  func insert(_ body: ByteBuffer, of tile: TileAddress, _ version: ContentVersion, isCompressed: Bool) {
+  /// Keeps the tile of a response; one of more than a quarter of the bytes is not kept.
+  func insert(_ response: HTTPResponse, of tile: TileAddress, _ version: ContentVersion) {
+    guard case .bytes(let body) = response.body else { return }
     let entry = Entry(version: version, body: body)
     guard entry.byteCount <= generationLimit / 2 else { return }
-    let key = Key(tile: tile, isCompressed: isCompressed)
+    let isCompressed = response.headers.contains(name: "content-encoding")
+    let key = Key(tile: tile, coding: isCompressed ? .gzip : .identity)
     generations.withLock { generations in
       generations.old[key] = nil
       generations.insert(entry, for: key, generationLimit: generationLimit)

@@ -31,11 +31,11 @@ struct TileArguments {
   /// A Boolean value that indicates whether any place can match.
   var canMatch = true
 
-  /// The part of entity tags that stands for what the path means.
+  /// A part of entity tags that identifies the categories of a collection; empty for all places.
   var variant = ""
 
-  /// A Boolean value that indicates whether they are those of a tile of all places without tags.
-  var arePlain: Bool { text == nil && tags.isEmpty && variant.isEmpty && filters == PointQuery() }
+  /// A Boolean value that indicates whether the tile may be kept: one of all places, without tags.
+  var areCacheable: Bool { text == nil && tags.isEmpty && variant.isEmpty && filters == PointQuery() }
 
   init(filters: PointQuery, text: ExactText?, tags: [ExactText]) {
     self.filters = filters
@@ -58,7 +58,7 @@ struct TileResponder: Sendable {
   let clusterMaximumZoom: Int
   private let cache: TileCache
 
-  /// The part of entity tags that stands for what else than the places and the address determines a tile.
+  /// A part of entity tags: a hash of the version of the program and of the settings that tiles depend on.
   private let programTag: String
 
   /// The number of places up to which a tile is drawn on the event loop.
@@ -66,6 +66,9 @@ struct TileResponder: Sendable {
 
   /// The estimated number of bytes of each place of a tile that is being drawn.
   private static let placeBytes = 512
+
+  /// The estimated number of bytes of a search for the places that match a text.
+  private static let textBytes = 8 << 20
 
   /// Creates a responder.
   ///
@@ -94,96 +97,66 @@ struct TileResponder: Sendable {
     guard let tile else {
       throw .notFound("there is no such tile: a zoom level z, from 0 to 22, has the columns and rows 0 to 2^z - 1")
     }
+    let coding = try ContentCoding.accepted(by: request.headers)
     let snapshot = try await service.mapSnapshot(for: request, text: arguments.text)
     let query = TileQuery(
       tile: tile, filters: arguments.filters, text: arguments.text, tags: arguments.tags,
       clusterMaximumZoom: clusterMaximumZoom)
     let known = policy.isOff ? [] : request.headers.entityTags("if-none-match")
-    let suffix = arguments.variant.isEmpty ? programTag : programTag + arguments.variant
-    let isKnown: @Sendable (ContentVersion) -> Bool = { version in
-      !known.isEmpty && EntityTag.matches(version.tag(suffix), ifNoneMatch: known)
-    }
-    let version: ContentVersion
-    var bytes: [UInt8]?
-    if cache.isOn, arguments.arePlain {
-      return try await respond(with: query, of: snapshot, suffix, to: request, unless: isKnown)
-    }
-    if arguments.text == nil, arguments.canMatch {
-      (version, bytes) = try await draw(query, of: snapshot, for: request, unless: isKnown)
-    } else {
-      version = snapshot.contentVersion(of: arguments.canMatch ? .map : tile)
-      if isKnown(version) {
-        bytes = nil
-      } else {
-        bytes = arguments.canMatch ? try await draw(query, of: snapshot, for: request) { _ in false }.bytes : []
+    let suffix = programTag + arguments.variant
+    let cache = cache.isOn && arguments.areCacheable ? cache : nil
+    let kept: @Sendable (ContentVersion) -> HTTPResponse? = { version in
+      if !known.isEmpty, EntityTag.matches(version.tag(suffix), ifNoneMatch: known) {
+        return HTTPResponse(status: .notModified)
       }
+      return cache?.response(of: tile, version, coding)
     }
-    return try await response(bytes.map { ByteBuffer(bytes: $0) }, version.tag(suffix), to: request)
-  }
-
-  /// Returns the response with a tile of all places, from the cache where it is there.
-  private func respond(
-    with query: TileQuery, of snapshot: any MapSnapshot, _ suffix: String, to request: HTTPRequest,
-    unless isKnown: @escaping @Sendable (ContentVersion) -> Bool
-  ) async throws(Problem) -> HTTPResponse {
-    let tile = query.tile
-    let isCompressed = ContentCoding.prefersGzip(request.headers)
-    let (version, drawn) = try await draw(query, of: snapshot, for: request) { [cache] version in
-      isKnown(version) || cache.body(of: tile, version, isCompressed: isCompressed) != nil
+    let versioned = arguments.text == nil || !arguments.canMatch ? tile : .map
+    if let version = snapshot.knownVersion(of: versioned), let response = kept(version) {
+      return finished(response, version.tag(suffix))
     }
-    let tag = version.tag(suffix)
-    if isKnown(version) { return try await response(nil, tag, to: request) }
-    if drawn == nil, let body = cache.body(of: tile, version, isCompressed: isCompressed) {
-      var response = HTTPResponse(contentType: VectorTile.mediaType, bytes: body)
-      if isCompressed { response.headers.add(name: "content-encoding", value: "gzip") }
-      addFields(tag, to: &response)
-      return response
+    guard arguments.canMatch else {
+      let version = snapshot.contentVersion(of: tile)
+      return finished(
+        kept(version) ?? HTTPResponse(contentType: VectorTile.mediaType, bytes: ByteBuffer()), version.tag(suffix))
     }
-    // Where it was dropped meanwhile, it is drawn after all, of the same places.
-    let bytes = if let drawn { drawn } else { try await draw(query, of: snapshot, for: request) { _ in false }.bytes }
-    let response = try await response(bytes.map { ByteBuffer(bytes: $0) }, tag, to: request)
-    if case .bytes(let body) = response.body, body.readableBytes > 0 {
-      cache.insert(body, of: tile, version, isCompressed: response.headers.contains(name: "content-encoding"))
+    var drawn = try await draw(query, of: snapshot, for: request) { arguments.text == nil && kept($0) != nil }
+    let version = arguments.text == nil ? drawn.version : snapshot.contentVersion(of: .map)
+    if drawn.bytes == nil {
+      if let response = kept(version) { return finished(response, version.tag(suffix)) }
+      // The cache has dropped the tile meanwhile.
+      drawn = try await draw(query, of: snapshot, for: request) { _ in false }
     }
-    return response
-  }
-
-  /// Returns the response with an encoded tile; `nil` for one that the client has.
-  private func response(
-    _ bytes: ByteBuffer?, _ tag: String, to request: HTTPRequest
-  ) async throws(Problem) -> HTTPResponse {
-    var response: HTTPResponse
-    if let bytes {
-      response = HTTPResponse(contentType: VectorTile.mediaType, bytes: bytes)
-      try await ContentCoding.apply(to: &response, of: request)
-    } else {
-      response = HTTPResponse(status: .notModified)
-    }
-    addFields(tag, to: &response)
-    return response
+    var response = HTTPResponse(contentType: VectorTile.mediaType, bytes: ByteBuffer(bytes: drawn.bytes ?? []))
+    try await ContentCoding.apply(to: &response, of: request)
+    cache?.insert(response, of: tile, version)
+    return finished(response, version.tag(suffix))
   }
 
   private func draw(
     _ query: TileQuery, of snapshot: any MapSnapshot, for request: HTTPRequest,
-    unless isKnown: @escaping @Sendable (ContentVersion) -> Bool
+    unless isKept: @escaping @Sendable (ContentVersion) -> Bool
   ) async throws(Problem) -> (version: ContentVersion, bytes: [UInt8]?) {
     let count = snapshot.maximumCount(of: query.tile)
     if count <= Self.shortCount, query.filters.timeLimit == nil, query.text == nil {
       return try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try snapshot.tile(matching: query, unless: isKnown)
+        try snapshot.tile(matching: query, unless: isKept)
       }
     }
-    let reservation = try await request.reserveMemory(bytes: min(count, TileQuery.maximumPlaces) * Self.placeBytes)
+    let reservation = try await request.reserveMemory(
+      bytes: min(count, TileQuery.maximumPlaces) * Self.placeBytes + (query.text == nil ? 0 : Self.textBytes))
     defer { extendLifetime(reservation) }
     return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await besideEventLoop { () throws(PointStoreError) in try snapshot.tile(matching: query, unless: isKnown) }
+      try await besideEventLoop { () throws(PointStoreError) in try snapshot.tile(matching: query, unless: isKept) }
     }
   }
 
-  private func addFields(_ tag: String, to response: inout HTTPResponse) {
+  private func finished(_ response: HTTPResponse, _ tag: String) -> HTTPResponse {
+    var response = response
     response.headers.add(name: "cache-control", value: policy.cacheControl)
     response.headers.add(name: "vary", value: policy.vary)
     if !policy.isOff { response.headers.add(name: "etag", value: "W/" + tag) }
+    return response
   }
 }
 
