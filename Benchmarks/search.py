@@ -2,13 +2,16 @@
 
 import argparse
 import csv
+import json
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import tempfile
 import time
 import urllib.parse
+import uuid
 
 from programs import READ_SETTINGS, Database, Server, load
 
@@ -67,6 +70,34 @@ class SearchBench:
                 self.server.get(path)
                 durations.append(time.perf_counter() - start)
             print(f"worst case, {text[:12]!r}: {1000 * statistics.median(durations):.1f} ms (target ≤ 30)")
+
+    # --- Another build
+
+    def compare_builds(self):
+        """Compares the time until a build is ready, and its rate of new places, with those of another build."""
+        with open(self.places, newline="", encoding="utf-8") as file:
+            rows = random.Random(2).sample(list(csv.DictReader(file)), 5000)
+        targets = self.work / "writes.targets"
+        targets.write_text("".join(
+            f"PUT /locations/{uuid.UUID(int=number + 1)} "
+            + json.dumps({"name": row["name"], "lat": float(row["lat"]), "long": float(row["long"]), "category": row["category"]})
+            + "\n" for number, row in enumerate(rows)))
+        servers = {}
+        try:
+            for name, program in {"this build": self.options.waymark, "the former": self.options.former}.items():
+                start = time.monotonic()
+                servers[name] = Server(program, POINT_STORE="memory", DATA_FILE=str(self.places))
+                print(f"{name} is ready after {time.monotonic() - start:.1f} s")
+            rates = {name: [] for name in servers}
+            # The first round creates the places, the others replace them.
+            for _ in range(1 + self.options.rounds):
+                for name, server in servers.items():
+                    rates[name].append(load(self.options.load, server.port, targets, self.options.seconds)[0])
+        finally:
+            for server in servers.values():
+                server.stop()
+        own, former = (statistics.median(values[1:]) for values in rates.values())
+        print(f"writes: {own:,.0f}/s, {former:,.0f}/s by the former build: {own / former:.2f} (target ≥ 0.8)")
 
     # --- PostgreSQL
 
@@ -155,10 +186,14 @@ def main():
     parser.add_argument("--places", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--former", help="only compare starts and writes with this build")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         bench = SearchBench(options, pathlib.Path(folder))
+        if options.former:
+            bench.compare_builds()
+            return
         bench.start_postgres()
         try:
             bench.start_tantivy()

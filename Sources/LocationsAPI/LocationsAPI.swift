@@ -186,8 +186,8 @@ public struct LocationsAPI: Sendable {
         .GET, "/tiles/{z}/{x}/{y}.mvt", scope: .read, parameters: TileResponder.parameters,
         handler: TileRoute(responder: tileResponder)),
       Route(
-        .GET, "/tiles.json", scope: .read, parameters: TileSetRoute.parameters,
-        handler: TileSetRoute(service: service, policy: caching, filtering: filtering, address: address)),
+        .GET, "/tiles.json", scope: .read, parameters: TileJSONRoute.parameters,
+        handler: TileJSONRoute(service: service, policy: caching, filtering: filtering, address: address)),
       Route(
         .GET, "/locations/clusters", scope: .read, parameters: ClustersRoute.parameters,
         handler: ClustersRoute(

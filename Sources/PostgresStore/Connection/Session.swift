@@ -189,7 +189,7 @@ actor Session {
   /// A commit that the server has not confirmed is left to ``close()``.
   func finish() async {
     guard selfWhileAbandoned == nil else { return }
-    if connection?.isExecuting == true { try? await endCopy(error: "the import was abandoned") }
+    if connection?.isExecuting == true { try? await endCopy(error: "the operation was abandoned") }
     if connection?.isInTransaction == true { _ = try? await run(script: "ROLLBACK") }
     close()
   }

@@ -60,12 +60,14 @@ extension String {
   fileprivate var essence: String { String(prefix { $0 != ";" }) }
 }
 
+extension PointGeoJSON.Link {
+  /// The link as JSON.
+  var json: JSONValue {
+    ["rel": .string(relation), "type": .string(mediaType), "href": .string(target)]
+  }
+}
+
 extension [PointGeoJSON.Link] {
   /// The links as JSON.
-  var json: JSONValue {
-    .array(
-      map { link in
-        ["rel": .string(link.relation), "type": .string(link.mediaType), "href": .string(link.target)]
-      })
-  }
+  var json: JSONValue { .array(map(\.json)) }
 }

@@ -33,7 +33,7 @@ struct FeaturesRoute: RouteHandler {
   }
 
   /// The time for which a response may be used again, in seconds.
-  static let maximumAgeSeconds: Int64 = 60
+  private static let maximumAgeSeconds: Int64 = 60
 
   let resource: Resource
   let context: FeaturesContext
@@ -50,13 +50,22 @@ struct FeaturesRoute: RouteHandler {
     let links = FeatureLinks(context.address, for: request)
     let document =
       isGeoJSON ? context.properties.geoJSONSchema(of: collection) : await json(collection, format, links)
-    var response =
+    return try await Self.reusable(
       format == .html
-      ? HTTPResponse(page(of: document, collection, links))
-      : HTTPResponse(contentType: format.mediaType, bytes: document.text)
+        ? HTTPResponse(page(of: document, collection, links))
+        : HTTPResponse(contentType: format.mediaType, bytes: document.text), by: policy, for: request)
+  }
+
+  /// Returns the response as it is sent: compressed where the request prefers that, and reusable for a minute.
+  ///
+  /// - Throws: `Problem` 406.
+  static func reusable(
+    _ response: HTTPResponse, by policy: CachePolicy, for request: HTTPRequest
+  ) async throws(Problem) -> HTTPResponse {
+    var response = response
     try await ContentCoding.apply(to: &response, of: request)
     response.headers.add(
-      name: "cache-control", value: policy.cacheControl(maximumAgeSeconds: Self.maximumAgeSeconds))
+      name: "cache-control", value: policy.cacheControl(maximumAgeSeconds: maximumAgeSeconds))
     response.headers.add(name: "vary", value: policy.vary)
     return response
   }

@@ -61,12 +61,8 @@ struct TilesetRoute: RouteHandler {
       document = ["links": Self.own(links).json, "tilesets": [.object(tileset)]]
     case .tileset: document = Self.tileset(of: try context.collection(of: request), links)
     }
-    var response = HTTPResponse(contentType: mediaType, bytes: document.text)
-    try await ContentCoding.apply(to: &response, of: request)
-    response.headers.add(
-      name: "cache-control", value: policy.cacheControl(maximumAgeSeconds: FeaturesRoute.maximumAgeSeconds))
-    response.headers.add(name: "vary", value: policy.vary)
-    return response
+    return try await FeaturesRoute.reusable(
+      HTTPResponse(contentType: mediaType, bytes: document.text), by: policy, for: request)
   }
 
   private static func own(_ links: FeatureLinks) -> [PointGeoJSON.Link] {
@@ -89,21 +85,24 @@ struct TilesetRoute: RouteHandler {
   }
 
   /// Returns the members of a tileset that lists have too.
-  private static func summary(of collection: PointCollection, _ links: FeatureLinks) -> [JSONValue.Member] {
+  ///
+  /// - Parameter others: further links.
+  private static func summary(
+    of collection: PointCollection, _ links: FeatureLinks, others: [JSONValue] = []
+  ) -> [JSONValue.Member] {
     let json = PointFormat.json.mediaType
     let own = links.collection(collection, "/tiles/\(TileMatrixSet.id)")
+    let related = [
+      PointGeoJSON.Link(relation: "self", mediaType: json, target: own),
+      PointGeoJSON.Link(
+        relation: FeaturesRoute.relation("tiling-scheme"), mediaType: json,
+        target: links.target("/tileMatrixSets/\(TileMatrixSet.id)")),
+    ]
     return [
       .init(name: "title", value: .string(collection.title)), .init(name: "dataType", value: "vector"),
       .init(name: "crs", value: .string(TileMatrixSet.crs)),
       .init(name: "tileMatrixSetURI", value: .string(TileMatrixSet.uri)),
-      .init(
-        name: "links",
-        value: [
-          PointGeoJSON.Link(relation: "self", mediaType: json, target: own),
-          PointGeoJSON.Link(
-            relation: FeaturesRoute.relation("tiling-scheme"), mediaType: json,
-            target: links.target("/tileMatrixSets/\(TileMatrixSet.id)")),
-        ].json),
+      .init(name: "links", value: .array(related.map(\.json) + others)),
     ]
   }
 
@@ -114,31 +113,24 @@ struct TilesetRoute: RouteHandler {
       "rel": "item", "type": .string(VectorTile.mediaType), "href": .string(links.collection(collection, path)),
       "templated": true,
     ]
-    var members = summary(of: collection, links)
-    for index in members.indices where members[index].name == "links" {
-      if case .array(let links) = members[index].value {
-        members[index] = .init(name: "links", value: .array(links + [item]))
-      }
-    }
+    var members = summary(of: collection, links, others: [item])
     members.append(.init(name: "tileMatrixSetLimits", value: TileMatrixSet.limits))
     members.append(
       .init(
         name: "layers",
         value: [
-          layer("places", "Places", [("id", "string"), ("name", "string"), ("category", "string")]),
-          layer(
-            "clusters", "Cells of a grid with several places",
-            [("cell", "string"), ("count", "integer"), ("name", "string"), ("category", "string")]),
+          layer(.places), layer(.clusters),
         ]))
     return .object(members)
   }
 
-  private static func layer(_ id: String, _ title: String, _ properties: [(name: String, type: String)]) -> JSONValue {
+  private static func layer(_ layer: TileLayer) -> JSONValue {
     [
-      "id": .string(id), "title": .string(title), "dataType": "vector", "geometryDimension": 0,
+      "id": .string(layer.id), "title": .string(layer.title), "dataType": "vector", "geometryDimension": 0,
       "propertiesSchema": [
         "type": "object",
-        "properties": .object(properties.map { .init(name: $0.name, value: ["type": .string($0.type)]) }),
+        "properties": .object(
+          layer.fields.map { .init(name: $0.name, value: ["type": $0.type == .number ? "integer" : "string"]) }),
       ],
     ]
   }
@@ -178,6 +170,6 @@ extension TileArguments {
       hash.combine(bytes: category.text.utf8)
       hash.combine(bytes: [0])
     }
-    variant = "-" + String(hash.value & 0xFFFF_FFFF, radix: 36)
+    variant = hash.tagSuffix
   }
 }

@@ -85,7 +85,7 @@ struct TileResponder: Sendable {
     var hash = FNV1a()
     let texts = service.textStore.map { "\($0.textConfiguration)" } ?? ""
     hash.combine(bytes: "\(version) \(clusterMaximumZoom) \(filtering.typesOfTags) \(texts)".utf8)
-    programTag = "-" + String(hash.value & 0xFFFF_FFFF, radix: 36)
+    programTag = hash.tagSuffix
   }
 
   /// Returns the response with a tile.
@@ -111,14 +111,13 @@ struct TileResponder: Sendable {
       }
       return cache?.response(of: tile, version, coding)
     }
-    let versioned = arguments.text == nil || !arguments.canMatch ? tile : .map
-    if let version = snapshot.knownVersion(of: versioned), let response = kept(version) {
-      return finished(response, version.tag(suffix))
-    }
     guard arguments.canMatch else {
       let version = snapshot.contentVersion(of: tile)
       return finished(
         kept(version) ?? HTTPResponse(contentType: VectorTile.mediaType, bytes: ByteBuffer()), version.tag(suffix))
+    }
+    if let version = snapshot.knownVersion(of: arguments.text == nil ? tile : .map), let response = kept(version) {
+      return finished(response, version.tag(suffix))
     }
     var drawn = try await draw(query, of: snapshot, for: request) { arguments.text == nil && kept($0) != nil }
     let version = arguments.text == nil ? drawn.version : snapshot.contentVersion(of: .map)
@@ -186,6 +185,11 @@ extension TileAddress {
     guard text.utf8.count <= 8, let number = Int(text), "\(number)".utf8.elementsEqual(text.utf8) else { return nil }
     return number
   }
+}
+
+extension FNV1a {
+  /// The hash as a part of entity tags.
+  var tagSuffix: String { "-" + String(value & 0xFFFF_FFFF, radix: 36) }
 }
 
 extension ContentVersion {

@@ -7,7 +7,7 @@ import PointFormats
 import Points
 
 /// `GET /tiles.json`: the description of the tiles (TileJSON 3.0). Parameters of tiles are those of the tiles' address.
-struct TileSetRoute: RouteHandler {
+struct TileJSONRoute: RouteHandler {
   static let parameters = TileResponder.parameters
 
   let service: PointsService
@@ -44,10 +44,8 @@ struct TileSetRoute: RouteHandler {
     if let attribution { json.write(member: "attribution", attribution) }
     json.write(name: "vector_layers")
     json.beginArray()
-    write(layer: "places", "Places", [("id", "String"), ("name", "String"), ("category", "String")], tags, to: &json)
-    write(
-      layer: "clusters", "Cells of a grid with several places",
-      [("cell", "String"), ("count", "Number"), ("name", "String"), ("category", "String")], [], to: &json)
+    write(.places, tags, to: &json)
+    write(.clusters, [], to: &json)
     json.endArray()
     json.endObject()
     var response = HTTPResponse(json)
@@ -56,18 +54,15 @@ struct TileSetRoute: RouteHandler {
     return response
   }
 
-  private func write(
-    layer id: String, _ description: String, _ fields: [(String, String)], _ tags: [ExactText],
-    to json: inout JSONWriter<[UInt8]>
-  ) {
+  private func write(_ layer: TileLayer, _ tags: [ExactText], to json: inout JSONWriter<[UInt8]>) {
     json.beginObject()
-    json.write(member: "id", id)
-    json.write(member: "description", description)
+    json.write(member: "id", layer.id)
+    json.write(member: "description", layer.title)
     json.write(name: "fields")
     json.beginObject()
-    for (name, type) in fields + tags.map({ ($0.text, "String") }) {
+    for (name, type) in layer.fields + tags.map({ ($0.text, .text) }) {
       json.write(escapedName: name)
-      json.write(string: type)
+      json.write(string: type == .number ? "Number" : "String")
     }
     json.endObject()
     json.endObject()
