@@ -18,6 +18,7 @@ import Testing
     routes.on(.DELETE, "/places/{id}") { _, _ in HTTPResponse(status: .noContent) }
     routes.on(.GET, "/places/check") { _, _ in .text("check") }
     routes.on(.GET, "/{kind}/{id}/tags") { _, parameters in .text(parameters["kind"] + " tags " + parameters["id"]) }
+    routes.on(.GET, "/kinds") { _, _ in .text("kinds") }
     routes.on(.GET, "/places/{id}/tags") { _, parameters in .text("place tags " + parameters["id"]) }
     return Router(routes)
   }
@@ -39,6 +40,7 @@ import Testing
     ("/places/check", "check"), ("/places/a%20b%2Fc", "one a b/c"), ("/places/%C3%A9", "one é"), ("/places/+", "one +"),
     ("/%70laces", "all"), ("/%70laces/17", "one 17"), ("/places/chec%6B", "check"), ("/places/7/tags", "place tags 7"),
     ("/shops/7/tags", "shops tags 7"), ("http://host/places/17?x", "one 17"), ("/places/..", "one .."),
+    ("/kinds", "kinds"),
   ])
   func pathFindsItsHandler(target: String, expected: String) async throws {
     let (response, text) = try await Self.respond(.GET, target)
@@ -49,7 +51,7 @@ import Testing
 
   @Test(arguments: [
     "/place", "/placesx", "/places/", "/places//tags", "/places/1/2", "//places", "/PLACES", "/places/check/", "*",
-    "places",
+    "places", "/\u{212A}inds", "/\u{212A}inds/1",
   ])
   func pathOfNoRouteIsNotFound(target: String) async throws {
     let (response, text) = try await Self.respond(.GET, target)

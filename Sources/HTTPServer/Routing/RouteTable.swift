@@ -1,4 +1,5 @@
 import Basics
+import JSONText
 import NIOHTTP1
 
 /// The routes of a router, by the templates of their paths.
@@ -19,9 +20,25 @@ struct RouteTable: Sendable {
   private var entries: [Entry] = []
   private var exactCount = 0
 
+  /// The numbers of bytes of the paths of the entries without parameters.
+  private var exactLengths: [Int] = []
+
+  /// The indices of the entries with parameters that match paths with a first segment, in the order in which they are
+  /// tried.
+  private var indicesByFirstSegment: [ExactText: [Int]] = [:]
+
+  /// The indices of the entries whose first segment is a parameter, in the order in which they are tried.
+  private var indicesOfAnyFirstSegment: [Int] = []
+
   /// Creates a table of routes; no two may have the same method and template.
   init(_ routes: [Route]) {
     for route in routes { insert(route) }
+    exactLengths = entries[..<exactCount].map { $0.template.text.utf8.count }
+    let others = exactCount..<entries.count
+    indicesOfAnyFirstSegment = others.filter { entries[$0].template.firstLiteral == nil }
+    for literal in Set(others.compactMap { entries[$0].template.firstLiteral }) {
+      indicesByFirstSegment[literal] = others.filter { (entries[$0].template.firstLiteral ?? literal) == literal }
+    }
   }
 
   private mutating func insert(_ route: Route) {
@@ -66,13 +83,23 @@ struct RouteTable: Sendable {
     return (try? parameters.decoded()).map { (route, $0) }
   }
 
+  /// Returns the first entry that matches a path. Of the templates with parameters, only those that begin with the same
+  /// segment are tried, unless the path has escapes.
   private func find(_ path: Substring, hasEscapes: Bool) -> (index: Int, parameters: PathParameters)? {
     let length = path.utf8.count
-    for (index, entry) in entries[..<exactCount].enumerated()
-    where entry.template.text.utf8.count == length && path == entry.template.text {
+    for index in 0..<exactCount
+    where exactLengths[index] == length && entries[index].template.text.utf8.elementsEqual(path.utf8) {
       return (index, .none)
     }
-    for index in (hasEscapes ? 0 : exactCount)..<entries.count {
+    if hasEscapes { return firstMatch(of: path, among: entries.indices, hasEscapes: true) }
+    let candidates = indicesByFirstSegment[RouteTemplate.firstSegment(of: path)] ?? indicesOfAnyFirstSegment
+    return firstMatch(of: path, among: candidates, hasEscapes: false)
+  }
+
+  private func firstMatch(
+    of path: Substring, among indices: some Sequence<Int>, hasEscapes: Bool
+  ) -> (index: Int, parameters: PathParameters)? {
+    for index in indices {
       if let parameters = entries[index].template.match(path, hasEscapes: hasEscapes) { return (index, parameters) }
     }
     return nil

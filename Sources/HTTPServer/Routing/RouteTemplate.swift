@@ -1,4 +1,6 @@
 import Basics
+import JSONText
+
 /// The form of a route's paths: `/locations/{id}`.
 struct RouteTemplate: Sendable {
   enum Segment: Sendable, Equatable {
@@ -10,6 +12,12 @@ struct RouteTemplate: Sendable {
 
   let text: String
   let segments: [Segment]
+
+  /// The first segment; `nil` where it is a parameter.
+  var firstLiteral: ExactText? {
+    guard case .literal(let bytes)? = segments.first else { return nil }
+    return ExactText(String(decoding: bytes, as: UTF8.self))
+  }
 
   /// Creates a template from text that begins with `/`, in which a segment is either literal or a name in braces, with
   /// an ending behind it or without: `{y}.mvt`.
@@ -25,6 +33,12 @@ struct RouteTemplate: Sendable {
 
   var isExact: Bool {
     segments.allSatisfy { if case .literal = $0 { true } else { false } }
+  }
+
+  /// Returns the first segment of a path.
+  static func firstSegment(of path: Substring) -> ExactText {
+    let rest = path.utf8.dropFirst()
+    return ExactText(String(Substring(rest[..<(rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex)])))
   }
 
   /// Returns the parameters of a path, percent-encoded as in the path; `nil` where the path does not match.

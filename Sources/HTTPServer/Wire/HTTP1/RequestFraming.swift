@@ -75,8 +75,7 @@ final class RequestFraming {
       let byte = bytes[index]
       switch phase {
       case .start, .startLineFeed, .method, .targetStart, .target, .version:
-        try inspectRequestLine(byte)
-        index += 1
+        index = try inspectRequestLine(in: bytes, from: index)
       case .fields(let isAtLineStart), .trailers(let isAtLineStart):
         guard let end = Self.endOfLines(in: bytes, from: index, isAtLineStart: isAtLineStart, phase: &phase) else {
           return bytes.count
@@ -106,33 +105,54 @@ final class RequestFraming {
     return index
   }
 
-  private func inspectRequestLine(_ byte: UInt8) throws(Violation) {
+  /// Inspects bytes of a request line, and returns the index behind the last one.
+  private func inspectRequestLine(in bytes: UnsafeRawBufferPointer, from start: Int) throws(Violation) -> Int {
+    // A local copy: each access to a property of a class is checked for exclusivity.
+    var phase = phase
+    defer { self.phase = phase }
+    var index = start
+    while index < bytes.count {
+      switch phase {
+      case .start, .startLineFeed, .method, .targetStart, .version:
+        try Self.inspectRequestLine(bytes[index], &phase)
+      case .target:
+        while index < bytes.count - 1, bytes[index] != Self.space, bytes[index] != Self.lineFeed { index += 1 }
+        try Self.inspectRequestLine(bytes[index], &phase)
+      default:
+        return index
+      }
+      index += 1
+    }
+    return index
+  }
+
+  private static func inspectRequestLine(_ byte: UInt8, _ phase: inout Phase) throws(Violation) {
     switch phase {
     case .start:
-      guard byte != Self.lineFeed, byte != Self.space else { throw .requestLine }
-      guard byte == Self.carriageReturn || FieldWriter.isTokenByte(byte) else { throw .requestLine }
-      phase = byte == Self.carriageReturn ? .startLineFeed : .method
+      guard byte != lineFeed, byte != space else { throw .requestLine }
+      guard byte == carriageReturn || FieldWriter.isTokenByte(byte) else { throw .requestLine }
+      phase = byte == carriageReturn ? .startLineFeed : .method
     case .startLineFeed:
-      guard byte == Self.lineFeed else { throw .requestLine }
+      guard byte == lineFeed else { throw .requestLine }
       phase = .start
     case .method:
       // An unknown method that is a token is another error than an invalid request line.
-      guard byte == Self.space || FieldWriter.isTokenByte(byte) else { throw .requestLine }
-      if byte == Self.space { phase = .targetStart }
+      guard byte == space || FieldWriter.isTokenByte(byte) else { throw .requestLine }
+      if byte == space { phase = .targetStart }
     case .targetStart:
-      guard byte != Self.space else { throw .requestLine }
+      guard byte != space else { throw .requestLine }
       phase = .target
     case .target:
-      if byte == Self.space { phase = .version(0) }
+      if byte == space { phase = .version(0) }
     case .version(let count):
-      guard byte == Self.protocolName.utf8Start[count] else { throw .requestLine }
+      guard byte == protocolName.utf8Start[count] else { throw .requestLine }
       phase =
-        count + 1 == Self.protocolName.utf8CodeUnitCount ? .fields(isAtLineStart: false) : .version(count + 1)
+        count + 1 == protocolName.utf8CodeUnitCount ? .fields(isAtLineStart: false) : .version(count + 1)
     default: break
     }
     // Without a target or a version the parser rejects the line; what follows does not matter.
-    if byte == Self.lineFeed, case .start = phase { return }
-    if byte == Self.lineFeed { phase = .unknown }
+    if byte == lineFeed, case .start = phase { return }
+    if byte == lineFeed { phase = .unknown }
   }
 
   /// Finds the end of the empty line that ends a section of lines; where it is yet to come, keeps whether a line
