@@ -45,23 +45,23 @@ extension ParameterValues {
     case (.filter, .object), (.filter, .bool), (.within, .object), (.route, .object): objects[parameter] = value
     case (.latitude, .number(let text)), (.longitude, .number(let text)), (.radius, .number(let text)),
       (.limit, .number(let text)):
-      texts[parameter.rawValue] = text
-    case (.autocomplete, .bool(let isSet)): texts[parameter.rawValue] = isSet ? "true" : "false"
+      set(parameter, to: text)
+    case (.autocomplete, .bool(let isSet)): set(parameter, to: isSet ? "true" : "false")
     case (.category, _):
       if let names = value.strings { categoryNames = names } else { noteType(parameter, "a text or an array of texts") }
     case (.fields, _), (.languages, _):
       guard let names = value.strings else { return noteType(parameter, "a text or an array of texts") }
-      texts[parameter.rawValue] = names.joined(separator: ",")
+      set(parameter, to: names.joined(separator: ","))
     case (.box, .array(let edges)):
       guard edges.allSatisfy(\.isNumber) else { return noteType(parameter, "an array of numbers") }
-      texts[parameter.rawValue] = edges.compactMap { $0.texts?.first }.joined(separator: ",")
+      set(parameter, to: edges.compactMap { $0.texts?.first }.joined(separator: ","))
     case (.latitude, _), (.longitude, _), (.radius, _), (.limit, _): noteType(parameter, "a number")
     case (.autocomplete, _): noteType(parameter, "true or false")
     case (.box, _): noteType(parameter, "an array of numbers")
     case (.filter, _), (.within, _), (.route, _):
       guard case .string(let text) = value else { return noteType(parameter, "a text or an object") }
-      texts[parameter.rawValue] = text
-    case (_, .string(let text)): texts[parameter.rawValue] = text
+      set(parameter, to: text)
+    case (_, .string(let text)): set(parameter, to: text)
     default: noteType(parameter, "a text")
     }
   }

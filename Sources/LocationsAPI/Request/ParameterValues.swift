@@ -8,7 +8,9 @@ import Points
 
 /// The parameters of a request. Their violations are collected, so that one problem names them all.
 struct ParameterValues {
-  var texts = [String?](repeating: nil, count: Parameter.allCases.count)
+  /// The values of the parameters that are given, of which there are few.
+  private var texts: [(parameter: Parameter, text: String)] = []
+
   private var categoryLists: [QueryParameters.Parameter] = []
 
   /// The conditions on properties, each by the property's name and one value that it may have.
@@ -50,20 +52,23 @@ struct ParameterValues {
       }
       if parameter == .category {
         categoryLists.append(pair)
-      } else if texts[parameter.rawValue] != nil {
+      } else if self[parameter] != nil {
         note(.invalid, parameter.name, "must not be repeated")
       } else {
-        texts[parameter.rawValue] = pair.value
+        set(parameter, to: pair.value)
       }
     }
   }
 
-  func has(_ parameter: Parameter) -> Bool { texts[parameter.rawValue] != nil || object(parameter) != nil }
+  func has(_ parameter: Parameter) -> Bool { self[parameter] != nil || object(parameter) != nil }
 
   /// Returns the value that is an object in a body.
   func object(_ parameter: Parameter) -> JSONValue? { objects.isEmpty ? nil : objects[parameter] }
 
-  subscript(parameter: Parameter) -> String? { texts[parameter.rawValue] }
+  subscript(parameter: Parameter) -> String? { texts.first { $0.parameter == parameter }?.text }
+
+  /// Sets the value of a parameter that has none.
+  mutating func set(_ parameter: Parameter, to text: String) { texts.append((parameter, text)) }
 
   /// Adds a violation.
   ///
