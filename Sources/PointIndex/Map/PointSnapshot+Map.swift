@@ -6,21 +6,19 @@ import VectorTiles
 extension PointSnapshot: MapSnapshot {
   /// Returns the version of the places of a tile. O(log n).
   public func contentVersion(of tile: TileAddress) -> ContentVersion {
-    knownVersion(of: tile) ?? version(of: places(of: tile))
+    knownVersions(of: tile).own ?? version(of: places(of: tile))
   }
 
   /// Returns an upper bound of the number of places of a tile. O(log n).
   public func maximumCount(of tile: TileAddress) -> Int {
-    pyramid.node(around: MapSquare(tile))?.node.totals.count ?? 0
+    pyramid.version(around: MapSquare(tile)).version.count
   }
 
-  /// Returns the version of the places of a tile; `nil` where they have to be visited, which are at most 256. O(log n).
-  public func knownVersion(of tile: TileAddress) -> ContentVersion? {
-    let square = MapSquare(tile)
-    guard let (node, around) = pyramid.node(around: square) else { return ContentVersion(count: 0, high: 0, low: 0) }
-    guard around.level == square.level else { return nil }
-    let totals = node.totals
-    return ContentVersion(count: totals.count, high: totals.digest.high, low: totals.digest.low)
+  /// Returns the versions of a tile. Its own is not known where its places have to be visited, which are at most 256.
+  /// O(log n).
+  public func knownVersions(of tile: TileAddress) -> TileVersions {
+    let (version, isOwn) = pyramid.version(around: MapSquare(tile))
+    return TileVersions(own: isOwn ? version : nil, enclosing: version)
   }
 
   private func version(of places: ContiguousArray<TilePlace>) -> ContentVersion {
@@ -40,7 +38,7 @@ extension PointSnapshot: MapSnapshot {
   public func tile(
     matching query: TileQuery, unless isKnown: (ContentVersion) -> Bool
   ) throws(PointStoreError) -> (version: ContentVersion, bytes: [UInt8]?) {
-    let known = knownVersion(of: query.tile)
+    let known = knownVersions(of: query.tile).own
     let visited = known == nil ? places(of: query.tile) : nil
     let version = known ?? version(of: visited ?? [])
     if isKnown(version) { return (version, nil) }

@@ -74,18 +74,26 @@ struct Pyramid: Sendable {
   /// A Boolean value that indicates whether so many categories are in no use that the pyramid should be built anew.
   var hasManyUnusedCategories: Bool { categories.texts.count > 2 * builtCategoryCount + 1024 }
 
-  /// Returns the deepest node around a square, and its own square.
-  func node(around square: MapSquare) -> (node: Node, square: MapSquare)? {
-    guard var node = root else { return nil }
-    var position = MapSquare.map
-    while position.level < square.level, !node.isLeaf {
-      let shift = UInt32(square.level - position.level - 1)
+  /// Returns the version of the places of the smallest square of the tree around a square, and whether that is the
+  /// square itself.
+  func version(around square: MapSquare) -> (version: ContentVersion, isOwn: Bool) {
+    guard let root else { return (ContentVersion(count: 0, high: 0, low: 0), true) }
+    // The pyramid holds its nodes: their references are not counted on the way.
+    var node = Unmanaged.passUnretained(root)
+    var level = 0
+    while level < square.level {
+      let shift = UInt32(square.level - level - 1)
       let index = Int((square.x >> shift) & 1 | ((square.y >> shift) & 1) << 1)
-      guard let next = node.quarters[index] else { return nil }
-      position = position.quarter(index)
+      guard !node._withUnsafeGuaranteedRef({ $0.isLeaf }) else { break }
+      guard let next = node._withUnsafeGuaranteedRef({ node in node.quarters[index].map(Unmanaged.passUnretained) })
+      else { return (ContentVersion(count: 0, high: 0, low: 0), true) }
+      level += 1
       node = next
     }
-    return (node, position)
+    let version = node._withUnsafeGuaranteedRef { node in
+      ContentVersion(count: node.totals.count, high: node.totals.digest.high, low: node.totals.digest.low)
+    }
+    return withExtendedLifetime(root) { (version, level == square.level) }
   }
 }
 

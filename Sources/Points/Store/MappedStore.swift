@@ -21,8 +21,8 @@ public protocol MapSnapshot: Sendable {
   /// Returns the version of the places of a tile.
   func contentVersion(of tile: TileAddress) -> ContentVersion
 
-  /// Returns the version of the places of a tile where it is known without visiting them.
-  func knownVersion(of tile: TileAddress) -> ContentVersion?
+  /// Returns the versions of a tile that are known without visiting its places.
+  func knownVersions(of tile: TileAddress) -> TileVersions
 
   /// Returns an upper bound of the number of places of a tile.
   func maximumCount(of tile: TileAddress) -> Int
@@ -75,6 +75,27 @@ public struct ContentVersion: Hashable, Sendable {
     self.count = count
     self.high = high
     self.low = low
+  }
+}
+
+/// The versions by which the places of a tile are known to be unchanged.
+public struct TileVersions: Hashable, Sendable {
+  /// The version of the places of the tile; `nil` where it is not known.
+  public var own: ContentVersion?
+
+  /// The version of the places of a part of the map that contains the tile. While it is the same, so are the places of
+  /// the tile; a change of other places of that part gives another one.
+  public let enclosing: ContentVersion
+
+  /// Creates versions.
+  public init(own: ContentVersion?, enclosing: ContentVersion) {
+    self.own = own
+    self.enclosing = enclosing
+  }
+
+  /// Returns a Boolean value that indicates whether the places of the tile are those of other versions of it.
+  public func haveSamePlaces(as other: TileVersions) -> Bool {
+    enclosing == other.enclosing || own != nil && own == other.own
   }
 }
 

@@ -176,7 +176,7 @@ private struct ObservedMapSnapshot: MapSnapshot {
 
   func contentVersion(of tile: TileAddress) -> ContentVersion { snapshot.contentVersion(of: tile) }
 
-  func knownVersion(of tile: TileAddress) -> ContentVersion? { snapshot.knownVersion(of: tile) }
+  func knownVersions(of tile: TileAddress) -> TileVersions { snapshot.knownVersions(of: tile) }
 
   func maximumCount(of tile: TileAddress) -> Int { snapshot.maximumCount(of: tile) }
 

@@ -274,6 +274,36 @@ extension MapCell {
     }
   }
 
+  @Test func versionsOfATileTellWhetherItsPlacesHaveChanged() throws {
+    var places = try ChangingPlaces(2_000, seed: 43)
+    let tiles = places.reference.points.prefix(40).flatMap { point in
+      [0, 8, 12, 15, 18, 22].map { TileAddress(containing: MercatorPosition(point.draft.coordinate), zoom: $0) }
+    }
+    var kept = 0
+
+    for _ in 0..<20 {
+      let former = places.snapshot
+      try places.change(batches: 1, sizes: [1, 3, 40])
+      for tile in tiles {
+        let (before, after) = (former.knownVersions(of: tile), places.snapshot.knownVersions(of: tile))
+        let content = places.snapshot.contentVersion(of: tile)
+        let isSame = former.contentVersion(of: tile) == content
+        #expect(after.own == nil || after.own == content)
+        if before.haveSamePlaces(as: after) {
+          #expect(isSame)
+          kept += 1
+        }
+        if isSame {
+          let known = TileVersions(own: content, enclosing: before.enclosing)
+          #expect(known.haveSamePlaces(as: TileVersions(own: content, enclosing: after.enclosing)))
+        }
+      }
+    }
+
+    // Most changes are elsewhere.
+    #expect(kept > 20 * tiles.count / 4)
+  }
+
   @Test func cellsThatTouchABoxAreWhole() throws {
     let places = try ChangingPlaces(3_000, seed: 13)
     let boxes = [

@@ -8,8 +8,8 @@ import VectorTiles
 
 /// Drawn tiles of all places, each with the version of the places that it was drawn of.
 ///
-/// A tile is returned only for the version that it has, which the caller takes from the places of the moment: it is
-/// never stale. The cache keeps the tiles that were last used in two generations: when another tile would give the young
+/// A tile is returned only for a version that it has, which the caller takes from the places of the moment: it is never
+/// stale. The cache keeps the tiles that were last used in two generations: when another tile would give the young
 /// one more than half of the bytes, the old one is dropped and the young one becomes old.
 final class TileCache: Sendable {
   private struct Key: Hashable {
@@ -18,13 +18,22 @@ final class TileCache: Sendable {
   }
 
   private struct Entry {
+    let response: HTTPResponse
     let version: ContentVersion
-    let body: ByteBuffer
+    var enclosing: ContentVersion
+    let byteCount: Int
 
     /// The estimated number of bytes that an entry takes beside its body.
-    static let ownBytes = 256
+    static let ownBytes = 768
 
-    var byteCount: Int { body.storageCapacity + Self.ownBytes }
+    init(_ response: HTTPResponse, bodyBytes: Int, _ version: ContentVersion, enclosing: ContentVersion) {
+      self.response = response
+      self.version = version
+      self.enclosing = enclosing
+      byteCount = bodyBytes + Self.ownBytes
+    }
+
+    var versions: TileVersions { TileVersions(own: version, enclosing: enclosing) }
   }
 
   private struct Generations {
@@ -64,39 +73,46 @@ final class TileCache: Sendable {
     }
   }
 
-  /// Returns the response with the tile of a version; `nil` where it is not kept.
+  /// Returns the response with the tile of a version, and that version; `nil` where it is not kept.
   ///
-  /// - Parameter coding: the coding that the client prefers, and a Boolean value that indicates whether it accepts no
-  ///   other.
+  /// - Parameters:
+  ///   - versions: the versions of the tile at the moment.
+  ///   - coding: the coding that the client prefers, and a Boolean value that indicates whether it accepts no other.
   func response(
-    of tile: TileAddress, _ version: ContentVersion, _ coding: (coding: ContentCoding, isRequired: Bool)
-  ) -> HTTPResponse? {
-    if coding.coding == .gzip, let body = body(of: Key(tile: tile, coding: .gzip), version) {
-      var response = HTTPResponse(contentType: VectorTile.mediaType, bytes: body)
-      response.headers.add(name: "content-encoding", value: "gzip")
-      return response
+    of tile: TileAddress, _ versions: TileVersions, _ coding: (coding: ContentCoding, isRequired: Bool)
+  ) -> (response: HTTPResponse, version: ContentVersion)? {
+    if coding.coding == .gzip, let entry = entry(of: Key(tile: tile, coding: .gzip), versions) {
+      return (entry.response, entry.version)
     }
-    guard !coding.isRequired, let body = body(of: Key(tile: tile, coding: .identity), version),
+    guard !coding.isRequired, let entry = entry(of: Key(tile: tile, coding: .identity), versions),
       // A short tile is not compressed.
-      coding.coding == .identity || body.readableBytes < ContentCoding.leastLength
+      coding.coding == .identity || entry.response.body.length ?? 0 < ContentCoding.leastLength
     else { return nil }
-    return HTTPResponse(contentType: VectorTile.mediaType, bytes: body)
+    return (entry.response, entry.version)
   }
 
-  private func body(of key: Key, _ version: ContentVersion) -> ByteBuffer? {
+  private func entry(of key: Key, _ versions: TileVersions) -> Entry? {
     generations.withLock { generations in
-      if let entry = generations.young[key] { return entry.version == version ? entry.body : nil }
-      guard let entry = generations.old[key], entry.version == version else { return nil }
+      let young = generations.young[key]
+      guard var entry = young ?? generations.old[key], entry.versions.haveSamePlaces(as: versions) else { return nil }
+      guard young == nil || entry.enclosing != versions.enclosing else { return entry }
+      entry.enclosing = versions.enclosing
       generations.old[key] = nil
       generations.insert(entry, for: key, generationLimit: generationLimit)
-      return entry.body
+      return entry
     }
   }
 
-  /// Keeps the tile of a response; one of more than a quarter of the bytes is not kept.
-  func insert(_ response: HTTPResponse, of tile: TileAddress, _ version: ContentVersion) {
+  /// Keeps the response with a tile; one of more than a quarter of the bytes is not kept.
+  ///
+  /// - Parameters:
+  ///   - version: the version of the places of the tile.
+  ///   - enclosing: that of the places of a part of the map that contains it, at the same moment.
+  func insert(
+    _ response: HTTPResponse, of tile: TileAddress, _ version: ContentVersion, enclosing: ContentVersion
+  ) {
     guard case .bytes(let body) = response.body else { return }
-    let entry = Entry(version: version, body: body)
+    let entry = Entry(response, bodyBytes: body.storageCapacity, version, enclosing: enclosing)
     guard entry.byteCount <= generationLimit / 2 else { return }
     let isCompressed = response.headers.contains(name: "content-encoding")
     let key = Key(tile: tile, coding: isCompressed ? .gzip : .identity)

@@ -105,31 +105,40 @@ struct TileResponder: Sendable {
     let known = policy.isOff ? [] : request.headers.entityTags("if-none-match")
     let suffix = programTag + arguments.variant
     let cache = cache.isOn && arguments.areCacheable ? cache : nil
-    let kept: @Sendable (ContentVersion) -> HTTPResponse? = { version in
-      if !known.isEmpty, EntityTag.matches(version.tag(suffix), ifNoneMatch: known) {
-        return HTTPResponse(status: .notModified)
+    let kept: @Sendable (TileVersions) -> HTTPResponse? = { versions in
+      if !known.isEmpty, let tag = versions.own?.tag(suffix), EntityTag.matches(tag, ifNoneMatch: known) {
+        return finished(HTTPResponse(status: .notModified), tag)
       }
-      return cache?.response(of: tile, version, coding)
+      guard let (response, version) = cache?.response(of: tile, versions, coding) else { return nil }
+      if versions.own == nil, !known.isEmpty, EntityTag.matches(version.tag(suffix), ifNoneMatch: known) {
+        return finished(HTTPResponse(status: .notModified), version.tag(suffix))
+      }
+      return response
     }
     guard arguments.canMatch else {
       let version = snapshot.contentVersion(of: tile)
-      return finished(
-        kept(version) ?? HTTPResponse(contentType: VectorTile.mediaType, bytes: ByteBuffer()), version.tag(suffix))
+      return kept(TileVersions(own: version, enclosing: version))
+        ?? finished(HTTPResponse(contentType: VectorTile.mediaType, bytes: ByteBuffer()), version.tag(suffix))
     }
-    if let version = snapshot.knownVersion(of: arguments.text == nil ? tile : .map), let response = kept(version) {
-      return finished(response, version.tag(suffix))
+    var versions = snapshot.knownVersions(of: arguments.text == nil ? tile : .map)
+    if let response = kept(versions) { return response }
+    let enclosing = versions.enclosing
+    var drawn = try await draw(query, of: snapshot, for: request) { version in
+      arguments.text == nil && kept(TileVersions(own: version, enclosing: enclosing)) != nil
     }
-    var drawn = try await draw(query, of: snapshot, for: request) { arguments.text == nil && kept($0) != nil }
-    let version = arguments.text == nil ? drawn.version : snapshot.contentVersion(of: .map)
+    if arguments.text == nil { versions.own = drawn.version }
     if drawn.bytes == nil {
-      if let response = kept(version) { return finished(response, version.tag(suffix)) }
+      if let response = kept(versions) { return response }
       // The cache has dropped the tile meanwhile.
       drawn = try await draw(query, of: snapshot, for: request) { _ in false }
     }
     var response = HTTPResponse(contentType: VectorTile.mediaType, bytes: ByteBuffer(bytes: drawn.bytes ?? []))
     try await ContentCoding.apply(to: &response, of: request)
-    cache?.insert(response, of: tile, version)
-    return finished(response, version.tag(suffix))
+    let version = versions.own ?? drawn.version
+    response = finished(response, version.tag(suffix))
+    // An empty tile costs nothing to draw.
+    if version.count > 0 { cache?.insert(response, of: tile, version, enclosing: enclosing) }
+    return response
   }
 
   private func draw(
@@ -182,8 +191,11 @@ extension TileAddress {
 
   /// Returns a number of up to eight digits without leading zeros, so that a tile has one address.
   private static func number(_ text: String) -> Int? {
-    guard text.utf8.count <= 8, let number = Int(text), "\(number)".utf8.elementsEqual(text.utf8) else { return nil }
-    return number
+    let digits = text.utf8
+    guard (1...8).contains(digits.count), digits.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }),
+      digits.first != UInt8(ascii: "0") || digits.count == 1
+    else { return nil }
+    return Int(text)
   }
 }
 
