@@ -78,15 +78,13 @@ public struct PointFilter: Hashable, Sendable {
     return parameters
   }
 
-  /// Returns the query parameters of a call that takes only the given ones and those of tags.
+  /// Returns the query parameters of a call for maps, which has no order and thus no center, radius or route.
   ///
-  /// - Throws: ``RequestError/unsupportedFilter`` if there is another condition, and the errors of ``parameters()``.
-  func parameters(only names: Set<String>) throws(RequestError) -> [QueryParameter] {
-    let parameters = try parameters()
-    guard parameters.allSatisfy({ names.contains($0.name) || $0.name.hasPrefix("tag.") }) else {
-      throw .unsupportedFilter
-    }
-    return parameters
+  /// - Parameter takesBox: whether the call takes a box; tiles have boxes of their own.
+  /// - Throws: ``RequestError/unsupportedFilter`` if there is such a condition, and the errors of ``parameters()``.
+  func mapParameters(takesBox: Bool = true) throws(RequestError) -> [QueryParameter] {
+    guard center == nil, radiusMetres == nil, route == nil, takesBox || box == nil else { throw .unsupportedFilter }
+    return try parameters()
   }
 }
 

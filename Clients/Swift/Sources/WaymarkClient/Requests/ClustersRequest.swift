@@ -32,7 +32,7 @@ public struct ClustersRequest: APIRequest {
   /// - Throws: ``RequestError``: `invalidZoom`, `unsupportedFilter`, `invalidBaseURL`, or the errors of the filter.
   public func makeRequest(from filter: PointFilter) throws -> URLRequest {
     guard (0...22).contains(zoom) else { throw RequestError.invalidZoom }
-    let conditions = try filter.parameters(only: ["bbox", "within", "category", "filter"])
+    let conditions = try filter.mapParameters()
     return try URLRequest(
       "GET", baseURL, "/locations/clusters", parameters: [QueryParameter("zoom", .integer(zoom))] + conditions,
       accept: "application/geo+json")

@@ -41,7 +41,7 @@ public struct FacetsRequest: APIRequest {
     else { throw RequestError.invalidTagKeys }
     var parameters = [QueryParameter("by", .texts(names))]
     if let limit { parameters.append(try QueryParameter(limit: limit)) }
-    parameters += try filter.parameters(only: ["bbox", "within", "category", "filter"])
+    parameters += try filter.mapParameters()
     return try URLRequest("GET", baseURL, "/locations/facets", parameters: parameters)
   }
 

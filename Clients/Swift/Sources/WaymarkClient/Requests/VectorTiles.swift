@@ -44,7 +44,7 @@ public struct VectorTiles: Hashable, Sendable {
     guard TagKey.areValid(tags, maximumCount: 20), Set(tags).count == tags.count,
       Set(tags).isDisjoint(with: ["id", "name", "category"])
     else { throw .invalidTagKeys }
-    var parameters = try filter.parameters(only: ["within", "category", "filter"])
+    var parameters = try filter.mapParameters(takesBox: false)
     if !tags.isEmpty { parameters.append(QueryParameter("tags", .texts(tags))) }
     let address = try URLRequest("GET", baseURL, "/tiles.json", parameters: parameters).url
     guard let address else { throw .invalidBaseURL }

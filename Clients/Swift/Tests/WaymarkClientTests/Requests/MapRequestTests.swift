@@ -27,7 +27,7 @@ import WaymarkClient
   /// Filters with a condition that a map does not take.
   private func unsupported() throws -> [PointFilter] {
     [
-      PointFilter(center: here), PointFilter(center: here, radiusMetres: 5),
+      PointFilter(center: here), PointFilter(center: here, radiusMetres: 5), PointFilter(radiusMetres: 5),
       PointFilter(route: try SearchRoute([here, Coordinate(latitude: 1, longitude: 3)], radiusMetres: 500)),
     ]
   }
