@@ -67,9 +67,12 @@ extension Waymark {
   ///
   /// - Parameters:
   ///   - zoom: the zoom level of the map, 0 to 22, as in the addresses of tiles.
+  ///   - text: the text that the names of the places match, as in ``PointSearch/text``; `nil` for any places.
   ///   - filter: the conditions, without center, radius and route. Cells that touch the box are whole.
-  public func clusters(zoom: Int, filter: PointFilter = PointFilter()) async throws -> [PointCluster] {
-    try await responses.clusters(zoom: zoom, filter: filter).value
+  public func clusters(
+    zoom: Int, matching text: String? = nil, filter: PointFilter = PointFilter()
+  ) async throws -> [PointCluster] {
+    try await responses.clusters(zoom: zoom, matching: text, filter: filter).value
   }
 
   /// Returns the most frequent categories, or values of tags, of the places that match a filter.
@@ -81,12 +84,14 @@ extension Waymark {
   ///
   /// - Parameters:
   ///   - properties: the properties whose values are counted, 1 to 20 different ones.
+  ///   - text: the text that the names of the places match, as in ``PointSearch/text``; `nil` for any places.
   ///   - filter: the conditions, without center, radius and route.
   ///   - limit: the maximum number of values of each property, 1 to 1,000; `nil` for the service's default, 20.
   public func facets(
-    by properties: [PointProperty], filter: PointFilter = PointFilter(), limit: Int? = nil
+    by properties: [PointProperty], matching text: String? = nil, filter: PointFilter = PointFilter(),
+    limit: Int? = nil
   ) async throws -> PointFacets {
-    try await responses.facets(by: properties, filter: filter, limit: limit).value
+    try await responses.facets(by: properties, matching: text, filter: filter, limit: limit).value
   }
 
   /// Returns the addresses of vector tiles with the places that match a filter. It sends no request.
@@ -97,11 +102,12 @@ extension Waymark {
   ///
   /// - Parameters:
   ///   - filter: the conditions, without center, radius, route and box.
+  ///   - text: the text that the names of the places match, as in ``PointSearch/text``; `nil` for any places.
   ///   - tags: the keys of the tags that the places in the tiles have, at most 20.
   public func tiles(
-    of filter: PointFilter = PointFilter(), tags: [String] = []
+    of filter: PointFilter = PointFilter(), matching text: String? = nil, tags: [String] = []
   ) throws(RequestError) -> VectorTiles {
-    try VectorTiles(baseURL: baseURL, filter: filter, tags: tags)
+    try VectorTiles(baseURL: baseURL, matching: text, filter: filter, tags: tags)
   }
 }
 
@@ -128,24 +134,28 @@ extension WaymarkResponses {
     try await waymark.places(along: route, category: category, limit: limit).firstPage()
   }
 
-  /// Loads the clusters of the places on a map. See ``Waymark/clusters(zoom:filter:)``.
+  /// Loads the clusters of the places on a map. See ``Waymark/clusters(zoom:matching:filter:)``.
   ///
   /// ```swift
   /// let isStale = try await waymark.responses.clusters(zoom: 5, filter: PointFilter(box: box)).isStale
   /// ```
-  public func clusters(zoom: Int, filter: PointFilter = PointFilter()) async throws -> APIResponse<[PointCluster]> {
-    try await waymark.loader(ClustersRequest(baseURL: waymark.baseURL, zoom: zoom)).load(requestData: filter)
+  public func clusters(
+    zoom: Int, matching text: String? = nil, filter: PointFilter = PointFilter()
+  ) async throws -> APIResponse<[PointCluster]> {
+    try await waymark.loader(ClustersRequest(baseURL: waymark.baseURL, zoom: zoom, matching: text))
+      .load(requestData: filter)
   }
 
-  /// Loads the most frequent values of properties. See ``Waymark/facets(by:filter:limit:)``.
+  /// Loads the most frequent values of properties. See ``Waymark/facets(by:matching:filter:limit:)``.
   ///
   /// ```swift
   /// let age = try await waymark.responses.facets(by: [.category]).age
   /// ```
   public func facets(
-    by properties: [PointProperty], filter: PointFilter = PointFilter(), limit: Int? = nil
+    by properties: [PointProperty], matching text: String? = nil, filter: PointFilter = PointFilter(),
+    limit: Int? = nil
   ) async throws -> APIResponse<PointFacets> {
-    try await waymark.loader(FacetsRequest(baseURL: waymark.baseURL, by: properties, limit: limit))
+    try await waymark.loader(FacetsRequest(baseURL: waymark.baseURL, by: properties, matching: text, limit: limit))
       .load(requestData: filter)
   }
 }

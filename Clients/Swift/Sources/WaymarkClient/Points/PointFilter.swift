@@ -80,11 +80,15 @@ public struct PointFilter: Hashable, Sendable {
 
   /// Returns the query parameters of a call for maps, which has no order and thus no center, radius or route.
   ///
-  /// - Parameter takesBox: whether the call takes a box; tiles have boxes of their own.
-  /// - Throws: ``RequestError/unsupportedFilter`` if there is such a condition, and the errors of ``parameters()``.
-  func mapParameters(takesBox: Bool = true) throws(RequestError) -> [QueryParameter] {
+  /// - Parameters:
+  ///   - text: the text that the places match; `nil` for any places.
+  ///   - takesBox: whether the call takes a box; tiles have boxes of their own.
+  /// - Throws: ``RequestError/unsupportedFilter`` if there is such a condition, ``RequestError/invalidText``, and the
+  /// errors of ``parameters()``.
+  func mapParameters(matching text: String?, takesBox: Bool = true) throws(RequestError) -> [QueryParameter] {
     guard center == nil, radiusMetres == nil, route == nil, takesBox || box == nil else { throw .unsupportedFilter }
-    return try parameters()
+    guard let text else { return try parameters() }
+    return [try QueryParameter(searchText: text)] + (try parameters())
   }
 }
 

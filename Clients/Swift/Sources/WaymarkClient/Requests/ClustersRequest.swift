@@ -16,23 +16,27 @@ public struct ClustersRequest: APIRequest {
 
   private let baseURL: URL
   private let zoom: Int
+  private let text: String?
 
   /// Creates a request.
   ///
   /// - Parameters:
   ///   - baseURL: the service's URL.
   ///   - zoom: the zoom level of the map, 0 to 22, as in the addresses of tiles.
-  public init(baseURL: URL, zoom: Int) {
+  ///   - text: the text that the names of the places match, as in ``PointSearch/text``; `nil` for any places.
+  public init(baseURL: URL, zoom: Int, matching text: String? = nil) {
     self.baseURL = baseURL
     self.zoom = zoom
+    self.text = text
   }
 
   /// Creates the request. The filter has no center, radius or route; its box is the visible part of the map.
   ///
-  /// - Throws: ``RequestError``: `invalidZoom`, `unsupportedFilter`, `invalidBaseURL`, or the errors of the filter.
+  /// - Throws: ``RequestError``: `invalidZoom`, `invalidText`, `unsupportedFilter`, `invalidBaseURL`, or the errors of the
+  /// filter.
   public func makeRequest(from filter: PointFilter) throws -> URLRequest {
     guard (0...22).contains(zoom) else { throw RequestError.invalidZoom }
-    let conditions = try filter.mapParameters()
+    let conditions = try filter.mapParameters(matching: text)
     return try URLRequest(
       "GET", baseURL, "/locations/clusters", parameters: [QueryParameter("zoom", .integer(zoom))] + conditions,
       accept: "application/geo+json")

@@ -16,6 +16,7 @@ public struct FacetsRequest: APIRequest {
 
   private let baseURL: URL
   private let properties: [PointProperty]
+  private let text: String?
   private let limit: Int?
 
   /// Creates a request.
@@ -23,17 +24,19 @@ public struct FacetsRequest: APIRequest {
   /// - Parameters:
   ///   - baseURL: the service's URL.
   ///   - properties: the properties whose values are counted, 1 to 20 different ones.
+  ///   - text: the text that the names of the places match, as in ``PointSearch/text``; `nil` for any places.
   ///   - limit: the maximum number of values of each property, 1 to 1,000; `nil` for the service's default, 20.
-  public init(baseURL: URL, by properties: [PointProperty], limit: Int? = nil) {
+  public init(baseURL: URL, by properties: [PointProperty], matching text: String? = nil, limit: Int? = nil) {
     self.baseURL = baseURL
     self.properties = properties
+    self.text = text
     self.limit = limit
   }
 
   /// Creates the request. The filter has no center, radius or route.
   ///
-  /// - Throws: ``RequestError``: `invalidTagKeys`, `invalidLimit`, `unsupportedFilter`, `invalidBaseURL`, or the errors
-  /// of the filter.
+  /// - Throws: ``RequestError``: `invalidTagKeys`, `invalidLimit`, `invalidText`, `unsupportedFilter`, `invalidBaseURL`,
+  /// or the errors of the filter.
   public func makeRequest(from filter: PointFilter) throws -> URLRequest {
     let names = properties.map(\.name)
     guard !names.isEmpty, TagKey.areValid(properties.compactMap(\.key), maximumCount: 20), names.count <= 20,
@@ -41,7 +44,7 @@ public struct FacetsRequest: APIRequest {
     else { throw RequestError.invalidTagKeys }
     var parameters = [QueryParameter("by", .texts(names))]
     if let limit { parameters.append(try QueryParameter(limit: limit)) }
-    parameters += try filter.mapParameters()
+    parameters += try filter.mapParameters(matching: text)
     return try URLRequest("GET", baseURL, "/locations/facets", parameters: parameters)
   }
 

@@ -55,8 +55,7 @@ public struct PointSearch: Hashable, Sendable {
   ///
   /// - Throws: ``RequestError/invalidText`` and the errors of the filter.
   func parameters() throws(RequestError) -> [QueryParameter] {
-    guard (1...200).contains(text.unicodeScalars.count) else { throw .invalidText }
-    var parameters = [QueryParameter("q", .text(text))]
+    var parameters = [try QueryParameter(searchText: text)]
     parameters += try filter.parameters()
     if !languages.isEmpty { parameters.append(QueryParameter("lang", .texts(languages))) }
     return parameters

@@ -36,6 +36,12 @@ struct QueryParameter {
     self.init("radius", .number(radiusMetres))
   }
 
+  /// Creates the text that the names of places match.
+  init(searchText: String) throws(RequestError) {
+    guard (1...200).contains(searchText.unicodeScalars.count) else { throw .invalidText }
+    self.init("q", .text(searchText))
+  }
+
   /// Creates the maximum number of places.
   init(limit: Int) throws(RequestError) {
     guard (1...1000).contains(limit) else { throw .invalidLimit }

@@ -35,16 +35,18 @@ public struct VectorTiles: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - baseURL: the service's URL.
+  ///   - text: the text that the names of the places match, as in ``PointSearch/text``; `nil` for any places.
   ///   - filter: the conditions.
   ///   - tags: the keys of the tags that the places in the tiles have, at most 20.
-  /// - Throws: ``RequestError``: `unsupportedFilter`, `invalidTagKeys`, `invalidBaseURL`, or the errors of the filter.
+  /// - Throws: ``RequestError``: `unsupportedFilter`, `invalidText`, `invalidTagKeys`, `invalidBaseURL`, or the errors
+  /// of the filter.
   public init(
-    baseURL: URL, filter: PointFilter = PointFilter(), tags: [String] = []
+    baseURL: URL, matching text: String? = nil, filter: PointFilter = PointFilter(), tags: [String] = []
   ) throws(RequestError) {
     guard TagKey.areValid(tags, maximumCount: 20), Set(tags).count == tags.count,
       Set(tags).isDisjoint(with: ["id", "name", "category"])
     else { throw .invalidTagKeys }
-    var parameters = try filter.mapParameters(takesBox: false)
+    var parameters = try filter.mapParameters(matching: text, takesBox: false)
     if !tags.isEmpty { parameters.append(QueryParameter("tags", .texts(tags))) }
     let address = try URLRequest("GET", baseURL, "/tiles.json", parameters: parameters).url
     guard let address else { throw .invalidBaseURL }

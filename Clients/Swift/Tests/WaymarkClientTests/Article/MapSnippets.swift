@@ -104,4 +104,18 @@ import WaymarkTesting
     #expect(source["tiles"] as? [String] == ["https://example.com/tiles/{z}/{x}/{y}.mvt?category=museum&tags=website"])
     #expect(layer["source-layer"] == "places")
   }
+
+  @Test func exampleOfAMapOfMatchesSearchesForTheText() async throws {
+    let service = try MockService(.ok(#"{"features":[]}"#))
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session)
+
+    // snippet: matches on a map
+    let matches = try await waymark.clusters(zoom: 12, matching: "museum", filter: PointFilter(box: box))
+    let tilesOfMatches = try waymark.tiles(matching: "museum")
+    // end
+
+    #expect(matches.isEmpty)
+    #expect(service.requests.first?.url?.query() == "zoom=12&q=museum&bbox=16.3,48.1,16.5,48.3")
+    #expect(tilesOfMatches.template.hasSuffix("/tiles/{z}/{x}/{y}.mvt?q=museum"))
+  }
 }

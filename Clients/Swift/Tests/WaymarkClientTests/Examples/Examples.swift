@@ -279,21 +279,21 @@ extension ExampleContext {
     }
   }
 
-  // Waymark+Maps.swift: Waymark.clusters(zoom:filter:)
+  // Waymark+Maps.swift: Waymark.clusters(zoom:matching:filter:)
   func example34() async throws {
     for cluster in try await waymark.clusters(zoom: 5, filter: PointFilter(box: box)) {
       print(cluster.coordinate, cluster.count)
     }
   }
 
-  // Waymark+Maps.swift: Waymark.facets(by:filter:limit:)
+  // Waymark+Maps.swift: Waymark.facets(by:matching:filter:limit:)
   func example35() async throws {
     let facets = try await waymark.facets(by: [.category, .tag("cuisine")], filter: PointFilter(box: box))
     print(facets.count, facets[.category]?.values.first?.value ?? "")
     _ = facets
   }
 
-  // Waymark+Maps.swift: Waymark.tiles(of:tags:)
+  // Waymark+Maps.swift: Waymark.tiles(of:matching:tags:)
   func example36() async throws {
     let tiles = try waymark.tiles(of: PointFilter(categories: ["museum"]), tags: ["website"])
     _ = tiles
@@ -311,13 +311,13 @@ extension ExampleContext {
     _ = requestID
   }
 
-  // Waymark+Maps.swift: WaymarkResponses.clusters(zoom:filter:)
+  // Waymark+Maps.swift: WaymarkResponses.clusters(zoom:matching:filter:)
   func example39() async throws {
     let isStale = try await waymark.responses.clusters(zoom: 5, filter: PointFilter(box: box)).isStale
     _ = isStale
   }
 
-  // Waymark+Maps.swift: WaymarkResponses.facets(by:filter:limit:)
+  // Waymark+Maps.swift: WaymarkResponses.facets(by:matching:filter:limit:)
   func example40() async throws {
     let age = try await waymark.responses.facets(by: [.category]).age
     _ = age
@@ -1573,7 +1573,7 @@ extension ExampleContext {
     _ = tiles
   }
 
-  // VectorTiles.swift: VectorTiles.init(baseURL:filter:tags:)
+  // VectorTiles.swift: VectorTiles.init(baseURL:matching:filter:tags:)
   func example209() async throws {
     let tiles = try VectorTiles(baseURL: baseURL, filter: PointFilter(tags: ["wheelchair": ["yes"]]))
     _ = tiles

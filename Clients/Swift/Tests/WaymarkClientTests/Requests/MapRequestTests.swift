@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import WaymarkClient
+import WaymarkTesting
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -30,6 +31,37 @@ import WaymarkClient
       PointFilter(center: here), PointFilter(center: here, radiusMetres: 5), PointFilter(radiusMetres: 5),
       PointFilter(route: try SearchRoute([here, Coordinate(latitude: 1, longitude: 3)], radiusMetres: 500)),
     ]
+  }
+
+  // MARK: Texts
+
+  @Test func placesOnMapsMatchAText() async throws {
+    let service = try MockService(
+      .ok(#"{"features":[]}"#), .ok(#"{"count":0,"facets":{"category":[]},"missing":{"category":0}}"#))
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session)
+    let filter = PointFilter(categories: ["cafe"])
+
+    _ = try await waymark.clusters(zoom: 3, matching: "é & b", filter: filter)
+    _ = try await waymark.facets(by: [.category], matching: "é & b", filter: filter, limit: 2)
+    let tiles = try waymark.tiles(of: filter, matching: "é & b", tags: ["website"])
+
+    let condition = "q=%C3%A9%20%26%20b&category=cafe"
+    #expect(
+      service.requests.compactMap { $0.url?.query(percentEncoded: true) } == [
+        "zoom=3&\(condition)", "by=category&limit=2&\(condition)",
+      ])
+    #expect(tiles.template.hasSuffix("/tiles/{z}/{x}/{y}.mvt?\(condition)&tags=website"))
+    #expect(tiles.descriptionURL.query(percentEncoded: true) == "\(condition)&tags=website")
+  }
+
+  @Test(arguments: ["", String(repeating: "a", count: 201)]) func invalidTextIsRejected(text: String) {
+    #expect(throws: RequestError.invalidText) {
+      try ClustersRequest(baseURL: baseURL, zoom: 1, matching: text).makeRequest(from: PointFilter())
+    }
+    #expect(throws: RequestError.invalidText) {
+      try FacetsRequest(baseURL: baseURL, by: [.category], matching: text).makeRequest(from: PointFilter())
+    }
+    #expect(throws: RequestError.invalidText) { try VectorTiles(baseURL: baseURL, matching: text) }
   }
 
   // MARK: Clusters
