@@ -3,6 +3,7 @@
 ///
 /// ```swift
 /// let filter = PointFilter(center: here, radiusMetres: 2000, categories: ["cafe", "bar"])
+/// let stations = PointFilter(categories: ["station"], source: "osm")
 /// let accessible = PointFilter(area: area, tags: ["wheelchair": ["yes", "limited"]], condition: "website IS NOT NULL")
 /// ```
 public struct PointFilter: Hashable, Sendable {
@@ -24,6 +25,12 @@ public struct PointFilter: Hashable, Sendable {
   /// The accepted categories; empty for any.
   public var categories: [String]
 
+  /// The data set that the places come from, of 1 to 200 characters.
+  public var source: String?
+
+  /// The identifier of the place in its data set, of 1 to 200 characters. It requires a source.
+  public var sourceID: String?
+
   /// The accepted values of tags by their keys. A place has one of the values of each tag; an empty list accepts any.
   public var tags: [String: [String]]
 
@@ -33,8 +40,8 @@ public struct PointFilter: Hashable, Sendable {
   /// Creates a filter.
   public init(
     center: Coordinate? = nil, radiusMetres: Double? = nil, box: BoundingBox? = nil, area: SearchArea? = nil,
-    route: SearchRoute? = nil, categories: [String] = [], tags: [String: [String]] = [:],
-    condition: PointCondition? = nil
+    route: SearchRoute? = nil, categories: [String] = [], source: String? = nil, sourceID: String? = nil,
+    tags: [String: [String]] = [:], condition: PointCondition? = nil
   ) {
     self.center = center
     self.radiusMetres = radiusMetres
@@ -42,14 +49,16 @@ public struct PointFilter: Hashable, Sendable {
     self.area = area
     self.route = route
     self.categories = categories
+    self.source = source
+    self.sourceID = sourceID
     self.tags = tags
     self.condition = condition
   }
 
   /// Returns the query parameters, in a fixed order.
   ///
-  /// - Throws: ``RequestError``: `radiusWithoutCenter`, `invalidRadius`, `centerWithRoute`, `invalidTagKeys` or
-  /// `invalidCondition`.
+  /// - Throws: ``RequestError``: `radiusWithoutCenter`, `invalidRadius`, `centerWithRoute`, `sourceIDWithoutSource`,
+  /// `invalidTagKeys` or `invalidCondition`.
   func parameters() throws(RequestError) -> [QueryParameter] {
     var parameters: [QueryParameter] = []
     if let center {
@@ -70,6 +79,11 @@ public struct PointFilter: Hashable, Sendable {
     }
     if let area { parameters.append(QueryParameter("within", .area(area))) }
     if !categories.isEmpty { parameters.append(QueryParameter("category", .texts(categories))) }
+    if let source { parameters.append(QueryParameter("source", .text(source))) }
+    if let sourceID {
+      guard source != nil else { throw .sourceIDWithoutSource }
+      parameters.append(QueryParameter("sourceId", .text(sourceID)))
+    }
     for (key, values) in tags.sorted(by: { $0.key < $1.key }) where !values.isEmpty {
       guard TagKey.isValid(key) else { throw .invalidTagKeys }
       parameters.append(QueryParameter("tag." + key, .repeated(values)))

@@ -36,7 +36,7 @@ public struct PointsRequest: APIRequest {
   /// Creates the request for the first page.
   ///
   /// - Throws: ``RequestError``: `invalidLimit`, `invalidBaseURL`, or the errors of the filter: `radiusWithoutCenter`,
-  /// `invalidRadius`, `centerWithRoute`, `invalidTagKeys` or `invalidCondition`.
+  /// `invalidRadius`, `centerWithRoute`, `sourceIDWithoutSource`, `invalidTagKeys` or `invalidCondition`.
   public func makeRequest(from filter: PointFilter) throws -> URLRequest {
     var parameters: [QueryParameter?] = try filter.parameters()
     if let limit { parameters.append(try QueryParameter(limit: limit)) }

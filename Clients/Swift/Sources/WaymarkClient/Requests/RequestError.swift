@@ -22,6 +22,9 @@ public enum RequestError: Error, Hashable, Sendable {
   /// A center is given with a route, along which the places are ordered.
   case centerWithRoute
 
+  /// An identifier in a data set is given without a source.
+  case sourceIDWithoutSource
+
   /// The condition is empty, or has a value that CQL2 can't express: a text with a NUL character, or a backslash at its
   /// end or before a quotation mark, an empty list, a number that is not finite.
   case invalidCondition
@@ -72,6 +75,7 @@ extension RequestError: CustomStringConvertible {
     case .invalidRadius: "the radius must be a number of metres, 0 or more"
     case .radiusWithoutCenter: "a radius requires a center"
     case .centerWithRoute: "a search along a route can't have a center"
+    case .sourceIDWithoutSource: "an identifier in a data set requires a source"
     case .invalidCondition: "the condition is empty, or has a value that can't be expressed in CQL2"
     case .invalidTagKeys:
       "the keys of tags must be of 1 to 200 characters, and up to 20 different ones without commas in a list"

@@ -57,6 +57,19 @@ import WaymarkTesting
     #expect(filter.condition?.text.hasPrefix("CASEI(name) LIKE CASEI('Joe''s%') AND") == true)
   }
 
+  @Test func exampleOfADataSetFindsAPlaceByItsIdentifier() async throws {
+    let service = try MockService(.ok(#"[{"name":"A"}]"#))
+    let waymark = Waymark(baseURL: service.baseURL, session: service.session)
+
+    // snippet: data set
+    let station = PointFilter(source: "osm", sourceID: "node/358829")
+    let places = try await waymark.query(station).firstPage().value
+    // end
+
+    #expect(places.map(\.name) == ["A"])
+    #expect(service.requests.first?.url?.query(percentEncoded: true) == "source=osm&sourceId=node%2F358829&fields=%2A")
+  }
+
   // MARK: Maps
 
   @Test func exampleOfClustersHasTheirPlaces() async throws {

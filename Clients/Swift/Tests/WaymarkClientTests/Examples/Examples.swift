@@ -1223,8 +1223,10 @@ extension ExampleContext {
   // PointFilter.swift: PointFilter
   func example160() async throws {
     let filter = PointFilter(center: here, radiusMetres: 2000, categories: ["cafe", "bar"])
+    let stations = PointFilter(categories: ["station"], source: "osm")
     let accessible = PointFilter(area: area, tags: ["wheelchair": ["yes", "limited"]], condition: "website IS NOT NULL")
     _ = filter
+    _ = stations
     _ = accessible
   }
 

@@ -37,8 +37,9 @@ import WaymarkClient
   @Test func everyConditionIsInTheQuery() throws {
     let box = try BoundingBox(west: 1, south: 2, east: 3, north: 4)
     let filter = PointFilter(
-      center: here, radiusMetres: 5, box: box, area: area, categories: ["a,b", "c"],
-      tags: ["wheelchair": ["yes", "limited"], "a&b=": ["1,5"], "empty": []], condition: "name = \("é")")
+      center: here, radiusMetres: 5, box: box, area: area, categories: ["a,b", "c"], source: "s&t",
+      sourceID: "node/1", tags: ["wheelchair": ["yes", "limited"], "a&b=": ["1,5"], "empty": []],
+      condition: "name = \("é")")
 
     let request = try request(filter, limit: 7)
 
@@ -47,7 +48,8 @@ import WaymarkClient
       request.url?.absoluteString
         == "https://example.com/base/locations?lat=1.0&long=2.0&radius=5.0&bbox=1.0,2.0,3.0,4.0"
         + "&within=POLYGON%28%280.0%200.0%2C10.0%200.0%2C0.0%2010.0%2C0.0%200.0%29%29&category=a%2Cb,c"
-        + "&tag.a%26b%3D=1%2C5&tag.wheelchair=yes&tag.wheelchair=limited&filter=name%20%3D%20%27%C3%A9%27&limit=7")
+        + "&source=s%26t&sourceId=node%2F1&tag.a%26b%3D=1%2C5&tag.wheelchair=yes&tag.wheelchair=limited&filter=name%20%3D%20%27%C3%A9%27&limit=7"
+    )
   }
 
   @Test func routeHasItsRadius() throws {
@@ -64,6 +66,7 @@ import WaymarkClient
   @Test func contradictionsAreRejected() throws {
     #expect(throws: RequestError.centerWithRoute) { try request(PointFilter(center: here, route: route)) }
     #expect(throws: RequestError.radiusWithoutCenter) { try request(PointFilter(radiusMetres: 1, route: route)) }
+    #expect(throws: RequestError.sourceIDWithoutSource) { try request(PointFilter(sourceID: "node/1")) }
     #expect(throws: RequestError.invalidCondition) { try request(PointFilter(condition: "")) }
     #expect(throws: RequestError.distanceWithoutCenter) {
       try PointSearchRequest(baseURL: baseURL)
@@ -78,7 +81,8 @@ import WaymarkClient
   @Test func longSearchIsInABody() throws {
     let filter = PointFilter(
       center: here, radiusMetres: 5, box: try BoundingBox(west: 1, south: 2, east: 3, north: 4), area: try longArea(),
-      categories: ["a,b", "c"], tags: ["wheelchair": ["yes", "limited"]], condition: "name = 'A'")
+      categories: ["a,b", "c"], source: "s", sourceID: "1", tags: ["wheelchair": ["yes", "limited"]],
+      condition: "name = 'A'")
 
     let request = try PointsRequest(baseURL: baseURL, limit: 7, fields: .only([.id])).makeRequest(from: filter)
 
@@ -89,11 +93,15 @@ import WaymarkClient
     let body = try body(request)
     #expect(
       Set(body.keys) == [
-        "lat", "long", "radius", "bbox", "within", "category", "tag.wheelchair", "filter", "limit", "fields",
+        "lat", "long", "radius", "bbox", "within", "category", "source", "sourceId", "tag.wheelchair", "filter",
+        "limit",
+        "fields",
       ])
     #expect(body["lat"] as? Double == 1)
     #expect(body["bbox"] as? [Double] == [1, 2, 3, 4])
     #expect(body["category"] as? [String] == ["a,b", "c"])
+    #expect(body["source"] as? String == "s")
+    #expect(body["sourceId"] as? String == "1")
     #expect(body["tag.wheelchair"] as? [String] == ["yes", "limited"])
     #expect(body["limit"] as? Int == 7)
     #expect(body["fields"] as? [String] == ["id", "name"])

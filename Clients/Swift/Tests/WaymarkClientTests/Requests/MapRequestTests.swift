@@ -39,13 +39,13 @@ import WaymarkTesting
     let service = try MockService(
       .ok(#"{"features":[]}"#), .ok(#"{"count":0,"facets":{"category":[]},"missing":{"category":0}}"#))
     let waymark = Waymark(baseURL: service.baseURL, session: service.session)
-    let filter = PointFilter(categories: ["cafe"])
+    let filter = PointFilter(categories: ["cafe"], source: "osm", sourceID: "1")
 
     _ = try await waymark.clusters(zoom: 3, matching: "é & b", filter: filter)
     _ = try await waymark.facets(by: [.category], matching: "é & b", filter: filter, limit: 2)
     let tiles = try waymark.tiles(of: filter, matching: "é & b", tags: ["website"])
 
-    let condition = "q=%C3%A9%20%26%20b&category=cafe"
+    let condition = "q=%C3%A9%20%26%20b&category=cafe&source=osm&sourceId=1"
     #expect(
       service.requests.compactMap { $0.url?.query(percentEncoded: true) } == [
         "zoom=3&\(condition)", "by=category&limit=2&\(condition)",
