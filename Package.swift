@@ -166,7 +166,7 @@ let package = Package(
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
       ] + nio,
-      tests: ["MemoryStore", .product(name: "CryptoExtras", package: "swift-crypto")]
+      tests: ["HTTPTestSupport", "MemoryStore", .product(name: "CryptoExtras", package: "swift-crypto")]
     ),
     [
       .executableTarget(

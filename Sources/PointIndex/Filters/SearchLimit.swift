@@ -6,13 +6,14 @@ final class SearchLimit: @unchecked Sendable {
   private var steps = 0
   private var nextCheck = SearchLimit.stepsPerCheck
 
-  /// A Boolean value that indicates whether the time limit was exceeded. No place matches from then on.
+  /// A Boolean value that indicates whether the time limit was exceeded, or the task was cancelled. No place matches from
+  /// then on.
   private(set) var isExpired = false
 
   /// The number of steps of the evaluation of a property filter on one place; a step is a few nanoseconds.
   static let stepsPerEvaluation = 128
 
-  /// The number of steps after which the time is read.
+  /// The number of steps after which the time and the task are checked.
   private static let stepsPerCheck = 64 * stepsPerEvaluation
 
   /// Creates the limit at the start of a search.
@@ -33,6 +34,7 @@ final class SearchLimit: @unchecked Sendable {
   @inline(never)
   private func check() {
     nextCheck = steps &+ Self.stepsPerCheck
+    if Task.isCancelled { isExpired = true }
     if let deadline, ContinuousClock.now > deadline { isExpired = true }
   }
 }

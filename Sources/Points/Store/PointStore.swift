@@ -98,7 +98,7 @@ public enum PointStoreError: Error, Hashable, Sendable {
   /// succeed.
   case indexNotReady
 
-  /// A filter took longer than its time limit.
+  /// A filter took longer than its time limit, or its task was cancelled.
   case filterTimeout
 
   /// The call waited too long in the queue, or the queue was full.

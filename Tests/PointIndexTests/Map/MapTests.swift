@@ -394,6 +394,18 @@ extension MapCell {
     }
   }
 
+  @Test func searchOfACancelledTaskIsAnError() async throws {
+    let places = try ChangingPlaces(2_000, seed: 29)
+    let query = FacetQuery(facets: [.category], timeLimit: .seconds(3_600))
+
+    let result = await Task { [snapshot = places.snapshot] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      return Result { try snapshot.facets(matching: query) }
+    }.value
+
+    #expect(throws: PointStoreError.filterTimeout) { try result.get() }
+  }
+
   @Test func categoriesInNoUseAreDropped() throws {
     var snapshot = PointSnapshot()
     let time = Timestamp(microsecondsSinceEpoch: 0)
