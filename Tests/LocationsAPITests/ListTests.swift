@@ -52,6 +52,18 @@ import Testing
     #expect(try Set(sparse.array[0].keys).isDisjoint(with: ["category", "source", "sourceId"]))
   }
 
+  @Test func elementsOfAListMayComeInSeveralParameters() async throws {
+    let driver = try await driver()
+
+    let places = try await driver.send(
+      .GET, "/locations?bbox=0.005&bbox=-1&bbox=0.035,1&fields=name&lang=ko&fields=long&lang=en")
+    let incomplete = try await driver.send(.GET, "/locations?bbox=0.005&bbox=-1&bbox=0.035")
+
+    #expect(try Set(places.names) == ["E1", "E2", "E3"])
+    #expect(try places.array.allSatisfy { Set($0.keys) == ["name", "long"] })
+    #expect(incomplete.status == 400 && incomplete.text.contains("got '0.005,-1,0.035'"))
+  }
+
   @Test func onlyTheNamedFieldsAreGiven() async throws {
     let response = try await driver().send(.GET, "/locations?lat=0&long=0&limit=1&fields=name,lat")
 

@@ -20,6 +20,15 @@ enum Parameter: Int, CaseIterable {
     }
   }
 
+  /// A Boolean value that indicates whether the value is a list, whose elements may also come in several parameters of
+  /// the name: clients that are generated from descriptions often send lists in that way.
+  var isList: Bool {
+    switch self {
+    case .box, .fields, .languages, .tags, .facets: true
+    default: false
+    }
+  }
+
   /// The name in problems.
   var name: String {
     switch self {

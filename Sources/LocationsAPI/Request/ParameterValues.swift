@@ -28,7 +28,8 @@ struct ParameterValues {
   private(set) var errors: [ProblemError] = []
   private var code: ParameterProblem?
 
-  /// Creates the values of a request's query. Unknown and repeated parameters are violations.
+  /// Creates the values of a request's query. Unknown and repeated parameters are violations, except that the elements
+  /// of a list may come in several parameters.
   ///
   /// - Parameter properties: the names of properties that are parameters of the call, and take precedence over others.
   /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8.
@@ -52,8 +53,12 @@ struct ParameterValues {
       }
       if parameter == .category {
         categoryLists.append(pair)
-      } else if self[parameter] != nil {
-        note(.invalid, parameter.name, "must not be repeated")
+      } else if let index = texts.firstIndex(where: { $0.parameter == parameter }) {
+        if parameter.isList {
+          texts[index].text += "," + pair.value
+        } else {
+          note(.invalid, parameter.name, "must not be repeated")
+        }
       } else {
         set(parameter, to: pair.value)
       }

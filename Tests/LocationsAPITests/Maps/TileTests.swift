@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("tags=id", "tags"), ("tags=", "tags"), ("tags=a,,b", "tags"), ("tags=a&tags=b", "tags"), ("lat=1&long=1", "lat"),
+    ("tags=id", "tags"), ("tags=", "tags"), ("tags=a,,b", "tags"), ("tags=a&tags=", "tags"), ("lat=1&long=1", "lat"),
     ("bbox=1,1,2,2", "bbox"), ("limit=1", "limit"), ("filter=name", "filter"),
     ("tags=" + (0...20).map { "k\($0)" }.joined(separator: ","), "tags"),
   ])
