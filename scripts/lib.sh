@@ -126,6 +126,15 @@ require_waymark() {
   WAYMARK=$RELEASE/waymark
 }
 
+# Sets WAYMARK_BENCH to the release build of waymark-bench unless it is set.
+require_waymark_bench() {
+  [ -z "${WAYMARK_BENCH:-}" ] || return 0
+  require_swift
+  require_build_packages
+  build_release waymark-bench
+  WAYMARK_BENCH=$RELEASE/waymark-bench
+}
+
 # Sets OSM_PLACES to the release build of osm-places unless it is set, and installs osmium-tool and pyosmium.
 require_osmium() {
   require_packages "to write and read OpenStreetMap files" osmium-tool python3 python3-venv
