@@ -106,6 +106,70 @@ struct SpatialRelationTests {
     #expect(throws: FilterError.self) { try Self.filter("S_CROSSES(\(zigzag(true)), \(zigzag(false)))") }
   }
 
+  /// Operands whose comparison takes much work.
+  enum Operands: CaseIterable {
+    case lineOnItself, ringOnItself, collinear, commonEnd, nearlyParallel, pointsBesideLine
+
+    /// Returns two geometries with a number of positions.
+    func text(count: Int) -> String {
+      func list(_ position: (Int) -> String) -> String {
+        (0..<count).map(position).joined(separator: ",") + "," + position(0)
+      }
+      let diagonal = list { "\($0 % 2) \($0 % 2)" }
+      let point = "POINT(0 1)"
+      switch self {
+      case .lineOnItself: return "LINESTRING(\(diagonal)),\(point)"
+      case .ringOnItself: return "POLYGON((\(diagonal))),\(point)"
+      case .collinear: return "LINESTRING(\(list { "\($0 % 97) 0" })),\(point)"
+      case .commonEnd: return "LINESTRING(\(list { $0 % 2 == 0 ? "0 0" : "1 \($0)" })),\(point)"
+      case .nearlyParallel:
+        return
+          "LINESTRING(\(list { "\(0.1 + Double($0 % 2) * 0.7 + Double($0 / 2 % 50) * 1e-16) 0.\($0 % 2)" })),\(point)"
+      case .pointsBesideLine:
+        return "MULTIPOINT(\(list { "\(0.3 + Double($0) * 1e-16) 0.3" })),LINESTRING(\(diagonal))"
+      }
+    }
+  }
+
+  @Test(arguments: Operands.allCases)
+  func workOfComparisonsIsBounded(operands: Operands) throws {
+    let limits = FilterLimits(bytes: 1 << 24, vertices: 1_000_000)
+    func compile(_ count: Int, times: Int) throws {
+      let predicates = Array(repeating: "S_CROSSES(\(operands.text(count: count)))", count: times)
+      let expression = try FilterExpression(text: "TRUE AND " + predicates.joined(separator: " AND "), limits: limits)
+      _ = try CompiledFilter(expression) { _ throws(FilterError) in FilterProperty(number: 0, type: .geometry) }
+    }
+
+    try compile(100, times: 1)
+
+    // The work of all predicates of a filter counts.
+    for (count, times) in [(6_000, 1), (100, 3_000)] {
+      let error = try #require(throws: FilterError.self) { try compile(count, times: times) }
+      #expect(error.reason == "expected simpler geometries in the predicates that compare two of them")
+    }
+  }
+
+  @Test func ringOfManyVerticesIsComparedWithABox() throws {
+    let positions = (0...2_000).map { index -> String in
+      let angle = Double(index % 2_000) / 1_000 * Double.pi
+      let radius = index % 2 == 0 ? 10 : 9.99
+      return "\(radius * cos(angle)) \(radius * sin(angle))"
+    }
+    let limits = FilterLimits(bytes: 1 << 20)
+    func holds(_ relation: String, _ box: String) throws -> Bool {
+      let text = "S_\(relation)(POLYGON((\(positions.joined(separator: ",")))), BBOX(\(box)))"
+      let filter = try CompiledFilter(FilterExpression(text: text, limits: limits)) { _ throws(FilterError) in
+        FilterProperty(number: 0, type: .geometry)
+      }
+      return filter.matches(Point(x: 0, y: 0))
+    }
+
+    #expect(try holds("OVERLAPS", "0, 0, 20, 20"))
+    #expect(try holds("CONTAINS", "-5, -5, 5, 5"))
+    #expect(try holds("DISJOINT", "11, 11, 20, 20"))
+    #expect(try !holds("CONTAINS", "0, 0, 20, 20"))
+  }
+
   @Test(arguments: ["1e308 1e308, -1e308 1e308, 0 -1e308, 1e308 1e308", "0 0, 0 0, 0 0, 0 0", "0 0, 5 0, 0 0, 0 0"])
   func extremeAndDegenerateRingsAreEvaluated(ring: String) throws {
     let filter = try Self.filter("S_WITHIN(g, POLYGON((\(ring)))) AND S_OVERLAPS(POLYGON((\(ring))), BBOX(0,0,1,1))")

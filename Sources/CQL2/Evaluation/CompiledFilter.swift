@@ -16,7 +16,8 @@ public struct CompiledFilter: Sendable {
   public init(
     _ expression: FilterExpression, property: @escaping (String) throws(FilterError) -> FilterProperty
   ) throws(FilterError) {
-    root = try FilterCompiler(property: property).predicate(expression)
+    var compiler = FilterCompiler(property: property)
+    root = try compiler.predicate(expression)
   }
 
   /// Returns a Boolean value that indicates whether a record matches.

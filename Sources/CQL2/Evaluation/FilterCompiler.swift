@@ -5,6 +5,8 @@ import JSONText
 struct FilterCompiler {
   let property: (String) throws(FilterError) -> FilterProperty
 
+  private var comparisons = ComparisonBudget()
+
   /// The type of an operand.
   enum OperandType {
     case string, number, boolean, instant, interval, geometry, array
@@ -40,7 +42,7 @@ struct FilterCompiler {
 
   // MARK: Predicates
 
-  func predicate(_ expression: FilterExpression) throws(FilterError) -> Predicate {
+  mutating func predicate(_ expression: FilterExpression) throws(FilterError) -> Predicate {
     switch expression {
     case .boolean(let value): return .constant(value)
     case .operation(let operation, let operands):
@@ -52,7 +54,7 @@ struct FilterCompiler {
     return .booleanOperand(try operand(expression, of: .boolean, in: "the filter"))
   }
 
-  private func predicate(
+  private mutating func predicate(
     _ operation: FilterOperator, _ operands: [FilterExpression]
   ) throws(FilterError) -> Predicate {
     switch operation.family {
@@ -89,7 +91,7 @@ struct FilterCompiler {
     }
   }
 
-  private func membership(_ operands: [FilterExpression]) throws(FilterError) -> Predicate {
+  private mutating func membership(_ operands: [FilterExpression]) throws(FilterError) -> Predicate {
     let (value, type) = try operand(operands[0])
     guard case .array(let expressions) = operands[1] else { throw FilterError(.filter, "expected a list after IN") }
     var elements: [Operand] = []
@@ -103,7 +105,7 @@ struct FilterCompiler {
     return texts.count == elements.count ? .isInTexts(value, Set(texts)) : .isIn(value, elements)
   }
 
-  private func nullity(_ expression: FilterExpression) throws(FilterError) -> Predicate {
+  private mutating func nullity(_ expression: FilterExpression) throws(FilterError) -> Predicate {
     switch expression {
     case .geometry: return .constant(false)
     case .interval: return .isNullTime(try time(expression))
@@ -118,7 +120,7 @@ struct FilterCompiler {
   }
 
   /// Returns an operand that must be of a type.
-  private func operand(
+  private mutating func operand(
     _ expression: FilterExpression, of type: OperandType, in place: String, with other: FilterExpression? = nil
   ) throws(FilterError) -> Operand {
     let (operand, found) = try operand(expression)
@@ -139,7 +141,9 @@ struct FilterCompiler {
       ? String(String.UnicodeScalarView(text.unicodeScalars.prefix(60))) + "…" : text
   }
 
-  private func operand(_ expression: FilterExpression) throws(FilterError) -> (operand: Operand, type: OperandType) {
+  private mutating func operand(
+    _ expression: FilterExpression
+  ) throws(FilterError) -> (operand: Operand, type: OperandType) {
     switch expression {
     case .string(let text): return (.constant(.string(text)), .string)
     case .number(let number): return (.constant(.number(number)), .number)
@@ -176,7 +180,9 @@ struct FilterCompiler {
     }
   }
 
-  private func folded(_ operation: FilterOperator, _ expression: FilterExpression) throws(FilterError) -> Operand {
+  private mutating func folded(
+    _ operation: FilterOperator, _ expression: FilterExpression
+  ) throws(FilterError) -> Operand {
     let operand = try operand(expression, of: .string, in: operation.name)
     guard case .constant(.string(let text)) = operand else {
       return operation == .casei ? .withoutCase(operand) : .withoutAccents(operand)
@@ -192,7 +198,9 @@ struct FilterCompiler {
     case property(Int)
   }
 
-  private func place(_ expression: FilterExpression, in relation: FilterOperator) throws(FilterError) -> Place {
+  private mutating func place(
+    _ expression: FilterExpression, in relation: FilterOperator
+  ) throws(FilterError) -> Place {
     if case .geometry(let geometry) = expression { return .shape(PlanarShape(geometry)) }
     guard case .property(let number) = try operand(expression, of: .geometry, in: relation.name) else {
       throw FilterError(.filter, "expected a geometry as an operand of \(relation.name)")
@@ -200,12 +208,12 @@ struct FilterCompiler {
     return .property(number)
   }
 
-  private func spatial(
+  private mutating func spatial(
     _ relation: FilterOperator, _ left: FilterExpression, _ right: FilterExpression
   ) throws(FilterError) -> Predicate {
     switch (try place(left, in: relation), try place(right, in: relation)) {
     case (.shape(let left), .shape(let right)):
-      return .constant(try IntersectionMatrix(left, right).satisfies(relation))
+      return .constant(try IntersectionMatrix(left, right, &comparisons).satisfies(relation))
     case (.property(let number), .shape(let shape)):
       return .spatial(relation, property: number, shape, isSecond: false)
     case (.shape(let shape), .property(let number)):
@@ -216,7 +224,7 @@ struct FilterCompiler {
 
   // MARK: Times
 
-  private func time(
+  private mutating func time(
     _ expression: FilterExpression, in relation: FilterOperator? = nil
   ) throws(FilterError) -> TimeOperand {
     guard case .interval(let first, let last) = expression else {

@@ -12,19 +12,24 @@ struct IntersectionMatrix: Hashable {
   ///
   /// The places of points are exact. Segments that cross are cut where they do, by rounded coordinates.
   ///
-  /// - Throws: ``FilterError`` where the geometries have too many segments that cross each other.
-  init(_ left: PlanarShape, _ right: PlanarShape) throws(FilterError) {
+  /// - Throws: ``FilterError`` where the comparison takes more steps than there are in the budget.
+  init(_ left: PlanarShape, _ right: PlanarShape, _ budget: inout ComparisonBudget) throws(FilterError) {
     self.left = left.dimension
     self.right = right.dimension
     note(2, .exterior, .exterior)
-    for point in left.points.union(right.points) { note(0, left.location(of: point), right.location(of: point)) }
-    var overlay = SegmentOverlay(left, right)
-    for node in try overlay.cut() { note(0, node.left, node.right) }
-    for edge in left.edges + right.edges {
-      note(0, left.location(of: edge.a), right.location(of: edge.a))
-      note(0, left.location(of: edge.b), right.location(of: edge.b))
+    func noteLocations(of point: FlatPoint) throws(FilterError) {
+      budget.spend(left.steps(at: point) + right.steps(at: point))
+      try budget.check()
+      note(0, left.location(of: point), right.location(of: point))
     }
-    overlay.forEachPiece { piece in
+    for point in left.points.union(right.points) { try noteLocations(of: point) }
+    var overlay = SegmentOverlay(left, right)
+    for node in try overlay.cut(&budget) { note(0, node.left, node.right) }
+    for edge in left.edges + right.edges {
+      try noteLocations(of: edge.a)
+      try noteLocations(of: edge.b)
+    }
+    try overlay.forEachPiece(&budget) { piece in
       note(1, piece.left.location, piece.right.location)
       for side in 0...1 { note(2, piece.left.locations[side], piece.right.locations[side]) }
     }

@@ -20,6 +20,12 @@ enum Orientation {
   /// where it is on the line.
   @inline(__always)
   static func sign(_ a: FlatPoint, _ b: FlatPoint, _ c: FlatPoint) -> Int {
+    roundedSign(a, b, c) ?? exactSign(a, b, c)
+  }
+
+  /// Returns the same by rounded numbers; `nil` where their errors may change it.
+  @inline(__always)
+  static func roundedSign(_ a: FlatPoint, _ b: FlatPoint, _ c: FlatPoint) -> Int? {
     let left = (a.x - c.x) * (b.y - c.y)
     let right = (a.y - c.y) * (b.x - c.x)
     let determinant = left - right
@@ -27,31 +33,52 @@ enum Orientation {
     let bound = 3.3306690738754716e-16 * (abs(left) + abs(right))
     if determinant > bound { return 1 }
     if -determinant > bound { return -1 }
-    return exactSign(a, b, c)
+    // Both products are exactly zero at an end, and on a line along an axis.
+    return (a.x == c.x || b.y == c.y) && (a.y == c.y || b.x == c.x) ? 0 : nil
   }
 
   /// Returns the sign of the same determinant, each product of which is the exact sum of two numbers.
-  private static func exactSign(_ a: FlatPoint, _ b: FlatPoint, _ c: FlatPoint) -> Int {
-    var sum: [Double] = []
-    for (first, second) in [(a.x, b.y), (-a.x, c.y), (-c.x, b.y), (-a.y, b.x), (a.y, c.x), (c.y, b.x)] {
-      let product = first * second
-      add((-product).addingProduct(first, second), to: &sum)
-      add(product, to: &sum)
-    }
-    guard let largest = sum.last(where: { $0 != 0 }) else { return 0 }
-    return largest > 0 ? 1 : largest < 0 ? -1 : 0
+  static func exactSign(_ a: FlatPoint, _ b: FlatPoint, _ c: FlatPoint) -> Int {
+    var sum = ExactSum()
+    sum.add(a.x, times: b.y)
+    sum.add(-a.x, times: c.y)
+    sum.add(-c.x, times: b.y)
+    sum.add(-a.y, times: b.x)
+    sum.add(a.y, times: c.x)
+    sum.add(c.y, times: b.x)
+    return sum.sign
   }
 
-  /// Adds a number to an exact sum, whose numbers do not overlap and increase.
-  private static func add(_ number: Double, to sum: inout [Double]) {
-    var carry = number
-    for index in sum.indices {
-      let total = carry + sum[index]
-      let virtual = total - carry
-      sum[index] = (carry - (total - virtual)) + (sum[index] - virtual)
-      carry = total
+  /// An exact sum of up to six products. Its numbers do not overlap and increase.
+  private struct ExactSum {
+    private var numbers = InlineArray<12, Double>(repeating: 0)
+    private var count = 0
+
+    mutating func add(_ first: Double, times second: Double) {
+      let product = first * second
+      add((-product).addingProduct(first, second))
+      add(product)
     }
-    sum.append(carry)
+
+    private mutating func add(_ number: Double) {
+      var carry = number
+      for index in 0..<count {
+        let total = carry + numbers[index]
+        let virtual = total - carry
+        numbers[index] = (carry - (total - virtual)) + (numbers[index] - virtual)
+        carry = total
+      }
+      numbers[count] = carry
+      count += 1
+    }
+
+    /// The sign of the largest number that is not zero.
+    var sign: Int {
+      for index in (0..<count).reversed() where numbers[index] != 0 {
+        return numbers[index] > 0 ? 1 : numbers[index] < 0 ? -1 : 0
+      }
+      return 0
+    }
   }
 
   /// Returns a Boolean value that indicates whether a point that is on the line through two others is between them.

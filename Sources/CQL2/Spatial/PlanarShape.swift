@@ -61,6 +61,9 @@ final class PlanarShape: Sendable {
   /// The point that the geometry is; `nil` if it is any other.
   var onlyPoint: FlatPoint? { dimension == 0 && points.count == 1 ? points.first : nil }
 
+  /// Returns the number of steps of a ``ComparisonBudget`` that ``location(of:)`` takes at most.
+  func steps(at point: FlatPoint) -> Int { 1 + 4 * (areaEdges.count(at: point) + lineEdges.count(at: point)) }
+
   /// Returns the location of a point.
   func location(of point: FlatPoint) -> Location {
     let inAreas = areaEdges.location(of: point)
@@ -168,6 +171,13 @@ private struct EdgeBands: Sendable {
 
   private func bands(of edge: PlanarShape.Edge) -> ClosedRange<Int> {
     band(of: min(edge.a.y, edge.b.y))...band(of: max(edge.a.y, edge.b.y))
+  }
+
+  /// Returns the number of segments in the band of a point.
+  func count(at point: FlatPoint) -> Int {
+    guard point.y >= south, point.y <= north else { return 0 }
+    let band = band(of: point.y)
+    return starts[band + 1] - starts[band]
   }
 
   /// Returns a Boolean value that indicates whether a point is on a segment.

@@ -31,8 +31,8 @@ struct SegmentOverlay {
     var covers: [(range: ClosedRange<Double>, segment: Int)] = []
   }
 
-  /// The maximum number of comparisons of a piece with a segment.
-  private static let maximumWork = 40_000_000
+  /// The steps of a ``ComparisonBudget`` for a segment on another, which takes memory too.
+  private static let coverSteps = 16
 
   private var segments: [Segment]
   private var cutCount = 0
@@ -51,7 +51,9 @@ struct SegmentOverlay {
   }
 
   /// Cuts the segments and returns the points in which two of different geometries cross.
-  mutating func cut() throws(FilterError) -> [Node] {
+  ///
+  /// - Throws: ``FilterError`` where that or the pieces take too many steps.
+  mutating func cut(_ budget: inout ComparisonBudget) throws(FilterError) -> [Node] {
     var nodes: Set<Int> = []
     cutCount = 0
     for first in segments.indices {
@@ -59,14 +61,12 @@ struct SegmentOverlay {
       for second in (first + 1)..<max(segments.count, first + 1) {
         let other = segments[second].edge
         guard min(other.a.x, other.b.x) <= east else { break }
-        if compare(first, second), segments[first].side != segments[second].side {
+        if compare(first, second, &budget), segments[first].side != segments[second].side {
           let (left, right) = segments[first].side == 0 ? (first, second) : (second, first)
           nodes.insert(insideLocation(left).rawValue * 3 + insideLocation(right).rawValue)
         }
       }
-      guard (segments.count + cutCount) * segments.count <= Self.maximumWork else {
-        throw FilterError(.filter, "expected simpler geometries in a predicate that compares two of them")
-      }
+      try budget.check(for: (segments.count + cutCount) * segments.count)
     }
     return nodes.compactMap { node in
       guard let left = Location(rawValue: node / 3), let right = Location(rawValue: node % 3) else { return nil }
@@ -80,12 +80,14 @@ struct SegmentOverlay {
   }
 
   /// Cuts two segments where they meet. Returns a Boolean value that indicates whether they cross within both.
-  private mutating func compare(_ first: Int, _ second: Int) -> Bool {
+  private mutating func compare(_ first: Int, _ second: Int, _ budget: inout ComparisonBudget) -> Bool {
     let (e, f) = (segments[first].edge, segments[second].edge)
+    budget.spend(1)
     guard min(e.a.y, e.b.y) <= max(f.a.y, f.b.y), min(f.a.y, f.b.y) <= max(e.a.y, e.b.y) else { return false }
-    let (fStart, fEnd) = (Orientation.sign(e.a, e.b, f.a), Orientation.sign(e.a, e.b, f.b))
-    let (eStart, eEnd) = (Orientation.sign(f.a, f.b, e.a), Orientation.sign(f.a, f.b, e.b))
+    let (fStart, fEnd) = (budget.sign(e.a, e.b, f.a), budget.sign(e.a, e.b, f.b))
+    let (eStart, eEnd) = (budget.sign(f.a, f.b, e.a), budget.sign(f.a, f.b, e.b))
     if fStart == 0, fEnd == 0 {
+      budget.spend(2 * Self.coverSteps)
       cover(first, by: second)
       cover(second, by: first)
       return false
@@ -140,10 +142,14 @@ struct SegmentOverlay {
   // MARK: Pieces
 
   /// Calls the closure with each piece of each segment.
-  func forEachPiece(_ body: (Piece) -> Void) {
+  ///
+  /// - Throws: ``FilterError`` where that takes too many steps.
+  func forEachPiece(_ budget: inout ComparisonBudget, _ body: (Piece) -> Void) throws(FilterError) {
     for (index, segment) in segments.enumerated() {
       var start = 0.0
       for end in segment.cuts.sorted() + [1] where end > start {
+        budget.spend(segments.count + Self.coverSteps * segment.covers.count)
+        try budget.check()
         let middle = start + (end - start) / 2
         body(
           Piece(
