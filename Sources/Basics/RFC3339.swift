@@ -3,7 +3,8 @@ public enum RFC3339 {
   /// Returns the microseconds since 1970-01-01T00:00:00Z of a time such as `2026-11-21T10:15:00Z` or
   /// `2026-11-21T11:15:00.5+01:00`; `nil` for any other text.
   ///
-  /// Digits of the fraction past the sixth are dropped. A leap second is the second before it plus one.
+  /// Digits of the fraction past the sixth are dropped. A leap second is the second before it plus one. A time that is
+  /// not within the years 0 to 9999 in UTC, in which alone it has a text, is none.
   public static func microsecondsSinceEpoch(of text: some StringProtocol) -> Int64? {
     var reader = Reader(text)
     guard let date = reader.date(), reader.skip("T", "t"), let hour = reader.number(2, upTo: 23), reader.skip(":"),
@@ -24,8 +25,11 @@ public enum RFC3339 {
     }
     guard reader.bytes.isEmpty else { return nil }
     let seconds = Int64(date.daysSinceEpoch) * 86_400 + hour * 3600 + (minute - offsetMinutes) * 60 + second
-    return seconds * 1_000_000 + microseconds
+    return secondsWithText.contains(seconds) ? seconds * 1_000_000 + microseconds : nil
   }
+
+  /// The seconds from the start of the year 0 to the end of 9999.
+  private static let secondsWithText: Range<Int64> = -62_167_219_200..<253_402_300_800
 
   /// Returns the date of a text such as `2026-11-21`; `nil` for any other.
   public static func date(of text: some StringProtocol) -> CivilDate? {

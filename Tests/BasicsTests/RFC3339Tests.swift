@@ -19,4 +19,14 @@ struct RFC3339Tests {
   func timeIsRead(text: String, microseconds: Int64) {
     #expect(RFC3339.microsecondsSinceEpoch(of: text) == microseconds)
   }
+
+  @Test(arguments: [
+    ("0000-01-01T00:00:00+00:00", "0000-01-01T00:00:00Z"), ("0000-01-01T00:00:00+00:01", nil),
+    ("9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"), ("9999-12-31T23:59:60Z", nil),
+    ("9999-12-31T00:00:00-23:59", "9999-12-31T23:59:00Z"), ("9999-12-31T23:59:00-00:01", nil),
+  ])
+  func timeOfAYearWithoutTextIsNone(text: String, written: String?) {
+    let time = RFC3339.microsecondsSinceEpoch(of: text)
+    #expect(time.map { RFC3339.text(microsecondsSinceEpoch: $0) } == written)
+  }
 }
