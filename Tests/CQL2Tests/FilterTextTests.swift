@@ -17,6 +17,7 @@ struct FilterTextTests {
     ("a div 2 % 3 = 1e2", #""a" DIV 2 % 3 = 100"#),
     ("x:y.z in ('it''s', casei('B'))", #""x:y.z" IN ('it''s', CASEI('B'))"#),
     (#"a = 'it\'s'"#, #""a" = 'it''s'"#),
+    (#"a = 'b\\' c''' AND "d\""e" = 'f\g'"#, #""a" = 'b\\' c''' AND "d\""e" = 'f\g'"#),
     ("a_equals((), b) or a_overlaps(((1), (2, 3)), b)", #"A_EQUALS((), "b") OR A_OVERLAPS(((1), (2, 3)), "b")"#),
     ("f() = g(a, (1), 'x')", #"f() = g("a", (1), 'x')"#),
     ("date >= date('2026-02-28')", #""date" >= DATE('2026-02-28')"#),

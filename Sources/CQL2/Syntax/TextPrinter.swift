@@ -4,7 +4,8 @@ import JSONText
 extension FilterExpression {
   /// The expression in the encoding CQL2 Text, with the names of properties in quotation marks.
   ///
-  /// The encoding cannot express a string in which a backslash stands before a quote or at the end; JSON can.
+  /// The encoding cannot express a string with a backslash at the end, an array of one element that is compared with
+  /// null, nor a function whose name is not a name there; JSON can.
   public var text: String {
     var printer = TextPrinter()
     printer.write(self)
@@ -14,6 +15,8 @@ extension FilterExpression {
 
 /// A writer of CQL2 Text.
 private struct TextPrinter {
+  private let backslash = UInt8(ascii: "\\")
+
   var bytes: [UInt8] = []
 
   mutating func write(_ text: String) { bytes.append(contentsOf: text.utf8) }
@@ -22,9 +25,12 @@ private struct TextPrinter {
 
   mutating func write(quoted text: String, _ quote: UInt8) {
     bytes.append(quote)
+    var previous: UInt8 = 0
     for byte in text.utf8 {
-      if byte == quote { bytes.append(byte) }
+      // A quote after a backslash, which would escape the first of two, has a backslash of its own.
+      if byte == quote { bytes.append(quote == UInt8(ascii: "'") && previous == backslash ? backslash : quote) }
       bytes.append(byte)
+      previous = byte
     }
     bytes.append(quote)
   }
