@@ -136,6 +136,25 @@ import Testing
     #expect(compared > 3_000 && inside > 500 && inside < compared - 500)
   }
 
+  @Test func placesOfManyPolygonsAroundThePoleAreThoseOfEach() throws {
+    let rings = (0..<300).map { number -> [(Double, Double)] in
+      let (east, latitude) = (Double(number) / 100, 89 - Double(number) / 10)
+      return [(east, latitude), (120 + east, latitude), (-120 + east, latitude)]
+    }
+    let area = try Self.area(rings.map { [$0] })
+    let parts = try rings.map { try Self.area([[$0]]) }
+
+    for latitude in stride(from: -90.0, through: 90, by: 5.5) {
+      for longitude in stride(from: -179.5, through: 180, by: 29) {
+        let place = try Coordinate(latitude: latitude, longitude: longitude)
+        let isInPart = parts.contains { $0.contains(place) }
+        #expect(area.contains(place) == isInPart)
+        // The vertices are north of 59 degrees, and the edges between them reach to 74.
+        if latitude < 59 || latitude > 75 { #expect(area.contains(place) == (latitude > 75)) }
+      }
+    }
+  }
+
   @Test func relationOfBoundsHoldsForTheirPlaces() throws {
     var shapes = RandomShapes(seed: 5)
     var counts: [GeodesicArea.Relation: Int] = [:]

@@ -49,8 +49,9 @@ public final class GeodesicArea: Sendable {
   /// The pieces, by polygon; one that reaches around the earth's zero easting is there twice.
   private let pieces: [Piece]
 
-  /// The polygons that the north pole is in.
-  private let polarPolygons: [Int32]
+  /// For each polygon, whether the north pole is in it, and the number of polygons that it is in.
+  private let isPolar: [Bool]
+  private let polarCount: Int
 
   /// The longitude of which the easting is 0.
   private let origin: Double
@@ -74,9 +75,10 @@ public final class GeodesicArea: Sendable {
     for (number, polygon) in polygons.enumerated() {
       for ring in polygon { rings.append((try AreaRing(ring), Int32(number))) }
     }
-    var polar: Set<Int32> = []
-    for (ring, polygon) in rings where ring.containsNorthPole { polar.formSymmetricDifference([polygon]) }
-    polarPolygons = polar.sorted()
+    var isPolar = [Bool](repeating: false, count: polygons.count)
+    for (ring, polygon) in rings where ring.containsNorthPole { isPolar[Int(polygon)].toggle() }
+    self.isPolar = isPolar
+    polarCount = isPolar.count { $0 }
     let origin = AreaRing.origin(of: rings.lazy.map(\.ring))
     self.origin = origin
     var pieces: [Piece] = []
@@ -131,11 +133,11 @@ public final class GeodesicArea: Sendable {
   /// - Parameter position: `EarthCentred(coordinate)`.
   public func contains(_ coordinate: Coordinate, at position: EarthCentred) -> (isInside: Bool, steps: Int) {
     let easting = easting(coordinate.longitude)
-    guard easting <= width else { return (!polarPolygons.isEmpty, 1) }
+    guard easting <= width else { return (polarCount > 0, 1) }
     let strip = strip(easting)
     let range = Int(stripStarts[strip])..<Int(stripStarts[strip + 1])
     // The polygons in which the pole is and none of whose pieces are in the strip have the place too.
-    var polar = polarPolygons.count
+    var polar = polarCount
     var isInside = false
     stripPieces.withUnsafeBufferPointer { items in
       pieces.withUnsafeBufferPointer { pieces in
@@ -151,7 +153,7 @@ public final class GeodesicArea: Sendable {
             }
             index += 1
           }
-          if !polarPolygons.isEmpty, polarPolygons.contains(polygon) {
+          if polarCount > 0, isPolar[Int(polygon)] {
             isOdd.toggle()
             polar -= 1
           }
@@ -187,7 +189,7 @@ public final class GeodesicArea: Sendable {
     let (first, last) = (start - Self.slackDegrees, start + (east - west) + Self.slackDegrees)
     // Bounds around the zero easting.
     guard last < 360 else { return .mixed }
-    guard first <= width else { return polarPolygons.isEmpty ? .outside : .inside }
+    guard first <= width else { return polarCount == 0 ? .outside : .inside }
     let strips = strip(max(first, 0))...strip(min(last, width))
     guard strips.count <= Self.maximumStrips else { return .mixed }
     let range = Int(stripStarts[strips.lowerBound])..<Int(stripStarts[strips.upperBound + 1])
