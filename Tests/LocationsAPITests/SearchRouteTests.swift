@@ -97,6 +97,33 @@ import Testing
     #expect(response.text.contains(code), "\(response.text)")
   }
 
+  @Test(arguments: [
+    ("{", #""a":1,"#, #""limit":1}"#), ("{", #""tag.n":{},"#, #""limit":1}"#),
+    (#"{"category":["#, "\"\",", #""a"]}"#),
+    (#"{"fields":["#, "\"x\",", #""id"]}"#), ("{", #""limit":0,"#, #""lat":1}"#),
+  ])
+  func problemsListAHundredViolationsAtMost(start: String, part: String, end: String) async throws {
+    let body = start + String(repeating: part, count: 20_000) + end
+
+    let response = try await driver().send(.POST, Self.path, json: body)
+
+    #expect(response.status == 400)
+    #expect(try (response.object["errors"] as? [Any])?.count == 100)
+  }
+
+  /// The number of tags is bounded by the size of the body alone, and the work by their number.
+  @Test func conditionsOnManyTagsAreEvaluated() async throws {
+    let driver = try await driver()
+    let tags = (0..<20_000).map { #","tag.x\#($0)":1"# }.joined()
+    let values = (10..<20_000).map { #""tag.n":\#($0),"# }.joined()
+
+    let none = try await driver.send(.POST, Self.path, json: #"{"tag.n":5\#(tags)}"#)
+    let some = try await driver.send(.POST, Self.path, json: #"{\#(values)"tag.n":5,"limit":1000}"#)
+
+    #expect(none.status == 200 && none.text == "[]")
+    #expect(try Set(some.names) == Set((10..<100).map { "E\($0)" } + ["E5"]))
+  }
+
   @Test func bodiesThatAreNoObjectsAreRejected() async throws {
     let driver = try await driver()
 

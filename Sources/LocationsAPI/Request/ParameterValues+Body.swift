@@ -18,7 +18,7 @@ extension ParameterValues {
     }
     let former = Parameter.allCases.filter { has($0) }
     namesBesideBody = Set(former.map { ExactText($0.name) } + errors.compactMap(\.parameterName))
-    for member in members {
+    for member in members where !hasAllErrors {
       if let parameter = Parameter(name: member.name), allowed.contains(parameter) {
         if has(parameter) {
           namesBesideBody?.remove(ExactText(parameter.name))

@@ -28,6 +28,12 @@ struct ParameterValues {
   private(set) var errors: [ProblemError] = []
   private var code: ParameterProblem?
 
+  /// The maximum number of violations in a problem. A body may have a hundred thousand.
+  static let maximumErrorCount = 100
+
+  /// A Boolean value that indicates whether further violations change nothing.
+  var hasAllErrors: Bool { errors.count >= Self.maximumErrorCount }
+
   /// Creates the values of a request's query. Unknown and repeated parameters are violations, except that the elements
   /// of a list may come in several parameters.
   ///
@@ -75,11 +81,12 @@ struct ParameterValues {
   /// Sets the value of a parameter that has none.
   mutating func set(_ parameter: Parameter, to text: String) { texts.append((parameter, text)) }
 
-  /// Adds a violation.
+  /// Adds a violation, up to ``maximumErrorCount``.
   ///
   /// - Parameter pointer: a JSON pointer to the part of the value, where that is in a body.
   mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String, pointer: String = "") {
     if code == nil { code = kind }
+    guard !hasAllErrors else { return }
     guard let namesBesideBody, !namesBesideBody.contains(ExactText(name)) else {
       errors.append(ProblemError(.parameter(name), detail))
       return
@@ -156,7 +163,7 @@ struct ParameterValues {
   /// be part of a name as well: where there is one, the whole is a category too.
   mutating func categories() -> Set<ExactText> {
     var categories: Set<ExactText> = []
-    for name in categoryNames {
+    for name in categoryNames where !hasAllErrors {
       if Self.isCategory(name[...]) {
         categories.insert(ExactText(name))
       } else {
@@ -170,7 +177,7 @@ struct ParameterValues {
       if isWhole { categories.insert(ExactText(list.value)) }
       // An element between two encoded commas may be empty: the name with the commas is searched for as a whole.
       let mayBeEmpty = isWhole && list.rawValue.utf8.contains(UInt8(ascii: "%"))
-      for name in names where !(name.isEmpty && mayBeEmpty) {
+      for name in names where !(name.isEmpty && mayBeEmpty) && !hasAllErrors {
         if Self.isCategory(name) {
           categories.insert(ExactText(String(name)))
         } else {
@@ -214,6 +221,21 @@ struct ParameterValues {
     return values.isEmpty ? nil : values
   }
 
+  /// The values of each property's conditions, in the order in which the properties first appear.
+  private var valuesOfConditions: [(property: String, values: [String])] {
+    var indexes: [ExactText: Int] = [:]
+    var properties: [(property: String, values: [String])] = []
+    for (property, value) in conditions {
+      if let index = indexes[ExactText(property)] {
+        properties[index].values.append(value)
+      } else {
+        indexes[ExactText(property)] = properties.count
+        properties.append((property, [value]))
+      }
+    }
+    return properties
+  }
+
   /// Returns the condition of `filter` and of the properties; `nil` where there is none or one is invalid.
   ///
   /// - Parameters:
@@ -243,9 +265,7 @@ struct ParameterValues {
       note(
         .invalid, Parameter.filter.name, "is not a filter in \(language.rawValue), \(error)", pointer: error.pointer)
     }
-    for (index, (name, _)) in conditions.enumerated()
-    where !conditions[..<index].contains(where: { $0.property.hasSameBytes(as: name) }) {
-      let values = conditions.filter { $0.property.hasSameBytes(as: name) }.map(\.value)
+    for (name, values) in valuesOfConditions where !hasAllErrors {
       do {
         expressions.append(try filtering.condition(onProperty: name, values))
       } catch {
@@ -295,7 +315,7 @@ struct ParameterValues {
     guard let text = self[.fields] else { return fallback }
     let available = FieldSet.all.union([.attribution, additional])
     var fields: FieldSet = []
-    for name in Self.list(text) {
+    for name in Self.list(text) where !hasAllErrors {
       if let field = FieldSet(name: name), available.isSuperset(of: field) {
         fields.formUnion(field)
       } else {
