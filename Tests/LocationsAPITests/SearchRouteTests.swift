@@ -124,6 +124,39 @@ import Testing
     #expect(try Set(some.names) == Set((10..<100).map { "E\($0)" } + ["E5"]))
   }
 
+  /// A text is bounded by its size, an object by its vertices and the size of the body.
+  @Test(arguments: [
+    ("within", "POLYGON((POSITIONS))", #"{"type":"Polygon","coordinates":[[POSITIONS]]}"#),
+    ("route", "LINESTRING(POSITIONS)", #"{"type":"LineString","coordinates":[POSITIONS]}"#),
+    (
+      "filter", "S_INTERSECTS(geometry,MULTIPOINT(POSITIONS))",
+      #"{"op":"s_intersects","args":[{"property":"geometry"},{"type":"MultiPoint","coordinates":[POSITIONS]}]}"#
+    ),
+  ])
+  func objectsMayBeLongerThanTexts(member: String, text: String, object: String) async throws {
+    let driver = try await driver()
+    func send(vertices: Int, isText: Bool) async throws -> ServiceDriver.Response {
+      let start = "16.345678901 48.123456789"
+      let positions = [start] + (2..<vertices).map { "16.\(100_000_000 + $0) 48.3" } + [start]
+      let list = isText ? positions : positions.map { "[\($0.replacing(" ", with: ","))]" }
+      let value = (isText ? "\"\(text)\"" : object).replacing("POSITIONS", with: list.joined(separator: ","))
+      return try await driver.send(
+        .POST, Self.path, json: #"{"\#(member)":\#(value)\#(member == "route" ? #","radius":1"# : "")}"#)
+    }
+
+    let shortText = try await send(vertices: 1_000, isText: true)
+    let longText = try await send(vertices: 2_000, isText: true)
+    let longObject = try await send(vertices: 10_000, isText: false)
+    let longestObject = try await send(vertices: 10_001, isText: false)
+
+    #expect(shortText.status == 200, "\(shortText.text)")
+    #expect(longText.status == 400 && longText.text.contains("expected at most 32768 bytes"), "\(longText.text)")
+    #expect(longObject.status == 200, "\(longObject.text)")
+    #expect(
+      longestObject.status == 400 && longestObject.text.contains("expected at most 10000 vertices"),
+      "\(longestObject.text)")
+  }
+
   @Test func bodiesThatAreNoObjectsAreRejected() async throws {
     let driver = try await driver()
 
