@@ -1,3 +1,4 @@
+import Basics
 import CQL2
 import FuzzSupport
 import JSONText
@@ -7,38 +8,99 @@ import Points
   static func main() { runFuzzer(fuzzFilter) }
 }
 
-/// Tests that any bytes are a filter or rejected in both encodings, that the encoding in JSON of a filter is parsed as
-/// the same filter, and that a filter that can be compiled is evaluated.
+/// Tests that any bytes are a filter or rejected in both encodings, that both encodings of a filter are parsed as the
+/// same filter, and that a filter that can be compiled is evaluated.
 private func fuzzFilter(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let bytes = UnsafeBufferPointer(start: data, count: count)
-  let text = String(decoding: bytes, as: UTF8.self)
-  for expression in [try? FilterExpression(text: text), try? FilterExpression(json: bytes)].compactMap(\.self) {
-    let again = try? FilterExpression(json: expression.json, limits: FilterLimits(bytes: 1 << 24, depth: 1_000))
-    precondition(again == expression, "the JSON of a filter is another filter")
-    guard let filter = try? PropertyFilter(expression, queryables: queryables, timeLimit: .seconds(1)) else { continue }
-    _ = filter.condition.matches(NoValues())
-    _ = filter.condition.matches(SomeValues())
+  let bytes = expanded(UnsafeBufferPointer(start: data, count: count), upTo: FilterLimits().bytes)
+  if let expression = try? FilterExpression(text: String(decoding: bytes, as: UTF8.self)) {
+    testEncodings(of: expression, hasText: true)
+    testEvaluation(of: expression)
+  }
+  if let expression = try? FilterExpression(json: bytes) {
+    testEncodings(of: expression, hasText: expression.hasText)
+    testEvaluation(of: expression)
   }
   return 0
 }
 
+private func testEncodings(of expression: FilterExpression, hasText: Bool) {
+  let limits = FilterLimits(bytes: 1 << 24, depth: 1_000)
+  precondition(
+    (try? FilterExpression(json: expression.json, limits: limits)) == expression,
+    "the JSON of a filter is another filter")
+  let again = try? FilterExpression(text: expression.text, limits: limits)
+  precondition(!hasText || again == expression, "the text of a filter is another filter")
+}
+
+/// Tests that no record matches a filter and its negation, and that the point of a record is in the relations of the
+/// same point as a literal.
+private func testEvaluation(of expression: FilterExpression) {
+  guard let filter = condition(expression) else { return }
+  guard let negation = condition(.operation(.not, [expression])) else { fatalError("no negation of a filter") }
+  let matches = filter.matches(SomeValues())
+  precondition(!matches || !negation.matches(SomeValues()), "a record matches a filter and its negation")
+  precondition(
+    !filter.matches(NoValues()) || !negation.matches(NoValues()), "a record matches a filter and its negation")
+  // Literals are compared with each other by another algorithm, and up to a limit.
+  guard let literal = condition(expression.withLiteralPoint) else { return }
+  precondition(matches == literal.matches(SomeValues()), "a point has other relations as a literal")
+}
+
+private func condition(_ expression: FilterExpression) -> CompiledFilter? {
+  (try? PropertyFilter(expression, queryables: queryables, timeLimit: .seconds(1)))?.condition
+}
+
 private let queryables = Queryables(types: [
-  "n": .number, "d": .date, "t": .timestamp, "l": .stringArray, "b": .boolean,
+  "n": .number, "d": .date, "t": .timestamp, "l": .stringArray, "b": .boolean, "i": .integer,
 ])
 
 private struct NoValues: FilterRecord {
   func value(ofProperty number: Int) -> FilterValue { .null }
 }
 
+/// A record with a value of each property of places.
 private struct SomeValues: FilterRecord {
+  static let point = FilterGeometry.Position(x: 1, y: -1)
+
   func value(ofProperty number: Int) -> FilterValue {
     switch PointProperty(rawValue: number)?.type {
     case .string: .string("a")
     case .number: .number(-0.5)
     case .integer: .number(3)
     case .timestamp: .timestamp(-1)
-    case .geometry: .point(x: 1, y: -1)
+    case .geometry: .point(x: Self.point.x, y: Self.point.y)
     default: .null
+    }
+  }
+}
+
+extension FilterExpression {
+  private var operands: [FilterExpression] {
+    switch self {
+    case .operation(_, let operands), .function(_, let operands), .array(let operands): operands
+    case .interval(let first, let last): [first, last].compactMap(\.self)
+    default: []
+    }
+  }
+
+  /// A Boolean value that indicates whether the text encoding can express the filter.
+  fileprivate var hasText: Bool {
+    switch self {
+    case .string(let text): text.text.utf8.last != UInt8(ascii: "\\")
+    case .function: false
+    case .operation(.isNull, let operands):
+      if case .array(let elements) = operands[0], elements.count == 1 { false } else { operands[0].hasText }
+    default: operands.allSatisfy(\.hasText)
+    }
+  }
+
+  /// The filter with the point of ``SomeValues`` in place of the property.
+  fileprivate var withLiteralPoint: FilterExpression {
+    switch self {
+    case .property(ExactText(PointProperty.geometry.name)): .geometry(.simple(.point(SomeValues.point)))
+    case .operation(.isNull, _): self
+    case .operation(let operation, let operands): .operation(operation, operands.map(\.withLiteralPoint))
+    default: self
     }
   }
 }

@@ -8,10 +8,21 @@ import HTTPServer
 
 private let service = Service()
 
-/// Tests that a query of any bytes is accepted or rejected with a status below 500, and that accepted values
-/// round-trip.
+/// The paths of the calls with parameters beside `/locations`.
+private let paths = [
+  "/locations/check", "/locations/suggest", "/locations/reverse", "/locations/clusters",
+  "/locations/facets", "/categories", "/api", "/reverse", "/tiles/1/1/0.mvt", "/ogc/collections/places/items",
+]
+
+/// Tests that a query of any bytes, and any bytes as the body of a search, are accepted or rejected with a status below
+/// 500, and that accepted values round-trip.
 private func fuzzQuery(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-  let text = String(decoding: UnsafeBufferPointer(start: data, count: count), as: UTF8.self)
+  let bytes = expanded(UnsafeBufferPointer(start: data, count: count), upTo: 64 << 10)
+  if bytes.first(where: { $0 > UInt8(ascii: " ") }) == UInt8(ascii: "{") {
+    service.post("/locations/search", bytes)
+    return 0
+  }
+  let text = String(decoding: bytes, as: UTF8.self)
   if let query = try? QueryParameters(text[...]) {
     precondition(query.all.count <= QueryParameters.maximumCount)
     for parameter in query.all {
@@ -20,6 +31,8 @@ private func fuzzQuery(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
       precondition(PercentEncoding.decode(PercentEncoding.encode(parameter.value)[...]) == parameter.value)
     }
   }
-  for path in ["/locations", "/locations/check", "/categories"] { service.get("\(path)?\(text)") }
+  // One of the others each, for more inputs.
+  service.get("/locations?\(text)")
+  service.get("\(paths[count % paths.count])?\(text)")
   return 0
 }

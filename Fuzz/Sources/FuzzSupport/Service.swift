@@ -1,8 +1,10 @@
 import CFuzzer
+import Dispatch
 import Geo
 import HTTPServer
 import LocationsAPI
 import MemoryStore
+import NIOCore
 import NIOHTTP1
 import Points
 import Synchronization
@@ -22,7 +24,8 @@ public struct Service: Sendable {
         continuation.finish()
       }
       _ = try? await store.importRows(stream, mode: .partial, dryRun: false)
-      let api = LocationsAPI(service: PointsService(store: store), version: "0")
+      let service = PointsService(store: store, textStore: store, mapStore: store)
+      let api = LocationsAPI(service: service, filtering: Filtering(timeLimit: .seconds(600)), version: "0")
       found.withLock { $0 = api.router() }
     }
     while true {
@@ -40,15 +43,34 @@ public struct Service: Sendable {
     return ImportRow(number: number, id: nil, draft: place)
   }
 
-  /// Handles a request, and traps where the response is a server error or does not come at once.
+  /// The maximum number of bytes of a response to a request of a number of bytes. Links repeat the target.
+  private static func maximumResponseSize(requestSize: Int) -> Int { (1 << 20) + 32 * requestSize }
+
+  /// Handles a request, and traps where the response is a server error or large.
   public func get(_ target: String) {
-    let status = Mutex<UInt?>(nil)
+    handle(HTTPRequest(target: target), maximumResponseSize: Self.maximumResponseSize(requestSize: target.utf8.count))
+  }
+
+  /// Handles a request with a body in JSON, and traps where the response is a server error or much larger than the body.
+  public func post(_ target: String, _ body: [UInt8]) {
+    let request = HTTPRequest(
+      method: .POST, target: target, headers: ["content-type": "application/json", "host": "localhost"],
+      body: .bytes(ByteBuffer(bytes: body)))
+    handle(request, maximumResponseSize: Self.maximumResponseSize(requestSize: body.count))
+  }
+
+  private func handle(_ request: HTTPRequest, maximumResponseSize: Int) {
+    let isDone = DispatchSemaphore(value: 0)
+    // A search with a time limit is finished on another thread.
     Task.immediate {
-      let response = await responder.respond(to: HTTPRequest(target: target))
-      status.withLock { $0 = response.status.code }
+      let response = await responder.respond(to: request)
+      precondition(response.status.code < 500, "\(response.status.code) for \(request.path)")
+      if let body = try? await response.body.collect() {
+        precondition(body.readableBytes <= maximumResponseSize, "a large response for \(request.path)")
+      }
+      isDone.signal()
     }
-    guard let code = status.withLock({ $0 }) else { fatalError("no response to \(target)") }
-    precondition(code < 500, "\(code) for \(target)")
+    isDone.wait()
   }
 }
 
