@@ -28,11 +28,8 @@ struct ParameterValues {
   private(set) var errors: [ProblemError] = []
   private var code: ParameterProblem?
 
-  /// The maximum number of violations in a problem. A body may have a hundred thousand.
-  static let maximumErrorCount = 100
-
   /// A Boolean value that indicates whether further violations change nothing.
-  var hasAllErrors: Bool { errors.count >= Self.maximumErrorCount }
+  var hasAllErrors: Bool { errors.count >= Problem.maximumErrorCount }
 
   /// Creates the values of a request's query. Unknown and repeated parameters are violations, except that the elements
   /// of a list may come in several parameters.
@@ -81,7 +78,7 @@ struct ParameterValues {
   /// Sets the value of a parameter that has none.
   mutating func set(_ parameter: Parameter, to text: String) { texts.append((parameter, text)) }
 
-  /// Adds a violation, up to ``maximumErrorCount``.
+  /// Adds a violation, up to ``HTTPServer/Problem/maximumErrorCount``.
   ///
   /// - Parameter pointer: a JSON pointer to the part of the value, where that is in a body.
   mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String, pointer: String = "") {
@@ -197,88 +194,6 @@ struct ParameterValues {
   /// it is one character and still a comma.
   static func list(_ text: String) -> [Substring] {
     text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { Substring($0) }
-  }
-
-  /// Returns the query of the parameters that filter places.
-  mutating func filters(by filtering: Filtering) -> PointQuery {
-    let center = has(.route) ? nil : coordinate(requiredFor: has(.radius) ? "radius" : nil)
-    let radius = self.radius()
-    let route = route(radius: radius, by: filtering)
-    return PointQuery(
-      proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: box(), categories: categories(),
-      source: source(), filter: filter(by: filtering), area: area(by: filtering), route: route)
-  }
-
-  /// Returns a Boolean value that indicates whether there is exactly one condition on a property.
-  func hasOneCondition(onProperty property: PointProperty) -> Bool {
-    conditions.count { $0.property.hasSameBytes(as: property.name) } == 1
-  }
-
-  /// Removes the conditions on a property and returns their values; `nil` where there are none.
-  mutating func takeConditions(onProperty property: PointProperty) -> [String]? {
-    let values = conditions.filter { $0.property.hasSameBytes(as: property.name) }.map(\.value)
-    conditions.removeAll { $0.property.hasSameBytes(as: property.name) }
-    return values.isEmpty ? nil : values
-  }
-
-  /// The values of each property's conditions, in the order in which the properties first appear.
-  private var valuesOfConditions: [(property: String, values: [String])] {
-    var indexes: [ExactText: Int] = [:]
-    var properties: [(property: String, values: [String])] = []
-    for (property, value) in conditions {
-      if let index = indexes[ExactText(property)] {
-        properties[index].values.append(value)
-      } else {
-        indexes[ExactText(property)] = properties.count
-        properties.append((property, [value]))
-      }
-    }
-    return properties
-  }
-
-  /// Returns the condition of `filter` and of the properties; `nil` where there is none or one is invalid.
-  ///
-  /// - Parameters:
-  ///   - others: further conditions.
-  ///   - convert: returns the expression of `filter` as it is evaluated.
-  mutating func filter(
-    by filtering: Filtering, and others: [FilterExpression] = [],
-    _ convert: (FilterExpression) -> FilterExpression = { $0 }
-  ) -> PropertyFilter? {
-    let language = choice(.filterLanguage, default: object(.filter) == nil ? FilterLanguage.text : .json)
-    if object(.filter) != nil, language != .json {
-      note(.invalid, Parameter.filterLanguage.name, "must be \(FilterLanguage.json.rawValue) where filter is an object")
-    }
-    if has(.filterLanguage), !has(.filter) {
-      note(.missing, Parameter.filter.name, "must be given where \(Parameter.filterLanguage.name) is")
-    }
-    guard has(.filter) || !conditions.isEmpty || !others.isEmpty else { return nil }
-    var expressions = others
-    do {
-      if let object = object(.filter) {
-        expressions.append(convert(try FilterExpression(json: object)))
-      } else if let text = self[.filter] {
-        let expression = try language.expression(of: text)
-        expressions.append(convert(language == .formerText ? filtering.readingTimes(expression) : expression))
-      }
-    } catch {
-      note(
-        .invalid, Parameter.filter.name, "is not a filter in \(language.rawValue), \(error)", pointer: error.pointer)
-    }
-    for (name, values) in valuesOfConditions where !hasAllErrors {
-      do {
-        expressions.append(try filtering.condition(onProperty: name, values))
-      } catch {
-        note(.invalid, name, error.reason)
-      }
-    }
-    guard let condition = FilterExpression(allOf: expressions) else { return nil }
-    do {
-      return try filtering.filter(condition)
-    } catch {
-      note(.invalid, Parameter.filter.name, "cannot be evaluated: \(error)")
-      return nil
-    }
   }
 
   /// Returns the maximum number of places of a page.

@@ -32,11 +32,15 @@ extension Problem {
     }
   }
 
-  /// Creates 422 `invalid-place` with every rule that a body breaks.
+  /// The maximum number of errors that a problem names. A body may have a hundred thousand.
+  static let maximumErrorCount = 100
+
+  /// Creates 422 `invalid-place` with the first rules that a body breaks.
   init(_ invalid: InvalidPoint) {
+    let violations = invalid.violations.prefix(Self.maximumErrorCount)
     self.init(
-      .unprocessableEntity, code: "invalid-place", detail: invalid.description,
-      errors: invalid.violations.map { ProblemError(.pointer($0.pointer), $0.detail) })
+      .unprocessableEntity, code: "invalid-place", detail: InvalidPoint(Array(violations)).description,
+      errors: violations.map { ProblemError(.pointer($0.pointer), $0.detail) })
   }
 }
 

@@ -1,7 +1,10 @@
+import HTTPServer
 import MemoryStore
 import NIOHTTP1
 import Points
 import Testing
+
+@testable import LocationsAPI
 
 @Suite struct CreateTests {
   private let driver = ServiceDriver(writing: MemoryStore.countingFromOne())
@@ -44,6 +47,16 @@ import Testing
     #expect(response.status == 422)
     #expect(try response.code == "invalid-place")
     #expect(try Set(response.pointers) == Set(pointers))
+  }
+
+  @Test func onlyTheFirstOfManyBrokenRulesAreNamed() async throws {
+    let members = (0..<5_000).map { "\"member \($0)\":0" }.joined(separator: ",")
+
+    let response = try await driver.send(.POST, "/locations", json: "{\(members)}")
+
+    #expect(response.status == 422)
+    #expect(try response.pointers.count == Problem.maximumErrorCount)
+    #expect(response.text.utf8.count < 50_000)
   }
 
   @Test(arguments: ["", "{", #"{"name":"x",}"#, "\u{FEFF}{}", #"{"name":"\ud800"}"#])
