@@ -108,7 +108,7 @@ struct SpatialRelationTests {
 
   /// Operands whose comparison takes much work.
   enum Operands: CaseIterable {
-    case lineOnItself, ringOnItself, collinear, commonEnd, nearlyParallel, pointsBesideLine
+    case lineOnItself, ringOnItself, collinear, commonEnd, nearlyParallel, pointsBesideLine, combs
 
     /// Returns two geometries with a number of positions.
     func text(count: Int) -> String {
@@ -127,6 +127,10 @@ struct SpatialRelationTests {
           "LINESTRING(\(list { "\(0.1 + Double($0 % 2) * 0.7 + Double($0 / 2 % 50) * 1e-16) 0.\($0 % 2)" })),\(point)"
       case .pointsBesideLine:
         return "MULTIPOINT(\(list { "\(0.3 + Double($0) * 1e-16) 0.3" })),LINESTRING(\(diagonal))"
+      case .combs:
+        let comb = list { "\($0 % 4 < 2 ? 0 : 1) 0.\(100_000 + $0 / 2)" }
+        let other = list { "\($0 % 4 < 2 ? 0.5 : 1.5) 0.\(100_001 + $0 / 2)" }
+        return "POLYGON((\(comb))),POLYGON((\(other)))"
       }
     }
   }

@@ -8,6 +8,9 @@ import JSONText
 public struct CompiledFilter: Sendable {
   private let root: Predicate
 
+  /// The number of predicates and operands, which the work of an evaluation grows with.
+  public let termCount: Int
+
   /// Creates a filter from an expression that can be true or false.
   ///
   /// - Parameter property: returns the property of a name.
@@ -18,6 +21,7 @@ public struct CompiledFilter: Sendable {
   ) throws(FilterError) {
     var compiler = FilterCompiler(property: property)
     root = try compiler.predicate(expression)
+    termCount = compiler.termCount
   }
 
   /// Returns a Boolean value that indicates whether a record matches.

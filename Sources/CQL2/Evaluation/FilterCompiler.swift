@@ -5,6 +5,9 @@ import JSONText
 struct FilterCompiler {
   let property: (String) throws(FilterError) -> FilterProperty
 
+  /// The number of predicates and operands so far.
+  private(set) var termCount = 0
+
   private var comparisons = ComparisonBudget()
 
   /// The type of an operand.
@@ -43,6 +46,7 @@ struct FilterCompiler {
   // MARK: Predicates
 
   mutating func predicate(_ expression: FilterExpression) throws(FilterError) -> Predicate {
+    termCount += 1
     switch expression {
     case .boolean(let value): return .constant(value)
     case .operation(let operation, let operands):
@@ -144,6 +148,7 @@ struct FilterCompiler {
   private mutating func operand(
     _ expression: FilterExpression
   ) throws(FilterError) -> (operand: Operand, type: OperandType) {
+    termCount += 1
     switch expression {
     case .string(let text): return (.constant(.string(text)), .string)
     case .number(let number): return (.constant(.number(number)), .number)

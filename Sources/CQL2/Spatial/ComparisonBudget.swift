@@ -1,15 +1,16 @@
-/// The work that may be spent on comparing the geometries of a filter with each other. It is quadratic in their segments.
+/// The work that may be spent on comparing the geometries of a filter with each other, which is quadratic in their
+/// segments.
 struct ComparisonBudget {
-  /// The steps that are left, each a few nanoseconds; negative where too many were taken.
+  /// The steps that are left, each a few nanoseconds; negative where more were taken than there were.
   private(set) var steps = 20_000_000
 
   /// The steps of an exact sign.
-  private static let exactSteps = 16
+  static let exactSteps = 16
 
   /// Takes steps.
   mutating func spend(_ count: Int) { steps -= count }
 
-  /// Checks that no more steps were taken than there were, and that a number of further ones is left.
+  /// Checks that at least a number of steps is left.
   ///
   /// - Throws: ``FilterError``.
   func check(for further: Int = 0) throws(FilterError) {

@@ -23,7 +23,7 @@ enum Orientation {
     roundedSign(a, b, c) ?? exactSign(a, b, c)
   }
 
-  /// Returns the same by rounded numbers; `nil` where their errors may change it.
+  /// Returns the sign as computed in floating point; `nil` where rounding errors may change it.
   @inline(__always)
   static func roundedSign(_ a: FlatPoint, _ b: FlatPoint, _ c: FlatPoint) -> Int? {
     let left = (a.x - c.x) * (b.y - c.y)
@@ -49,7 +49,7 @@ enum Orientation {
     return sum.sign
   }
 
-  /// An exact sum of up to six products. Its numbers do not overlap and increase.
+  /// An exact sum of up to six products. Its components do not overlap, and are in ascending order of magnitude.
   private struct ExactSum {
     private var numbers = InlineArray<12, Double>(repeating: 0)
     private var count = 0

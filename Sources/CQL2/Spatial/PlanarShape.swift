@@ -62,7 +62,9 @@ final class PlanarShape: Sendable {
   var onlyPoint: FlatPoint? { dimension == 0 && points.count == 1 ? points.first : nil }
 
   /// Returns the number of steps of a ``ComparisonBudget`` that ``location(of:)`` takes at most.
-  func steps(at point: FlatPoint) -> Int { 1 + 4 * (areaEdges.count(at: point) + lineEdges.count(at: point)) }
+  func steps(at point: FlatPoint) -> Int {
+    1 + ComparisonBudget.exactSteps * (areaEdges.count(at: point) + lineEdges.count(at: point))
+  }
 
   /// Returns the location of a point.
   func location(of point: FlatPoint) -> Location {

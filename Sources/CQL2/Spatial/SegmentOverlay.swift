@@ -34,6 +34,9 @@ struct SegmentOverlay {
   /// The steps of a ``ComparisonBudget`` for a segment on another, which takes memory too.
   private static let coverSteps = 16
 
+  /// The steps of a segment of an area that a ray meets.
+  private static let crossingSteps = 16
+
   private var segments: [Segment]
   private var cutCount = 0
 
@@ -148,13 +151,11 @@ struct SegmentOverlay {
     for (index, segment) in segments.enumerated() {
       var start = 0.0
       for end in segment.cuts.sorted() + [1] where end > start {
-        budget.spend(segments.count + Self.coverSteps * segment.covers.count)
+        budget.spend(2 * (segments.count + Self.coverSteps * segment.covers.count))
         try budget.check()
         let middle = start + (end - start) / 2
-        body(
-          Piece(
-            left: surroundings(ofPiece: middle, of: index, in: 0),
-            right: surroundings(ofPiece: middle, of: index, in: 1)))
+        let left = surroundings(ofPiece: middle, of: index, in: 0, &budget)
+        body(Piece(left: left, right: surroundings(ofPiece: middle, of: index, in: 1, &budget)))
         start = end
       }
     }
@@ -164,7 +165,9 @@ struct SegmentOverlay {
   ///
   /// A ray from the middle, just beside the piece, counts the other segments of each area; those that cover the piece
   /// are between its sides.
-  private func surroundings(ofPiece share: Double, of index: Int, in side: Int) -> Surroundings {
+  private func surroundings(
+    ofPiece share: Double, of index: Int, in side: Int, _ budget: inout ComparisonBudget
+  ) -> Surroundings {
     let (a, b) = (segments[index].edge.a, segments[index].edge.b)
     let middle = FlatPoint(a.x + (b.x - a.x) * share, a.y + (b.y - a.y) * share)
     let isHorizontal = abs(b.y - a.y) < abs(b.x - a.x)
@@ -180,7 +183,8 @@ struct SegmentOverlay {
       }
       if isCovering {
         crossings[area, default: (0, 0)].on += 1
-      } else if Self.ray(from: middle, upwards: isHorizontal, meets: segment.edge) {
+      } else if Self.ray(from: middle, upwards: isHorizontal, meets: segment.edge, &budget) {
+        budget.spend(Self.crossingSteps)
         crossings[area, default: (0, 0)].beside += 1
       }
     }
@@ -206,13 +210,15 @@ struct SegmentOverlay {
   }
 
   /// Returns a Boolean value that indicates whether a ray, to the east or upwards, meets a segment.
-  private static func ray(from point: FlatPoint, upwards: Bool, meets edge: PlanarShape.Edge) -> Bool {
+  private static func ray(
+    from point: FlatPoint, upwards: Bool, meets edge: PlanarShape.Edge, _ budget: inout ComparisonBudget
+  ) -> Bool {
     let (a, b) = (edge.a, edge.b)
     if upwards {
       guard (a.x > point.x) != (b.x > point.x) else { return false }
-      return (Orientation.sign(a, b, point) < 0) == (b.x > a.x)
+      return (budget.sign(a, b, point) < 0) == (b.x > a.x)
     }
     guard (a.y > point.y) != (b.y > point.y) else { return false }
-    return (Orientation.sign(a, b, point) > 0) == (b.y > a.y)
+    return (budget.sign(a, b, point) > 0) == (b.y > a.y)
   }
 }

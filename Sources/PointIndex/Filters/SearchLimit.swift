@@ -6,12 +6,15 @@ final class SearchLimit: @unchecked Sendable {
   private var steps = 0
   private var nextCheck = SearchLimit.stepsPerCheck
 
-  /// A Boolean value that indicates whether the time limit was exceeded, or the task was cancelled. No place matches from
-  /// then on.
+  /// A Boolean value that indicates whether the time limit was exceeded, or the task was cancelled. From then on, no
+  /// place matches.
   private(set) var isExpired = false
 
-  /// The number of steps of the evaluation of a property filter on one place; a step is a few nanoseconds.
+  /// The number of steps of the evaluation of a short property filter on one place; a step is a few nanoseconds.
   static let stepsPerEvaluation = 128
+
+  /// The number of steps of a predicate or operand of a property filter, where it has many.
+  static let stepsPerTerm = 16
 
   /// The number of steps after which the time and the task are checked.
   private static let stepsPerCheck = 64 * stepsPerEvaluation

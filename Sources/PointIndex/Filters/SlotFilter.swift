@@ -8,6 +8,7 @@ final class SlotFilter {
   private let filter: PropertyFilter
   private let segments: [Segment]
   private let limit: SearchLimit
+  private let steps: Int
 
   /// Creates the filter at the start of a search.
   ///
@@ -16,6 +17,7 @@ final class SlotFilter {
     self.filter = filter
     segments = snapshot.parts.map(\.segment)
     self.limit = limit
+    steps = max(SearchLimit.stepsPerEvaluation, SearchLimit.stepsPerTerm * filter.condition.termCount)
   }
 
   /// Returns a Boolean value that indicates whether the place in a slot of a tree matches.
@@ -24,7 +26,7 @@ final class SlotFilter {
   /// Returns a Boolean value that indicates whether the place in a slot of a segment matches.
   @inline(never)
   func matches(_ slot: Int, of segment: Segment) -> Bool {
-    limit.spend(SearchLimit.stepsPerEvaluation) && filter.matches(slot, of: segment)
+    limit.spend(steps) && filter.matches(slot, of: segment)
   }
 }
 
