@@ -74,12 +74,8 @@ extension PointCondition: ExpressibleByStringInterpolation {
     /// ```
     public mutating func appendInterpolation(_ value: String) {
       append(value, quote: "'")
-      // The text encoding takes a backslash before a quotation mark as its escape, and has no NUL.
-      let scalars = Array(value.unicodeScalars)
-      let hasEscape = scalars.indices.contains { index in
-        scalars[index] == "\\" && (index == scalars.count - 1 || scalars[index + 1] == "'")
-      }
-      isComplete = isComplete && !hasEscape && !scalars.contains("\0")
+      // At the end of a text, a backslash would escape the quotation mark that ends it; NUL cannot be written at all.
+      isComplete = isComplete && value.unicodeScalars.last != "\\" && !value.unicodeScalars.contains("\0")
     }
 
     /// Appends texts as a list, for `IN` and the array functions.
@@ -153,9 +149,12 @@ extension PointCondition: ExpressibleByStringInterpolation {
     /// combining mark is another `Character`, but ends the text all the same.
     private mutating func append(_ value: String, quote: Unicode.Scalar) {
       text.unicodeScalars.append(quote)
+      var previous: Unicode.Scalar?
       for scalar in value.unicodeScalars {
-        if scalar == quote { text.unicodeScalars.append(quote) }
+        // After a backslash, the first of two quotation marks would be read as escaped, and the second as the end.
+        if scalar == quote { text.unicodeScalars.append(quote == "'" && previous == "\\" ? "\\" : quote) }
         text.unicodeScalars.append(scalar)
+        previous = scalar
       }
       text.unicodeScalars.append(quote)
     }

@@ -25,8 +25,8 @@ public enum RequestError: Error, Hashable, Sendable {
   /// An identifier in a data set is given without a source.
   case sourceIDWithoutSource
 
-  /// The condition is empty, or has a value that CQL2 can't express: a text with a NUL character, or a backslash at its
-  /// end or before a quotation mark, an empty list, a number that is not finite.
+  /// The condition is empty, or has a value that CQL2 can't express: a text with a NUL character or a backslash at its
+  /// end, an empty list, a number that is not finite.
   case invalidCondition
 
   /// A key of a tag is not 1 to 200 characters, there are none or more than 20 in a list, or one in it has a comma or

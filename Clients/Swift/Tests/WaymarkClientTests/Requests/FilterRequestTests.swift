@@ -94,8 +94,7 @@ import WaymarkClient
     #expect(
       Set(body.keys) == [
         "lat", "long", "radius", "bbox", "within", "category", "source", "sourceId", "tag.wheelchair", "filter",
-        "limit",
-        "fields",
+        "limit", "fields",
       ])
     #expect(body["lat"] as? Double == 1)
     #expect(body["bbox"] as? [Double] == [1, 2, 3, 4])
