@@ -1,10 +1,10 @@
 /// Dates and times as RFC 3339 writes them.
 public enum RFC3339 {
   /// Returns the microseconds since 1970-01-01T00:00:00Z of a time such as `2026-11-21T10:15:00Z` or
-  /// `2026-11-21T11:15:00.5+01:00`; `nil` for any other text.
+  /// `2026-11-21T11:15:00.5+01:00`; `nil` for any other text, and for a time outside the years 0 to 9999 in UTC,
+  /// which RFC 3339 cannot write.
   ///
-  /// Digits of the fraction past the sixth are dropped. A leap second is the second before it plus one. A time that is
-  /// not within the years 0 to 9999 in UTC, in which alone it has a text, is none.
+  /// Digits of the fraction past the sixth are dropped. A leap second is the second before it plus one.
   public static func microsecondsSinceEpoch(of text: some StringProtocol) -> Int64? {
     var reader = Reader(text)
     guard let date = reader.date(), reader.skip("T", "t"), let hour = reader.number(2, upTo: 23), reader.skip(":"),

@@ -19,6 +19,8 @@ import Testing
     routes.on(.GET, "/places/check") { _, _ in .text("check") }
     routes.on(.GET, "/{kind}/{id}/tags") { _, parameters in .text(parameters["kind"] + " tags " + parameters["id"]) }
     routes.on(.GET, "/kinds") { _, _ in .text("kinds") }
+    routes.on(.GET, "/a\u{323}\u{307}") { _, _ in .text("marks") }
+    routes.on(.GET, "/a\u{323}\u{307}/{id}") { _, _ in .text("marks") }
     routes.on(.GET, "/places/{id}/tags") { _, parameters in .text("place tags " + parameters["id"]) }
     return Router(routes)
   }
@@ -51,7 +53,7 @@ import Testing
 
   @Test(arguments: [
     "/place", "/placesx", "/places/", "/places//tags", "/places/1/2", "//places", "/PLACES", "/places/check/", "*",
-    "places", "/\u{212A}inds", "/\u{212A}inds/1",
+    "places", "/a\u{307}\u{323}", "/a\u{307}\u{323}/1",
   ])
   func pathOfNoRouteIsNotFound(target: String) async throws {
     let (response, text) = try await Self.respond(.GET, target)

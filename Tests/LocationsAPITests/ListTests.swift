@@ -56,7 +56,7 @@ import Testing
     let driver = try await driver()
 
     let places = try await driver.send(
-      .GET, "/locations?bbox=0.005&bbox=-1&bbox=0.035,1&fields=name&lang=ko&fields=long&lang=en")
+      .GET, "/locations?bbox=0.005&bbox=-1&bbox=0.035,1&fields=name&fields=long")
     let incomplete = try await driver.send(.GET, "/locations?bbox=0.005&bbox=-1&bbox=0.035")
 
     #expect(try Set(places.names) == ["E1", "E2", "E3"])

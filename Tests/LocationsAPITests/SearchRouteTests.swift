@@ -30,7 +30,7 @@ import Testing
       "category=a%2C%20b&lat=0&long=0.5&radius=9000&limit=3"
     ),
     (
-      #"{"category":"c","bbox":[0,-1,0.5,1],"fields":["id","name"],"limit":1000}"#,
+      #"{"category":"c","bbox":[0,-1,0.5,1],"fields":["id","name"],"limit":1.000e3}"#,
       "category=c&bbox=0,-1,0.5,1&fields=id,name&limit=1000"
     ),
     (#"{"tag.n":[3,"4"],"tag.open":"false"}"#, "tag.n=3&tag.n=4&tag.open=false"),
@@ -75,6 +75,7 @@ import Testing
 
   @Test(arguments: [
     (#"{"limit":"ten"}"#, "/limit", "invalid-parameter"), (#"{"limit":0}"#, "/limit", "invalid-parameter"),
+    (#"{"limit":1.5}"#, "/limit", "invalid-parameter"), (#"{"limit":1e400}"#, "/limit", "invalid-parameter"),
     (#"{"lat":1}"#, "/long", "missing-parameter"), (#"{"nothing":1}"#, "/nothing", "unknown-parameter"),
     (#"{"a/b~":1}"#, "/a~1b~0", "unknown-parameter"), (#"{"category":[1]}"#, "/category", "invalid-parameter"),
     (#"{"category":[]}"#, "/category", "invalid-parameter"), (#"{"bbox":[1,2,3]}"#, "/bbox", "invalid-parameter"),

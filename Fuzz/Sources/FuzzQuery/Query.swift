@@ -31,7 +31,7 @@ private func fuzzQuery(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
       precondition(PercentEncoding.decode(PercentEncoding.encode(parameter.value)[...]) == parameter.value)
     }
   }
-  // One of the others each, for more inputs.
+  // Each input calls one of the other paths, so that more inputs are tried.
   service.get("/locations?\(text)")
   service.get("\(paths[count % paths.count])?\(text)")
   return 0

@@ -5,7 +5,7 @@ extension FilterExpression {
   /// The expression in the encoding CQL2 Text, with the names of properties in quotation marks.
   ///
   /// The encoding cannot express a string with a backslash at the end, an array of one element that is compared with
-  /// null, nor a function whose name is not a name there; JSON can.
+  /// null, nor a function whose name is no identifier there; JSON can.
   public var text: String {
     var printer = TextPrinter()
     printer.write(self)
@@ -27,7 +27,7 @@ private struct TextPrinter {
     bytes.append(quote)
     var previous: UInt8 = 0
     for byte in text.utf8 {
-      // A quote after a backslash, which would escape the first of two, has a backslash of its own.
+      // After a backslash, the first of two quotes would be read as escaped, and the second as the end.
       if byte == quote { bytes.append(quote == UInt8(ascii: "'") && previous == backslash ? backslash : quote) }
       bytes.append(byte)
       previous = byte

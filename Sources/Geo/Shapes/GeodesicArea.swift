@@ -49,8 +49,10 @@ public final class GeodesicArea: Sendable {
   /// The pieces, by polygon; one that reaches around the earth's zero easting is there twice.
   private let pieces: [Piece]
 
-  /// For each polygon, whether the north pole is in it, and the number of polygons that it is in.
+  /// For each polygon, a Boolean value that indicates whether the north pole is in it.
   private let isPolar: [Bool]
+
+  /// The number of polygons that the north pole is in.
   private let polarCount: Int
 
   /// The longitude of which the easting is 0.

@@ -23,8 +23,8 @@ struct RouteTable: Sendable {
   /// The numbers of bytes of the paths of the entries without parameters.
   private var exactLengths: [Int] = []
 
-  /// The indices of the entries with parameters that match paths with a first segment, in the order in which they are
-  /// tried.
+  /// For each literal first segment, the indices of the entries with parameters that can match a path that begins with
+  /// it, in the order in which they are tried.
   private var indicesByFirstSegment: [ExactText: [Int]] = [:]
 
   /// The indices of the entries whose first segment is a parameter, in the order in which they are tried.

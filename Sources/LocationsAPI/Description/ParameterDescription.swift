@@ -7,7 +7,7 @@ struct ParameterDescription: Sendable {
   var description: String
   var schema: Schema
   var isRequired = false
-  /// A Boolean value that indicates whether a value with several elements may also be sent as several parameters.
+  /// A Boolean value that indicates whether the elements of the value are described as several parameters.
   var isRepeatable = false
   /// A Boolean value that indicates whether the parameter is a condition on a property of places. QGIS recognises such
   /// parameters by their `style` and `explode`.

@@ -43,9 +43,11 @@ extension ParameterValues {
   private mutating func take(_ value: JSONValue, as parameter: Parameter) {
     switch (parameter, value) {
     case (.filter, .object), (.filter, .bool), (.within, .object), (.route, .object): objects[parameter] = value
-    case (.latitude, .number(let text)), (.longitude, .number(let text)), (.radius, .number(let text)),
-      (.limit, .number(let text)):
+    case (.latitude, .number(let text)), (.longitude, .number(let text)), (.radius, .number(let text)):
       set(parameter, to: text)
+    case (.limit, .number(let text)):
+      // A number with a fraction of zero is an integer (JSON Schema 2020-12, section 6.1.1).
+      set(parameter, to: Double(text).flatMap { Int(exactly: $0) }.map { "\($0)" } ?? text)
     case (.autocomplete, .bool(let isSet)): set(parameter, to: isSet ? "true" : "false")
     case (.category, _):
       if let names = value.strings { categoryNames = names } else { noteType(parameter, "a text or an array of texts") }

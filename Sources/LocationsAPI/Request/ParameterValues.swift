@@ -78,7 +78,7 @@ struct ParameterValues {
   /// Sets the value of a parameter that has none.
   mutating func set(_ parameter: Parameter, to text: String) { texts.append((parameter, text)) }
 
-  /// Adds a violation, up to ``HTTPServer/Problem/maximumErrorCount``.
+  /// Adds a violation, up to `Problem.maximumErrorCount`.
   ///
   /// - Parameter pointer: a JSON pointer to the part of the value, where that is in a body.
   mutating func note(_ kind: ParameterProblem, _ name: String, _ detail: String, pointer: String = "") {
@@ -299,6 +299,9 @@ enum ParameterProblem: String {
 }
 
 extension Problem {
+  /// The maximum number of errors that a problem names. A body may have a hundred thousand.
+  static let maximumErrorCount = 100
+
   /// 400 with every violation of the parameters.
   static func badRequest(_ errors: [ProblemError], code: ParameterProblem) -> Problem {
     let detail = errors.map { error in

@@ -32,9 +32,6 @@ extension Problem {
     }
   }
 
-  /// The maximum number of errors that a problem names. A body may have a hundred thousand.
-  static let maximumErrorCount = 100
-
   /// Creates 422 `invalid-place` with the first rules that a body breaks.
   init(_ invalid: InvalidPoint) {
     let violations = invalid.violations.prefix(Self.maximumErrorCount)

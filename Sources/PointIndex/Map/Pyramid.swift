@@ -77,7 +77,7 @@ struct Pyramid: Sendable {
   /// Returns the version of the places of the smallest square of the tree around a square, and whether that is the
   /// square itself.
   func version(around square: MapSquare) -> (version: ContentVersion, isOwn: Bool) {
-    guard let root else { return (ContentVersion(count: 0, high: 0, low: 0), true) }
+    guard let root else { return (.empty, true) }
     // The pyramid holds its nodes: their references are not counted on the way.
     var node = Unmanaged.passUnretained(root)
     var level = 0
@@ -86,7 +86,7 @@ struct Pyramid: Sendable {
       let index = Int((square.x >> shift) & 1 | ((square.y >> shift) & 1) << 1)
       guard !node._withUnsafeGuaranteedRef({ $0.isLeaf }) else { break }
       guard let next = node._withUnsafeGuaranteedRef({ node in node.quarters[index].map(Unmanaged.passUnretained) })
-      else { return (ContentVersion(count: 0, high: 0, low: 0), true) }
+      else { return (.empty, true) }
       level += 1
       node = next
     }

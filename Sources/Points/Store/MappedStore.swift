@@ -70,6 +70,9 @@ public struct ContentVersion: Hashable, Sendable {
   /// The other half of the digest.
   public let low: UInt64
 
+  /// The version of no places.
+  public static let empty = ContentVersion(count: 0, high: 0, low: 0)
+
   /// Creates a version.
   public init(count: Int, high: UInt64, low: UInt64) {
     self.count = count
@@ -79,7 +82,7 @@ public struct ContentVersion: Hashable, Sendable {
 }
 
 /// The versions by which the places of a tile are known to be unchanged.
-public struct TileVersions: Hashable, Sendable {
+public struct TileVersions: Sendable {
   /// The version of the places of the tile; `nil` where it is not known.
   public var own: ContentVersion?
 
@@ -93,7 +96,8 @@ public struct TileVersions: Hashable, Sendable {
     self.enclosing = enclosing
   }
 
-  /// Returns a Boolean value that indicates whether the places of the tile are those of other versions of it.
+  /// Returns a Boolean value that indicates whether the places of the tile are those of other versions of it; `false`
+  /// where they differ, and where that is not known.
   public func haveSamePlaces(as other: TileVersions) -> Bool {
     enclosing == other.enclosing || own != nil && own == other.own
   }

@@ -134,7 +134,7 @@ struct ObservedTextStore: TextSearchableStore {
       metrics.record(.matches, since: start)
       return page
     } catch {
-      metrics.record(.matches, failure: error.shortDescription, since: start)
+      metrics.record(.matches, failure: error.outcome, since: start)
       throw error
     }
   }
@@ -160,7 +160,7 @@ struct ObservedMappedStore: MappedStore {
     do {
       return ObservedMapSnapshot(snapshot: try await store.mapSnapshot(), metrics: metrics)
     } catch {
-      metrics.record(.tile, failure: error.shortDescription, since: start)
+      metrics.record(.tile, failure: error.outcome, since: start)
       throw error
     }
   }
@@ -203,7 +203,7 @@ private struct ObservedMapSnapshot: MapSnapshot {
       metrics.record(operation, since: start)
       return value
     } catch {
-      metrics.record(operation, failure: error.shortDescription, since: start)
+      metrics.record(operation, failure: error.outcome, since: start)
       throw error
     }
   }
@@ -226,7 +226,7 @@ enum StoreOperation: Int, CaseIterable {
 
   /// Returns the outcome that metrics have for an error.
   fileprivate func outcome(of error: any Error) -> String {
-    if let error = PointStoreError(causing: error) { return error.shortDescription }
+    if let error = PointStoreError(causing: error) { return error.outcome }
     switch self {
     case .import, .export: return "broken_off"
     default: return "refused"
@@ -235,6 +235,9 @@ enum StoreOperation: Int, CaseIterable {
 }
 
 extension PointStoreError {
+  /// The outcome that metrics have. A search whose client has disconnected ends as one whose time limit is exceeded.
+  fileprivate var outcome: String { self == .filterTimeout && Task.isCancelled ? "cancelled" : shortDescription }
+
   /// The store's own error behind an error; `nil` where the store works and the caller or the call is the cause.
   fileprivate init?(causing error: any Error) {
     switch error {

@@ -37,6 +37,13 @@ import Testing
     #expect(Set(CallDescription.all.map(\.id)).count == described.count)
   }
 
+  @Test func everyListMayComeInSeveralParameters() {
+    for parameter in Parameter.allCases {
+      guard case .array = parameter.description.schema.kind else { continue }
+      #expect(parameter.isList || parameter == .category, "\(parameter.name)")
+    }
+  }
+
   @Test func everyQueryParameterHasADescription() {
     for route in DescribedService.routes {
       for name in route.parameters {

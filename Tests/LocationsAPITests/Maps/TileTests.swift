@@ -158,12 +158,28 @@ import Testing
     let third = try await bodies()
 
     #expect(first.plain.body == second.plain.body && first.compressed.body == second.compressed.body)
+    #expect(first.plain.headers == second.plain.headers && first.compressed.headers == second.compressed.headers)
     #expect(second.compressed.headers.first(name: "content-encoding") == "gzip")
     #expect(second.plain.headers.first(name: "content-encoding") == nil)
     #expect(try read(second.plain).placeCount == 100)
     #expect(try read(third.plain).placeCount == 101)
     #expect(third.compressed.body != second.compressed.body)
     #expect(third.compressed.headers["etag"] == third.plain.headers["etag"])
+  }
+
+  /// The version of the second tile is that of its places, which are visited for it unless the tile is kept.
+  @Test(arguments: ["/tiles/0/0/0.mvt", "/tiles/14/8192/8191.mvt"])
+  func keptTileIsConfirmedWithItsFields(address: String) async throws {
+    let driver = try await driver()
+
+    let drawn = try await driver.send(.GET, address)
+    let kept = try await driver.send(.GET, address)
+    let tag = try #require(drawn.headers.first(name: "etag"))
+    let confirmed = try await driver.send(.GET, address, headers: ["if-none-match": tag])
+
+    #expect(drawn.status == 200 && kept.body == drawn.body && kept.headers == drawn.headers)
+    #expect(confirmed.status == 304 && confirmed.body.isEmpty)
+    for name in ["etag", "cache-control", "vary"] { #expect(confirmed.headers[name] == drawn.headers[name], "\(name)") }
   }
 
   @Test func tileIsCompressedOnRequest() async throws {

@@ -134,9 +134,9 @@ struct TileResponder: Sendable {
     }
     var response = HTTPResponse(contentType: VectorTile.mediaType, bytes: ByteBuffer(bytes: drawn.bytes ?? []))
     try await ContentCoding.apply(to: &response, of: request)
-    let version = versions.own ?? drawn.version
+    let version = arguments.text == nil ? drawn.version : snapshot.contentVersion(of: .map)
     response = finished(response, version.tag(suffix))
-    // An empty tile costs nothing to draw.
+    // Empty tiles are not kept: they are cheap, and there are many.
     if version.count > 0 { cache?.insert(response, of: tile, version, enclosing: enclosing) }
     return response
   }
