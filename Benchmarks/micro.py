@@ -89,6 +89,8 @@ def allocations_per_request(options, work):
     try:
         # Responses have Last-Modified only after the second of the last change.
         time.sleep(1.1)
+        if counter.value() == 0:
+            sys.exit("the counting library was not loaded")
         connection, counts = Connection(port), {}
         for name, expected, kind in requests(points, connection):
             say(f"{name}, {ROUNDS} × {COUNTED} requests")
