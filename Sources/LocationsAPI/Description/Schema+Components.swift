@@ -140,12 +140,15 @@ extension Schema {
 
   static let geometryDraft = Schema(
     .object(
-      [
-        .required("type", .oneOf(["Point"])),
-        .required(
-          "coordinates",
-          Schema(.tuple([longitude, latitude]), "Longitude and latitude; further elements are ignored.")),
-      ], others: any))
+      [.required("type", .oneOf(["Point"])), .required("coordinates", coordinates)], others: any))
+
+  /// The geometry of a merge patch, whose members replace those that there are.
+  static let geometryPatch = Schema(
+    .object(
+      [.optional("type", .oneOf(["Point"])), .optional("coordinates", coordinates)], others: any))
+
+  private static let coordinates = Schema(
+    .tuple([longitude, latitude]), "Longitude and latitude; further elements are ignored.")
 
   private static let feature = Schema(
     .object(

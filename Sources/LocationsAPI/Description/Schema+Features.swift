@@ -104,7 +104,7 @@ extension Schema {
   private static let featurePatch = Schema(
     .object(
       [
-        .optional("type", .oneOf(["Feature"])), .optional("geometry", geometryDraft),
+        .optional("type", .oneOf(["Feature"])), .optional("geometry", geometryPatch),
         .optional(
           "properties",
           Schema(
