@@ -134,8 +134,9 @@ def correct_body(body, method):
     if not isinstance(body, dict):
         return
     fields = body.get("properties", body)
-    if isinstance(body.get("geometry"), dict):
-        position = body["geometry"]["coordinates"]
+    geometry = body.get("geometry")
+    position = geometry.get("coordinates") if isinstance(geometry, dict) else None
+    if position:
         position[1] = max(-90, min(90, position[1]))
     if body.get("type") == "Feature":
         # RFC 7946 leaves other members to applications; GeoJSON 2008 had this one.
