@@ -20,9 +20,6 @@ struct RouteTable: Sendable {
   private var entries: [Entry] = []
   private var exactCount = 0
 
-  /// The numbers of bytes of the paths of the entries without parameters.
-  private var exactLengths: [Int] = []
-
   /// For each literal first segment, the indices of the entries with parameters that can match a path that begins with
   /// it, in the order in which they are tried.
   private var indicesByFirstSegment: [ExactText: [Int]] = [:]
@@ -33,7 +30,6 @@ struct RouteTable: Sendable {
   /// Creates a table of routes; no two may have the same method and template.
   init(_ routes: [Route]) {
     for route in routes { insert(route) }
-    exactLengths = entries[..<exactCount].map { $0.template.text.utf8.count }
     let others = exactCount..<entries.count
     indicesOfAnyFirstSegment = others.filter { entries[$0].template.firstLiteral == nil }
     for literal in Set(others.compactMap { entries[$0].template.firstLiteral }) {
@@ -86,9 +82,8 @@ struct RouteTable: Sendable {
   /// Returns the first entry that matches a path. Of the templates with parameters, only those that begin with the same
   /// segment are tried, unless the path has escapes.
   private func find(_ path: Substring, hasEscapes: Bool) -> (index: Int, parameters: PathParameters)? {
-    let length = path.utf8.count
-    for index in 0..<exactCount
-    where exactLengths[index] == length && entries[index].template.text.utf8.elementsEqual(path.utf8) {
+    // By index: a loop over the entries would copy each.
+    for index in 0..<exactCount where entries[index].template.text.utf8.elementsEqual(path.utf8) {
       return (index, .none)
     }
     if hasEscapes { return firstMatch(of: path, among: entries.indices, hasEscapes: true) }

@@ -77,23 +77,19 @@ struct Pyramid: Sendable {
   /// Returns the version of the places of the smallest square of the tree around a square, and whether that is the
   /// square itself.
   func version(around square: MapSquare) -> (version: ContentVersion, isOwn: Bool) {
-    guard let root else { return (.empty, true) }
-    // The pyramid holds its nodes: their references are not counted on the way.
-    var node = Unmanaged.passUnretained(root)
+    guard var node = root else { return (.empty, true) }
     var level = 0
-    while level < square.level {
+    while level < square.level, !node.isLeaf {
       let shift = UInt32(square.level - level - 1)
       let index = Int((square.x >> shift) & 1 | ((square.y >> shift) & 1) << 1)
-      guard !node._withUnsafeGuaranteedRef({ $0.isLeaf }) else { break }
-      guard let next = node._withUnsafeGuaranteedRef({ node in node.quarters[index].map(Unmanaged.passUnretained) })
-      else { return (.empty, true) }
+      guard let next = node.quarters[index] else { return (.empty, true) }
       level += 1
       node = next
     }
-    let version = node._withUnsafeGuaranteedRef { node in
-      ContentVersion(count: node.totals.count, high: node.totals.digest.high, low: node.totals.digest.low)
-    }
-    return withExtendedLifetime(root) { (version, level == square.level) }
+    let digest = node.totals.digest
+    return (
+      ContentVersion(count: node.totals.count, high: digest.high, low: digest.low), level == square.level
+    )
   }
 }
 
