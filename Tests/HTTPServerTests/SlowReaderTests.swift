@@ -40,13 +40,11 @@ import Testing
 
   @Test(arguments: requests) func steadyReaderIsServedToTheEnd(request: [UInt8]) async throws {
     try await withServer(Self.responder, configure: { $0.timeouts.write = Self.period }) { server in
-      let connection = try await RawHTTPConnection.open(
-        port: server.port, receiveBufferBytes: Self.receiveBufferBytes)
-      try await connection.send(bytes: request)
+      let reader = SteadyReader(request, bytesPerSecond: Self.bytesPerSecond, for: Self.period * 3)
 
-      let received = try await Self.read(connection, bytesPerSecond: Self.bytesPerSecond, for: Self.period * 3)
+      try await reader.read(port: server.port, receiveBufferBytes: Self.receiveBufferBytes)
 
-      #expect(received >= Self.length)
+      #expect(reader.count >= Self.length)
     }
   }
 
@@ -54,12 +52,11 @@ import Testing
   /// take longer than a period.
   @Test(arguments: requests) func steadyReaderWithALargeReceiveBufferIsServedToTheEnd(request: [UInt8]) async throws {
     try await withServer(Self.responder, configure: { $0.timeouts.write = Self.period }) { server in
-      let connection = try await RawHTTPConnection.open(port: server.port, receiveBufferBytes: 1024 * 1024)
-      try await connection.send(bytes: request)
+      let reader = SteadyReader(request, bytesPerSecond: 11_000, for: Self.period * 5)
 
-      let received = try await Self.read(connection, bytesPerSecond: 11_000, for: Self.period * 5)
+      try await reader.read(port: server.port, receiveBufferBytes: 1024 * 1024)
 
-      #expect(received >= Self.length)
+      #expect(reader.count >= Self.length)
     }
   }
 
@@ -72,29 +69,10 @@ import Testing
       configuration.timeouts.write = Self.period
     }
     try await withServer(Self.responder, configure: configure) { server in
-      let context = try certificate.clientContext()
-      let reader = BytesRead()
-      let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-        .channelOption(.autoRead, value: false)
-        .channelOption(.socketOption(.so_rcvbuf), value: SocketOptionValue(Self.receiveBufferBytes))
-        .channelOption(.maxMessagesPerRead, value: 1)
-        .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 8 * 1024))
-        .channelInitializer { channel in
-          channel.eventLoop.makeCompletedFuture {
-            let tls = try NIOSSLClientHandler(context: context, serverHostname: "localhost")
-            try channel.pipeline.syncOperations.addHandlers(tls, ReadCounter(reader))
-          }
-        }
-        .connect(host: "127.0.0.1", port: server.port)
-        .get()
-      channel.writeAndFlush(ByteBuffer(bytes: Self.http1), promise: nil)
-      let start = ContinuousClock.now
-      while start.duration(to: .now) < Self.period * 3 {
-        if reader.count < Self.dueBytes(since: start) { channel.read() }
-        try await Task.sleep(for: .milliseconds(20))
-      }
-      try await channel.setOption(.autoRead, value: true).get()
-      try await channel.closeFuture.get()
+      let reader = SteadyReader(Self.http1, bytesPerSecond: Self.bytesPerSecond, for: Self.period * 3)
+      let tls = try certificate.clientContext()
+
+      try await reader.read(port: server.port, receiveBufferBytes: Self.receiveBufferBytes, tls: tls)
 
       #expect(reader.count >= Self.length)
     }
@@ -118,52 +96,77 @@ import Testing
     }
   }
 
-  /// Reads at a steady rate for some time and then as fast as possible, and returns the number of bytes.
-  private static func read(
-    _ connection: RawHTTPConnection, bytesPerSecond: Int, for duration: Duration
-  ) async throws -> Int {
-    var received = 0
-    let start = ContinuousClock.now
-    while received < length {
-      if start.duration(to: .now) < duration, received >= dueBytes(since: start, bytesPerSecond: bytesPerSecond) {
-        try await Task.sleep(for: .milliseconds(50))
-        continue
-      }
-      let piece = try await connection.some(atMost: 8 * 1024)
-      try #require(!piece.isEmpty, "cut after \(received) bytes")
-      received += piece.count
+  /// A client that sends a request and reads at a steady rate for some time and then as fast as possible. It closes the
+  /// connection when it has the whole body.
+  ///
+  /// It reads on an event loop, not on Swift's cooperative pool: there it would stop for as long as other tests compute.
+  private final class SteadyReader: Sendable {
+    private let request: [UInt8]
+    private let bytesPerSecond: Int
+    private let duration: Duration
+    private let bytes = Atomic(0)
+
+    /// The number of bytes that it has read.
+    var count: Int { bytes.load(ordering: .relaxed) }
+
+    init(_ request: [UInt8], bytesPerSecond: Int, for duration: Duration) {
+      self.request = request
+      self.bytesPerSecond = bytesPerSecond
+      self.duration = duration
     }
-    return received
-  }
 
-  /// Returns the number of bytes that a reader at a steady rate has read.
-  private static func dueBytes(since start: ContinuousClock.Instant, bytesPerSecond: Int = Self.bytesPerSecond) -> Int {
-    Int(start.duration(to: .now) / .seconds(1) * Double(bytesPerSecond))
-  }
-}
+    /// Sends the request, and returns when the connection is closed.
+    func read(port: Int, receiveBufferBytes: Int32, tls: NIOSSLContext? = nil) async throws {
+      let channel = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        .channelOption(.autoRead, value: false)
+        .channelOption(.socketOption(.so_rcvbuf), value: SocketOptionValue(receiveBufferBytes))
+        .channelOption(.maxMessagesPerRead, value: 1)
+        .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 8 * 1024))
+        .channelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            if let tls {
+              let handler = try NIOSSLClientHandler(context: tls, serverHostname: "localhost")
+              try channel.pipeline.syncOperations.addHandler(handler)
+            }
+            try channel.pipeline.syncOperations.addHandler(Counter(reader: self))
+          }
+        }
+        .connect(host: "127.0.0.1", port: port)
+        .get()
+      channel.writeAndFlush(ByteBuffer(bytes: request), promise: nil)
+      let start = ContinuousClock.now
+      channel.eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(20)) { task in
+        let elapsed = start.duration(to: .now)
+        if elapsed >= self.duration {
+          task.cancel()
+          channel.setOption(.autoRead, value: true).whenFailure { _ in channel.close(promise: nil) }
+        } else if Double(self.count) < elapsed / .seconds(1) * Double(self.bytesPerSecond) {
+          channel.read()
+        }
+      }
+      try await channel.closeFuture.get()
+    }
 
-/// The number of bytes that a connection has brought.
-private final class BytesRead: Sendable {
-  private let bytes = Atomic(0)
+    /// Counts what comes, and throws it away.
+    private final class Counter: ChannelInboundHandler {
+      typealias InboundIn = ByteBuffer
 
-  var count: Int { bytes.load(ordering: .relaxed) }
+      private let reader: SteadyReader
 
-  func add(_ count: Int) { bytes.wrappingAdd(count, ordering: .relaxed) }
-}
+      init(reader: SteadyReader) {
+        self.reader = reader
+      }
 
-/// Counts what comes, and throws it away.
-private final class ReadCounter: ChannelInboundHandler {
-  typealias InboundIn = ByteBuffer
+      func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let count = unwrapInboundIn(data).readableBytes
+        let sum = reader.bytes.wrappingAdd(count, ordering: .relaxed).newValue
+        if sum >= SlowReaderTests.length { context.close(promise: nil) }
+      }
 
-  private let reader: BytesRead
-
-  init(_ reader: BytesRead) {
-    self.reader = reader
-  }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) { reader.add(unwrapInboundIn(data).readableBytes) }
-
-  func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // The server may close without TLS close_notify: the byte count shows whether everything arrived.
+      func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // The server may close without TLS close_notify: the byte count shows whether everything arrived.
+        context.close(promise: nil)
+      }
+    }
   }
 }
