@@ -84,7 +84,7 @@ struct FilterEvaluationTests {
     #expect(try matches(text) == expected)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func patternOfManyWildcardsIsMatchedInPolynomialTime() throws {
     let text = String(repeating: "a", count: 5_000)
     let pattern = String(repeating: "%a", count: 5_000) + "%b"

@@ -9,7 +9,7 @@ struct ClientDriver: Sendable {
   private let session: URLSession
   private let configuration: LoaderConfiguration
 
-  init(port: Int, configuration: LoaderConfiguration = LoaderConfiguration()) throws {
+  init(port: Int, configuration: LoaderConfiguration = .patient) throws {
     guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw URLError(.badURL) }
     baseURL = url
     let session = URLSessionConfiguration.ephemeral
@@ -28,5 +28,14 @@ struct ClientDriver: Sendable {
     _ request: (URL) -> T, _ data: T.RequestDataType
   ) async throws -> APIResponse<T.ResponseDataType> {
     try await loader(request).load(requestData: data)
+  }
+}
+
+extension LoaderConfiguration {
+  /// A configuration without a time limit, which a request might exceed because the machine is busy.
+  static var patient: LoaderConfiguration {
+    var configuration = LoaderConfiguration()
+    configuration.totalTimeout = nil
+    return configuration
   }
 }

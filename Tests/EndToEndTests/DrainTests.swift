@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of a graceful shutdown while clients keep connecting.
 @Suite(.timeLimit(.minutes(10))) struct DrainTests {
-  private static let delay = Duration.seconds(15)
+  private static let delay = Duration.seconds(30)
   private static let clients = 16
   private static let connectionsBeforeTheSignal = 10_000
 

@@ -134,7 +134,7 @@ import Testing
     #expect(whole.output.contains("1 created"))
   }
 
-  @Test func aServerStartedBeforeTheSchemaNamesTheCommandAndRecovers() async throws {
+  @Test(.timeLimit(.minutes(5))) func aServerStartedBeforeTheSchemaNamesTheCommandAndRecovers() async throws {
     let environment = ["DATABASE_URL": try await TemporaryDatabase.make().url]
     let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
     let driver = ServerDriver(port: try await server.port())
@@ -145,7 +145,7 @@ import Testing
     _ = try await WaymarkProcess.run(["migrate"], environment: environment)
     // The state may be a second old.
     var after = try await driver.get("/health/ready")
-    for _ in 0..<100 where after.status != 200 {
+    while after.status != 200 {
       try await Task.sleep(for: .milliseconds(100))
       after = try await driver.get("/health/ready")
     }
@@ -158,7 +158,7 @@ import Testing
     #expect(listed.status == 200)
   }
 
-  @Test func aDatabaseThatGoesAndComesBackMeans503MeanwhileAndNoRestart() async throws {
+  @Test(.timeLimit(.minutes(5))) func aDatabaseThatGoesAndComesBackMeans503MeanwhileAndNoRestart() async throws {
     let postgres = try await TemporaryServer.start()
     let environment = ["DATABASE_URL": try await postgres.makeDatabase().url]
     _ = try await WaymarkProcess.run(["migrate"], environment: environment)
@@ -252,9 +252,7 @@ private final class Statuses: Sendable {
 
   /// Waits until a client gets a status.
   func wait(for status: Int) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
     while state.withLock({ $0.last }) != status {
-      try #require(ContinuousClock.now < deadline, "no response had the status \(status)")
       try await Task.sleep(for: .milliseconds(5))
     }
   }

@@ -25,18 +25,29 @@ final class WaymarkProcess: Sendable {
   /// A generous timeout for everything, which only bounds the duration of a failure.
   private static let timeout = Duration.seconds(120)
 
+  /// The timeouts of a server, so long that none is exceeded because the machine is busy.
+  private static let patience = [
+    "FILTER_TIMEOUT_MS": "60000", "HTTP_HEADER_TIMEOUT_MS": "600000", "HTTP_BODY_TIMEOUT_MS": "600000",
+    "HTTP_IDLE_TIMEOUT_MS": "600000",
+  ]
+  private static let patienceWithDatabase = ["REQUEST_DEADLINE_MS": "60000", "DATABASE_STATEMENT_TIMEOUT_MS": "60000"]
+
   private let program: RunningProgram
   private let folder: TemporaryFolder
   private let outputFile: String
   private let logFile: String
 
-  /// Starts the program with only these arguments and variables, and `PATH`; the file at the path is its standard
-  /// input.
+  /// Starts the program with only these arguments and variables, `PATH`, a log in JSON and, where it is a server, long
+  /// timeouts. The file at the path is its standard input.
   init(_ arguments: [String], environment: [String: String] = [:], input: String? = nil) async throws {
     folder = try TemporaryFolder()
     outputFile = try folder.write("", to: "output")
     logFile = try folder.write("", to: "log")
-    let variables = environment.merging(["PATH": "/usr/bin:/bin", "LOG_FORMAT": "json"]) { given, _ in given }
+    var variables = environment.merging(["PATH": "/usr/bin:/bin", "LOG_FORMAT": "json"]) { given, _ in given }
+    if arguments.first == "serve" {
+      variables.merge(Self.patience) { given, _ in given }
+      if variables["DATABASE_URL"] != nil { variables.merge(Self.patienceWithDatabase) { given, _ in given } }
+    }
     program = try await RunningProgram.start(
       Configuration(
         executable: .path(FilePath(Self.executable.path)),

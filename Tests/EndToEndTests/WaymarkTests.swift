@@ -17,7 +17,9 @@ import WaymarkClient
 
   private static func waymark(port: Int, credentials: Credentials? = nil) throws -> Waymark {
     let baseURL = try #require(URL(string: "http://127.0.0.1:\(port)"))
-    return Waymark(baseURL: baseURL, credentials: credentials, session: URLSession(configuration: .ephemeral))
+    return Waymark(
+      baseURL: baseURL, credentials: credentials, session: URLSession(configuration: .ephemeral),
+      configuration: .patient)
   }
 
   /// Returns the code of the problem with which a call fails.

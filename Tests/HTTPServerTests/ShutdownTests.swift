@@ -18,7 +18,7 @@ import Testing
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
       await arrived.pass()
-      async let ended: Void = server.shutdown(gracePeriod: .seconds(30))
+      async let ended: Void = server.shutdown(gracePeriod: .seconds(300))
       await Self.untilRefused(port: server.port)
       gate.open()
       let response = try await connection.response()
@@ -39,7 +39,7 @@ import Testing
       ]
       _ = try await connections[0].get("/")
       while server.openConnections < 2 { await Task.yield() }
-      await server.shutdown(gracePeriod: .seconds(30))
+      await server.shutdown(gracePeriod: .seconds(300))
 
       for connection in connections {
         let rest = try await connection.rest()
@@ -56,7 +56,7 @@ import Testing
     let configure = { (configuration: inout HTTPServerConfiguration) in
       configuration.threads = 2
       // A client may be kept from sending its next request for as long as the machine is busy with other things.
-      configuration.timeouts.lastRequest = .seconds(30)
+      configuration.timeouts.lastRequest = .seconds(300)
     }
     try await withServer(responder, configure: configure) { server in
       let answered = Counter()
@@ -78,7 +78,7 @@ import Testing
           }
         }
         await enough.pass()
-        await server.shutdown(gracePeriod: .seconds(30))
+        await server.shutdown(gracePeriod: .seconds(300))
         // A request that found its connection closed would throw here.
         try await group.waitForAll()
       }
@@ -92,8 +92,13 @@ import Testing
   func noConnectionEstablishedBeforeTheShutdownIsReset() async throws {
     let (rounds, connectionsPerRound, clients) = (5, 2000, 64)
     let made = Counter()
+    let configure = { (configuration: inout HTTPServerConfiguration) in
+      configuration.threads = 2
+      // A client may be kept from sending its request for as long as the machine is busy with other things.
+      configuration.timeouts.firstRequest = .seconds(300)
+    }
     for _ in 0..<rounds {
-      try await withServer(ClosureResponder.path, configure: { $0.threads = 2 }) { server in
+      try await withServer(ClosureResponder.path, configure: configure) { server in
         let answered = Counter()
         let enough = Gate()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -109,7 +114,7 @@ import Testing
             }
           }
           await enough.pass()
-          await server.shutdown(gracePeriod: .seconds(60))
+          await server.shutdown(gracePeriod: .seconds(300))
           try await group.waitForAll()
         }
       }

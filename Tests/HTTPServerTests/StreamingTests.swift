@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Bodies that are made while they are sent, and read while they come.
-@Suite(.timeLimit(.minutes(5))) struct StreamingTests {
+@Suite(.timeLimit(.minutes(10))) struct StreamingTests {
   private static func piece(_ count: Int) -> ByteBuffer { ByteBuffer(repeating: UInt8(ascii: "a"), count: count) }
 
   private static func streamed(length: Int? = nil, pieces: [String]) -> ClosureResponder {

@@ -12,7 +12,7 @@ import Synchronization
 /// A TCP connection to an HTTP server on this machine, for tests that control the exact bytes on the wire.
 ///
 /// Blocking calls run on threads of the connection, one for each direction, never on Swift's cooperative pool. They
-/// time out after a minute, so that a silent server fails a test instead of hanging it.
+/// time out after five minutes, so that a silent server fails a test instead of hanging it.
 public final class RawHTTPConnection: Sendable {
   /// The error of a missing response.
   public enum Failure: Error, Hashable {
@@ -22,7 +22,7 @@ public final class RawHTTPConnection: Sendable {
     case reset
     /// Nothing listens on the port.
     case refused
-    /// The call timed out after a minute.
+    /// The call timed out after five minutes.
     case timedOut
     /// The received data is not an HTTP/1.1 response.
     case malformed(String)
@@ -30,7 +30,7 @@ public final class RawHTTPConnection: Sendable {
     case system(Int32)
   }
 
-  private static let patienceMilliseconds: Int32 = 60_000
+  private static let patienceMilliseconds: Int32 = 300_000
 
   private let descriptor: Int32
   private let sending = DispatchQueue(label: "RawHTTPConnection.sending")

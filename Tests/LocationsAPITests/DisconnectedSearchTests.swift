@@ -49,6 +49,8 @@ import Testing
   ) async throws {
     var configuration = HTTPServerConfiguration(port: 0)
     configuration.threads = 1
+    // On a busy machine a client may be kept waiting for long before it sends its request.
+    configuration.timeouts.header = .seconds(300)
     let server = try await HTTPServer.bind(
       configuration: configuration, responder: responder,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

@@ -84,7 +84,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(5))) func readIsRetriedWhenItsBackendIsTerminated() async throws {
     let database = try await TemporaryDatabase.make()
-    let store = try await database.migratedStore(poolSize: 1, statementTimeoutMilliseconds: 300_000)
+    let store = try await database.migratedStore(poolSize: 1)
     // Sequences are not rolled back: the first attempt waits for its termination, the second finds that there was one.
     try await database.run("CREATE SEQUENCE tries")
     let slow = Statement("slow", "SELECT nextval('tries'), pg_sleep(CASE currval('tries') WHEN 1 THEN 300 ELSE 0 END)")

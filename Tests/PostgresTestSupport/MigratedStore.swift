@@ -13,16 +13,9 @@ extension TemporaryDatabase {
   public func migratedStore(
     through pooler: TemporaryPooler? = nil,
     poolSize: Int = 4,
-    statementTimeoutMilliseconds: Int = 30_000,
     _ change: (inout PostgresConfiguration) -> Void = { _ in }
   ) async throws -> PostgresStore {
-    var configuration = try PostgresConfiguration(
-      url: pooler?.url(of: self) ?? url,
-      poolSize: poolSize,
-      statementTimeoutMilliseconds: statementTimeoutMilliseconds
-    )
-    // On a busy machine a call may wait a long time for its turn.
-    configuration.waitTimeoutMilliseconds = 120_000
+    var configuration = try PostgresConfiguration.patient(url: pooler?.url(of: self) ?? url, poolSize: poolSize)
     change(&configuration)
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
     _ = try await Migrator(configuration: configuration, migrations: migrations).migrate()

@@ -44,6 +44,7 @@ public final class TemporaryPooler: Sendable {
       max_client_conn = 1000
       server_idle_timeout = \(idleSeconds)
       server_login_retry = 0.1
+      query_wait_timeout = 0
       logfile = \(server.directory)/pgbouncer-\(port).log
       """
     let file = "\(server.directory)/pgbouncer-\(port).ini"

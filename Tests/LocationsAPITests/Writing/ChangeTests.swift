@@ -60,7 +60,7 @@ import Testing
     #expect(response.text.contains("a second time"))
   }
 
-  @Test(.timeLimit(.minutes(1))) func patchOfManyMembersIsRejectedInLinearTime() async throws {
+  @Test(.timeLimit(.minutes(5))) func patchOfManyMembersIsRejectedInLinearTime() async throws {
     let driver = try await driver()
     let members = (0..<80_000).map { #""\#($0)":0"# }.joined(separator: ",")
 

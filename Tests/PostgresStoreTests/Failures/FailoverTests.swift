@@ -14,17 +14,14 @@ import Testing
     let database: TemporaryDatabase
     let store: PostgresStore
 
-    init(statementTimeoutMilliseconds: Int = 5000) async throws {
+    init() async throws {
       primary = try await TemporaryServer.start()
       database = try await primary.makeDatabase()
       await (try database.migratedStore()).shutDown()
       standby = try await primary.startStandby()
       let hosts = "127.0.0.1:\(primary.port),127.0.0.1:\(standby.port)"
-      let configuration = try PostgresConfiguration(
-        url: "postgresql://\(TemporaryServer.superuser)@\(hosts)/\(database.name)?target_session_attrs=read-write",
-        poolSize: 4,
-        statementTimeoutMilliseconds: statementTimeoutMilliseconds
-      )
+      let configuration = try PostgresConfiguration.patient(
+        url: "postgresql://\(TemporaryServer.superuser)@\(hosts)/\(database.name)?target_session_attrs=read-write")
       store = try PostgresStore(configuration: configuration, migrations: [])
     }
 
@@ -94,7 +91,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(5))) func connectionsOfCancelledCallsRetireWithTheirServer() async throws {
-    let cluster = try await Cluster(statementTimeoutMilliseconds: 600_000)
+    let cluster = try await Cluster()
     let (store, old) = (cluster.store, cluster.database)
     let conflicting = try await store.create(try .sample("conflicting"), once: nil)
     try await cluster.primary.waitUntilFollowed(by: cluster.standby)
@@ -135,7 +132,7 @@ import Testing
     try await cluster.create("there")
     try await cluster.primary.waitUntilFollowed(by: cluster.standby)
     let url = cluster.database.onStandby(cluster.standby).url
-    let replica = try PostgresStore(configuration: try PostgresConfiguration(url: url), migrations: [])
+    let replica = try PostgresStore(configuration: try PostgresConfiguration.patient(url: url), migrations: [])
 
     let names = try await replica.names(PointQuery())
     let version = try await replica.dataVersion()

@@ -14,18 +14,15 @@ import Testing
     let database: TemporaryDatabase
     let store: PostgresStore
 
-    init(
-      statementTimeoutMilliseconds: Int = 600_000, commitTimeoutMilliseconds: Int = 600_000
-    ) async throws {
+    init(_ change: (inout PostgresConfiguration) -> Void = { _ in }) async throws {
       primary = try await TemporaryServer.start()
       database = try await primary.makeDatabase()
       await (try database.migratedStore()).shutDown()
       standby = try await primary.startStandby()
       try await primary.requireStandby()
-      var configuration = try PostgresConfiguration(
-        url: database.url, poolSize: 8, statementTimeoutMilliseconds: statementTimeoutMilliseconds)
+      var configuration = try PostgresConfiguration.patient(url: database.url, poolSize: 8)
       configuration.silenceToleranceMilliseconds = 500
-      configuration.commitTimeoutMilliseconds = commitTimeoutMilliseconds
+      change(&configuration)
       store = try PostgresStore(configuration: configuration, migrations: [])
     }
 
@@ -112,7 +109,7 @@ import Testing
   }
 
   @Test func standbyWaitOutlastsTimeoutsAndReadsContinue() async throws {
-    let cluster = try await Cluster(statementTimeoutMilliseconds: 1000)
+    let cluster = try await Cluster { $0.statementTimeoutMilliseconds = 15_000 }
     let store = cluster.store
     try await cluster.standby.signal("STOP")
 
@@ -147,7 +144,7 @@ import Testing
   }
 
   @Test func importWhoseCommitAwaitsTheStandbyTimesOutAndCommitsLater() async throws {
-    let cluster = try await Cluster(commitTimeoutMilliseconds: 500)
+    let cluster = try await Cluster { $0.commitTimeoutMilliseconds = 500 }
     let store = cluster.store
     let row = try ImportRow.sample("one", 1, 1)
     try await cluster.standby.signal("STOP")

@@ -4,7 +4,7 @@ import WaymarkClient
 import WaymarkTesting
 
 @MainActor
-@Suite(.timeLimit(.minutes(1))) struct AppSnippets {
+@Suite(.timeLimit(.minutes(5))) struct AppSnippets {
   // snippet: fetcher
   final class StandingStill: LocationFetcher {
     weak var locationFetcherDelegate: (any LocationFetcherDelegate)?

@@ -8,7 +8,7 @@ import WaymarkTesting
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct OfflinePolicyTests {
+@Suite(.timeLimit(.minutes(5))) struct OfflinePolicyTests {
   private let cache = RecentResponses()
   private let request: CacheRequest
 

@@ -8,7 +8,7 @@ import WaymarkTesting
 #endif
 
 /// Searches that are sent in a body, and the calls for maps.
-@Suite(.timeLimit(.minutes(1))) struct LongSearchTests {
+@Suite(.timeLimit(.minutes(5))) struct LongSearchTests {
   private let folder = CacheFolder()
   private let area: SearchArea
   private let route: SearchRoute

@@ -7,7 +7,7 @@ import WaymarkTesting
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct SearchTests {
+@Suite(.timeLimit(.minutes(5))) struct SearchTests {
   private let here: Coordinate
 
   init() throws {

@@ -4,7 +4,7 @@ import WaymarkClient
 import WaymarkTesting
 
 @MainActor
-@Suite(.timeLimit(.minutes(1))) struct FeaturedPlaceManagerTests {
+@Suite(.timeLimit(.minutes(5))) struct FeaturedPlaceManagerTests {
   private let timerScheduler = MockTimerScheduler()
   private let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
 

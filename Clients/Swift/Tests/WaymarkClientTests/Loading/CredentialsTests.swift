@@ -7,7 +7,7 @@ import WaymarkTesting
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct CredentialsTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialsTests {
   /// A service that accepts one token.
   private func service(accepting token: String) throws -> MockService {
     try MockService { request, _ in

@@ -9,7 +9,7 @@ import WaymarkTesting
 #endif
 
 /// Tests over real connections: redirects, dropped connections, endless and slow bodies.
-@Suite(.timeLimit(.minutes(1))) struct SocketTests {
+@Suite(.timeLimit(.minutes(5))) struct SocketTests {
   private let session = URLSession(configuration: .ephemeral)
   private let clock = RecordingClock()
 

@@ -5,7 +5,7 @@ import WaymarkTesting
 @testable import WaymarkClient
 
 @MainActor
-@Suite(.timeLimit(.minutes(1))) struct CurrentLocationProviderTests {
+@Suite(.timeLimit(.minutes(5))) struct CurrentLocationProviderTests {
   private let fetcher = MockLocationFetcher()
   private let coordinate: Coordinate
 

@@ -4,7 +4,7 @@ import WaymarkClient
 import WaymarkTesting
 
 @MainActor
-@Suite(.timeLimit(.minutes(1))) struct AutocompleteModelTests {
+@Suite(.timeLimit(.minutes(5))) struct AutocompleteModelTests {
   private func model(
     clock: any Clock<Duration> = RecordingClock(), _ search: @escaping @Sendable (String) async throws -> [String]
   ) -> AutocompleteModel<String> {

@@ -4,7 +4,7 @@ import WaymarkClient
 import WaymarkTesting
 
 @MainActor
-@Suite(.timeLimit(.minutes(1))) struct PointListModelTests {
+@Suite(.timeLimit(.minutes(5))) struct PointListModelTests {
   private let fetcher = MockLocationFetcher()
   private let center = NotificationCenter()
   private let provider: CurrentLocationProvider
