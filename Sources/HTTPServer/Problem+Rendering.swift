@@ -13,8 +13,8 @@ extension Problem {
   /// optional ones only where there are any.
   ///
   /// - Parameter typePrefix: the beginning of `type`, which ``code`` follows.
-  public func json(typePrefix: String = defaultTypePrefix) -> [UInt8] {
-    var json = JSONWriter(reservingCapacity: 512)
+  public func json(typePrefix: String = defaultTypePrefix) -> ByteBuffer {
+    var json = JSONWriter(ByteBufferAllocator().buffer(capacity: 512))
     json.beginObject()
     json.write(member: "type", typePrefix + code)
     json.write(member: "title", title)
@@ -30,7 +30,7 @@ extension Problem {
     return json.sink
   }
 
-  private static func write(_ errors: [ProblemError], to json: inout JSONWriter<[UInt8]>) {
+  private static func write(_ errors: [ProblemError], to json: inout JSONWriter<ByteBuffer>) {
     json.write(name: "errors")
     json.beginArray()
     for error in errors {

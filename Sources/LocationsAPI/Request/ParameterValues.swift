@@ -39,7 +39,9 @@ struct ParameterValues {
   init(
     _ request: HTTPRequest, allowing allowed: Set<Parameter>, properties: [String] = []
   ) throws(Problem) {
-    for pair in try QueryParameters(request.query).all {
+    let pairs = try QueryParameters(request.query).all
+    texts.reserveCapacity(pairs.count)
+    for pair in pairs {
       if properties.contains(where: { $0.hasSameBytes(as: pair.name) }) {
         conditions.append((pair.name, pair.value))
         continue

@@ -93,8 +93,9 @@ extension HTTPRequest {
   /// The media type of the body in lower case, without parameters; `nil` where the request names none.
   var mediaType: String? {
     guard let value = headers.first(name: "content-type") else { return nil }
-    let essence = value.prefix { $0 != ";" }.lowercased()
-    return essence.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init)
+    let isBlank = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    let essence = value.utf8.drop(while: isBlank).prefix { $0 != UInt8(ascii: ";") && !isBlank($0) }
+    return essence.isEmpty ? nil : Substring(essence).lowercased()
   }
 }
 

@@ -32,21 +32,21 @@ struct CategoryIndex: Sendable {
       let category = records.category(at: slot)
       if category != PointRecord.none { starts[Int(category) + 1] += 1 }
     }
-    var nodeStarts: ContiguousArray = [0]
+    var nodeStarts = ContiguousArray(repeating: 0, count: numbers.texts.count + 1)
     for category in numbers.texts.indices {
-      nodeStarts.append(nodeStarts[category] + PackedTree.nodeCount(places: starts[category + 1]))
+      nodeStarts[category + 1] = nodeStarts[category] + PackedTree.nodeCount(places: starts[category + 1])
       starts[category + 1] += starts[category]
     }
     placeStarts = starts
     self.nodeStarts = nodeStarts
-    let grouping = starts
+    let (grouping, nodeCount) = (starts, nodeStarts[numbers.texts.count])
     let (trees, idOrder) = Parallel.both(where: records.count > 20_000) {
       let slots = Self.inSpatialOrder(
         Self.grouped(0..<UInt32(records.count), by: records, starts: grouping),
         starts: grouping,
         columns: columns
       )
-      var nodes = NodeBounds()
+      var nodes = NodeBounds(capacity: nodeCount)
       for (start, end) in zip(grouping, grouping.dropFirst()) {
         nodes.append(
           treeOf: UnsafeBufferPointer(start: slots.pointer + start, count: end - start),

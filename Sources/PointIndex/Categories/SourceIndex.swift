@@ -46,7 +46,7 @@ final class SourceIndex: Sendable {
     if count * Self.sparseness <= records.count {
       // Slots are in a spatial order, and so are some of them.
       let slots = gather(0..<UInt32(records.count))
-      var nodes = NodeBounds()
+      var nodes = NodeBounds(capacity: PackedTree.nodeCount(places: count))
       nodes.append(treeOf: UnsafeBufferPointer(start: slots.pointer, count: count), columns: columns)
       ownTree = OwnTree(slots: slots, space: FixedBuffer(nodes.space), geographic: FixedBuffer(nodes.geographic))
     } else {

@@ -17,8 +17,13 @@ extension PointSnapshot {
   ///   - parts: the parts of the next snapshot.
   func pyramid(after changes: PyramidChanges, parts next: [Part]) -> Pyramid {
     let updated = changes.additions.withColumns { additions in
-      let columns = [additions] + parts.map { $0.segment.mapColumns } + next.map { $0.segment.mapColumns }
+      var columns: [MapColumns] = []
+      columns.reserveCapacity(1 + parts.count + next.count)
+      columns.append(additions)
+      for part in parts { columns.append(part.segment.mapColumns) }
+      for part in next { columns.append(part.segment.mapColumns) }
       var all = changes.removals
+      all.reserveCapacity(all.count + changes.additions.coordinates.count)
       for (index, coordinate) in changes.additions.coordinates.enumerated() {
         all.append(MapChange(coordinate, index: index, columns: 0))
       }

@@ -41,22 +41,25 @@ struct Pyramid: Sendable {
   /// The number of places below which a square loses its quarters.
   static let minimumDivided = leafCapacity / 2
 
+  /// The nodes of a square's quarters, by ``MapSquare/quarter(_:)``; `nil` where there are no places.
+  typealias Quarters = InlineArray<4, Node?>
+
   final class Node: Sendable {
     let totals: MapTotals
 
-    /// The quarters that have places; empty for a leaf.
-    let quarters: [Node?]
+    /// The quarters that have places; none for a leaf.
+    let quarters: Quarters
 
-    var isLeaf: Bool { quarters.isEmpty }
+    var isLeaf: Bool { quarters.indices.allSatisfy { quarters[$0] == nil } }
 
     /// The estimated number of bytes of the node and of those beneath it, allocations included.
     var byteCount: Int {
       let tallies = (totals.categories?.categoryCount ?? 0) * MemoryLayout<CategoryTallies.Tally>.stride
-      let own = MemoryLayout<MapTotals>.stride + quarters.count * MemoryLayout<Node?>.stride + tallies + 3 * 32
-      return quarters.reduce(own) { $0 + ($1?.byteCount ?? 0) }
+      let own = MemoryLayout<MapTotals>.stride + MemoryLayout<Quarters>.stride + tallies + 2 * 32
+      return quarters.indices.reduce(own) { $0 + (quarters[$1]?.byteCount ?? 0) }
     }
 
-    init(_ totals: MapTotals, quarters: [Node?] = []) {
+    init(_ totals: MapTotals, quarters: Quarters = Quarters(repeating: nil)) {
       self.totals = totals
       self.quarters = quarters
     }
@@ -214,7 +217,7 @@ struct PyramidUpdate {
     if node.isLeaf {
       return updatedLeaf(node, square, totals, isSampleRemoved: isSampleRemoved, bestAddition: best)
     }
-    return divided(totals, quarters: quarters(of: square, changes) { node.quarters[$0] }, isUpdate: true)
+    return Self.divided(totals, quarters: quarters(of: square, changes) { node.quarters[$0] }, isUpdate: true)
   }
 
   private mutating func updatedLeaf(
@@ -245,20 +248,22 @@ struct PyramidUpdate {
       for change in places where !change.isRemoval { totals.add(place(change)) }
       return totals.count > 0 ? Pyramid.Node(totals) : nil
     }
-    return divided(MapTotals(), quarters: quarters(of: square, places) { _ in nil }, isUpdate: false)
+    return Self.divided(MapTotals(), quarters: quarters(of: square, places) { _ in nil }, isUpdate: false)
   }
 
   /// Returns a node of quarters.
   ///
   /// - Parameter isUpdate: whether the totals are known, except the sample; otherwise they are summed up.
-  private func divided(_ known: MapTotals, quarters: [Pyramid.Node?], isUpdate: Bool) -> Pyramid.Node? {
+  private static func divided(_ known: MapTotals, quarters: Pyramid.Quarters, isUpdate: Bool) -> Pyramid.Node? {
     var totals = known
     if isUpdate {
-      totals.sample = quarters.lazy.compactMap { $0?.totals.sample }.min()
-      if totals.categories == nil { totals.categories = Self.tallies(of: quarters) }
+      totals.sample = quarters.indices.lazy.compactMap { quarters[$0]?.totals.sample }.min()
+      if totals.categories == nil { totals.categories = tallies(of: quarters) }
       if totals.count < Pyramid.minimumDivided { return Pyramid.Node(totals) }
     } else {
-      for case let quarter? in quarters { totals.add(quarter.totals) }
+      for index in quarters.indices {
+        if let quarter = quarters[index] { totals.add(quarter.totals) }
+      }
       if totals.count == 0 { return nil }
     }
     return Pyramid.Node(totals, quarters: quarters)
@@ -266,10 +271,11 @@ struct PyramidUpdate {
 
   /// Returns the numbers of places of each category of some quarters; `nil` where one has too many categories, or
   /// they may have together.
-  private static func tallies(of quarters: [Pyramid.Node?]) -> CategoryTallies? {
+  private static func tallies(of quarters: Pyramid.Quarters) -> CategoryTallies? {
     var sum = CategoryTallies()
     var count = 0
-    for case let quarter? in quarters {
+    for index in quarters.indices {
+      guard let quarter = quarters[index] else { continue }
       guard let tallies = quarter.totals.categories else { return nil }
       count += tallies.categoryCount
       guard count <= MapTotals.maximumCategories else { return nil }
@@ -281,13 +287,13 @@ struct PyramidUpdate {
   /// Returns the quarters after the changes in each of them.
   private mutating func quarters(
     of square: MapSquare, _ changes: UnsafeMutableBufferPointer<MapChange>, former: (Int) -> Pyramid.Node?
-  ) -> [Pyramid.Node?] {
+  ) -> Pyramid.Quarters {
     let bit = UInt32(1) << UInt32(31 - square.level)
     let southern = Self.partition(changes[...]) { $0.y & bit != 0 }
     let northEastern = Self.partition(changes[..<southern]) { $0.x & bit != 0 }
     let southEastern = Self.partition(changes[southern...]) { $0.x & bit != 0 }
-    let bounds = [0, northEastern, southern, southEastern, changes.count]
-    return (0..<4).map { index in
+    let bounds: InlineArray<5, Int> = [0, northEastern, southern, southEastern, changes.count]
+    return Pyramid.Quarters { index in
       let part = UnsafeMutableBufferPointer(rebasing: changes[bounds[index]..<bounds[index + 1]])
       return updated(former(index), square.quarter(index), part)
     }

@@ -1,35 +1,35 @@
 import CPrefetch
 
 /// An immutable buffer of plain values at a fixed address, for loops that must not count references.
-final class FixedBuffer<Element: BitwiseCopyable>: @unchecked Sendable {
-  // Sendable: the memory is written by the initializer alone, and freed with the last reference.
+///
+/// Copies share one allocation, which has the number of values in front of them.
+struct FixedBuffer<Element: BitwiseCopyable>: @unchecked Sendable {
+  // Sendable: the memory is written by the initializer alone, and freed with the last copy.
 
-  /// The values; valid for the life of this object.
-  let pointer: UnsafePointer<Element>
+  private final class Storage: ManagedBuffer<Int, Element> {}
+
+  private let storage: ManagedBuffer<Int, Element>
+
+  /// The values; valid for the life of this buffer and its copies.
+  var pointer: UnsafePointer<Element> { storage.withUnsafeMutablePointerToElements { UnsafePointer($0) } }
 
   /// The number of values.
-  let count: Int
+  var count: Int { storage.header }
 
   /// The number of bytes.
   var byteCount: Int { count * MemoryLayout<Element>.stride }
 
-  private let allocation: UnsafeMutablePointer<Element>
-
   /// Creates a buffer of values that the closure initializes, all of them.
   init(count: Int, initializingWith initialize: (UnsafeMutablePointer<Element>) -> Void) {
-    allocation = .allocate(capacity: count)
-    pointer = UnsafePointer(allocation)
-    self.count = count
-    initialize(allocation)
+    storage = Storage.create(minimumCapacity: count) { _ in count }
+    storage.withUnsafeMutablePointerToElements(initialize)
   }
 
-  convenience init(_ values: some Collection<Element>) {
+  init(_ values: some Collection<Element>) {
     self.init(count: values.count) { memory in
       _ = UnsafeMutableBufferPointer(start: memory, count: values.count).initialize(from: values)
     }
   }
-
-  deinit { allocation.deallocate() }
 }
 
 /// Prefetches values that will be read soon.

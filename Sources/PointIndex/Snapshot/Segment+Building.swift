@@ -3,7 +3,7 @@ import Points
 
 extension FixedBuffer {
   /// Creates a buffer of a value of each item.
-  convenience init(_ items: ContiguousArray<SpatialOrder.Item>, _ value: (SpatialOrder.Item) -> Element) {
+  init(_ items: ContiguousArray<SpatialOrder.Item>, _ value: (SpatialOrder.Item) -> Element) {
     self.init(count: items.count) { memory in
       items.withUnsafeBufferPointer { items in
         for slot in 0..<items.count { (memory + slot).initialize(to: value(items[slot])) }
@@ -12,7 +12,7 @@ extension FixedBuffer {
   }
 
   /// Creates a buffer of the values in the order of the items that stand for them.
-  convenience init(_ values: ContiguousArray<Element>, in items: ContiguousArray<SpatialOrder.Item>) {
+  init(_ values: ContiguousArray<Element>, in items: ContiguousArray<SpatialOrder.Item>) {
     self.init(count: items.count) { memory in
       values.withUnsafeBufferPointer { values in
         items.withUnsafeBufferPointer { items in

@@ -84,7 +84,7 @@ final class Segment: Sendable {
       let records = PointRecords(inOrder, texts: texts, sources: sources)
       return (records, records.sourceReferences())
     } and: { [ids] in
-      var nodes = NodeBounds()
+      var nodes = NodeBounds(capacity: PackedTree.nodeCount(places: count))
       nodes.append(treeOf: 0..<UInt32(count), columns: columns)
       return (
         Self.order(of: ids), Self.shuffleOrder(of: ids), FixedBuffer(nodes.space), FixedBuffer(nodes.geographic)

@@ -42,6 +42,12 @@ struct NodeBounds {
   private(set) var space: ContiguousArray<SpaceBounds> = []
   private(set) var geographic: ContiguousArray<GeographicBounds> = []
 
+  /// Creates an empty list with room for a number of nodes.
+  init(capacity: Int) {
+    space.reserveCapacity(capacity)
+    geographic.reserveCapacity(capacity)
+  }
+
   /// Appends the nodes of a tree, ``PackedTree/nodeCount(places:)`` of them. O(n).
   ///
   /// - Parameters:
