@@ -14,7 +14,6 @@ import osmium
 
 from load import Postgres
 
-SAMPLE = pathlib.Path("../shared/data/osm-places.geojson")
 MAXIMUM_METRES = 1.0
 # Keys of OSMTagFilter.places that the generated objects have.
 KEYS = {"name", "amenity", "shop", "tourism", "leisure", "historic", "office", "craft", "healthcare",
@@ -154,11 +153,9 @@ class Generator:
         kind = self.random.choice(["multipolygon", "boundary"])
         self.relation(members, self.tags({"type": kind} | self.random.choice(AREA_TAGS)))
 
-    def sample(self):
-        """Adds the real places, if the data are there."""
-        if not SAMPLE.exists():
-            return 0
-        features = json.loads(SAMPLE.read_text())["features"]
+    def sample(self, path):
+        """Adds the real places of a file."""
+        features = json.loads(path.read_text())["features"]
         for feature in features:
             properties = feature["properties"]
             key, _, value = properties["category"].partition(":")
@@ -299,13 +296,14 @@ def main():
     parser.add_argument("--osm-places", required=True)
     parser.add_argument("--objects", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sample", type=pathlib.Path, help="a GeoJSON file of real places with category and tags")
     arguments = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="waymark-osm-"))
     folder.chmod(0o755)
     try:
         file = folder / "generated.osm.pbf"
         generator = Generator(file, arguments.seed)
-        real = generator.sample()
+        real = generator.sample(arguments.sample) if arguments.sample else 0
         generator.generate(arguments.objects)
         generator.write()
         print(f"{real:,} real places; {len(generator.nodes):,} nodes, {len(generator.ways):,} ways, "

@@ -50,12 +50,12 @@ def is_tie(text, name, names):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--generator", required=True)
-    parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path("../shared/data"))
+    parser.add_argument("folder", type=pathlib.Path, help="airports.csv, navaids.ndjson and osm-places.geojson")
     parser.add_argument("--names", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--misses", type=int, default=0, help="the number of misses to print")
     options = parser.parse_args()
-    rows = [row for row in places(options.data) if row[0].strip()]
+    rows = [row for row in places(options.folder) if row[0].strip()]
     lines = "".join(
         "\t".join(" ".join(str(field).split()) for field in (*row[:3], *row[3])) + "\n" for row in rows)
     output = subprocess.run(
