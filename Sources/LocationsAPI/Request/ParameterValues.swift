@@ -306,13 +306,14 @@ extension Problem {
 
   /// 400 with every violation of the parameters.
   static func badRequest(_ errors: [ProblemError], code: ParameterProblem) -> Problem {
-    let detail = errors.map { error in
+    var details = errors.map { error in
       switch error.location {
       case .parameter(let name), .pointer(let name): "\(name) \(error.detail)"
       case .row(let number, _): "row \(number) \(error.detail)"
       }
-    }.joined(separator: "; ")
-    return Problem(.badRequest, code: code.rawValue, detail: detail, errors: errors)
+    }
+    if errors.count == maximumErrorCount { details.append("there may be more") }
+    return Problem(.badRequest, code: code.rawValue, detail: details.joined(separator: "; "), errors: errors)
   }
 }
 

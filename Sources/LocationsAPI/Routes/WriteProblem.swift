@@ -35,8 +35,10 @@ extension Problem {
   /// Creates 422 `invalid-place` with the first rules that a body breaks.
   init(_ invalid: InvalidPoint) {
     let violations = invalid.violations.prefix(Self.maximumErrorCount)
+    let others = invalid.violations.count - violations.count
+    let detail = InvalidPoint(Array(violations)).description + (others > 0 ? "; and \(others) more" : "")
     self.init(
-      .unprocessableEntity, code: "invalid-place", detail: InvalidPoint(Array(violations)).description,
+      .unprocessableEntity, code: "invalid-place", detail: detail,
       errors: violations.map { ProblemError(.pointer($0.pointer), $0.detail) })
   }
 }
