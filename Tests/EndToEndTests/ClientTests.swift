@@ -77,6 +77,20 @@ import WaymarkClient
     #expect(counts == counts.sorted(by: >))
   }
 
+  @Test func theCategoriesOfABoxAreCounted() async throws {
+    let waymark = Waymark(baseURL: client.baseURL, configuration: .patient)
+    let box = try BoundingBox(west: 20, south: 30, east: 30, north: 40)
+    let draft = PointDraft(
+      name: "A", coordinate: try Coordinate(latitude: 35, longitude: 25), category: "only of the box")
+    _ = try await waymark.create(draft)
+
+    let all = try await waymark.categories()
+    let counts = try await waymark.categories(in: box)
+
+    #expect(counts.contains(CategoryCount(category: "only of the box", count: 1)))
+    #expect(counts.count < all.count)
+  }
+
   @Test func placeIsCreatedChangedAndDeleted() async throws {
     let draft = PointDraft(
       name: "Café “Zentral” & Söhne", coordinate: sanJose, category: "cafe", tags: ["fax": "1", "phone": "2"],

@@ -279,7 +279,11 @@ extension Waymark {
   /// ```swift
   /// let categories = try await waymark.categories().map(\.category)
   /// ```
-  public func categories() async throws -> [CategoryCount] { try await responses.categories().value }
+  ///
+  /// - Parameter box: the box that the places are in; `nil` for all places.
+  public func categories(in box: BoundingBox? = nil) async throws -> [CategoryCount] {
+    try await responses.categories(in: box).value
+  }
 
   /// Creates a place with a new id.
   ///

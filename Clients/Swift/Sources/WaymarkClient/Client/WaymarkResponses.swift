@@ -103,8 +103,10 @@ public struct WaymarkResponses: Sendable {
   /// ```swift
   /// let isStale = try await waymark.responses.categories().isStale
   /// ```
-  public func categories() async throws -> APIResponse<[CategoryCount]> {
-    try await waymark.loader(CategoriesRequest(baseURL: baseURL)).load(requestData: ())
+  ///
+  /// - Parameter box: the box that the places are in; `nil` for all places.
+  public func categories(in box: BoundingBox? = nil) async throws -> APIResponse<[CategoryCount]> {
+    try await waymark.loader(CategoriesRequest(baseURL: baseURL, in: box)).load(requestData: ())
   }
 
   /// Creates a place. See ``Waymark/create(_:idempotencyKey:)``.

@@ -74,9 +74,7 @@ public struct PointFilter: Hashable, Sendable {
       parameters.append(QueryParameter("route", .route(route)))
       parameters.append(try QueryParameter(radiusMetres: route.radiusMetres))
     }
-    if let box {
-      parameters.append(QueryParameter("bbox", .numbers([box.west, box.south, box.east, box.north])))
-    }
+    if let box { parameters.append(QueryParameter(box)) }
     if let area { parameters.append(QueryParameter("within", .area(area))) }
     if !categories.isEmpty { parameters.append(QueryParameter("category", .texts(categories))) }
     if let source { parameters.append(QueryParameter("source", .text(source))) }

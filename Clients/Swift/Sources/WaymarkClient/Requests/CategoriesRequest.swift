@@ -14,17 +14,23 @@ public struct CategoriesRequest: APIRequest {
   public typealias ResponseDataType = [CategoryCount]
 
   private let baseURL: URL
+  private let box: BoundingBox?
 
-  /// Creates a request to the service at a URL.
-  public init(baseURL: URL) {
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - baseURL: the service's URL.
+  ///   - box: the box that the places are in; `nil` for all places.
+  public init(baseURL: URL, in box: BoundingBox? = nil) {
     self.baseURL = baseURL
+    self.box = box
   }
 
   /// Creates the request.
   ///
   /// - Throws: ``RequestError/invalidBaseURL``.
   public func makeRequest(from data: Void) throws -> URLRequest {
-    try URLRequest("GET", baseURL, "/categories")
+    try URLRequest("GET", baseURL, "/categories", parameters: [box.map(QueryParameter.init)])
   }
 }
 

@@ -30,6 +30,11 @@ struct QueryParameter {
     self.value = value
   }
 
+  /// Creates the parameter of a box.
+  init(_ box: BoundingBox) {
+    self.init("bbox", .numbers([box.west, box.south, box.east, box.north]))
+  }
+
   /// Creates the radius of a search.
   init(radiusMetres: Double) throws(RequestError) {
     guard radiusMetres.isFinite, radiusMetres >= 0 else { throw .invalidRadius }

@@ -435,7 +435,7 @@ extension ExampleContext {
     _ = name
   }
 
-  // Waymark.swift: Waymark.categories()
+  // Waymark.swift: Waymark.categories(in:)
   func example58() async throws {
     let categories = try await waymark.categories().map(\.category)
     _ = categories
@@ -548,7 +548,7 @@ extension ExampleContext {
     _ = reloadTime
   }
 
-  // WaymarkResponses.swift: WaymarkResponses.categories()
+  // WaymarkResponses.swift: WaymarkResponses.categories(in:)
   func example75() async throws {
     let isStale = try await waymark.responses.categories().isStale
     _ = isStale

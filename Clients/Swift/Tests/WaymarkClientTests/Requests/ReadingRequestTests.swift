@@ -97,6 +97,14 @@ import WaymarkClient
     #expect(categories.url?.absoluteString == "https://example.com/categories")
   }
 
+  @Test func categoriesOfABoxHaveItAsAParameter() throws {
+    let box = try BoundingBox(west: 5.9, south: 45.8, east: 10.5, north: 47.8)
+
+    let urlRequest = try CategoriesRequest(baseURL: baseURL, in: box).makeRequest()
+
+    #expect(urlRequest.url?.absoluteString == "https://example.com/categories?bbox=5.9,45.8,10.5,47.8")
+  }
+
   @Test func categoriesAreDecodedInOrder() throws {
     let data = Data(#"[{"category":"cafe","count":72},{"category":"bar","count":3}]"#.utf8)
 
