@@ -9,6 +9,13 @@ public enum JSONString {
   @inlinable
   public static func maximumLength(utf8Count: Int) -> Int { 6 * utf8Count + 2 }
 
+  /// Returns a text as a string.
+  public static func bytes(of text: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    write(text, to: &bytes)
+    return bytes
+  }
+
   /// Appends a text as a string: at most ``maximumLength(utf8Count:)`` bytes.
   @inlinable
   public static func write(_ text: String, to sink: inout some ByteSink) {

@@ -136,8 +136,7 @@ extension PropertyFilter {
   /// Returns the tag that an expression is, where it is one.
   fileprivate func tag(_ expression: FilterExpression) -> Tag? {
     guard case .property(let name) = expression, PointProperty(name: name.text) == nil else { return nil }
-    var jsonKey: [UInt8] = []
-    JSONString.write(Queryables.tagKey(ofProperty: name.text) ?? name.text, to: &jsonKey)
+    let jsonKey = JSONString.bytes(of: Queryables.tagKey(ofProperty: name.text) ?? name.text)
     return tags.first { $0.jsonKey == jsonKey }
   }
 }

@@ -29,13 +29,7 @@ private struct FacetCounter {
 
   init(_ facet: FacetQuery.Facet, parts: Int) {
     categories = Array(repeating: [], count: parts)
-    guard case .tag(let key) = facet else {
-      jsonKey = nil
-      return
-    }
-    var bytes: [UInt8] = []
-    JSONString.write(key.text, to: &bytes)
-    jsonKey = bytes
+    jsonKey = if case .tag(let key) = facet { JSONString.bytes(of: key.text) } else { nil }
   }
 
   mutating func count(_ slot: Int, of segment: Segment, part: Int) {

@@ -128,11 +128,7 @@ struct TileDrawing {
       name: "places", capacity: capacity, textBytes: capacity * Self.placeBytes + textBytes + 1024)
     placeKeys = (places.addKey("id"), places.addKey("name"), places.addKey("category"))
     var tags: [(jsonKey: [UInt8], key: VectorTileLayer.Key)] = []
-    for tag in query.tags {
-      var jsonKey: [UInt8] = []
-      JSONString.write(tag.text, to: &jsonKey)
-      tags.append((jsonKey, places.addKey(tag.text)))
-    }
+    for tag in query.tags { tags.append((JSONString.bytes(of: tag.text), places.addKey(tag.text))) }
     self.tags = tags
   }
 

@@ -257,19 +257,17 @@ extension PointSnapshot {
 /// The distances of the places of a page.
 private struct DistanceColumns: Sendable {
   private let hasProximity: Bool
-  private let hasRoute: Bool
   private let route: PointQuery.Route?
 
   init(_ query: PointQuery) {
     hasProximity = query.proximity != nil
-    hasRoute = query.route != nil
     route = query.route
   }
 
   /// Returns the distance of a place from the query's centre or route, and the length of the route up to it, in metres.
   @inline(__always)
   func values(of candidate: Candidate, _ columns: () -> SegmentColumns) -> (distance: Double?, along: Double?) {
-    if !hasRoute { return (hasProximity ? candidate.distance : nil, nil) }
+    if route == nil { return (hasProximity ? candidate.distance : nil, nil) }
     return alongRoute(candidate, columns())
   }
 

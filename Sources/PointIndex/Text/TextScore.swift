@@ -63,10 +63,13 @@ struct TextScore: Sendable {
     return coverageWeight * coverage
   }
 
+  /// Returns the part of the fraction that an importance of 0 to 255 adds.
+  static func part(importance: UInt8) -> Double { importanceWeight * Double(importance) / 255 }
+
   /// Returns the fraction without the bonus.
   @inline(__always)
   static func fraction(coverage: Double, edits: Int, importance: UInt8) -> Double {
     coverageWeight * coverage * (1 - editPenalty * Double(min(edits, maximumEdits)))
-      + importanceWeight * Double(importance) / 255
+      + part(importance: importance)
   }
 }

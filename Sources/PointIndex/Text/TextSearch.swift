@@ -40,7 +40,7 @@ final class TextSearch {
   private var coverageBounds: ContiguousArray<Double> = []
 
   /// The part of a score by importance, in steps of 1/255.
-  private static let importances = ContiguousArray((0...255).map { TextScore.importanceWeight * Double($0) / 255 })
+  private static let importances = ContiguousArray((0...255).map { TextScore.part(importance: $0) })
 
   /// A Boolean value that indicates whether the terms are not those of the query, so that matches are typos.
   var isAlternative = false

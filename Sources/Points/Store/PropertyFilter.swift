@@ -120,11 +120,11 @@ public final class PropertyFilter: Sendable {
     var numbers: [ExactText: Int] = [:]
     for name in expression.propertyNames where PointProperty(name: name.text) == nil && numbers[name] == nil {
       let key = Queryables.tagKey(ofProperty: name.text) ?? name.text
-      var jsonKey: [UInt8] = []
-      JSONString.write(key, to: &jsonKey)
       numbers[name] = Self.firstTag + tags.count
       tags.append(
-        Tag(jsonKey: jsonKey, type: queryables.type(ofTag: key), index: queryables.indexes[ExactText(key)]))
+        Tag(
+          jsonKey: JSONString.bytes(of: key), type: queryables.type(ofTag: key),
+          index: queryables.indexes[ExactText(key)]))
     }
     let types = tags.map(\.type)
     condition = try CompiledFilter(expression) { [numbers] name throws(FilterError) in

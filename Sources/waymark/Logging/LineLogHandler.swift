@@ -93,9 +93,7 @@ struct LineLogHandler: LogHandler {
   }
 
   private static func quoted(_ text: String) -> String {
-    var bytes: [UInt8] = []
-    JSONString.write(text, to: &bytes)
-    return String(decoding: bytes, as: UTF8.self)
+    String(decoding: JSONString.bytes(of: text), as: UTF8.self)
   }
 }
 
