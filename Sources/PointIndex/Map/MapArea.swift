@@ -200,11 +200,13 @@ struct MapFilter {
 }
 
 extension PointSnapshot {
-  /// Returns the conditions of a query of the map, with all places that match its text.
+  /// Returns the conditions of a query of the map, with all places that match its text, which are found within a limit.
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout``.
-  func mapFilter(_ query: PointQuery, _ text: ExactText?) throws(PointStoreError) -> MapFilter {
+  func mapFilter(
+    _ query: PointQuery, _ text: ExactText?, _ limit: SearchLimit
+  ) throws(PointStoreError) -> MapFilter {
     guard let text else { return MapFilter(query, textMatches: nil) }
-    return MapFilter(query, textMatches: try textMatches(of: TextQuery(text: text.text, filters: query)))
+    return MapFilter(query, textMatches: try textMatches(of: TextQuery(text: text.text, filters: query), limit))
   }
 }

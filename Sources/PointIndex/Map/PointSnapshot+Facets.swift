@@ -7,7 +7,7 @@ extension PointSnapshot {
   /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit is exceeded.
   public func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets {
     let limit = SearchLimit(query.timeLimit)
-    let filter = try mapFilter(query.filters, query.text)
+    let filter = try mapFilter(query.filters, query.text, limit)
     var count = 0
     var counters = query.facets.map { FacetCounter($0, parts: parts.count) }
     try forEachPlace(matching: filter, limit) { part, slot in

@@ -54,7 +54,7 @@ extension PointSnapshot: MapSnapshot {
     _ query: TileQuery, of count: Int, _ visited: ContiguousArray<TilePlace>?
   ) throws(PointStoreError) -> [UInt8] {
     let square = MapSquare(query.tile)
-    let filter = try mapFilter(query.filters, query.text)
+    let filter = try mapFilter(query.filters, query.text, SearchLimit(query.timeLimit))
     if query.tile.zoom > query.clusterMaximumZoom {
       var found = filter.matchesAll ? visited : nil
       if found == nil, !filter.matchesAll || count <= TileQuery.maximumPlaces {
@@ -83,7 +83,7 @@ extension PointSnapshot: MapSnapshot {
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout``.
   public func cells(matching query: CellQuery, limit: Int) throws(PointStoreError) -> [MapCell]? {
-    var filter = try mapFilter(query.filters, query.text)
+    var filter = try mapFilter(query.filters, query.text, SearchLimit(query.timeLimit))
     if let level = query.level {
       let areas = MapArea.cells(of: level, touching: query.box)
       return try cells(ofLevel: level, in: areas, matching: filter, limit: limit)?.map { cell in

@@ -7,7 +7,8 @@ extension PointSnapshot {
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit of a property filter, an area or a route is exceeded.
   public func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
-    try search(for: query) { page(of: $0, of: $1) } ?? TextPage(matches: [], next: nil)
+    let limit = SearchLimit(query.filters.timeLimit)
+    return try search(for: query, limit) { page(of: $0, of: $1) } ?? TextPage(matches: [], next: nil)
   }
 
   /// Returns one page of the places that match a text. The query has no property filter, area or route.
@@ -16,16 +17,16 @@ extension PointSnapshot {
   /// the words that are searched with typos, whatever the text is.
   public func matches(of query: TextQuery) -> TextPage { page(of: TextSearch(query, in: self), of: query) }
 
-  /// Returns the places of all pages of a query. The work is bounded as that of ``matches(of:)`` is. The places of the
-  /// last few queries are kept.
+  /// Returns the places of all pages of a query, and those that are on no page because too many have the words: O(n) for
+  /// n places that have a word. The places of the last few queries are kept.
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout``.
-  func textMatches(of query: TextQuery) throws(PointStoreError) -> TextMatches {
+  func textMatches(of query: TextQuery, _ limit: SearchLimit) throws(PointStoreError) -> TextMatches {
     // Under the lock: the tiles of a view are requested at the same time, and one of them searches.
     let result: Result<TextMatches, PointStoreError> = textMatchesCache.withLock { cache in
       if let known = cache[query] { return .success(known) }
       do throws(PointStoreError) {
-        let found = try search(for: query) { search, _ in search.allMatches() }
+        let found = try search(for: query, limit) { search, _ in search.allMatches() }
         let matches = found ?? TextMatches(slots: parts.map { _ in [] })
         cache.insert(matches, for: query)
         return .success(matches)
@@ -38,12 +39,15 @@ extension PointSnapshot {
 
   /// Returns the result of a search, whose query has no property filter; `nil` where nothing can match.
   private func search<Result>(
-    for query: TextQuery, _ body: (TextSearch, TextQuery) -> Result
+    for query: TextQuery, _ limit: SearchLimit, _ body: (TextSearch, TextQuery) -> Result
   ) throws(PointStoreError) -> Result? {
-    guard let timeLimit = query.filters.timeLimit else { return body(TextSearch(query, in: self), query) }
+    guard query.filters.needsIndex else {
+      let result = body(TextSearch(query, in: self, nil, nil, limit), query)
+      if limit.isExpired { throw .filterTimeout }
+      return result
+    }
     guard let narrowed = query.filters.narrowedByFilter else { return nil }
     let plan = IndexPlan(narrowed, in: self)
-    let limit = SearchLimit(timeLimit)
     let slotFilter = query.filters.filter.map { SlotFilter($0, in: self, limit) }
     var query = query
     query.filters = narrowed

@@ -63,13 +63,14 @@ struct TextScore: Sendable {
     return coverageWeight * coverage
   }
 
-  /// Returns the part of the fraction that an importance of 0 to 255 adds.
-  static func part(importance: UInt8) -> Double { importanceWeight * Double(importance) / 255 }
+  /// Returns what an importance of 0 to 255 adds to the fraction.
+  @inline(__always)
+  static func importanceTerm(_ importance: UInt8) -> Double { importanceWeight * Double(importance) / 255 }
 
   /// Returns the fraction without the bonus.
   @inline(__always)
   static func fraction(coverage: Double, edits: Int, importance: UInt8) -> Double {
     coverageWeight * coverage * (1 - editPenalty * Double(min(edits, maximumEdits)))
-      + part(importance: importance)
+      + importanceTerm(importance)
   }
 }

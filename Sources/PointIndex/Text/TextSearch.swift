@@ -18,6 +18,7 @@ final class TextSearch {
   static let enoughWithoutTypos = 5
 
   private let query: TextQuery
+  private let limit: SearchLimit
   private let filter: PointFilter
   private let isFiltered: Bool
   private let propertyFilter: SlotFilter?
@@ -40,7 +41,7 @@ final class TextSearch {
   private var coverageBounds: ContiguousArray<Double> = []
 
   /// The part of a score by importance, in steps of 1/255.
-  private static let importances = ContiguousArray((0...255).map { TextScore.part(importance: $0) })
+  private static let importances = ContiguousArray((0...255).map { TextScore.importanceTerm($0) })
 
   /// A Boolean value that indicates whether the terms are not those of the query, so that matches are typos.
   var isAlternative = false
@@ -71,12 +72,13 @@ final class TextSearch {
   /// - Parameters:
   ///   - propertyFilter: the property filter, which the query itself does not have.
   ///   - plan: the places that may match the property filter, where an index has them.
-  ///   - limit: the time limit; `nil` where the search has none.
+  ///   - limit: the time limit.
   init(
     _ query: TextQuery, in snapshot: PointSnapshot, _ propertyFilter: SlotFilter? = nil, _ plan: IndexPlan? = nil,
-    _ limit: SearchLimit? = nil
+    _ limit: SearchLimit = SearchLimit(nil)
   ) {
     self.query = query
+    self.limit = limit
     self.propertyFilter = propertyFilter
     filter = PointFilter(query.filters, limit)
     isFiltered =
@@ -124,10 +126,11 @@ final class TextSearch {
     return top.sorted()
   }
 
-  /// Returns all matches.
+  /// Returns all matches, of any number of postings.
   func allMatches() -> TextMatches {
     top = TopMatches(capacity: .max)
     keepsOrder = false
+    postingLimit = .max
     _ = run()
     var slots = parts.map { _ in [UInt32]() }
     for key in seen { slots[Int(key >> 32)].append(UInt32(truncatingIfNeeded: key)) }
@@ -249,6 +252,7 @@ final class TextSearch {
           for slot in slots.prefix(Self.groupSize) { prefetch(columns.places + Int(slot)) }
         }
         for start in stride(from: 0, to: slots.count, by: Self.groupSize) {
+          guard limit.spend(Self.groupSize * SearchLimit.stepsPerEvaluation) else { return }
           let end = min(start + Self.groupSize, slots.count)
           if top.isFull {
             for slot in slots[end..<min(end + Self.groupSize, slots.count)] { prefetch(columns.places + Int(slot)) }

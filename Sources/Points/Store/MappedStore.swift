@@ -135,16 +135,20 @@ public struct TileQuery: Hashable, Sendable {
   /// The highest zoom level of which all tiles are clustered.
   public var clusterMaximumZoom: Int
 
+  /// The longest time that the search for the text may take.
+  public var timeLimit: Duration
+
   /// Creates a query.
   public init(
     tile: TileAddress, filters: PointQuery = PointQuery(), text: ExactText? = nil, tags: [ExactText] = [],
-    clusterMaximumZoom: Int = defaultClusterMaximumZoom
+    clusterMaximumZoom: Int = defaultClusterMaximumZoom, timeLimit: Duration = .seconds(3600)
   ) {
     self.tile = tile
     self.filters = filters
     self.text = text
     self.tags = tags
     self.clusterMaximumZoom = clusterMaximumZoom
+    self.timeLimit = timeLimit
   }
 }
 
@@ -162,12 +166,19 @@ public struct CellQuery: Hashable, Sendable {
   /// The text that the places match, as those of a ``TextQuery`` do; `nil` for any place.
   public var text: ExactText?
 
+  /// The longest time that the search for the text may take.
+  public var timeLimit: Duration
+
   /// Creates a query.
-  public init(box: BoundingBox?, level: Int?, filters: PointQuery = PointQuery(), text: ExactText? = nil) {
+  public init(
+    box: BoundingBox?, level: Int?, filters: PointQuery = PointQuery(), text: ExactText? = nil,
+    timeLimit: Duration = .seconds(3600)
+  ) {
     self.box = box
     self.level = level
     self.filters = filters
     self.text = text
+    self.timeLimit = timeLimit
   }
 }
 

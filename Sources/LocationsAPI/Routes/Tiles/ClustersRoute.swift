@@ -30,7 +30,8 @@ struct ClustersRoute: RouteHandler {
     let box = filters.box
     filters.box = nil
     let level = zoom <= clusterMaximumZoom ? zoom + TileQuery.cellBits : nil
-    let query = CellQuery(box: box, level: level, filters: filters, text: text)
+    let query = CellQuery(
+      box: box, level: level, filters: filters, text: text, timeLimit: filtering.timeLimit)
     return try await revalidation.respond(to: request, in: .geoJSON) { () async throws(Problem) in
       let reservation = try await request.reserveMemory(bytes: Self.maximumCount * Self.featureBytes)
       defer { extendLifetime(reservation) }

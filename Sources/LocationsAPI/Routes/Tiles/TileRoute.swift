@@ -101,7 +101,7 @@ struct TileResponder: Sendable {
     let snapshot = try await service.mapSnapshot(for: request, text: arguments.text)
     let query = TileQuery(
       tile: tile, filters: arguments.filters, text: arguments.text, tags: arguments.tags,
-      clusterMaximumZoom: clusterMaximumZoom)
+      clusterMaximumZoom: clusterMaximumZoom, timeLimit: filtering.timeLimit)
     let known = policy.isOff ? [] : request.headers.entityTags("if-none-match")
     let suffix = programTag + arguments.variant
     let cache = cache.isOn && arguments.areCacheable ? cache : nil
