@@ -222,7 +222,8 @@ import Testing
     #expect(response.headers["access-control-allow-origin"] == ["*"])
     #expect(
       Set(response.headers[canonicalForm: "access-control-expose-headers"]) == [
-        "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Disposition", "Content-Encoding", "Date", "ETag",
+        "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Crs", "Content-Disposition", "Content-Encoding", "Date",
+        "ETag",
         "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "Server-Timing", "Vary", "WWW-Authenticate",
         "Waymark-Position", "X-Request-Id",
       ])

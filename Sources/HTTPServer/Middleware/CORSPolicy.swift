@@ -30,13 +30,13 @@ public struct CORSPolicy: Sendable {
   public init(
     origins: Origins = .any,
     exposedHeaders: [String] = [
-      "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Disposition", "Content-Encoding", "Date", "ETag", "Link",
-      "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "Server-Timing", "Vary", "WWW-Authenticate",
-      "Waymark-Position", "X-Request-Id",
+      "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Crs", "Content-Disposition", "Content-Encoding", "Date",
+      "ETag", "Link", "Location", "RateLimit", "RateLimit-Policy", "Retry-After", "Server-Timing", "Vary",
+      "WWW-Authenticate", "Waymark-Position", "X-Request-Id",
     ],
     allowedHeaders: [String] = [
-      "Authorization", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match", "If-Modified-Since",
-      "If-None-Match", "Traceparent", "Tracestate", "Waymark-Min-Position", "X-Request-Id",
+      "Authorization", "Content-Crs", "Content-Encoding", "Content-Type", "Idempotency-Key", "If-Match",
+      "If-Modified-Since", "If-None-Match", "Traceparent", "Tracestate", "Waymark-Min-Position", "X-Request-Id",
     ],
     maximumAgeSeconds: Int = 86_400
   ) {

@@ -176,7 +176,10 @@ extension Parameter {
         Schema(.string, nil, ["minLength": 1], example: "LINESTRING(16.3 48.1, 16.5 48.2)"))
     case .attributionURL:
       .init(
-        "Address of the attribution's page.", Self.sourceTextSchema(example: "https://www.openstreetmap.org/copyright"))
+        "Address of the attribution's page.",
+        Schema(
+          .string, nil, ["maxLength": .count(DataSource.maximumLength), "pattern": .address],
+          example: "https://www.openstreetmap.org/copyright"))
     case .tags:
       .init(
         "Keys of tags that are attributes of the places, separated by commas.",
@@ -279,6 +282,10 @@ extension JSONValue {
 
   /// Creates a number from an integer.
   static func count(_ number: Int) -> JSONValue { .number(String(number)) }
+
+  /// The pattern of ``DataSource/isAddress(_:)``.
+  static let address: JSONValue =
+    "^https?://[^\\s\\u0000-\\u001F\\u007F-\\u009F/?#][^\\s\\u0000-\\u001F\\u007F-\\u009F]*$"
 
   /// The pattern of texts without control characters.
   static let noControlCharacters: JSONValue = "^[^\\u0000-\\u001F\\u007F-\\u009F]*$"

@@ -166,6 +166,8 @@ extension ParameterValues {
         note(
           .invalid, parameter.name,
           "must be a text of 1 to \(DataSource.maximumLength) characters, none a control character")
+      } else if parameter == .attributionURL, !DataSource.isAddress(text) {
+        note(.invalid, parameter.name, "must be an address that begins with http:// or https://")
       }
       if options.source == nil { note(.invalid, parameter.name, "needs the parameter source") }
       texts[parameter] = text

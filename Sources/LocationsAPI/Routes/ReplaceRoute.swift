@@ -30,7 +30,7 @@ extension PointDocument {
   ///
   /// - Throws: `Problem` 422.
   func checkID(is id: PointID) throws(Problem) {
-    guard self.id == nil || self.id == id else {
+    guard !hasForeignID, self.id == nil || self.id == id else {
       throw Problem(InvalidPoint([.init(pointer: "/id", detail: "must be that of the path, or left out")]))
     }
   }

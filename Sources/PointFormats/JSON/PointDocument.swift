@@ -26,6 +26,9 @@ public struct PointDocument: Hashable, Sendable {
   /// The id in the text, if any.
   public let id: PointID?
 
+  /// A Boolean value that indicates whether a Feature has an id that is no UUID.
+  public let hasForeignID: Bool
+
   /// The fields that a client may set.
   public let draft: PointDraft
 
@@ -46,5 +49,6 @@ public struct PointDocument: Hashable, Sendable {
       throw .invalid(error)
     }
     id = draft.id
+    hasForeignID = decoder.hasForeignIDs
   }
 }

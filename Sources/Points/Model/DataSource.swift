@@ -17,6 +17,15 @@ public struct DataSource: Hashable, Sendable {
   /// The maximum length of each text, in Unicode scalars.
   public static let maximumLength = 500
 
+  /// Returns a Boolean value that indicates whether a text is an address that apps can link to: `http://` or `https://`
+  /// and a host, without white space and control characters.
+  public static func isAddress(_ text: String) -> Bool {
+    guard let scheme = ["http://", "https://"].first(where: { text.hasPrefix($0) }) else { return false }
+    let rest = text.unicodeScalars.dropFirst(scheme.unicodeScalars.count)
+    guard let first = rest.first, !["/", "?", "#"].contains(first) else { return false }
+    return rest.allSatisfy { !$0.properties.isWhitespace && $0.properties.generalCategory != .control }
+  }
+
   /// Creates a data set.
   public init(name: String, licence: String? = nil, attribution: String? = nil, url: String? = nil) {
     self.name = name

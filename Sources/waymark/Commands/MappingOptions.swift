@@ -78,8 +78,11 @@ struct MappingOptions: ParsableArguments {
 
   /// Returns the data sets to register: that of the mapping, or that of `--source`.
   ///
-  /// - Throws: the exit code 64 for a licence without a source, after an error message.
+  /// - Throws: the exit code 64 for an invalid address or a licence without a source, after an error message.
   func sources(_ mapping: Mapping?, source: String?) throws -> [DataSource] {
+    if let attributionURL, !DataSource.isAddress(attributionURL) {
+      throw Exit.because("--attribution-url must begin with http:// or https://", Exit.usage)
+    }
     if let mapping { return mapping.source.map { [$0] } ?? [] }
     if let source {
       return [DataSource(name: source, licence: licence, attribution: attribution, url: attributionURL)]

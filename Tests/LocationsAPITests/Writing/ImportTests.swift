@@ -55,6 +55,19 @@ import Testing
     #expect(try taken.object["created"] as? Int == 1)
   }
 
+  @Test(arguments: [
+    ("https://example.org/a?b#c", 200), ("http://example.org", 200), ("javascript:alert(1)", 400),
+    ("//example.org", 400), ("https://", 400), ("https:///a", 400), ("https://example.org/%20a", 400),
+  ])
+  func addressOfAnAttributionMustBeALink(address: String, status: Int) async throws {
+    let escaped = address.replacing("#", with: "%23").replacing("?", with: "%3F")
+
+    let response = try await send(rows, query: "?source=s&attributionUrl=\(escaped)")
+
+    #expect(response.status == status)
+    if status == 400 { #expect(try response.parameters == ["attributionUrl"]) }
+  }
+
   @Test func anAtomicImportListsUpToAHundredRowsWithTheirLines() async throws {
     let some = try await send(rows + "\n\n{}\n", query: "?mode=atomic")
     let many = try await send(String(repeating: "{}\n", count: 5000), query: "?mode=atomic")

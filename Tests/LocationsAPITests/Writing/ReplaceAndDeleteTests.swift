@@ -68,6 +68,19 @@ import Testing
     #expect(try other.pointers == ["/id"])
   }
 
+  @Test(arguments: [#""foo""#, "5", #""0199a1b2-0000-7000-8000-000000000002""#])
+  func idOfAFeatureMustEqualThatOfThePath(id: String) async throws {
+    let feature = """
+      {"type":"Feature","id":\(id),"geometry":{"type":"Point","coordinates":[1,2]},"properties":{"name":"x"}}
+      """
+
+    let response = try await driver.send(
+      .PUT, target, headers: ["content-type": "application/geo+json"], json: feature)
+
+    #expect(response.status == 422)
+    #expect(try response.pointers == ["/id"])
+  }
+
   @Test func aDeletedPlaceIsGone() async throws {
     _ = try await put("a")
 
