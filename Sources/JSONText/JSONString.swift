@@ -9,7 +9,7 @@ public enum JSONString {
   @inlinable
   public static func maximumLength(utf8Count: Int) -> Int { 6 * utf8Count + 2 }
 
-  /// Returns a text as a string.
+  /// Returns a text as a JSON string in UTF-8.
   public static func bytes(of text: String) -> [UInt8] {
     var bytes: [UInt8] = []
     write(text, to: &bytes)

@@ -215,9 +215,9 @@ extension JSONWriter {
 extension JSONWriter where Sink == [UInt8] {
   /// Creates a writer of a text that is empty so far.
   @inlinable
-  public init(reservingCapacity capacity: Int = 256) {
+  public init() {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(capacity)
+    bytes.reserveCapacity(256)
     self.init(bytes)
   }
 }

@@ -9,7 +9,7 @@ struct ClientDriver: Sendable {
   private let session: URLSession
   private let configuration: LoaderConfiguration
 
-  init(port: Int, configuration: LoaderConfiguration = .patient) throws {
+  init(port: Int, configuration: LoaderConfiguration = .withoutTotalTimeout) throws {
     guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw URLError(.badURL) }
     baseURL = url
     let session = URLSessionConfiguration.ephemeral
@@ -32,8 +32,8 @@ struct ClientDriver: Sendable {
 }
 
 extension LoaderConfiguration {
-  /// A configuration without a time limit, which a request might exceed because the machine is busy.
-  static var patient: LoaderConfiguration {
+  /// A configuration without a total timeout, for busy machines.
+  static var withoutTotalTimeout: LoaderConfiguration {
     var configuration = LoaderConfiguration()
     configuration.totalTimeout = nil
     return configuration

@@ -17,7 +17,7 @@ import WaymarkClient
   init() async throws {
     process = try await WaymarkProcess(["serve", "--http-port", "0"])
     client = try ClientDriver(port: try await process.port())
-    waymark = Waymark(baseURL: client.baseURL, configuration: .patient)
+    waymark = Waymark(baseURL: client.baseURL, configuration: .withoutTotalTimeout)
     let places = try (0..<rows * columns).map { index in
       let (row, column) = (index / columns, index % columns)
       return PointImport.Row(

@@ -78,7 +78,7 @@ import WaymarkClient
   }
 
   @Test func theCategoriesOfABoxAreCounted() async throws {
-    let waymark = Waymark(baseURL: client.baseURL, configuration: .patient)
+    let waymark = Waymark(baseURL: client.baseURL, configuration: .withoutTotalTimeout)
     let box = try BoundingBox(west: 20, south: 30, east: 30, north: 40)
     let draft = PointDraft(
       name: "A", coordinate: try Coordinate(latitude: 35, longitude: 25), category: "only of the box")

@@ -5,6 +5,7 @@ import Testing
 
 /// Tests of a graceful shutdown while clients keep connecting.
 @Suite(.timeLimit(.minutes(10))) struct DrainTests {
+  /// So long that clients see it on a busy machine, too.
   private static let delay = Duration.seconds(30)
   private static let clients = 16
   private static let connectionsBeforeTheSignal = 10_000

@@ -253,7 +253,12 @@ private final class Statuses: Sendable {
   /// Waits until a client gets a status.
   func wait(for status: Int) async throws {
     while state.withLock({ $0.last }) != status {
-      try await Task.sleep(for: .milliseconds(5))
+      do {
+        try await Task.sleep(for: .milliseconds(5))
+      } catch {
+        Issue.record("no response had the status \(status)")
+        throw error
+      }
     }
   }
 }

@@ -26,7 +26,7 @@ import WaymarkClient
     let folder = try TemporaryFolder()
     let process = try await server(folder)
     let url = try #require(URL(string: "http://127.0.0.1:\(try await process.port())"))
-    let waymark = Waymark(baseURL: url, configuration: .patient)
+    let waymark = Waymark(baseURL: url, configuration: .withoutTotalTimeout)
     let bremen = try Coordinate(latitude: 53.0758, longitude: 8.8073)
 
     let matches = try await waymark.search("rathaus", near: bremen, languages: ["de"])

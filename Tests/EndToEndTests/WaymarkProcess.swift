@@ -26,11 +26,11 @@ final class WaymarkProcess: Sendable {
   private static let timeout = Duration.seconds(120)
 
   /// The timeouts of a server, so long that none is exceeded because the machine is busy.
-  private static let patience = [
+  private static let longTimeouts = [
     "FILTER_TIMEOUT_MS": "60000", "HTTP_HEADER_TIMEOUT_MS": "600000", "HTTP_BODY_TIMEOUT_MS": "600000",
     "HTTP_IDLE_TIMEOUT_MS": "600000",
   ]
-  private static let patienceWithDatabase = ["REQUEST_DEADLINE_MS": "60000", "DATABASE_STATEMENT_TIMEOUT_MS": "60000"]
+  private static let longDatabaseTimeouts = ["REQUEST_DEADLINE_MS": "60000", "DATABASE_STATEMENT_TIMEOUT_MS": "60000"]
 
   private let program: RunningProgram
   private let folder: TemporaryFolder
@@ -45,8 +45,8 @@ final class WaymarkProcess: Sendable {
     logFile = try folder.write("", to: "log")
     var variables = environment.merging(["PATH": "/usr/bin:/bin", "LOG_FORMAT": "json"]) { given, _ in given }
     if arguments.first == "serve" {
-      variables.merge(Self.patience) { given, _ in given }
-      if variables["DATABASE_URL"] != nil { variables.merge(Self.patienceWithDatabase) { given, _ in given } }
+      variables.merge(Self.longTimeouts) { given, _ in given }
+      if variables["DATABASE_URL"] != nil { variables.merge(Self.longDatabaseTimeouts) { given, _ in given } }
     }
     program = try await RunningProgram.start(
       Configuration(

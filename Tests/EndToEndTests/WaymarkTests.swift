@@ -19,7 +19,7 @@ import WaymarkClient
     let baseURL = try #require(URL(string: "http://127.0.0.1:\(port)"))
     return Waymark(
       baseURL: baseURL, credentials: credentials, session: URLSession(configuration: .ephemeral),
-      configuration: .patient)
+      configuration: .withoutTotalTimeout)
   }
 
   /// Returns the code of the problem with which a call fails.

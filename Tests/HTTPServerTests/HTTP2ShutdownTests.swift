@@ -19,7 +19,7 @@ import Testing
       let client = try await HTTP2Client.open(port: server.port)
       async let response = client.send("GET", "/")
       await arrived.pass()
-      async let ended: Void = server.shutdown(gracePeriod: .seconds(300))
+      async let ended: Void = server.shutdown(gracePeriod: .seconds(600))
       while client.farewells.count < 2 { await Task.yield() }
       gate.open()
 
@@ -35,7 +35,7 @@ import Testing
     try await withServer(ClosureResponder.path) { server in
       let client = try await HTTP2Client.open(port: server.port)
       _ = try await client.send("GET", "/")
-      await server.shutdown(gracePeriod: .seconds(300))
+      await server.shutdown(gracePeriod: .seconds(600))
 
       try await client.channel.closeFuture.get()
       #expect(client.farewells == [.noError, .noError])
@@ -104,7 +104,7 @@ import Testing
           }
         }
         await enough.pass()
-        await server.shutdown(gracePeriod: .seconds(300))
+        await server.shutdown(gracePeriod: .seconds(600))
         try await group.waitForAll()
       }
 

@@ -56,7 +56,7 @@ func bytes(
   let beginning = try await connection.some(atMost: 1)
   let ends = Counter()
   async let ended: Void = {
-    await server.shutdown(gracePeriod: .seconds(300))
+    await server.shutdown(gracePeriod: .seconds(600))
     ends.add()
   }()
   try await Task.sleep(for: pause)

@@ -51,7 +51,7 @@ import Testing
     try await withServer(ClosureResponder.path) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       while server.openConnections < 1 { await Task.yield() }
-      await server.shutdown(gracePeriod: .seconds(30))
+      await server.shutdown(gracePeriod: .seconds(600))
       let rest = try await connection.rest()
 
       #expect(rest.isEmpty)

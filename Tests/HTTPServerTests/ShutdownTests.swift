@@ -18,7 +18,7 @@ import Testing
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
       await arrived.pass()
-      async let ended: Void = server.shutdown(gracePeriod: .seconds(300))
+      async let ended: Void = server.shutdown(gracePeriod: .seconds(600))
       await Self.untilRefused(port: server.port)
       gate.open()
       let response = try await connection.response()
@@ -39,7 +39,7 @@ import Testing
       ]
       _ = try await connections[0].get("/")
       while server.openConnections < 2 { await Task.yield() }
-      await server.shutdown(gracePeriod: .seconds(300))
+      await server.shutdown(gracePeriod: .seconds(600))
 
       for connection in connections {
         let rest = try await connection.rest()
@@ -78,7 +78,7 @@ import Testing
           }
         }
         await enough.pass()
-        await server.shutdown(gracePeriod: .seconds(300))
+        await server.shutdown(gracePeriod: .seconds(600))
         // A request that found its connection closed would throw here.
         try await group.waitForAll()
       }
@@ -114,7 +114,7 @@ import Testing
             }
           }
           await enough.pass()
-          await server.shutdown(gracePeriod: .seconds(300))
+          await server.shutdown(gracePeriod: .seconds(600))
           try await group.waitForAll()
         }
       }

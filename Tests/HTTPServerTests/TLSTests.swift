@@ -157,7 +157,7 @@ import Testing
       let connection = try await SecureConnection.open(port: server.port, context: certificate.clientContext())
       try await connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
       await arrived.pass()
-      async let ended: Void = server.shutdown(gracePeriod: .seconds(300))
+      async let ended: Void = server.shutdown(gracePeriod: .seconds(600))
       while (try? await RawHTTPConnection.open(port: server.port)) != nil { await Task.yield() }
       gate.open()
       let response = try await connection.response()

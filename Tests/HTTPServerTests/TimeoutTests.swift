@@ -117,7 +117,7 @@ import Testing
       let connection = try await RawHTTPConnection.open(port: server.port, receiveBufferBytes: 4096)
       try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
       // The drain ends by itself only when the server has given the connection up.
-      await server.shutdown(gracePeriod: .seconds(300))
+      await server.shutdown(gracePeriod: .seconds(600))
 
       await #expect(throws: RawHTTPConnection.Failure.self) { try await connection.response() }
     }
@@ -181,7 +181,7 @@ import Testing
       let connection = try await RawHTTPConnection.open(port: server.port, receiveBufferBytes: 32 * 1024)
       try await connection.send("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
       let first = try await connection.some()
-      async let ended: Void = server.shutdown(gracePeriod: .seconds(300))
+      async let ended: Void = server.shutdown(gracePeriod: .seconds(600))
       try await Task.sleep(for: Self.short * 2)
       let rest = try await connection.rest()
       connection.shutdownSending()
@@ -195,7 +195,7 @@ import Testing
     try await withServer(ClosureResponder.path, configure: { $0.timeouts.linger = Self.short }) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       let response = try await connection.get("/", headers: "Connection: close\r\n")
-      await server.shutdown(gracePeriod: .seconds(300))
+      await server.shutdown(gracePeriod: .seconds(600))
 
       #expect(response.status == 200)
     }

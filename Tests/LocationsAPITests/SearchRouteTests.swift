@@ -110,6 +110,7 @@ import Testing
 
     #expect(response.status == 400)
     #expect(try (response.object["errors"] as? [Any])?.count == 100)
+    #expect(try (response.object["detail"] as? String)?.hasSuffix("; there may be more") == true)
   }
 
   /// The number of tags is bounded by the size of the body alone, and the work by their number.

@@ -187,7 +187,7 @@ import Testing
   private static func store(
     _ database: TemporaryDatabase, _ change: (inout PostgresConfiguration) -> Void
   ) async throws -> PostgresStore {
-    var configuration = try PostgresConfiguration.patient(url: database.url)
+    var configuration = try PostgresConfiguration.withLongTimeouts(url: database.url)
     change(&configuration)
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
     _ = try await Migrator(configuration: configuration, migrations: migrations).migrate()

@@ -24,13 +24,17 @@ import Testing
     _ database: TemporaryDatabase,
     _ change: (inout PostgresConfiguration) -> Void
   ) throws -> PostgresStore {
-    var configuration = try PostgresConfiguration.patient(url: database.url, poolSize: 1)
+    var configuration = try PostgresConfiguration.withLongTimeouts(url: database.url, poolSize: 1)
     change(&configuration)
     return try PostgresStore(configuration: configuration, migrations: [])
   }
 
   @Test(.timeLimit(.minutes(5))) func slowStatementIsStoppedByTheServer() async throws {
-    let store = try store(try await TemporaryDatabase.make()) { $0.statementTimeoutMilliseconds = 10_000 }
+    let store = try store(try await TemporaryDatabase.make()) {
+      $0.statementTimeoutMilliseconds = 10_000
+      // Long after that, the client gives up.
+      $0.silenceToleranceMilliseconds = 300_000
+    }
 
     await #expect(throws: PointStoreError.timeout) { try await store.read(Self.slow, Parameters()) }
     let after = try await store.read(Self.quick, Parameters())

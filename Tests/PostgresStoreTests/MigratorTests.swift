@@ -9,7 +9,7 @@ import Testing
   private static let second = Migration(name: "0002_second", sql: "CREATE TABLE two (number bigint)")
 
   private func migrator(_ database: TemporaryDatabase, _ migrations: [Migration]) throws -> Migrator {
-    Migrator(configuration: try PostgresConfiguration.patient(url: database.url), migrations: migrations)
+    Migrator(configuration: try PostgresConfiguration.withLongTimeouts(url: database.url), migrations: migrations)
   }
 
   private func tables(_ database: TemporaryDatabase) async throws -> String {
@@ -92,7 +92,7 @@ import Testing
     name: "0003_contracting", sql: "-- oldest-program: 0002\nDROP TABLE one")
 
   private func store(_ database: TemporaryDatabase, _ migrations: [Migration]) throws -> PostgresStore {
-    try PostgresStore(configuration: try PostgresConfiguration.patient(url: database.url), migrations: migrations)
+    try PostgresStore(configuration: try .withLongTimeouts(url: database.url), migrations: migrations)
   }
 
   @Test func compatibleNewerSchemaKeepsTheStoreReadyAndIsUnchanged() async throws {
@@ -183,7 +183,7 @@ import Testing
     let url = "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
 
-    let ran = try await Migrator(configuration: try .patient(url: url), migrations: migrations).migrate()
+    let ran = try await Migrator(configuration: try .withLongTimeouts(url: url), migrations: migrations).migrate()
 
     #expect(ran == migrations.map(\.name))
   }
@@ -198,7 +198,7 @@ import Testing
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
 
     let error = await #expect(throws: MigrationError.self) {
-      try await Migrator(configuration: try .patient(url: url), migrations: migrations).migrate()
+      try await Migrator(configuration: try .withLongTimeouts(url: url), migrations: migrations).migrate()
     }
 
     #expect(error?.description.contains("CREATE EXTENSION postgis") == true)
@@ -207,7 +207,7 @@ import Testing
   @Test func readinessErrorOfAnEmptyDatabaseNamesTheMigrateCommand() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try PostgresStore(
-      configuration: try PostgresConfiguration.patient(url: database.url),
+      configuration: try PostgresConfiguration.withLongTimeouts(url: database.url),
       migrations: [Self.first]
     )
 
@@ -227,7 +227,7 @@ import Testing
     let database = try await TemporaryDatabase.make()
     _ = try await migrator(database, [Self.first]).migrate()
     let store = try PostgresStore(
-      configuration: try PostgresConfiguration.patient(url: database.url),
+      configuration: try PostgresConfiguration.withLongTimeouts(url: database.url),
       migrations: [Self.first, Self.second]
     )
 

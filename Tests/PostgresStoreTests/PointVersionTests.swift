@@ -138,7 +138,7 @@ import Testing
 
   @Test func placesFromBeforeTheSequenceKeepTheirVersionsAndGoOnAboveThem() async throws {
     let database = try await TemporaryDatabase.make()
-    let configuration = try PostgresConfiguration.patient(url: database.url)
+    let configuration = try PostgresConfiguration.withLongTimeouts(url: database.url)
     let former = try Migration.all(inDirectory: migrationsDirectory).filter { $0.name < "0004" }
     _ = try await Migrator(configuration: configuration, migrations: former).migrate()
     try await database.run(

@@ -15,10 +15,22 @@ extension TemporaryDatabase {
     poolSize: Int = 4,
     _ change: (inout PostgresConfiguration) -> Void = { _ in }
   ) async throws -> PostgresStore {
-    var configuration = try PostgresConfiguration.patient(url: pooler?.url(of: self) ?? url, poolSize: poolSize)
+    var configuration = try PostgresConfiguration.withLongTimeouts(
+      url: pooler?.url(of: self) ?? url, poolSize: poolSize)
     change(&configuration)
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
     _ = try await Migrator(configuration: configuration, migrations: migrations).migrate()
     return try PostgresStore(configuration: configuration, migrations: migrations)
+  }
+}
+
+extension PostgresConfiguration {
+  /// Returns a configuration whose timeouts are so long that no call exceeds them because the machine is busy.
+  public static func withLongTimeouts(url: String, poolSize: Int = 4) throws -> PostgresConfiguration {
+    var configuration = try PostgresConfiguration(
+      url: url, poolSize: poolSize, statementTimeoutMilliseconds: 600_000)
+    configuration.waitTimeoutMilliseconds = 600_000
+    configuration.commitTimeoutMilliseconds = 600_000
+    return configuration
   }
 }

@@ -20,9 +20,6 @@ struct RouteTable: Sendable {
   private var entries: [Entry] = []
   private var exactCount = 0
 
-  /// The indices of the entries without parameters, by the numbers of bytes of their paths.
-  private var exactIndicesByLength: [[Int]] = []
-
   /// For each literal first segment, the indices of the entries with parameters that can match a path that begins with
   /// it, in the order in which they are tried.
   private var indicesByFirstSegment: [ExactText: [Int]] = [:]
@@ -33,11 +30,6 @@ struct RouteTable: Sendable {
   /// Creates a table of routes; no two may have the same method and template.
   init(_ routes: [Route]) {
     for route in routes { insert(route) }
-    for index in 0..<exactCount {
-      let length = entries[index].template.text.utf8.count
-      while exactIndicesByLength.count <= length { exactIndicesByLength.append([]) }
-      exactIndicesByLength[length].append(index)
-    }
     let others = exactCount..<entries.count
     indicesOfAnyFirstSegment = others.filter { entries[$0].template.firstLiteral == nil }
     for literal in Set(others.compactMap { entries[$0].template.firstLiteral }) {
@@ -91,10 +83,9 @@ struct RouteTable: Sendable {
   /// compared; of those with parameters, only those that begin with the same segment, unless the path has escapes.
   private func find(_ path: Substring, hasEscapes: Bool) -> (index: Int, parameters: PathParameters)? {
     let length = path.utf8.count
-    if length < exactIndicesByLength.count {
-      for index in exactIndicesByLength[length] where entries[index].template.text.utf8.elementsEqual(path.utf8) {
-        return (index, .none)
-      }
+    // By index: a loop over the entries would copy each.
+    for index in 0..<exactCount where entries[index].template.text.utf8.count == length {
+      if entries[index].template.text.utf8.elementsEqual(path.utf8) { return (index, .none) }
     }
     if hasEscapes { return firstMatch(of: path, among: entries.indices, hasEscapes: true) }
     let candidates = indicesByFirstSegment[RouteTemplate.firstSegment(of: path)] ?? indicesOfAnyFirstSegment

@@ -304,8 +304,9 @@ extension Problem {
   /// The maximum number of errors that a problem names. A body may have a hundred thousand.
   static let maximumErrorCount = 100
 
-  /// 400 with every violation of the parameters.
-  static func badRequest(_ errors: [ProblemError], code: ParameterProblem) -> Problem {
+  /// 400 with the violations of the parameters, up to ``maximumErrorCount``.
+  static func badRequest(_ violations: [ProblemError], code: ParameterProblem) -> Problem {
+    let errors = Array(violations.prefix(maximumErrorCount))
     var details = errors.map { error in
       switch error.location {
       case .parameter(let name), .pointer(let name): "\(name) \(error.detail)"

@@ -41,13 +41,13 @@ struct Pyramid: Sendable {
   /// The number of places below which a square loses its quarters.
   static let minimumDivided = leafCapacity / 2
 
-  /// The nodes of a square's quarters, by ``MapSquare/quarter(_:)``; `nil` where there are no places.
+  /// The nodes of a square's quarters, by the indices of ``MapSquare/quarter(_:)``.
   typealias Quarters = InlineArray<4, Node?>
 
   final class Node: Sendable {
     let totals: MapTotals
 
-    /// The quarters that have places; none for a leaf.
+    /// The quarters, `nil` where there are no places; all `nil` for a leaf.
     let quarters: Quarters
 
     var isLeaf: Bool { quarters.indices.allSatisfy { quarters[$0] == nil } }
@@ -252,6 +252,8 @@ struct PyramidUpdate {
   }
 
   /// Returns a node of quarters.
+  ///
+  /// It is static, because `self` would be copied before the quarters are made, and the columns with it.
   ///
   /// - Parameter isUpdate: whether the totals are known, except the sample; otherwise they are summed up.
   private static func divided(_ known: MapTotals, quarters: Pyramid.Quarters, isUpdate: Bool) -> Pyramid.Node? {

@@ -9,7 +9,7 @@ import Testing
 @Suite struct CutConnectionTests {
   private func store(of database: TemporaryDatabase, through proxy: CuttingProxy) throws -> PostgresStore {
     let url = "postgresql://\(TemporaryServer.superuser)@127.0.0.1:\(proxy.port)/\(database.name)"
-    return try PostgresStore(configuration: try PostgresConfiguration.patient(url: url, poolSize: 1), migrations: [])
+    return try PostgresStore(configuration: try .withLongTimeouts(url: url, poolSize: 1), migrations: [])
   }
 
   @Test(.timeLimit(.minutes(5)), arguments: [1, 100, 10_000]) func readIsRetried(bytes: Int) async throws {

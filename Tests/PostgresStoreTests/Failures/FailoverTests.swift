@@ -20,7 +20,7 @@ import Testing
       await (try database.migratedStore()).shutDown()
       standby = try await primary.startStandby()
       let hosts = "127.0.0.1:\(primary.port),127.0.0.1:\(standby.port)"
-      let configuration = try PostgresConfiguration.patient(
+      let configuration = try PostgresConfiguration.withLongTimeouts(
         url: "postgresql://\(TemporaryServer.superuser)@\(hosts)/\(database.name)?target_session_attrs=read-write")
       store = try PostgresStore(configuration: configuration, migrations: [])
     }
@@ -132,7 +132,7 @@ import Testing
     try await cluster.create("there")
     try await cluster.primary.waitUntilFollowed(by: cluster.standby)
     let url = cluster.database.onStandby(cluster.standby).url
-    let replica = try PostgresStore(configuration: try PostgresConfiguration.patient(url: url), migrations: [])
+    let replica = try PostgresStore(configuration: try PostgresConfiguration.withLongTimeouts(url: url), migrations: [])
 
     let names = try await replica.names(PointQuery())
     let version = try await replica.dataVersion()

@@ -12,7 +12,7 @@ import Testing
 
   private func store(on database: TemporaryDatabase, poolSize: Int = 2) async throws -> PostgresStore {
     await (try database.migratedStore()).shutDown()
-    var configuration = try PostgresConfiguration.patient(url: database.url, poolSize: poolSize)
+    var configuration = try PostgresConfiguration.withLongTimeouts(url: database.url, poolSize: poolSize)
     // The writes before and after the overdue one must not take that long on a busy machine.
     configuration.statementTimeoutMilliseconds = 15_000
     configuration.silenceToleranceMilliseconds = 500

@@ -65,7 +65,7 @@ import Testing
     let role = "limited_\(database.name)"
     try await database.run("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 2; GRANT SELECT ON points TO \(role)")
     let url = "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"
-    let store = try PostgresStore(configuration: try .patient(url: url, poolSize: 8), migrations: [])
+    let store = try PostgresStore(configuration: try .withLongTimeouts(url: url, poolSize: 8), migrations: [])
     // The first connection is established before others are rejected.
     _ = try await store.names(PointQuery())
 
@@ -83,7 +83,7 @@ import Testing
     let role = "none_\(database.name)"
     try await database.run("CREATE ROLE \(role) LOGIN CONNECTION LIMIT 0; GRANT SELECT ON points TO \(role)")
     let url = "postgresql://\(role)@127.0.0.1:\(database.server.port)/\(database.name)"
-    let store = try PostgresStore(configuration: try PostgresConfiguration.patient(url: url), migrations: [])
+    let store = try PostgresStore(configuration: try PostgresConfiguration.withLongTimeouts(url: url), migrations: [])
 
     let rejection = await #expect(throws: PointStoreError.self) { try await store.names(PointQuery()) }
     try await database.run("ALTER ROLE \(role) CONNECTION LIMIT 1")

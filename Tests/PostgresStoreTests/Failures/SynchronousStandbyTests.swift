@@ -20,7 +20,7 @@ import Testing
       await (try database.migratedStore()).shutDown()
       standby = try await primary.startStandby()
       try await primary.requireStandby()
-      var configuration = try PostgresConfiguration.patient(url: database.url, poolSize: 8)
+      var configuration = try PostgresConfiguration.withLongTimeouts(url: database.url, poolSize: 8)
       configuration.silenceToleranceMilliseconds = 500
       change(&configuration)
       store = try PostgresStore(configuration: configuration, migrations: [])

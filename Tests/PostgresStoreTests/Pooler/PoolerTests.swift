@@ -112,7 +112,7 @@ import Testing
 
   @Test func concurrentMigrationsRunInTurnAndLeaveNoLock() async throws {
     let (pooler, database) = try await Self.place()
-    let configuration = try PostgresConfiguration.patient(url: pooler.url(of: database))
+    let configuration = try PostgresConfiguration.withLongTimeouts(url: pooler.url(of: database))
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
     let migrator = Migrator(configuration: configuration, migrations: migrations)
 
@@ -136,7 +136,7 @@ import Testing
       Migration(name: "0002_failing", sql: "CREATE TABLE two (number bigint); SELECT 1 / 0"),
     ]
     let migrator = Migrator(
-      configuration: try PostgresConfiguration.patient(url: pooler.url(of: database)), migrations: migrations)
+      configuration: try PostgresConfiguration.withLongTimeouts(url: pooler.url(of: database)), migrations: migrations)
 
     await #expect(throws: MigrationError.failed(name: "0002_failing", reason: "division by zero (SQLSTATE 22012)")) {
       try await migrator.migrate()
@@ -261,8 +261,8 @@ import Testing
   ])
   func modeOfThePoolerIsDetected(_ mode: TemporaryPooler.Mode, _ text: String) async throws {
     let (pooler, database) = try await Self.place(mode, serverConnections: 4)
-    let direct = try PostgresConfiguration.patient(url: database.url)
-    let configuration = try PostgresConfiguration.patient(url: pooler.url(of: database))
+    let direct = try PostgresConfiguration.withLongTimeouts(url: database.url)
+    let configuration = try PostgresConfiguration.withLongTimeouts(url: pooler.url(of: database))
     let migrations = try Migration.all(inDirectory: migrationsDirectory)
     _ = try await Migrator(configuration: direct, migrations: migrations).migrate()
 
