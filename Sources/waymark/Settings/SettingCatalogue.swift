@@ -89,7 +89,7 @@ struct SettingGroup: Sendable {
         details: "See [Filters](filters.md#types-of-tags)."),
       Setting(
         "FILTER_TIMEOUT_MS", .milliseconds(1...60_000), default: "1000",
-        "Longest time that a search with a filter, an area or a route may take; then 503.",
+        "Longest time that a search with a filter, an area or a route, or of the map with a text, may take; then 503.",
         details: "See [Filters](filters.md#limits)."),
       Setting(
         "OGC_COLLECTIONS", .text("collections"), default: .described("none: `places` alone"),
