@@ -6,8 +6,6 @@ import CPrefetch
 struct FixedBuffer<Element: BitwiseCopyable>: @unchecked Sendable {
   // Sendable: the memory is written by the initializer alone, and freed with the last copy.
 
-  private final class Storage: ManagedBuffer<Int, Element> {}
-
   private let storage: ManagedBuffer<Int, Element>
 
   /// The values; valid for the life of this buffer and its copies.
@@ -21,7 +19,7 @@ struct FixedBuffer<Element: BitwiseCopyable>: @unchecked Sendable {
 
   /// Creates a buffer of values that the closure initializes, all of them.
   init(count: Int, initializingWith initialize: (UnsafeMutablePointer<Element>) -> Void) {
-    storage = Storage.create(minimumCapacity: count) { _ in count }
+    storage = ManagedBuffer.create(minimumCapacity: count) { _ in count }
     storage.withUnsafeMutablePointerToElements(initialize)
   }
 

@@ -38,14 +38,11 @@ extension PointSnapshot {
   }
 
   /// Returns the result of a search, whose query has no property filter; `nil` where nothing can match.
+  ///
+  /// - Throws: ``Points/PointStoreError/filterTimeout``.
   private func search<Result>(
     for query: TextQuery, _ limit: SearchLimit, _ body: (TextSearch, TextQuery) -> Result
   ) throws(PointStoreError) -> Result? {
-    guard query.filters.needsIndex else {
-      let result = body(TextSearch(query, in: self, nil, nil, limit), query)
-      if limit.isExpired { throw .filterTimeout }
-      return result
-    }
     guard let narrowed = query.filters.narrowedByFilter else { return nil }
     let plan = IndexPlan(narrowed, in: self)
     let slotFilter = query.filters.filter.map { SlotFilter($0, in: self, limit) }
