@@ -9,7 +9,7 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "scripts"))
 
-from load import Postgres, Waymark  # noqa: E402
+from load import Postgres, Waymark, temporary_folder  # noqa: E402, F401
 
 SETTINGS = ("shared_buffers=2GB", "max_wal_size=8GB", "max_connections=50")
 # The settings of comparisons of reads alone, on a machine with fast disks and much memory.

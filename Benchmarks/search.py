@@ -62,6 +62,10 @@ class SearchBench:
         return load(self.options.load, self.server.port, file, self.options.seconds)
 
     def worst(self):
+        for words in ["0", "60"]:
+            subprocess.run(
+                [self.options.generator, "worst-text", str(self.options.places), "--words", words, "--seconds", "60", "--at-most", "30"],
+                check=True)
         for text in WORST:
             path = self.target("autocomplete", text.strip()[:200], 0, 0).removeprefix("GET ")
             durations = []

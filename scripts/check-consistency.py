@@ -176,7 +176,7 @@ class Load:
         if self.mode == "unavailable":
             names = [name for _ in range(max(1, kills // 2)) for name in ("stop_server", "terminate")]
         elif kills:
-            names += ["terminate"] * (kills // 4)
+            names += ["terminate"] * (kills // 4) + ["prune"] * (1 + kills // 4) + ["restore"]
             generator.shuffle(names)
         for number, name in enumerate(names):
             while self.ledger.reads < (number + 0.7) * self.options.reads / (len(names) + 1):
@@ -250,6 +250,22 @@ class Load:
         await self.cluster.build_standby()
         await self.wait_until_ready()
 
+    async def prune(self, generator):
+        """Empties the change log again and again beside a prepared transaction."""
+        pauses = [generator.uniform(0, 0.4) for _ in range(8)]
+        await asyncio.to_thread(self.cluster.primary.empty_log, pauses)
+
+    async def restore(self, generator):
+        """Restores a dump into a younger server, in place of the primary, while no writer is in a change."""
+        for writer in self.writers:
+            await writer.lock.acquire()
+        try:
+            await self.cluster.restore()
+            await self.wait_until_ready()
+        finally:
+            for writer in self.writers:
+                writer.lock.release()
+
     async def stop_server(self, generator):
         """Stops the server for a time, longer than reads continue or not."""
         primary = self.cluster.primary
@@ -267,7 +283,7 @@ async def run(mode, options):
     if mode == "bounded":
         settings = {"READ_CONSISTENCY": "bounded", "READ_MAX_STALENESS_MS": str(MAXIMUM_STALENESS_MS)}
     elif mode == "unavailable":
-        settings = {"READ_STALE_WHEN_UNAVAILABLE_S": str(STALE_SECONDS)}
+        settings = {"READ_STALE_S": str(STALE_SECONDS)}
     with temporary_folder("waymark-consistency.") as folder:
         cluster = Cluster(folder, options.waymark, settings)
         tasks = []

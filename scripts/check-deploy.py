@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Checks that the metrics of the alert rules, the dashboard and the documentation exist on a running server, and that
-the examples for nginx and Caddy work."""
+the examples for nginx and Caddy work, also while two instances behind nginx are restarted one after the other."""
 
 import argparse
+import collections
 import contextlib
 import hashlib
+import http.client
 import json
 import os
 import pathlib
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
@@ -25,22 +29,27 @@ DASHBOARD = pathlib.Path("deploy/grafana/waymark-dashboard.json")
 OPERATIONS = pathlib.Path("docs/operations.md")
 NGINX = pathlib.Path("deploy/nginx/waymark.conf")
 CADDY = pathlib.Path("deploy/caddy/Caddyfile")
-METRIC = re.compile(r"\b(?:http|store|database|memory|analytics|process|waymark)_[a-z_]+\b")
+METRIC = re.compile(r"\b(?:http|store|database|memory|analytics|point|process|source|waymark)_[a-z_]+\b")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--waymark", required=True, help="path of the program")
     parser.add_argument("--nginx", required=True)
-    parser.add_argument("--caddy", required=True)
+    parser.add_argument("--caddy")
+    parser.add_argument("--restarts", type=int, default=2, help="restarts of each of two instances behind nginx")
+    parser.add_argument("--only-restarts", action="store_true", help="check the restarts alone, without Caddy")
     options = parser.parse_args()
     problems = []
     with temporary_folder("waymark-deploy.") as folder:
-        problems += check_metrics(options.waymark, folder)
-        problems += check_proxies(options, folder)
+        create_certificate(folder)
+        if not options.only_restarts:
+            problems += check_metrics(options.waymark, folder)
+            problems += check_proxies(options, folder)
+        problems += check_restarts(options, folder)
     for problem in problems:
         print(problem)
-    print(f"metrics, nginx and Caddy: {len(problems)} problems")
+    print(f"{'restarts' if options.only_restarts else 'metrics, nginx and Caddy'}: {len(problems)} problems")
     sys.exit(1 if problems else 0)
 
 
@@ -64,7 +73,7 @@ def check_metrics(program, folder):
     postgres.create()
     postgres.start()
     try:
-        existing |= metrics(program, {"DATABASE_URL": postgres.url})
+        existing |= metrics(program, {"DATABASE_URL": postgres.url}, imported=write_places(folder))
     finally:
         postgres.stop()
     problems = []
@@ -79,16 +88,19 @@ def check_metrics(program, folder):
     return problems
 
 
-def metrics(program, environment):
+def metrics(program, environment, imported=None):
     """Returns the names of the series of a server after a few requests."""
     server = Waymark(program, environment | {"ANALYTICS": "log"})
-    if "DATABASE_URL" in environment:
+    if imported:
         server.command("migrate")
+        server.command("import", str(imported))
     server.start()
     try:
         server.wait_until_ready()
-        for target in ("/locations?lat=1&long=2", "/locations?limit=1", "/categories"):
+        # The first rendering asks the database for the imports.
+        for target in ("/locations?lat=1&long=2", "/locations?limit=1", "/categories", "/metrics"):
             fetch(server.port, target)
+        time.sleep(1)
         if "DATA_FILE" in environment:
             disconnect_while_sending(server.port)
         text = fetch(server.port, "/metrics").decode()
@@ -135,11 +147,7 @@ def metrics_of_operations():
 
 
 def check_proxies(options, folder):
-    created = subprocess.run(
-        [options.waymark, "keys", "create", "check", "--scope", "write"], check=True, capture_output=True, text=True)
-    (folder / "keys.txt").write_text(created.stdout)
-    key = re.search(r"shown this once: (\S+)", created.stderr).group(1)
-    create_certificate(folder)
+    key = create_key(options.waymark, folder)
     server = Waymark(
         options.waymark,
         {"POINT_STORE": "memory", "DATA_FILE": str(write_places(folder)), "API_KEYS_FILE": str(folder / "keys.txt"),
@@ -148,13 +156,20 @@ def check_proxies(options, folder):
     problems = []
     try:
         server.wait_until_ready()
-        for proxy in (Nginx(options.nginx, folder, server.port), Caddy(options.caddy, folder, server.port)):
+        for proxy in (Nginx(options.nginx, folder, [server.port] * 2), Caddy(options.caddy, folder, server.port)):
             with proxy.running():
                 problems += [f"{proxy.name}: {each}" for each in ProxyCheck(proxy, server.port, key, folder).problems()]
     finally:
         server.process.terminate()
         server.process.wait()
     return problems
+
+
+def create_key(program, folder):
+    """Creates a key for writing in `keys.txt`, and returns it."""
+    created = subprocess.run([program, "keys", "create", "check", "--scope", "write"], check=True, capture_output=True, text=True)
+    (folder / "keys.txt").write_text(created.stdout)
+    return re.search(r"shown this once: (\S+)", created.stderr).group(1)
 
 
 def create_certificate(folder):
@@ -212,7 +227,8 @@ class Nginx(Proxy):
 
     def configure(self):
         server = self.replace_in(
-            NGINX, ("server 127.0.0.1:8080;", f"server 127.0.0.1:{self.upstream};"),
+            NGINX, ("server 127.0.0.1:8080 ", f"server 127.0.0.1:{self.upstream[0]} "),
+            ("server 127.0.0.1:8081 ", f"server 127.0.0.1:{self.upstream[1]} "),
             ("    listen [::]:80;\n", ""), ("    listen [::]:443 ssl http2;\n", ""),
             ("listen 80;", f"listen 127.0.0.1:{self.plain_port};"),
             ("listen 443 ssl http2;", f"listen 127.0.0.1:{self.port} ssl http2;"),
@@ -297,12 +313,132 @@ class ProxyCheck:
         large = ["-H", "Content-Type: application/json", "--data-binary", f"@{rows}"]
         expect("a large body other than an import is rejected", self.curl("/locations", *large, *authorized)[0] == 413)
         expect("this machine can read the metrics", self.curl("/metrics")[0] == 200)
+        self.curl("/tiles.json")
+        tiles = json.loads((self.folder / "body").read_text())["tiles"][0]
+        expect(f"links have the proxy's port, got {tiles}", f":{self.proxy.port}/" in tiles or tiles.startswith("/"))
         if self.proxy.name == "nginx":
             finished = subprocess.run(
                 ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", f"http://127.0.0.1:{self.proxy.plain_port}/"],
                 capture_output=True, text=True)
             expect("plain HTTP is redirected to HTTPS", finished.stdout == "301")
         return found
+
+
+# Restarts
+
+
+def check_restarts(options, folder):
+    """Restarts two instances behind nginx one after the other, each when the other is ready, while clients read and
+    write, and returns the failed requests."""
+    key = create_key(options.waymark, folder)
+    postgres = Postgres(folder, "restarts")
+    postgres.create()
+    postgres.start()
+    settings = {"DATABASE_URL": postgres.url, "POINT_INDEX": "on", "API_KEYS_FILE": str(folder / "keys.txt"),
+                "TRUSTED_PROXIES": "127.0.0.1",
+                # Debug builds, on a busy machine, are checked for gaps of the service alone, not for their speed.
+                "FILTER_TIMEOUT_MS": "30000"}
+    instances = [Waymark(options.waymark, settings) for _ in range(2)]
+    try:
+        instances[0].command("migrate")
+        instances[0].command("import", str(write_places(folder)))
+        for instance in instances:
+            instance.start()
+        for instance in instances:
+            instance.wait_until_ready()
+        proxy = Nginx(options.nginx, folder, [instance.port for instance in instances])
+        with proxy.running():
+            clients = [RestartClient(kind, proxy.port, folder, key) for kind in RestartClient.KINDS]
+            for client in clients:
+                client.start()
+            for instance in instances * options.restarts:
+                time.sleep(1)
+                instance.process.terminate()
+                instance.process.wait()
+                instance.start()
+                instance.wait_until_ready()
+            time.sleep(1)
+            for client in clients:
+                client.is_stopping = True
+            for client in clients:
+                client.join()
+    finally:
+        for instance in instances:
+            instance.kill()
+        postgres.stop()
+    for client in clients:
+        print(f"restarts: {client.kind}: {client.requests:,} requests, {sum(client.failures.values())} failed, "
+              f"longest {1000 * client.longest:.0f} ms")
+    return [f"{client.kind} while instances restart: {count} × {failure}"
+            for client in clients for failure, count in client.failures.items()]
+
+
+class RestartClient(threading.Thread):
+    """A client that sends requests of one kind, one after another on one connection to the proxy."""
+
+    KINDS = ("list", "q", "tile", "filter", "search by POST", "place", "write")
+
+    def __init__(self, kind, port, folder, key):
+        super().__init__(daemon=True)
+        self.kind = kind
+        self.port = port
+        self.context = ssl.create_default_context(cafile=str(folder / "fullchain.pem"))
+        self.headers = {"Host": f"places.example.org:{port}", "Authorization": f"Bearer {key}"}
+        self.is_stopping = False
+        self.requests = 0
+        self.longest = 0
+        self.failures = collections.Counter()
+        self.connection = None
+
+    def run(self):
+        created = self.send("POST", "/locations", {"name": "Made", "lat": 1, "long": 2})
+        while not self.is_stopping:
+            if self.kind == "list":
+                self.send("GET", f"/locations?lat={self.requests % 80}&long=2&limit=5")
+            elif self.kind == "q":
+                self.send("GET", f"/locations?q=place+{self.requests}&limit=5")
+            elif self.kind == "tile":
+                self.send("GET", f"/tiles/6/{self.requests % 64}/32.mvt")
+            elif self.kind == "filter":
+                self.send("GET", f"/locations?filter=name%3D%27Place%20{self.requests}%27&limit=5")
+            elif self.kind == "search by POST":
+                self.send("POST", "/locations/search", {"q": f"place {self.requests}"})
+            elif self.kind == "place":
+                self.send("GET", f"/locations/{created['id']}")
+            else:
+                made = self.send("POST", "/locations", {"name": "New", "lat": 1, "long": 2})
+                if made:
+                    target = f"/locations/{made['id']}"
+                    self.send("PATCH", target, {"name": "Changed"}, "application/merge-patch+json")
+                    self.send("PUT", target, {"name": "Replaced", "lat": 2, "long": 2})
+                    self.send("DELETE", target)
+
+    def send(self, method, target, body=None, media_type="application/json"):
+        """Returns the JSON of a successful response; None for any other."""
+        self.requests += 1
+        start = time.monotonic()
+        try:
+            if not self.connection:
+                plain = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+                self.connection = http.client.HTTPSConnection("places.example.org", self.port, timeout=60)
+                self.connection.sock = self.context.wrap_socket(plain, server_hostname="places.example.org")
+            headers = self.headers | ({"Content-Type": media_type} if body else {})
+            self.connection.request(method, target, json.dumps(body) if body else None, headers)
+            response = self.connection.getresponse()
+            content = response.read()
+            # nginx ends a connection after a thousand requests.
+            if response.will_close:
+                self.connection = None
+            if response.status < 300:
+                is_json = "json" in (response.headers["content-type"] or "")
+                return json.loads(content) if content and is_json else None
+            self.failures[f"{method} {response.status} {content[:200].decode(errors='replace')}"] += 1
+        except (OSError, http.client.HTTPException) as error:
+            self.connection = None
+            self.failures[f"{method} {error!r}"] += 1
+        finally:
+            self.longest = max(self.longest, time.monotonic() - start)
+        return None
 
 
 if __name__ == "__main__":

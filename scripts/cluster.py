@@ -17,7 +17,7 @@ class Node(Postgres):
     """A database server of the cluster, primary or standby."""
 
     def __init__(self, folder, number):
-        settings = ("wal_retrieve_retry_interval=200ms", "wal_keep_size=512MB", "max_connections=60")
+        settings = ("wal_retrieve_retry_interval=200ms", "wal_keep_size=512MB", "max_connections=60", "max_prepared_transactions=4")
         self.name = f"node {number}"
         self.number = number
         # The proxy through which a standby replicates from this node.
@@ -58,6 +58,19 @@ class Node(Postgres):
         names = ",".join(f"'{id}'" for id in ids)
         sql = f"SELECT FROM points WHERE id IN ({names}) FOR UPDATE; SELECT pg_sleep({seconds})"
         return subprocess.Popen(["psql", "-qtAX", self.url, "-c", sql], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def empty_log(self, pauses):
+        """Deletes the entries of the change log after each of the pauses, beside a prepared transaction with a change."""
+        place = "gen_random_uuid(), 85, 0, 'held'"
+        self.query(
+            "SET waymark.notifies = off", "BEGIN", f"INSERT INTO points (id, lat, long, name) VALUES ({place})",
+            "PREPARE TRANSACTION 'held'")
+        try:
+            for seconds in pauses:
+                time.sleep(seconds)
+                self.query("DELETE FROM changes")
+        finally:
+            self.query("ROLLBACK PREPARED 'held'")
 
     def backends(self):
         """Returns the process identifiers of the sessions of instances."""
@@ -177,6 +190,32 @@ class PostgresCluster:
         # Before the promotion, because the first writes would wait for a standby that does not exist.
         await asyncio.to_thread(self.primary.set, "synchronous_standby_names", "")
         await asyncio.to_thread(self.primary.run, "pg_ctl", "-w", "-s", "promote")
+
+    async def restore(self):
+        """Replaces the primary by a new server with a dump of its database, in which transactions have smaller numbers.
+        No one may write meanwhile."""
+        await asyncio.to_thread(self.restore_primary)
+        await self.build_standby()
+
+    def restore_primary(self):
+        primary, dump = self.primary, self.folder / "dump"
+        primary.query("DO 'BEGIN FOR i IN 1..20000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END'")
+        self.standby.kill()
+        primary.set("synchronous_standby_names", "")
+        younger = Postgres(self.folder, "younger")
+        younger.create()
+        younger.start()
+        for command in (
+            ["pg_dump", "-Fc", "-f", dump, primary.url],
+            ["pg_restore", "--exit-on-error", "-d", younger.url, dump],
+        ):
+            subprocess.run([f"{primary.programs}/{command[0]}", *command[1:]], check=True)
+        younger.stop("fast")
+        primary.kill()
+        shutil.rmtree(primary.data)
+        younger.data.rename(primary.data)
+        dump.unlink()
+        primary.start()
 
     async def recover(self):
         """Clears the faults of all proxies, and returns when all servers are ready."""

@@ -71,6 +71,7 @@ class DatabaseFaults(FaultInjector):
         "stop_backends": "stops of database processes (SIGSTOP)",
         "lock_places": "locks of places",
         "terminate": "terminations of all database sessions",
+        "empty_log": "deletions of the change log beside a prepared transaction",
     }
 
     async def promote(self):
@@ -174,6 +175,10 @@ class DatabaseFaults(FaultInjector):
         for _ in range(self.random.randrange(1, 6)):
             await asyncio.to_thread(self.cluster.primary.terminate_sessions)
             await self.pause(0.05, 0.3)
+
+    async def empty_log(self):
+        pauses = [self.random.uniform(0, 0.4) for _ in range(self.random.randrange(2, 10))]
+        await asyncio.to_thread(self.cluster.primary.empty_log, pauses)
 
 
 class InstanceFaults(FaultInjector):

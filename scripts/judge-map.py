@@ -593,7 +593,36 @@ def the_operators_page_shows_the_connections_and_searches_of_a_database(judge):
         page.unroute_all()
 
 
+# The pages of OGC API Features
+
+
+def the_pages_of_features_follow_the_colour_scheme(judge):
+    grounds = {}
+    for scheme in ("light", "dark"):
+        with judge.browser.tab(scheme=scheme) as page:
+            for path in ("/ogc", "/ogc/collections/places", "/ogc/collections/places/items"):
+                page.goto(judge.browser.url + path + "?f=html")
+                expect(not low_contrast(page), f"{scheme}: {low_contrast(page)}")
+            grounds[scheme] = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+            labels = page.locator("svg text").all_text_contents()
+            expect(labels and not any(label.startswith("-0") for label in labels), f"the labels are {labels}")
+    expect(grounds["light"] != grounds["dark"], f"the backgrounds are {grounds}")
+
+
 # A server with keys and a base map
+
+
+def the_operators_page_causes_no_error_of_its_own(judge):
+    with judge.browser.tab() as page:
+        screen = StatusScreen(judge.browser, page).open()
+        screen.wait_until(screen.asks_for_key, "the question for the key")
+        screen.press("Escape")
+        screen.wait_until(lambda: "key" in screen.element("message").inner_text(), "the message")
+        expect(not any("/metrics" in request.url for request in judge.browser.requests), "there was a call without a key")
+        screen.element("set-key").click()
+        screen.enter_key(KEY)
+        screen.wait_for_samples(1)
+        expect(screen.errors() == "None since the server started.", f"the errors are {screen.errors()!r}")
 
 
 def a_key_is_asked_for_where_reading_needs_one(judge):
@@ -647,8 +676,12 @@ OPEN_CHECKS = [
     roles_and_names_are_in_the_accessibility_tree, texts_have_enough_contrast_in_light_and_dark,
     the_page_fits_a_narrow_screen, the_operators_page_draws_the_metrics, the_operators_page_lists_errors,
     the_operators_page_shows_the_connections_and_searches_of_a_database,
+    the_pages_of_features_follow_the_colour_scheme,
 ]
-KEY_CHECKS = [a_key_is_asked_for_where_reading_needs_one, the_base_map_is_shown_with_its_attribution]
+# The first one is on a server that has had no other requests.
+KEY_CHECKS = [
+    the_operators_page_causes_no_error_of_its_own, a_key_is_asked_for_where_reading_needs_one, the_base_map_is_shown_with_its_attribution,
+]
 
 
 def judge_server(program, environment, checks, tiles=None):

@@ -120,6 +120,13 @@ class Screen:
         for key in keys:
             self.page.keyboard.press(key)
 
+    def enter_key(self, key):
+        self.element("key").fill(key)
+        self.element("key-save").click()
+
+    def asks_for_key(self):
+        return self.element("key-dialog").is_visible()
+
     def focused(self):
         """Returns the identifier of the focused element, or else its `data-testid` or its tag."""
         return self.page.evaluate(
@@ -291,15 +298,6 @@ class MapScreen(Screen):
         text = self.element("curl-text").inner_text()
         self.element("curl-close").click()
         return text
-
-    # The key
-
-    def enter_key(self, key):
-        self.element("key").fill(key)
-        self.element("key-save").click()
-
-    def asks_for_key(self):
-        return self.element("key-dialog").is_visible()
 
 
 class Popup:

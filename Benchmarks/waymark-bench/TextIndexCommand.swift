@@ -34,30 +34,8 @@ struct TextIndexCommand: ParsableCommand {
   }
 
   func run() throws {
-    var synthetic = try SyntheticPoints(seed: 1, areNamed: true)
-    var random = SeededGenerator(seed: 2)
-    var buffer = PointBuffer()
-    var samples: [ImportRow] = []
-    for start in stride(from: 0, to: places, by: 10_000) {
-      let rows = try synthetic.rows(count: min(10_000, places - start))
-      samples += rows.shuffled(using: &random).prefix(max(1, texts * 10_000 / places + 1))
-      for row in rows {
-        let time = Timestamp(microsecondsSinceEpoch: 1_750_000_000_000_000 + Int64(row.number) * 50)
-        buffer.append(
-          PointOfInterest(
-            id: PointID(at: time, using: &random), draft: row.draft, version: Int64(row.number), createdAt: time,
-            updatedAt: time))
-      }
-    }
-    let clock = ContinuousClock()
-    let start = clock.now
-    let snapshot = PointSnapshot(consume buffer)
-    print("build: \((clock.now - start).formattedSeconds) s")
-    for part in snapshot.memory where part.name == "words" {
-      print("words: \(part.bytes / places) bytes a place")
-    }
-    samples.shuffle(using: &random)
-    samples = Array(samples.prefix(texts))
+    let (snapshot, samples) = try Self.snapshot(places: places, samples: texts)
+    var random = SeededGenerator(seed: 3)
     for kind in TextKind.allCases where self.kind.isEmpty || kind.rawValue.contains(self.kind) {
       var durations: [Duration] = []
       var matches = 0
@@ -91,10 +69,52 @@ struct TextIndexCommand: ParsableCommand {
       }
     }
   }
+
+  /// Returns synthetic places, and some of them in random order. Writes the time of the build and the bytes of the
+  /// words.
+  ///
+  /// - Parameter words: the words of which each place has two to four as its name; none for names of many languages.
+  static func snapshot(
+    places: Int, samples count: Int, words: [String] = []
+  ) throws -> (snapshot: PointSnapshot, samples: [ImportRow]) {
+    var synthetic = try SyntheticPoints(seed: 1, areNamed: true)
+    var random = SeededGenerator(seed: 2)
+    var buffer = PointBuffer()
+    var samples: [ImportRow] = []
+    for start in stride(from: 0, to: places, by: 10_000) {
+      var rows = try synthetic.rows(count: min(10_000, places - start))
+      if !words.isEmpty {
+        for index in rows.indices {
+          let count = Int.random(in: 2...4, using: &random)
+          let name = (0..<count).map { _ in words.randomElement(using: &random) ?? "" }.joined(separator: " ")
+          rows[index] = ImportRow(
+            number: rows[index].number, id: nil,
+            draft: try PointDraft(name: name, coordinate: rows[index].draft.coordinate))
+        }
+      }
+      samples += rows.shuffled(using: &random).prefix(max(1, count * 10_000 / places + 1))
+      for row in rows {
+        let time = Timestamp(microsecondsSinceEpoch: 1_750_000_000_000_000 + Int64(row.number) * 50)
+        buffer.append(
+          PointOfInterest(
+            id: PointID(at: time, using: &random), draft: row.draft, version: Int64(row.number), createdAt: time,
+            updatedAt: time))
+      }
+    }
+    let clock = ContinuousClock()
+    let start = clock.now
+    let snapshot = PointSnapshot(consume buffer)
+    print("build: \((clock.now - start).formattedSeconds) s")
+    for part in snapshot.memory where part.name == "words" {
+      print("words: \(part.bytes / places) bytes a place")
+    }
+    samples.shuffle(using: &random)
+    return (snapshot, Array(samples.prefix(count)))
+  }
 }
 
 /// The processor time of the current thread, which other programs disturb less than a clock's.
-private enum ThreadTime {
+enum ThreadTime {
   static func measure(_ body: () -> Void) -> Duration {
     let start = nanoseconds()
     body()

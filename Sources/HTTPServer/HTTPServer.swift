@@ -28,6 +28,9 @@ public final class HTTPServer: Sendable {
   /// ``HTTPServerConfiguration/Limits/bufferedBytes`` for each thread.
   public var bufferedBytes: Int { context.budget.heldBytes }
 
+  /// The load of the computations that may take long.
+  public var computations: ComputationLoad { context.computations.load }
+
   /// Creates a server that listens and responds until it is shut down.
   ///
   /// - Parameters:
@@ -51,6 +54,7 @@ public final class HTTPServer: Sendable {
       return try await HTTPServer(group: group, context: context)
     } catch {
       try? await context.endGrace().get()
+      context.computations.shutDown()
       try? await group.shutdownGracefully()
       throw error
     }
@@ -169,9 +173,13 @@ extension HTTPServer {
     lastRequestEnded.whenComplete { _ in isOver.succeed(true) }
     group.next().scheduleTask(in: .seconds(1)) { isOver.succeed(false) }
     if (try? await isOver.futureResult.get()) == true {
+      context.computations.shutDown()
       try? await group.shutdownGracefully()
     } else {
-      lastRequestEnded.whenComplete { [group] _ in group.shutdownGracefully { _ in } }
+      lastRequestEnded.whenComplete { [context, group] _ in
+        context.computations.shutDown()
+        group.shutdownGracefully { _ in }
+      }
     }
   }
 

@@ -27,6 +27,9 @@ public struct HTTPServerConfiguration: Sendable {
   /// The timeouts of clients.
   public var timeouts = Timeouts()
 
+  /// Returns the sender of a request, among which processor time is divided fairly.
+  public var sender: @Sendable (HTTPRequest) -> RequestSender = { .address(TrustedProxies().client(of: $0)) }
+
   /// Creates a configuration.
   public init(host: String = "127.0.0.1", port: Int = 8080) {
     self.host = host
@@ -80,6 +83,14 @@ public struct HTTPServerConfiguration: Sendable {
     /// The maximum number of requests that the responder works on at once; one more is 503 `overloaded`.
     public var requestsInFlight = 10_000
 
+    /// The maximum number of computations at once, each of which may take long; `nil` is one less than there are cores,
+    /// and at least one.
+    public var computations: Int?
+
+    /// The number of places in the queue of computations. A client may take as many as are free; a request whose
+    /// computation finds none is 503 `overloaded`.
+    public var waitingComputations = 256
+
     /// The value of `Retry-After` with 503, in seconds.
     public var retryAfterSeconds = 1
 
@@ -113,6 +124,10 @@ public struct HTTPServerConfiguration: Sendable {
     /// The maximum time for which a request waits for memory before its response is produced; past it the response is
     /// 503 `overloaded`.
     public var share: Duration = .seconds(2)
+
+    /// The maximum time for which a computation waits for a thread and runs; past it the response is 503 `overloaded`
+    /// where it has not started, and searches end.
+    public var computation: Duration = .seconds(1)
 
     /// The time for which the responder continues after the client has sent its last byte. A client that has gone looks
     /// the same as one that only reads on; past this the responder is cancelled.

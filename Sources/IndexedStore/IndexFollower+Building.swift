@@ -20,6 +20,7 @@ extension IndexFollower {
 
   private func keepBuilt() async {
     var delay = Self.backOff.least
+    var rebuilding = RebuildBackOff(least: Self.backOff.least, most: Self.backOff.most)
     var failure: String?
     while !Task.isCancelled {
       let phase = state.withLock { $0.phase }
@@ -30,8 +31,10 @@ extension IndexFollower {
           continue
         case .tooLarge:
           try? await Task.sleep(for: Self.estimateInterval)
-          state.withLock { $0.phase = .building }
-        case .building: if try await fits() { try await build() }
+          reconsiderSize()
+        case .building:
+          if let delay = rebuilding.delay(at: .now) { try? await Task.sleep(for: delay) }
+          if try await fits(), try await build() { rebuilding.noteBuild(at: .now) }
         case .catchingUp: try await catchUp()
         }
         (delay, failure) = (Self.backOff.least, nil)
@@ -53,6 +56,8 @@ extension IndexFollower {
   static let bytesPerPoint = 310
 
   /// Returns a Boolean value that indicates whether the index may be built, by an estimate of its size.
+  ///
+  /// The estimate is from a sample, so ``build()`` measures too.
   private func fits() async throws(PointStoreError) -> Bool {
     guard let memoryLimit else { return true }
     let estimate = try await feed.estimatedSize()
@@ -64,71 +69,134 @@ extension IndexFollower {
         "estimated_places": .stringConvertible(estimate.points), "estimated_bytes": .stringConvertible(bytes),
         "limit_bytes": .stringConvertible(memoryLimit),
       ])
-    if !fits { state.withLock { $0.phase = .tooLarge } }
+    if !fits { noteTooLarge() }
     return fits
   }
 
+  /// Returns a Boolean value that indicates whether an index of some places needs more memory than it may use.
+  private func exceedsLimit(_ places: PointBuffer) -> Bool {
+    guard let memoryLimit else { return false }
+    return places.count * Self.bytesPerPoint + places.textBytes > memoryLimit
+  }
+
   /// Copies all places and puts an index of them in place of the one before.
-  private func build() async throws(PointStoreError) {
+  ///
+  /// - Returns: `false` where the places do not fit into memory. The copy is stopped at the first that does not.
+  private func build() async throws(PointStoreError) -> Bool {
     let start = ContinuousClock.now
     logger.info("building the index")
-    // The former index is not trusted any more, and its memory is needed.
-    state.withLock { state in
-      state.standing = nil
+    dropUnreadableIndex()
+    let writes = state.withLock { state in
       state.copiedPoints = 0
+      return state.writes
     }
     let buffer = Mutex(PointBuffer())
-    let (position, byteCount) = try await feed.copyPoints { [self] point in
-      let count = buffer.withLock { buffer in
+    let copied = try await copyPoints { [self] point in
+      let (count, fits) = buffer.withLock { buffer in
         buffer.append(point)
-        return buffer.count
+        return (buffer.count, !exceedsLimit(buffer))
       }
-      if count.isMultiple(of: Self.progressStep) { state.withLock { $0.copiedPoints = count } }
+      if !fits { return false }
+      if count.isMultiple(of: Self.progressStep) {
+        state.withLock { $0.copiedPoints = count }
+        dropUnreadableIndex()
+      }
+      return true
+    }
+    guard let (position, byteCount) = copied else {
+      let count = buffer.withLock { exchange(&$0, with: PointBuffer()).count }
+      logger.warning(
+        "the places do not fit into memory: no index is used",
+        metadata: ["copied_places": .stringConvertible(count), "limit_bytes": .stringConvertible(memoryLimit ?? 0)])
+      noteTooLarge()
+      return false
     }
     let snapshot = await Self.offThreadPool { [textConfiguration] in
       PointSnapshot(buffer.withLock { buffer in exchange(&buffer, with: PointBuffer()) }, text: textConfiguration)
     }
     let duration = ContinuousClock.now - start
-    state.withLock { state in
-      state.standing = Standing(
-        snapshot: snapshot, position: position, version: DataVersion(token: position.text))
-      state.phase = .following
-      state.builds += 1
-    }
+    follow(
+      Standing(snapshot: snapshot, position: position, version: DataVersion(token: position.text)), since: start,
+      writes: writes
+    ) { $0.builds += 1 }
     logger.info(
       "the index is built",
       metadata: [
         "places": .stringConvertible(snapshot.count), "seconds": .stringConvertible(duration.rounded),
         "received_bytes": .stringConvertible(byteCount),
       ])
+    return true
+  }
+
+  /// Passes all places to a closure, until it returns `false`.
+  ///
+  /// - Returns: the position of the places and the number of bytes that were received; `nil` where the closure returned
+  ///   `false`.
+  private func copyPoints(
+    _ body: @escaping @Sendable (PointFields) -> Bool
+  ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int)? {
+    typealias Copied = Result<(position: ChangePosition, byteCount: Int), PointStoreError>
+    let stop = CopyStop()
+    let result = await withTaskGroup(of: Copied?.self) { group in
+      group.addTask { [feed] in
+        do throws(PointStoreError) {
+          let copied = try await feed.copyPoints { point in
+            if !stop.isRequested.load(ordering: .relaxed), !body(point) { stop.request() }
+          }
+          return Copied.success(copied)
+        } catch {
+          return Copied.failure(error)
+        }
+      }
+      group.addTask {
+        await stop.signal.wait()
+        return nil
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? nil
+    }
+    if stop.isRequested.load(ordering: .relaxed) { return nil }
+    guard let result else { throw .unavailable(reason: "the copy was cancelled") }
+    return try result.get()
   }
 
   private static let progressStep = 10_000
 
-  /// Copies the changes since the index's position, and applies them some thousands at a time. Readers see all of them
-  /// at once.
+  /// Releases the former index, whose memory is needed, unless it may be read as the last confirmed state.
+  private func dropUnreadableIndex() {
+    if hasServableState { return }
+    let former = state.withLock { exchange(&$0.standing, with: nil) }
+    withExtendedLifetime(former) {}
+  }
+
+  /// Copies the changes since the index's position, and applies them at once. Where the changed places alone do not fit
+  /// into memory, the index is built again instead, which finds out whether all places do.
   private func catchUp() async throws(PointStoreError) {
     guard let standing = state.withLock({ $0.standing }) else {
       return lose(reason: "there is no index to catch up")
     }
     let start = ContinuousClock.now
-    let changes = Mutex(BufferedChanges(standing.snapshot))
-    let result = try await feed.copyChanges(after: standing.position) { change in
-      changes.withLock { $0.append(change) }
+    let writes = state.withLock { $0.writes }
+    let buffer = Mutex((changes: PointChanges(), fits: true))
+    let result = try await feed.copyChanges(after: standing.position) { [self] change in
+      buffer.withLock { buffer in
+        guard buffer.fits else { return }
+        switch change {
+        case .put(let point): buffer.changes.puts.append(point)
+        case .removal(let id): buffer.changes.removals.append(id)
+        }
+        if exceedsLimit(buffer.changes.puts) { buffer = (PointChanges(), false) }
+      }
     }
+    let (changes, fits) = buffer.withLock { exchange(&$0, with: (PointChanges(), true)) }
     switch result {
     case .lost(let reason): lose(reason: reason)
+    case .copied where !fits: lose(reason: "the changes do not fit into memory")
     case .copied(let position):
-      let (snapshot, count) = changes.withLock { changes in
-        changes.flush()
-        return (changes.snapshot, changes.count)
-      }
+      let count = changes.puts.count + changes.removals.count
+      let next = await Self.offThreadPool { standing.applying(changes, to: position) }
       let duration = ContinuousClock.now - start
-      state.withLock { state in
-        state.standing = Standing(snapshot: snapshot, position: position, version: DataVersion(token: position.text))
-        state.phase = .following
-        state.changes += count
-      }
+      follow(next, since: start, writes: writes) { $0.changes += count }
       logger.info(
         "the index has caught up",
         metadata: ["changes": .stringConvertible(count), "seconds": .stringConvertible(duration.rounded)])
@@ -161,41 +229,46 @@ extension IndexFollower {
   }
 }
 
-/// Changes that are applied to a snapshot some thousands at a time.
-private struct BufferedChanges {
-  private(set) var snapshot: PointSnapshot
-  private(set) var count = 0
-  private var puts = PointBuffer()
-  private var removals: [PointID] = []
+/// The request to stop a copy before its end.
+private final class CopyStop: Sendable {
+  let isRequested = Atomic(false)
+  let signal = Signal()
 
-  /// The number of changes that are applied at once.
-  private static let batchCount = 50_000
-
-  /// The number of bytes of texts that are applied at once.
-  private static let batchBytes = 32 << 20
-
-  init(_ snapshot: PointSnapshot) {
-    self.snapshot = snapshot
-  }
-
-  mutating func append(_ change: ChangeFeed.Change) {
-    switch change {
-    case .put(let point): puts.append(point)
-    case .removal(let id): removals.append(id)
-    }
-    count += 1
-    if puts.count + removals.count >= Self.batchCount || puts.textBytes >= Self.batchBytes { flush() }
-  }
-
-  mutating func flush() {
-    snapshot = snapshot.applying(
-      PointChanges(puts: exchange(&puts, with: PointBuffer()), removals: exchange(&removals, with: [])))
+  func request() {
+    isRequested.store(true, ordering: .relaxed)
+    signal.send()
   }
 }
 
-private func exchange<Value>(_ value: inout Value, with next: Value) -> Value {
-  defer { value = next }
-  return value
+/// The delay before an index is built again, which doubles as long as each index is lost soon after it was built.
+struct RebuildBackOff {
+  private let least: Duration
+  private let most: Duration
+  private var next: Duration
+  private var lastBuild: ContinuousClock.Instant?
+
+  /// The time after a build from which on a loss does not count as soon.
+  static let soon = Duration.seconds(60)
+
+  init(least: Duration, most: Duration) {
+    (self.least, self.most) = (least, most)
+    next = least
+  }
+
+  /// Notes that an index was built.
+  mutating func noteBuild(at time: ContinuousClock.Instant) { lastBuild = time }
+
+  /// Returns the delay of a build that begins now; `nil` for none. Later calls return none until the next build.
+  mutating func delay(at now: ContinuousClock.Instant) -> Duration? {
+    guard let lastBuild else { return nil }
+    self.lastBuild = nil
+    guard now - lastBuild < Self.soon else {
+      next = least
+      return nil
+    }
+    defer { next = min(next * 2, most) }
+    return next
+  }
 }
 
 extension Duration {

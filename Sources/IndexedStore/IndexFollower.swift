@@ -12,8 +12,9 @@ import Synchronization
 /// are applied, the index stands for the present snapshot. A caller that waits for a round which began after its call
 /// therefore reads everything that was committed before the call. All callers that wait at one time share a round.
 ///
-/// While the index is being built, is too far behind or can't be confirmed, ``snapshot()`` returns `nil`, and the
-/// caller reads from the database.
+/// While the index is being built, is too far behind or can't be confirmed, ``snapshot(isNeeded:)`` returns `nil`, and
+/// the caller reads from the database. A caller that only the index can serve waits until it follows again, up to a
+/// limit, or reads the last confirmed state where ``ReadFreshness/staleLifetime`` allows it.
 public final class IndexFollower: Sendable {
   /// An index and what it stands for.
   struct Standing: Sendable {
@@ -47,9 +48,28 @@ public final class IndexFollower: Sendable {
     public var builds: Int
     /// The number of changed places that were applied.
     public var changes: Int
+    /// The time for which the index has not followed the database, because it is built or catches up; zero while it
+    /// follows, and where the places need too much memory.
+    public var notReady: Duration
   }
 
-  fileprivate typealias Waiter = CheckedContinuation<PointSnapshot?, Never>
+  /// The outcome of a round for its callers.
+  fileprivate enum RoundOutcome {
+    /// The index may be read.
+    case readable(PointSnapshot)
+    /// The index does not follow the database.
+    case notFollowing
+    /// The round failed.
+    case failed
+  }
+
+  fileprivate typealias RoundWaiter = CheckedContinuation<RoundOutcome, Never>
+
+  /// A caller that waits until the index follows the database.
+  fileprivate struct PhaseWaiter {
+    let deadline: ContinuousClock.Instant
+    let continuation: CheckedContinuation<Bool, Never>
+  }
 
   struct State {
     var phase = Phase.building
@@ -60,16 +80,24 @@ public final class IndexFollower: Sendable {
     /// The moment to which ``confirmedAt`` was last set, whatever was written since.
     var lastConfirmedAt: ContinuousClock.Instant?
     /// The number of writes of this instance.
-    fileprivate var writes = 0
+    var writes = 0
     /// A Boolean value that indicates whether the last round failed because the database was unavailable.
     var isDatabaseUnavailable = false
-    /// The reads while the database was unavailable.
-    fileprivate var readsWhileUnavailable = ReadsWhileUnavailable()
-    /// The index, where it may be read.
+    /// The reads from the last confirmed state.
+    fileprivate var staleReads = StaleReads()
+    /// The index, unless it is being built again.
     fileprivate var usedStanding: Standing? { phase == .following || phase == .catchingUp ? standing : nil }
     fileprivate var isInRound = false
-    fileprivate var waitersForThisRound: [Waiter] = []
-    fileprivate var waitersForNextRound: [Waiter] = []
+    fileprivate var waitersForThisRound: [RoundWaiter] = []
+    fileprivate var waitersForNextRound: [RoundWaiter] = []
+    /// The callers that wait until the index follows, the earliest deadline first.
+    fileprivate var phaseWaiters: [PhaseWaiter] = []
+    fileprivate var isTimingPhaseWaiters = false
+    /// A Boolean value that indicates whether the index was complete, or found to be too large, at least once.
+    fileprivate var hasBeenComplete = false
+    /// The beginning of the time for which the index has not followed the database; `nil` while it does, and where the
+    /// places need too much memory.
+    fileprivate var notFollowingSince: ContinuousClock.Instant? = .now
     /// The number of places that were copied for the index that is being built.
     var copiedPoints = 0
     var builds = 0
@@ -82,6 +110,8 @@ public final class IndexFollower: Sendable {
   let memoryLimit: Int?
   /// The fields that texts are searched in.
   let textConfiguration: TextIndexConfiguration
+  /// The longest wait of a caller for an index that follows the database.
+  let waitLimit: Duration
   let logger: Logger
   let state = Mutex(State())
   /// Wakes up the building when the index is lost.
@@ -93,14 +123,16 @@ public final class IndexFollower: Sendable {
   ///   - memoryLimit: the maximum number of bytes of the index, by an estimate before it is built; `nil` where any size
   ///     is allowed.
   ///   - text: the fields that texts are searched in.
+  ///   - waitLimit: the longest wait of a read that only the index can answer while it is built or catches up.
   public init(
     _ feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil,
-    text configuration: TextIndexConfiguration = .init(), logger: Logger
+    text configuration: TextIndexConfiguration = .init(), waitLimit: Duration = .seconds(2), logger: Logger
   ) {
     self.feed = feed
     self.freshness = freshness
     self.memoryLimit = memoryLimit
     textConfiguration = configuration
+    self.waitLimit = waitLimit
     self.logger = logger
   }
 
@@ -111,45 +143,78 @@ public final class IndexFollower: Sendable {
       return Status(
         phase: state.phase, points: (isUsed ? state.standing?.snapshot.count : nil) ?? state.copiedPoints,
         age: isUsed ? state.lastConfirmedAt.map { ContinuousClock.now - $0 } : nil, builds: state.builds,
-        changes: state.changes)
+        changes: state.changes,
+        notReady: state.notFollowingSince.map { ContinuousClock.now - $0 } ?? .zero)
     }
   }
 
   // MARK: Reading
 
-  /// Returns an index that is fresh enough, without waiting; `nil` where there is none.
-  func freshSnapshot() -> PointSnapshot? {
+  /// Returns an index that is fresh enough, or the last confirmed state where that may be read, without waiting; `nil`
+  /// where there is neither.
+  ///
+  /// - Parameter isNeeded: a Boolean value that indicates whether the database can't answer instead.
+  func freshSnapshot(isNeeded: Bool = false) -> PointSnapshot? {
     state.withLock { state in
-      guard let standing = state.usedStanding else { return nil }
-      let now = ContinuousClock.now
-      if case .bounded(let maximumAge) = freshness.consistency, let confirmedAt = state.confirmedAt,
-        now - confirmedAt <= maximumAge
+      if case .bounded(let maximumAge) = freshness.consistency, let standing = state.usedStanding,
+        let confirmedAt = state.confirmedAt, ContinuousClock.now - confirmedAt <= maximumAge
       {
         return standing.snapshot
       }
       // While the database is away, a round would only fail again, perhaps after a timeout.
-      guard state.isDatabaseUnavailable, isServable(state, at: now) else { return nil }
-      state.readsWhileUnavailable.count += 1
-      state.readsWhileUnavailable.confirmedAt = state.lastConfirmedAt
-      return standing.snapshot
+      guard state.isDatabaseUnavailable || isNeeded && state.phase != .following else { return nil }
+      return readStale(&state)
     }
+  }
+
+  /// Returns the last confirmed state, where it may be read although writes may have followed it, and counts the read.
+  func staleSnapshot() -> PointSnapshot? {
+    state.withLock { readStale(&$0) }
+  }
+
+  private func readStale(_ state: inout State) -> PointSnapshot? {
+    guard let standing = state.standing, isServable(state, at: .now) else { return nil }
+    if let required = RequiredPosition.text {
+      guard let position = ChangePosition(text: required), standing.position.contains(position) else { return nil }
+    }
+    state.staleReads.count += 1
+    state.staleReads.confirmedAt = state.lastConfirmedAt
+    return standing.snapshot
   }
 
   /// Returns an index with everything that was committed before the call, or one that is fresh enough otherwise; `nil`
   /// where the caller must read from the database.
-  func snapshot() async -> PointSnapshot? {
-    if let snapshot = freshSnapshot() { return snapshot }
-    return await confirm()
+  ///
+  /// - Parameter isNeeded: a Boolean value that indicates whether the database can't answer instead. The call then
+  ///   waits up to the limit for an index that follows the database.
+  func snapshot(isNeeded: Bool = false) async -> PointSnapshot? {
+    if let snapshot = freshSnapshot(isNeeded: isNeeded) { return snapshot }
+    let deadline = isNeeded ? ContinuousClock.now + waitLimit : nil
+    while true {
+      switch await round() {
+      case .readable(let snapshot): return snapshot
+      case .failed: return freshSnapshot(isNeeded: isNeeded)
+      case .notFollowing:
+        guard let deadline else { return nil }
+        // The round may have found that the index must catch up.
+        if let snapshot = freshSnapshot(isNeeded: true) { return snapshot }
+        guard await waitUntilFollowing(before: deadline) else { return nil }
+      }
+    }
   }
 
   /// Runs a round that begins after the call, or joins the callers who wait for one.
   ///
   /// - Returns: the index after the round; `nil` where the caller must read from the database.
-  func confirm() async -> PointSnapshot? {
+  @discardableResult func confirm() async -> PointSnapshot? {
+    if case .readable(let snapshot) = await round() { snapshot } else { nil }
+  }
+
+  private func round() async -> RoundOutcome {
     await withCheckedContinuation { waiter in
-      enum Step { case read, wait, start }
+      enum Step { case end, wait, start }
       let step: Step = state.withLock { state in
-        guard state.phase == .following else { return .read }
+        guard state.phase == .following else { return .end }
         guard !state.isInRound else {
           state.waitersForNextRound.append(waiter)
           return .wait
@@ -159,18 +224,24 @@ public final class IndexFollower: Sendable {
         return .start
       }
       switch step {
-      case .read: waiter.resume(returning: nil)
+      case .end: waiter.resume(returning: .notFollowing)
       case .wait: break
       case .start: Task { await runRounds() }
       }
     }
   }
 
-  /// Returns a Boolean value that indicates whether the index may be read although the database is away.
+  /// Returns a Boolean value that indicates whether the index may be read although writes may have followed it.
   private func isServable(_ state: borrowing State, at now: ContinuousClock.Instant) -> Bool {
-    guard let last = state.lastConfirmedAt else { return false }
-    return now - last <= freshness.maximumAgeWhenUnavailable
+    guard state.standing != nil, let last = state.lastConfirmedAt else { return false }
+    return now - last <= freshness.staleLifetime
   }
+
+  /// A Boolean value that indicates whether reads may be answered from the last confirmed state.
+  var hasServableState: Bool { state.withLock { isServable($0, at: .now) } }
+
+  /// A Boolean value that indicates whether the index was complete, or found to be too large, at least once.
+  var hasBeenComplete: Bool { state.withLock { $0.hasBeenComplete } }
 
   /// The position of the index; `nil` where it is not used.
   func position() -> ChangePosition? {
@@ -193,9 +264,9 @@ public final class IndexFollower: Sendable {
     }
   }
 
-  /// The reads while the database was unavailable; `nil` where there are never any.
-  var readsWhileUnavailable: ReadsWhileUnavailable? {
-    freshness.maximumAgeWhenUnavailable > .zero ? state.withLock { $0.readsWhileUnavailable } : nil
+  /// The reads from the last confirmed state; `nil` where there are never any.
+  var staleReads: StaleReads? {
+    freshness.staleLifetime > .zero ? state.withLock { $0.staleReads } : nil
   }
 
   /// Notes that the database has responded, so that the next read waits for a round.
@@ -208,6 +279,92 @@ public final class IndexFollower: Sendable {
     state.withLock { state in
       state.writes += 1
       state.confirmedAt = nil
+    }
+  }
+
+  // MARK: Phases
+
+  /// Puts an index in place that stands for a moment after `start`, and has waiting callers use it.
+  ///
+  /// - Parameter writes: the number of writes of this instance at the start.
+  func follow(_ standing: Standing, since start: ContinuousClock.Instant, writes: Int, _ count: (inout State) -> Void) {
+    let former = state.withLock { state in
+      defer { state.standing = standing }
+      state.phase = .following
+      state.hasBeenComplete = true
+      state.notFollowingSince = nil
+      state.lastConfirmedAt = start
+      if state.writes == writes { state.confirmedAt = start }
+      count(&state)
+      return state.standing
+    }
+    // The last reference to the former index is released after the lock.
+    withExtendedLifetime(former) {}
+    resumePhaseWaiters(following: true)
+  }
+
+  /// Notes that the places do not fit into the index.
+  func noteTooLarge() {
+    state.withLock { state in
+      state.phase = .tooLarge
+      state.notFollowingSince = nil
+      state.standing = nil
+      state.hasBeenComplete = true
+    }
+    resumePhaseWaiters(following: false)
+  }
+
+  /// Considers again whether places fit that did not.
+  func reconsiderSize() {
+    state.withLock { state in
+      state.phase = .building
+      state.notFollowingSince = .now
+    }
+  }
+
+  private func resumePhaseWaiters(following: Bool) {
+    for waiter in state.withLock({ exchange(&$0.phaseWaiters, with: []) }) {
+      waiter.continuation.resume(returning: following)
+    }
+  }
+
+  /// Returns `true` when the index follows the database, `false` at the deadline or when it does not fit into memory.
+  private func waitUntilFollowing(before deadline: ContinuousClock.Instant) async -> Bool {
+    await withCheckedContinuation { continuation in
+      enum Step { case end(Bool), wait, time }
+      let step: Step = state.withLock { state in
+        switch state.phase {
+        case .following: return .end(true)
+        case .tooLarge: return .end(false)
+        case .building, .catchingUp: break
+        }
+        guard deadline > .now else { return .end(false) }
+        state.phaseWaiters.append(PhaseWaiter(deadline: deadline, continuation: continuation))
+        defer { state.isTimingPhaseWaiters = true }
+        return state.isTimingPhaseWaiters ? .wait : .time
+      }
+      switch step {
+      case .end(let isFollowing): continuation.resume(returning: isFollowing)
+      case .wait: break
+      case .time: Task { await timePhaseWaiters() }
+      }
+    }
+  }
+
+  /// Ends the waits at their deadlines, until there are none. All waits are as long, so they end in their order.
+  private func timePhaseWaiters() async {
+    while let deadline = state.withLock({ state -> ContinuousClock.Instant? in
+      state.isTimingPhaseWaiters = !state.phaseWaiters.isEmpty
+      return state.phaseWaiters.first?.deadline
+    }) {
+      try? await Task.sleep(until: deadline, clock: .continuous)
+      let expired = state.withLock { state in
+        let now = ContinuousClock.now
+        let expired = state.phaseWaiters.prefix { $0.deadline <= now }
+        state.phaseWaiters.removeFirst(expired.count)
+        return expired
+      }
+      for waiter in expired { waiter.continuation.resume(returning: false) }
     }
   }
 
@@ -235,13 +392,13 @@ public final class IndexFollower: Sendable {
         state.isInRound = !state.waitersForThisRound.isEmpty
         return (waiters, !state.isInRound)
       }
-      let snapshot: PointSnapshot? =
+      let outcome: RoundOutcome =
         switch result {
-        case .success(let snapshot): snapshot
-        case .failure(.unavailable): freshSnapshot()
-        case .failure: nil
+        case .success(let snapshot?): .readable(snapshot)
+        case .success(nil): .notFollowing
+        case .failure: .failed
         }
-      for waiter in waiters { waiter.resume(returning: snapshot) }
+      for waiter in waiters { waiter.resume(returning: outcome) }
       if isLast { return }
     }
   }
@@ -264,7 +421,10 @@ public final class IndexFollower: Sendable {
         }
         return .success(isCurrent ? next.snapshot : nil)
       case .manyChanges:
-        state.withLock { $0.phase = .catchingUp }
+        state.withLock { state in
+          state.phase = .catchingUp
+          state.notFollowingSince = .now
+        }
         lossSignal.send()
         return .success(nil)
       case .lost(let reason):
@@ -281,7 +441,7 @@ public final class IndexFollower: Sendable {
     state.withLock { state in
       state.phase = .building
       state.confirmedAt = nil
-      state.lastConfirmedAt = nil
+      if state.notFollowingSince == nil { state.notFollowingSince = .now }
     }
     logger.notice("the index is built again", metadata: ["reason": "\(reason)"])
     lossSignal.send()
@@ -295,4 +455,10 @@ extension IndexFollower.Standing {
     return Self(
       snapshot: snapshot.applying(changes), position: position, version: DataVersion(token: position.text))
   }
+}
+
+/// Replaces a value, and returns the former one.
+func exchange<Value>(_ value: inout Value, with next: Value) -> Value {
+  defer { value = next }
+  return value
 }

@@ -8,7 +8,10 @@ import Synchronization
 /// A store whose places are in a database, and are read from an index in memory that follows it.
 ///
 /// - Writes go to the database.
-/// - Reads come from the index where it is as fresh as ``ReadFreshness`` promises, else from the database.
+/// - Reads come from the index where it is as fresh as ``ReadFreshness`` promises, else from the database. Those that
+///   only the index can answer wait for it.
+/// - While reads can't be current, they come from the last confirmed state of the index, as long as
+///   ``ReadFreshness/staleLifetime`` allows it.
 /// - The place at a pivot of the shuffled order comes from the database, so that instances with an index and without
 ///   one choose the same; from the index while the database is unavailable and the index may be read.
 public struct IndexedStore: Sendable {
@@ -16,14 +19,20 @@ public struct IndexedStore: Sendable {
   private let follower: IndexFollower
   private let counts = ReadCounts()
 
+  /// The moment from which on the server may be ready without an index.
+  private let awaitsIndexUntil: ContinuousClock.Instant
+
   /// Creates a store.
   ///
   /// - Parameters:
   ///   - database: the store of the places.
   ///   - follower: an index that follows the same places.
-  public init(_ database: any WritablePointStore, index follower: IndexFollower) {
+  ///   - readinessLimit: the longest time from now for which the server is not ready because the index was not complete
+  ///     yet.
+  public init(_ database: any WritablePointStore, index follower: IndexFollower, readinessLimit: Duration = .zero) {
     self.database = database
     self.follower = follower
+    awaitsIndexUntil = .now + readinessLimit
   }
 
   private func read<Value>(
@@ -31,13 +40,28 @@ public struct IndexedStore: Sendable {
     fromIndex: (PointSnapshot) throws(PointStoreError) -> Value,
     fromDatabase: () async throws(PointStoreError) -> Value
   ) async throws(PointStoreError) -> Value {
-    guard let snapshot = await follower.snapshot() else {
+    var snapshot = await follower.snapshot(isNeeded: needsIndex)
+    if snapshot == nil {
       if needsIndex { throw missingIndex }
       counts.database.add(1, ordering: .relaxed)
-      return try await fromDatabase()
+      do {
+        return try await fromDatabase()
+      } catch {
+        guard case .unavailable = error else { throw error }
+        snapshot = follower.staleSnapshot()
+        guard snapshot != nil else { throw error }
+      }
     }
+    guard let snapshot else { throw missingIndex }
     counts.index.add(1, ordering: .relaxed)
     return try fromIndex(snapshot)
+  }
+
+  /// Returns the index for a read that the database can't answer.
+  private func neededSnapshot() async throws(PointStoreError) -> PointSnapshot {
+    guard let snapshot = await follower.snapshot(isNeeded: true) else { throw missingIndex }
+    counts.index.add(1, ordering: .relaxed)
+    return snapshot
   }
 
   /// The error of a read that needs the index while it may not be read.
@@ -112,7 +136,9 @@ extension IndexedStore: PointStore {
     do {
       return try await database.point(shuffledAtOrAfter: pivot)
     } catch {
-      guard case .unavailable = error, let snapshot = follower.freshSnapshot() else { throw error }
+      guard case .unavailable = error, let snapshot = follower.freshSnapshot() ?? follower.staleSnapshot() else {
+        throw error
+      }
       return snapshot.point(shuffledAtOrAfter: pivot)
     }
   }
@@ -132,14 +158,15 @@ extension IndexedStore: PointStore {
     }
   }
 
-  /// Returns when the database is available and its schema is current, or the index may be read without it.
+  /// Returns when the database is available and its schema is current, or the last confirmed state may be read.
   ///
   /// - Throws: ``Points/PointStoreError`` with the reason where neither is so.
-  public func checkReadiness() async throws(PointStoreError) {
+  @discardableResult public func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
     do {
-      try await database.checkReadiness()
+      return try await database.checkReadiness()
     } catch {
-      guard case .unavailable = error, follower.ageWhileUnavailable() != nil else { throw error }
+      guard case .unavailable = error, follower.hasServableState else { throw error }
+      return .readOnly(reason: "the database is unavailable")
     }
   }
 }
@@ -147,9 +174,7 @@ extension IndexedStore: PointStore {
 extension IndexedStore: TextSearchableStore {
   /// Returns a page of the places that match a text from the index. The database can't search for texts.
   public func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
-    guard let snapshot = await follower.snapshot() else { throw missingIndex }
-    counts.index.add(1, ordering: .relaxed)
-    return try snapshot.page(matching: query)
+    try await neededSnapshot().page(matching: query)
   }
 
   /// The fields of places that are searched.
@@ -162,7 +187,12 @@ extension IndexedStore: TextSearchableStore {
 extension IndexedStore: MappedStore {
   /// Returns the places of the index. The database can't draw maps.
   public func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot {
-    guard let snapshot = await follower.snapshot() else { throw missingIndex }
+    try await neededSnapshot()
+  }
+
+  /// Returns the places of the index; `nil` while reads come from the database.
+  public func currentSnapshot() async -> (any MapSnapshot)? {
+    guard let snapshot = await follower.snapshot() else { return nil }
     counts.index.add(1, ordering: .relaxed)
     return snapshot
   }
@@ -198,8 +228,12 @@ extension IndexedStore: PositionedStore {
     return (status.phase.rawValue, status.points)
   }
 
-  /// The reads from the index that were made although the database was unavailable; `nil` where there are never any.
-  public var readsWhileUnavailable: ReadsWhileUnavailable? { follower.readsWhileUnavailable }
+  /// A Boolean value that indicates whether the index has not been complete since the start, and the server should wait
+  /// for it.
+  public var awaitsIndex: Bool { !follower.hasBeenComplete && ContinuousClock.now < awaitsIndexUntil }
+
+  /// The reads from the last confirmed state; `nil` where there are never any.
+  public var staleReads: StaleReads? { follower.staleReads }
 }
 
 extension IndexedStore: PointWriter {
@@ -247,7 +281,7 @@ extension IndexedStore: PointExporter {
   public func exportPoints(
     matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
-    guard let snapshot = await follower.snapshot() else {
+    guard let snapshot = await follower.snapshot(isNeeded: query.needsIndex) else {
       if query.needsIndex { throw missingIndex }
       return try await database.exportPoints(matching: query, to: consume)
     }

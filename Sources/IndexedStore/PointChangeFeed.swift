@@ -13,7 +13,7 @@ public protocol PointChangeFeed: Sendable {
   /// - Throws: ``Points/PointStoreError``.
   func currentPosition() async throws(PointStoreError) -> ChangePosition
 
-  /// Returns an estimate of the number of places and of the bytes of their texts, from the database's statistics.
+  /// Returns an estimate of the number of places and of the bytes of their texts, from a sample.
   ///
   /// - Throws: ``Points/PointStoreError``.
   func estimatedSize() async throws(PointStoreError) -> (points: Int, textBytes: Int)

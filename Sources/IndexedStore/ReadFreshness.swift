@@ -11,13 +11,15 @@ public struct ReadFreshness: Hashable, Sendable {
   /// The relation of a result to the writes before its request.
   public var consistency: Consistency
 
-  /// The time for which reads continue from the index while the database is unavailable; zero for none.
-  public var maximumAgeWhenUnavailable: Duration
+  /// The time after the last confirmation of the index for which reads are answered from it while they can't be
+  /// current: the database is unavailable, or only the index can answer them and it catches up or is built again. Zero
+  /// for none.
+  public var staleLifetime: Duration
 
   /// Creates a promise.
-  public init(_ consistency: Consistency = .strict, maximumAgeWhenUnavailable: Duration = .zero) {
+  public init(_ consistency: Consistency = .strict, staleLifetime: Duration = .zero) {
     self.consistency = consistency
-    self.maximumAgeWhenUnavailable = maximumAgeWhenUnavailable
+    self.staleLifetime = staleLifetime
   }
 
   /// The interval in which the index is confirmed without a request or a notification.

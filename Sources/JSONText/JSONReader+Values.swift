@@ -27,7 +27,8 @@ extension JSONReader {
     case .object:
       try enterObject()
       var members: [JSONValue.Member] = []
-      while let name = try nextMember() {
+      var names = MemberNames()
+      while let name = try nextMember(&names) {
         members.append(.init(name: try string(of: name), value: try readValue()))
       }
       return .object(members)
@@ -55,7 +56,8 @@ extension JSONReader {
     switch try nextKind() {
     case .object:
       try enterObject()
-      while let name = try nextMember() {
+      var names = MemberNames()
+      while let name = try nextMember(&names) {
         try checkEncoding(of: name)
         try skipValue()
       }

@@ -1,9 +1,10 @@
 /// A pull parser of one JSON text (RFC 8259) in memory, which builds only the values that its caller takes.
 ///
 /// It is strict: UTF-8 only, no byte-order mark, no trailing commas, nothing after the value but white space, no lone
-/// surrogates in escapes. Time is linear in the length, the stack is bounded by the maximum depth.
+/// surrogates in escapes, no name twice in an object (RFC 7493, sections 2.1 and 2.3). Time is linear in the length,
+/// the stack is bounded by the maximum depth.
 ///
-/// A caller enters an object with ``enterObject()`` and calls ``nextMember()`` until it returns `nil`; one call that
+/// A caller enters an object with ``enterObject()`` and calls ``nextMember(_:)`` until it returns `nil`; one call that
 /// reads the member's value follows each. Arrays are alike; ``finish()`` ends the text. The bytes must outlive the
 /// reader and every ``Text`` that it returns.
 public struct JSONReader {
@@ -79,7 +80,7 @@ extension JSONReader {
     try open()
   }
 
-  /// Reads the next member's name, behind which its value is next; leaves the object and returns `nil` at its end.
+  /// Reads the next member's name as ``nextMember(_:)`` does, of an object in which a name may stand twice.
   ///
   /// - Throws: ``JSONError`` at the first byte that breaks the grammar.
   public mutating func nextMember() throws(JSONError) -> Text? {
@@ -213,10 +214,14 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The rule that is broken, for a user.
   public let reason: String
 
+  /// The JSON pointer to a member whose name stands twice; `nil` for another error.
+  public let pointer: String?
+
   /// Creates the error.
-  public init(offset: Int, reason: String) {
+  public init(offset: Int, reason: String, pointer: String? = nil) {
     self.offset = offset
     self.reason = reason
+    self.pointer = pointer
   }
 
   /// The message for a user.

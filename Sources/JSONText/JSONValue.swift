@@ -14,7 +14,7 @@ public enum JSONValue: Sendable {
   case string(String)
   /// An array.
   case array([JSONValue])
-  /// An object, its members in the order of the text. Where a name stands twice, the last one counts.
+  /// An object, its members in the order of the text. A text has no name twice; where a value has, the last one counts.
   case object([Member])
 
   /// One name and value of an object.
@@ -104,5 +104,21 @@ extension JSONValue {
     var json = JSONWriter()
     json.write(self)
     return json.sink
+  }
+}
+
+/// JSON pointers (RFC 6901).
+package enum JSONPointer {
+  /// Returns a reference token with `~` and `/` escaped.
+  package static func escape(_ token: String) -> String {
+    var escaped = ""
+    for character in token.unicodeScalars {
+      switch character {
+      case "~": escaped += "~0"
+      case "/": escaped += "~1"
+      default: escaped.unicodeScalars.append(character)
+      }
+    }
+    return escaped
   }
 }

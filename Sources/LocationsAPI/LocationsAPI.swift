@@ -11,7 +11,7 @@ public struct LocationsAPI: Sendable {
 
   private let service: PointsService
   private let editor: PointEditor?
-  private let access: AccessControl
+  let access: AccessControl
   private let requiresIfMatch: Bool
   let caching: CachePolicy
   private let metrics: (any MetricsSource)?
@@ -29,6 +29,7 @@ public struct LocationsAPI: Sendable {
   private let tileCache: TileCache
   let baseMap: BaseMap?
   let version: String
+  private let program: ProgramTag
   private let revalidation: Revalidation
   private let shortLivedRevalidation: Revalidation
 
@@ -56,6 +57,7 @@ public struct LocationsAPI: Sendable {
   ///   - tileCacheBytes: the maximum number of bytes of drawn tiles that are kept; 0 for none.
   ///   - baseMap: the base map of the map page; without it the page draws a graticule.
   ///   - version: the version in the response of `GET /`.
+  ///   - settingsDigest: a digest of the settings that affect responses, which is a part of entity tags.
   public init(
     service: PointsService,
     editor: PointEditor? = nil,
@@ -76,7 +78,8 @@ public struct LocationsAPI: Sendable {
     clusterMaximumZoom: Int = TileQuery.defaultClusterMaximumZoom,
     tileCacheBytes: Int = 32 << 20,
     baseMap: BaseMap? = nil,
-    version: String
+    version: String,
+    settingsDigest: UInt64 = 0
   ) {
     self.service = service
     self.editor = editor
@@ -98,8 +101,8 @@ public struct LocationsAPI: Sendable {
     tileCache = TileCache(byteLimit: tileCacheBytes)
     self.baseMap = baseMap
     self.version = version
-    // With other fields to search, or other types of tags, the same places have other matches.
-    let program = "\(version) \(service.textStore.map { "\($0.textConfiguration)" } ?? "") \(filtering.typesOfTags)"
+    let program = ProgramTag(version: version, settingsDigest: settingsDigest)
+    self.program = program
     revalidation = Revalidation(service: service, policy: caching, program: program, clock: clock)
     shortLivedRevalidation = Revalidation(
       service: service, policy: caching.allowing(maximumAgeSeconds: Self.suggestionSeconds), program: program,
@@ -117,7 +120,7 @@ public struct LocationsAPI: Sendable {
     Router(
       routes,
       middlewares: middlewares + [AuthenticationMiddleware(access: access)]
-        + (positions.map { [FreshnessMiddleware(store: $0)] } ?? []),
+        + (positions.map { [FreshnessMiddleware(store: $0)] } ?? []) + [ReadConditionMiddleware()],
       problemTypePrefix: Self.problemTypePrefix)
   }
 
@@ -126,8 +129,11 @@ public struct LocationsAPI: Sendable {
   /// The routes of all calls, those that describe them included.
   var routes: [Route] {
     let routes = readingRoutes + searchRoutes + mapRoutes + featureRoutes + writingRoutes + operationRoutes
-    return routes + OpenAPIRoute.routes(describing: routes, api: self) + PageRoute.routes(baseMap: baseMap)
+    return routes + OpenAPIRoute.routes(describing: routes, api: self) + pageRoutes
   }
+
+  /// The routes of the pages.
+  var pageRoutes: [Route] { PageRoute.routes(baseMap: baseMap, openScopes: access.openScopes) }
 
   private var readingRoutes: [Route] {
     let list = ListRoute(
@@ -140,7 +146,7 @@ public struct LocationsAPI: Sendable {
         .POST, "/locations/search", scope: .read, parameters: SearchRoute.parameters, handler: SearchRoute(list)),
       Route(
         .GET, "/locations/{id}", scope: .read, parameters: .translation,
-        handler: LocationRoute(service: service, policy: caching)),
+        handler: LocationRoute(service: service, policy: caching, program: program)),
       Route(
         .GET, "/locations/check", scope: .read, parameters: CheckRoute.parameters,
         handler: CheckRoute(service: service, revalidation: revalidation)),
@@ -171,7 +177,7 @@ public struct LocationsAPI: Sendable {
       routes += [
         Route(
           .GET, "/api", scope: .read, parameters: PhotonArguments.searchParameters,
-          handler: PhotonSearchRoute(service: service, revalidation: revalidation)),
+          handler: PhotonSearchRoute(service: service, revalidation: revalidation, timeLimit: filtering.timeLimit)),
         Route(
           .GET, "/reverse", scope: .read, parameters: PhotonArguments.reverseParameters,
           handler: PhotonReverseRoute(service: service, revalidation: revalidation)),
@@ -201,19 +207,19 @@ public struct LocationsAPI: Sendable {
   private var tileResponder: TileResponder {
     TileResponder(
       service: service, policy: caching, filtering: filtering, clusterMaximumZoom: clusterMaximumZoom,
-      cache: tileCache, version: version)
+      cache: tileCache, program: program)
   }
 
   /// The calls of OGC API Features and Tiles.
   private var featureRoutes: [Route] {
     let context = FeaturesContext(
-      service: service, editor: editor, revalidation: revalidation, address: address, filtering: filtering,
-      collections: collections, properties: FeatureProperties(filtering.queryables))
+      service: service, editor: editor, revalidation: revalidation, program: program, address: address,
+      filtering: filtering, collections: collections, properties: FeatureProperties(filtering.queryables))
     let routes =
       FeaturesRoute.routes(context, caching) + ItemsRoute.routes(context, caching, requiresIfMatch)
       + TilesetRoute.routes(context, tileResponder)
     let description = FeaturesAPIRoute(
-      describing: routes, context, version: version, readsNeedKey: caching.isPrivate)
+      describing: routes, context, version: version, openScopes: access.openScopes)
     return routes + [Route(.GET, FeatureLinks.root + "/api", handler: description)]
   }
 

@@ -63,7 +63,8 @@ public final class MemoryStore: Sendable {
       let lastWrite = Timestamp(microsecondsSinceEpoch: versions.last)
       if now.microsecondsSinceEpoch - versions.last < 1_000_000 { versions.pass(versions.last + 1_000_000) }
       let nextWrite = Timestamp(microsecondsSinceEpoch: versions.last)
-      dataVersions = DataVersionSequence(changedAt: lastWrite, nextNotBefore: nextWrite)
+      // The program and its settings may differ from those before, and responses with them.
+      dataVersions = DataVersionSequence(changedAt: max(lastWrite, now), nextNotBefore: nextWrite)
     }
     index = PointIndex(PointSnapshot(contents.points, text: configuration), version: dataVersions.last)
     var keys = IdempotencyKeyCache(limits: keyLimits)
@@ -127,8 +128,8 @@ extension MemoryStore: PointStore {
   /// Returns the version of the current snapshot.
   public func knownDataVersion() -> DataVersion? { index.version }
 
-  /// Returns at once: memory is always ready.
-  public func checkReadiness() async throws(PointStoreError) {}
+  /// Returns at once: memory can always be read.
+  @discardableResult public func checkReadiness() async throws(PointStoreError) -> StoreReadiness { .ready }
 }
 
 extension MemoryStore: TextSearchableStore {

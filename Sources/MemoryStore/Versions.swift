@@ -42,7 +42,8 @@ struct DataVersionSequence: Sendable {
   /// Creates a sequence with the version of the first snapshot.
   ///
   /// - Parameters:
-  ///   - time: the time of the last change to the places, as far as it is known.
+  ///   - time: the time of the last change to the places or to what responses depend on beside them, as far as it is
+  ///     known.
   ///   - nextNotBefore: the earliest time of later versions, whatever the clock says.
   init(changedAt time: Timestamp, nextNotBefore: Timestamp? = nil) {
     self.nextNotBefore = nextNotBefore

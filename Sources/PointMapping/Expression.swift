@@ -33,30 +33,31 @@ struct Expression: Hashable, Sendable {
   }
 
   /// Returns the first value; `nil` where no alternative has one.
-  func value(in record: Record) -> String? {
+  func value(in record: Record) -> String? { match(in: record)?.value }
+
+  /// Returns the first value and the names of the fields that it comes from; `nil` where no alternative has a value.
+  func match(in record: Record) -> (value: String, fields: [String])? {
     for alternative in alternatives {
       if let condition = alternative.condition, !condition.holds(of: record) { continue }
-      if let value = alternative.form.value(in: record) { return value }
+      guard let value = alternative.form.value(in: record) else { continue }
+      return (value, alternative.form.paths.map { $0.fieldName(in: record) })
     }
     return nil
-  }
-
-  /// The paths of all alternatives.
-  var paths: [FieldPath] {
-    alternatives.flatMap { alternative -> [FieldPath] in
-      switch alternative.form {
-      case .path(let path): [path]
-      case .template(let parts):
-        parts.compactMap { part in
-          if case .path(let path) = part { path } else { nil }
-        }
-      case .text: []
-      }
-    }
   }
 }
 
 extension Expression.Form {
+  fileprivate var paths: [FieldPath] {
+    switch self {
+    case .path(let path): [path]
+    case .text: []
+    case .template(let parts):
+      parts.compactMap { part in
+        if case .path(let path) = part { path } else { nil }
+      }
+    }
+  }
+
   fileprivate func value(in record: Record) -> String? {
     switch self {
     case .path(let path): return path.value(in: record)?.plainText

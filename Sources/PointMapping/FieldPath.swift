@@ -33,8 +33,13 @@ struct FieldPath: Hashable, Sendable {
   }
 
   /// The name of the member of the record that the path begins with.
-  var firstName: String {
+  private var firstName: String {
     if case .member(let name)? = steps.first { name } else { text }
+  }
+
+  /// Returns the name of the field of a record that the value is in.
+  func fieldName(in record: Record) -> String {
+    record[text] == nil ? firstName : text
   }
 
   /// Returns the value in a record; `nil` where there is none, or null.

@@ -55,22 +55,13 @@ public struct Mapping: RecordMapping {
   var tags: [(key: String, value: Expression)] = []
   var spreads: [Spread] = []
 
-  /// A Boolean value that indicates whether the fields that the name and the id come from are tags as well.
+  /// A Boolean value that indicates whether the fields that the name, the id and the position come from are tags as
+  /// well.
   private var keepsUsedFields = false
-
-  /// The names of the fields that are no tags, because they are other fields of the place.
-  private var usedFields: Set<String> = []
 
   /// Creates an empty mapping.
   init() {
     tally = ImportTally()
-  }
-
-  /// Determines the fields that are no tags, once the rules have been set.
-  mutating func settle() {
-    guard !keepsUsedFields else { return usedFields = [] }
-    let expressions = [name, sourceID, position.latitude, position.longitude, position.wellKnownText]
-    usedFields = Set(expressions.flatMap(\.paths).map(\.firstName).filter { !$0.hasPrefix("@") })
   }
 
   /// Returns the place of a record or the reason of its rejection; `nil` where the mapping does not take it.
@@ -90,16 +81,20 @@ public struct Mapping: RecordMapping {
   private func draft(of record: inout Record, _ foreign: ForeignRecord) throws(InvalidRecord) -> PointDraft {
     let category = category.category(of: record)
     if let category { record.add("@categoryWords", .string(Self.words(of: category))) }
-    let coordinate = try coordinate(of: record, foreign)
-    let id = sourceID.value(in: record)
-    if source != nil, id == nil { throw InvalidRecord(detail: "has no id in its data set (sourceId)") }
-    guard let name = name.value(in: record).map(Self.cleaned), !name.isEmpty else {
+    var used = UsedFields()
+    let coordinate = try coordinate(of: record, foreign, &used)
+    var id: String?
+    if source != nil {
+      id = used.value(of: sourceID, in: record)
+      if id == nil { throw InvalidRecord(detail: "has no id in its data set (sourceId)") }
+    }
+    guard let name = used.value(of: name, in: record).map(Self.cleaned), !name.isEmpty else {
       throw InvalidRecord(detail: "has no name")
     }
     do {
       return try PointDraft(
-        name: name, category: category, coordinate: coordinate, tags: tags(of: record),
-        source: source?.name, sourceID: source == nil ? nil : id)
+        name: name, category: category, coordinate: coordinate,
+        tags: tags(of: record, except: keepsUsedFields ? [] : used.names), source: source?.name, sourceID: id)
     } catch {
       throw InvalidRecord(detail: error.description)
     }
@@ -124,7 +119,9 @@ public struct Mapping: RecordMapping {
 
   // MARK: Position
 
-  private func coordinate(of record: Record, _ foreign: ForeignRecord) throws(InvalidRecord) -> Coordinate {
+  private func coordinate(
+    of record: Record, _ foreign: ForeignRecord, _ used: inout UsedFields
+  ) throws(InvalidRecord) -> Coordinate {
     if let coordinate = foreign.coordinate { return coordinate }
     if let geometry = foreign.geometry, !geometry.isNull {
       guard let position = GeoJSONPosition.position(of: geometry) else {
@@ -132,7 +129,7 @@ public struct Mapping: RecordMapping {
       }
       return try coordinate(latitude: position.latitude, longitude: position.longitude)
     }
-    if let text = position.wellKnownText.value(in: record) {
+    if let text = used.value(of: position.wellKnownText, in: record) {
       let point = Array(text.utf8).withUnsafeBufferPointer { WellKnownPoint(text: $0) }
       guard let point else {
         throw InvalidRecord(detail: "has a geometry that is no point in degrees: '\(text.prefix(40))'")
@@ -140,14 +137,12 @@ public struct Mapping: RecordMapping {
       return try coordinate(latitude: point.latitude, longitude: point.longitude)
     }
     return try coordinate(
-      latitude: try degrees(position.latitude, "latitude", record, foreign),
-      longitude: try degrees(position.longitude, "longitude", record, foreign))
+      latitude: try degrees(used.value(of: position.latitude, in: record), "latitude", foreign),
+      longitude: try degrees(used.value(of: position.longitude, in: record), "longitude", foreign))
   }
 
-  private func degrees(
-    _ expression: Expression, _ name: String, _ record: Record, _ foreign: ForeignRecord
-  ) throws(InvalidRecord) -> Double {
-    guard let text = expression.value(in: record) else { throw InvalidRecord(detail: "has no \(name)") }
+  private func degrees(_ text: String?, _ name: String, _ foreign: ForeignRecord) throws(InvalidRecord) -> Double {
+    guard let text else { throw InvalidRecord(detail: "has no \(name)") }
     var bytes = Array(text.utf8.drop { $0 == 0x20 })
     while bytes.last == 0x20 { bytes.removeLast() }
     if foreign.hasDecimalCommas, let comma = bytes.firstIndex(of: UInt8(ascii: ",")) {
@@ -169,7 +164,11 @@ public struct Mapping: RecordMapping {
 
   // MARK: Tags
 
-  private func tags(of record: Record) -> Tags {
+  /// Returns the tags of a record.
+  ///
+  /// - Parameter usedFields: the names of the fields that are no tags, because other fields of the place come from
+  ///   them.
+  private func tags(of record: Record, except usedFields: [String]) -> Tags {
     var builder = TagsBuilder()
     var count = 0
     func append(_ key: String, _ value: String) {
@@ -179,7 +178,7 @@ public struct Mapping: RecordMapping {
       builder.append(key: key, value: value)
       count += 1
     }
-    for member in record.members where isKept(member.name) {
+    for member in record.members where isKept(member.name) && !record.contains(member.name, in: usedFields) {
       if let text = member.value.plainText {
         append(member.name, text)
       } else if case .object = member.value {
@@ -203,7 +202,6 @@ public struct Mapping: RecordMapping {
   }
 
   private func isKept(_ name: String) -> Bool {
-    if usedFields.contains(ignoresCase ? name.lowercased() : name) { return false }
     switch kept {
     case .all: break
     case .only(let patterns): guard patterns.contains(where: { $0.matches(name) }) else { return false }
@@ -257,7 +255,6 @@ extension Mapping {
   public mutating func setIDField(_ text: String) -> Bool {
     guard let path = FieldPath(text) else { return false }
     sourceID = Expression([.init(form: .path(path), condition: nil)])
-    settle()
     return true
   }
 
@@ -278,7 +275,6 @@ extension Mapping {
     kept = .all
     dropped = dropped.filter { $0.text == "@*" }
     keepsUsedFields = true
-    settle()
   }
 
   /// Takes the records that have one of the values, in place of the mapping's own choice by values.
@@ -303,6 +299,18 @@ extension Mapping {
       case .isAtLeast: nil
       }
     } ?? []
+  }
+}
+
+/// The fields of a record from which fields of the place come.
+private struct UsedFields {
+  private(set) var names: [String] = []
+
+  /// Returns the value of an expression, and notes the fields that it comes from; `nil` where it has no value.
+  mutating func value(of expression: Expression, in record: Record) -> String? {
+    guard let (value, fields) = expression.match(in: record) else { return nil }
+    names += fields
+    return value
   }
 }
 

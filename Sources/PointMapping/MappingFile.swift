@@ -39,7 +39,6 @@ extension Mapping {
     var mapping = Mapping()
     var reader = MappingReader()
     try reader.read(root, into: &mapping)
-    mapping.settle()
     return mapping
   }
 

@@ -40,6 +40,13 @@ struct Record {
     return value
   }
 
+  /// Returns a Boolean value that indicates whether a field has one of the names, as this record compares names.
+  func contains(_ name: String, in names: [String]) -> Bool {
+    ignoresCase
+      ? names.contains { $0.lowercased().hasSameBytes(as: name.lowercased()) }
+      : names.contains { $0.hasSameBytes(as: name) }
+  }
+
   /// Adds a value that is not a field.
   mutating func add(_ name: String, _ value: JSONValue) {
     further.append((name, value))

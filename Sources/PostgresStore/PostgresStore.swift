@@ -119,10 +119,11 @@ extension PostgresStore: PointStore {
   /// also newer ones that allow a program of this age.
   ///
   /// - Throws: ``PointStoreError``; for an incompatible schema it names the command to run.
-  public func checkReadiness() async throws(PointStoreError) {
+  @discardableResult public func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
     // A readiness check must not depend on the load.
     let result = try await pool.run(
       SchemaState.comparison, SchemaState.parameters(for: migrations), isRead: true, isUrgent: true)
     if let reason = try SchemaState(result, of: migrations).incompatibility { throw .schemaMismatch(reason: reason) }
+    return .ready
   }
 }

@@ -41,8 +41,15 @@ public struct VectorTileLayer: Sendable {
 
   private let name: String
   private var features: MessageBytes
+  /// The encoded keys of the attributes of features.
   private var keys = MessageBytes(capacity: 64)
   private var keyCount: UInt32 = 0
+
+  /// The names of all added keys, and their indexes among the encoded ones; ``unused`` until a feature has the key.
+  private var addedKeys: ContiguousArray<(name: String, index: UInt32)> = []
+
+  private static let unused = UInt32.max
+
   private var values: ValueTable
 
   /// The indexes of the keys and values of the next feature.
@@ -76,7 +83,8 @@ public struct VectorTileLayer: Sendable {
 
   /// A key of attributes.
   public struct Key: Sendable {
-    fileprivate let index: UInt32
+    /// The number among the added keys.
+    fileprivate let number: Int
   }
 
   /// A value of attributes.
@@ -84,12 +92,23 @@ public struct VectorTileLayer: Sendable {
     fileprivate let index: UInt32
   }
 
-  /// Adds a key, which must be a new one.
+  /// Adds a key, which must be a new one. A key that no feature has is left out of the layer.
   public mutating func addKey(_ name: String) -> Key {
-    var name = name
-    name.withUTF8 { keys.append(field: 3, $0) }
+    addedKeys.append((name, Self.unused))
+    return Key(number: addedKeys.count - 1)
+  }
+
+  @inline(__always)
+  private mutating func index(of key: Key) -> UInt32 {
+    let index = addedKeys[key.number].index
+    return index == Self.unused ? encode(key) : index
+  }
+
+  private mutating func encode(_ key: Key) -> UInt32 {
+    addedKeys[key.number].name.withUTF8 { keys.append(field: 3, $0) }
+    addedKeys[key.number].index = keyCount
     keyCount += 1
-    return Key(index: keyCount - 1)
+    return keyCount - 1
   }
 
   /// Returns the value that is a text in UTF-8.
@@ -115,9 +134,10 @@ public struct VectorTileLayer: Sendable {
 
   /// Gives the next feature an attribute; it has none of the key yet.
   public mutating func set(_ key: Key, _ value: Value) {
-    tags.append(key.index)
+    let key = index(of: key)
+    tags.append(key)
     tags.append(value.index)
-    tagsLength += MessageBytes.length(ofVarint: key.index) + MessageBytes.length(ofVarint: value.index)
+    tagsLength += MessageBytes.length(ofVarint: key) + MessageBytes.length(ofVarint: value.index)
   }
 
   /// Appends a feature at a position in grid units from the north-western corner, with the attributes that were set.

@@ -47,6 +47,10 @@ struct Application {
     serverMetrics = ServerMetrics(factory: metrics)
     var http = configuration.http
     http.tls = identity
+    http.timeouts.computation = configuration.filterTimeLimit
+    http.sender = { [access, proxies = configuration.rateLimit.proxies] request in
+      access.sender(of: request, proxies: proxies)
+    }
     self.http = http
     let collectors = Self.buildCollectors(
       server: serverMetrics, store: store, analytics: analytics, tokenKeys: tokenKeys, metrics: metrics)
@@ -67,7 +71,7 @@ struct Application {
       address: configuration.address, hasPhoton: configuration.search.hasPhoton,
       collections: configuration.collections, clusterMaximumZoom: configuration.clusterMaximumZoom,
       tileCacheBytes: configuration.tileCacheBytes,
-      baseMap: configuration.baseMap, version: waymarkVersion)
+      baseMap: configuration.baseMap, version: waymarkVersion, settingsDigest: configuration.responseDigest)
     responder = api.router(
       middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))
   }

@@ -19,7 +19,10 @@ import Testing
     let migrated = try await WaymarkProcess.run(["migrate"], environment: owner)
     let well = try await WaymarkProcess.run(["check"], environment: owner)
     try await database.run(
-      "GRANT SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, sources TO \(role)")
+      """
+      GRANT SELECT ON waymark_migrations, points, changes, changes_pruned, idempotency_keys, sources, source_imports
+      TO \(role)
+      """)
     let reader = try await WaymarkProcess.run(["check"], environment: clerk)
 
     #expect(empty.status == 1)

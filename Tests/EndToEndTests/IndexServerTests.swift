@@ -75,7 +75,7 @@ import Testing
     let postgres = try await TemporaryServer.start()
     let database = try await postgres.makeDatabase()
     _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
-    let (server, driver) = try await start(database, ["READ_STALE_WHEN_UNAVAILABLE_S": "3600"])
+    let (server, driver) = try await start(database, ["READ_STALE_S": "3600"])
     let created = try await driver.send("POST", "/locations", headers: json, body: place)
     let before = try await driver.get(Self.everywhere)
 
@@ -84,6 +84,11 @@ import Testing
     let single = try await driver.get("/locations/\(try created.place.id)")
     let ready = try await driver.get("/health/ready")
     let rejected = try await driver.send("POST", "/locations", headers: json, body: place)
+    // The state of the store is kept for a second.
+    var body = ready.body
+    while !String(decoding: body, as: UTF8.self).contains(#""reason":"the database is unavailable""#) {
+      body = try await driver.get("/health/ready").body
+    }
     try await postgres.start()
     try await database.run("INSERT INTO points (id, lat, long, name) VALUES (gen_random_uuid(), 1, 2, 'B')")
     // Until the server has connected again, responses have an age.
@@ -100,6 +105,39 @@ import Testing
     #expect(away.headers["age"] != nil && single.headers["age"] != nil)
     #expect(rejected.status == 503)
     #expect(try after.places.count == 2 && followed.places.count == 2)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func serverIsReadyWhenItsFirstIndexIsComplete() async throws {
+    let database = try await TemporaryDatabase.make()
+    _ = try await WaymarkProcess.run(["migrate"], environment: ["DATABASE_URL": database.url])
+    // A lock that keeps the index from being built.
+    let lock = Task { try await database.run("BEGIN; LOCK TABLE points; SELECT pg_sleep(600)") }
+    let isLocked = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'points'::regclass"
+    while try await database.run(isLocked) == "0" {}
+    let settings = ["DATABASE_URL": database.url, "POINT_INDEX": "on"]
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: settings)
+    let impatient = try await WaymarkProcess(
+      ["serve", "--http-port", "0"], environment: settings.merging(["READY_INDEX_WAIT_S": "0"]) { $1 })
+    let driver = ServerDriver(port: try await server.port())
+    let second = ServerDriver(port: try await impatient.port())
+
+    let waiting = try await driver.get("/health/ready")
+    let notWaiting = try await second.get("/health/ready")
+    try await database.run(isLocked.replacing("count(*)", with: "pg_terminate_backend(pid)"))
+    var ready = try await driver.get("/health/ready")
+    while ready.status != 200 { ready = try await driver.get("/health/ready") }
+    let tile = try await driver.get("/tiles/0/0/0.mvt")
+    server.send(SIGTERM)
+    impatient.send(SIGTERM)
+    _ = try await (server.outcome(), impatient.outcome())
+    _ = try? await lock.value
+
+    #expect(waiting.status == 503)
+    #expect(try waiting.problem.code == "index-not-ready")
+    #expect(String(decoding: waiting.body, as: UTF8.self).contains("its phase is building"))
+    #expect(notWaiting.status == 200)
+    #expect(String(decoding: notWaiting.body, as: UTF8.self).contains(#""phase":"building""#))
+    #expect(tile.status == 200)
   }
 
   @Test(.timeLimit(.minutes(5))) func revalidationSeesEveryWriteOfAnotherInstance() async throws {

@@ -39,6 +39,7 @@ import Testing
     "SELECT ON waymark_migrations", "SELECT, INSERT, UPDATE, DELETE ON points, idempotency_keys",
     "SELECT, DELETE ON changes", "SELECT, UPDATE ON changes_pruned", "USAGE, UPDATE ON SEQUENCE point_versions",
     "SELECT, INSERT, UPDATE ON sources",
+    "SELECT, INSERT, UPDATE ON source_imports",
   ]
 
   private let json = ["Content-Type": "application/json"]

@@ -93,7 +93,9 @@ import Testing
   }
 
   private func serve(_ environment: [String: String]) async throws -> Server {
-    let process = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    // Not ready because of the schema alone.
+    let settings = environment.merging(["READY_INDEX_WAIT_S": "0"]) { $1 }
+    let process = try await WaymarkProcess(["serve", "--http-port", "0"], environment: settings)
     return Server(process: process, driver: ServerDriver(port: try await process.port()))
   }
 

@@ -209,6 +209,31 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [[0, 120, 240], [0, 90, 100], [-170, 10, 20, 150], [179, -179, 0], [0, 1, 2, 3, 119, 239]] as [[Double]])
+  func placeAtAPoleIsInExactlyOneOfTheNeighboursAroundIt(meridians: [Double]) throws {
+    for pole in [90.0, -90.0] {
+      let areas = try zip(meridians, meridians.dropFirst() + meridians.prefix(1)).map { west, east in
+        // A vertex in the middle, as an edge may not be longer than half a circle.
+        let degrees = (east - west).truncatingRemainder(dividingBy: 360)
+        let middle = west + (degrees < 0 ? degrees + 360 : degrees) / 2
+        return try Self.area([
+          [
+            [(0, pole), (west, 0), (middle > 180 ? middle - 360 : middle, 0), (east, 0)].map {
+              ($0.0 > 180 ? $0.0 - 360 : $0.0, $0.1)
+            }
+          ]
+        ])
+      }
+      for latitude in [pole, pole * 0.9999999, pole * 0.99] {
+        for longitude in stride(from: -180.0, through: 180, by: 7.5) {
+          let place = try Coordinate(latitude: latitude, longitude: longitude)
+          #expect(areas.count { $0.contains(place) } == 1, "\(place)")
+        }
+      }
+    }
+  }
+
   @Test func edgesDepartFromGeodesicsByLessThanTheTolerance() throws {
     var shapes = RandomShapes(seed: 7)
     for _ in 0..<300 {

@@ -182,10 +182,11 @@ import Testing
     #expect(state.endInput(hasQueued: false) == .closeGracefully)
   }
 
-  @Test func incompleteRequestEndsWithItsInput() {
+  @Test func incompleteRequestFailsWithTheEndOfItsInput() {
     var state = Self.receiving(bodyLength: 10)
 
-    #expect(state.endInput(hasQueued: false) == .close)
+    #expect(state.endInput(hasQueued: false) == .failInput)
+    #expect(state.failInput() == .failBody)
   }
 
   @Test func completeRequestsAreServedAfterTheEndOfInput() {

@@ -102,9 +102,27 @@ import Testing
     }
   }
 
-  @Test func disconnectDuringABodyCancelsTheResponder() async throws {
+  @Test(arguments: [
+    "Content-Length: 10\r\n\r\nhalf", "Content-Length: 10\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n",
+    "Transfer-Encoding: chunked\r\n\r\n4\r\nha", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n",
+  ])
+  func bodyThatEndsEarlyOnAHalfClosedConnectionGets400(fields: String) async throws {
+    try await withConnection(to: ClosureResponder.echo) { connection in
+      try await connection.send("POST / HTTP/1.1\r\nHost: test\r\n\(fields)")
+      connection.shutdownSending()
+      let response = try await connection.response()
+      let rest = try await connection.rest()
+
+      #expect(response.status == 400)
+      #expect(response.text.contains(#""code":"malformed-body""#))
+      #expect(response["connection"] == "close")
+      #expect(rest.isEmpty)
+    }
+  }
+
+  @Test func endOfInputDuringABodyCancelsAResponderThatDoesNotReadIt() async throws {
     let responder = WaitsForCancellation()
-    try await withConnection(to: responder) { connection in
+    try await withConnection(to: responder, configure: { $0.timeouts.hangUp = .milliseconds(10) }) { connection in
       try await connection.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\nhalf")
       await responder.started.pass()
       connection.shutdownSending()

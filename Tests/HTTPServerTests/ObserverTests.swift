@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test func headTimeoutIsReported() async throws {
-    let requests = try await observed(count: 1, configure: { $0.timeouts.header = .seconds(1) }) { server in
+    let requests = try await observed(count: 1, configure: { $0.timeouts.header = .seconds(10) }) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       try await connection.send("GET / HT")
       _ = try await connection.response()

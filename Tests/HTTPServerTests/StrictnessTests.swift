@@ -23,8 +23,8 @@ import Testing
     ("hexadecimal length", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x4\r\n\r\nabcd"),
     ("empty length", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \r\n\r\n"),
     ("endless length", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999999\r\n\r\nabcd"),
-    ("unknown coding", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\nabcd"),
-    ("two codings", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
+    ("the same coding twice", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n"),
+    ("no coding", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: ,\r\n\r\n0\r\n\r\n"),
     (
       "coding twice",
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
@@ -75,6 +75,22 @@ import Testing
 
       #expect([400, 505].contains(response.status))
       #expect(response.text.contains(#""code":"malformed-request""#))
+      #expect(response["connection"] == "close")
+      #expect(rest.isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    "foo", "gzip", "gzip, chunked", "x;y=z", "Foo", "gzip\r\nTransfer-Encoding: chunked",
+  ])
+  func unknownTransferCodingGets501AndTheConnectionIsClosed(coding: String) async throws {
+    try await withConnection(to: ClosureResponder.path) { connection in
+      try await connection.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \(coding)\r\n\r\n" + Self.bodies)
+      let response = try await connection.response()
+      let rest = try await connection.rest()
+
+      #expect(response.status == 501)
+      #expect(response.text.contains(#""code":"not-implemented""#))
       #expect(response["connection"] == "close")
       #expect(rest.isEmpty)
     }

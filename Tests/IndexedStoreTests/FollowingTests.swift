@@ -222,4 +222,29 @@ extension FollowingTests {
       #expect(index.status.builds == 1)
     }
   }
+
+  @Test(arguments: ["COMMIT", "PREPARE TRANSACTION 'held'"])
+  func deletedEntriesBesideAnOpenTransactionLoseNoIndex(_ end: String) async throws {
+    let database = try await TemporaryServer.start().makeDatabase()
+    try await RunningIndexes.with { indexes in
+      let (store, index) = try await indexes.store(over: try await database.migratedStore())
+      let session = try await database.openSession()
+      try await session.run("SET waymark.notifies = off")
+      try await session.run("BEGIN; \(Self.insertion("held"))")
+      if end != "COMMIT" { try await session.run(end) }
+
+      for name in ["A", "B", "C"] {
+        try await database.run(Self.insertion(name))
+        #expect(try await names(store).last == name)
+        try await database.run("DELETE FROM changes")
+        #expect(try await names(store).last == name)
+      }
+      try await session.run(end == "COMMIT" ? end : "COMMIT PREPARED 'held'")
+      await session.close()
+
+      #expect(try await names(store) == ["A", "B", "C", "held"])
+      #expect(index.status.builds == 1)
+      #expect(store.databaseReads == 0)
+    }
+  }
 }

@@ -12,19 +12,23 @@ import Testing
   private static let later = "1.b.b"
 
   /// Runs a body with a store whose index stands at the former position, and was confirmed there.
+  ///
+  /// - Parameter waitLimit: the longest wait of a read for the index.
   private func withStore(
-    _ freshness: ReadFreshness, _ body: (IndexedStore, ScriptedFeed) async throws -> Void
+    _ freshness: ReadFreshness, waitLimit: Duration = .seconds(600),
+    _ body: (IndexedStore, ScriptedFeed) async throws -> Void
   ) async throws {
     let feed = ScriptedFeed(at: try #require(ChangePosition(text: Self.former)))
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    let index = IndexFollower(feed, freshness: freshness, logger: logger)
+    let index = IndexFollower(feed, freshness: freshness, waitLimit: waitLimit, logger: logger)
     let task = Task { await index.run() }
     try await index.waitUntilFollowing()
+    feed.state.withLock { $0.copyMayEnd = false }
     let store = IndexedStore(MemoryStore(), index: index)
     #expect(await store.currentPosition() == Self.former)
     try await body(store, feed)
     task.cancel()
-    feed.state.withLock { $0.copyMustEnd = true }
+    feed.endCopies()
     await task.value
   }
 
@@ -53,7 +57,7 @@ import Testing
   }
 
   @Test func unavailableDatabaseGivesNoPositionAndNoReadsAfterOne() async throws {
-    try await withStore(ReadFreshness(maximumAgeWhenUnavailable: .seconds(600))) { store, feed in
+    try await withStore(ReadFreshness(staleLifetime: .seconds(600))) { store, feed in
       feed.state.withLock { $0.answer = nil }
 
       try await read(store)
@@ -65,28 +69,138 @@ import Testing
     }
   }
 
-  @Test func readsWhileUnavailableAreCountedAlsoAfterTheDatabaseIsBack() async throws {
-    try await withStore(ReadFreshness(maximumAgeWhenUnavailable: .seconds(600))) { store, feed in
+  @Test func staleReadsAreCountedAlsoAfterTheDatabaseIsBack() async throws {
+    try await withStore(ReadFreshness(staleLifetime: .seconds(600))) { store, feed in
       let position = try #require(ChangePosition(text: Self.former))
-      #expect(store.readsWhileUnavailable?.count == 0)
+      #expect(store.staleReads?.count == 0)
       feed.state.withLock { $0.answer = nil }
       try await read(store)
 
       feed.state.withLock { $0.answer = .changes(puts: [], removals: [], to: position) }
       #expect(try await store.waitUntilReads(contain: Self.later))
-      let reads = try #require(store.readsWhileUnavailable)
+      let reads = try #require(store.staleReads)
       try await read(store)
 
       #expect(reads.count > 0)
       #expect(reads.confirmedAt != nil)
-      #expect(store.readsWhileUnavailable == reads)
+      #expect(store.staleReads == reads)
     }
   }
 
-  @Test func readsWhileUnavailableAreNotCountedWhereThereAreNever() async throws {
+  @Test func staleReadsAreNotCountedWhereThereAreNever() async throws {
     try await withStore(ReadFreshness()) { store, _ in
-      #expect(store.readsWhileUnavailable == nil)
+      #expect(store.staleReads == nil)
     }
+  }
+
+  // MARK: Reads that only the index can answer
+
+  @Test(arguments: [ChangeFeed.Answer.manyChanges, .lost(reason: "a test")])
+  func readThatNeedsTheIndexWaitsUntilItFollowsAgain(_ answer: ChangeFeed.Answer) async throws {
+    try await withStore(ReadFreshness()) { store, feed in
+      feed.state.withLock { $0.answer = answer }
+
+      async let read = store.mapSnapshot()
+      try await feed.waitForCopies()
+      feed.endCopies()
+
+      _ = try await read
+      #expect(store.indexReads == 1)
+    }
+  }
+
+  @Test func readThatNeedsTheIndexFailsAtItsDeadline() async throws {
+    try await withStore(ReadFreshness(), waitLimit: .milliseconds(1)) { store, feed in
+      feed.state.withLock { $0.answer = .manyChanges }
+
+      await #expect(throws: PointStoreError.indexNotReady) { try await store.mapSnapshot() }
+    }
+  }
+
+  @Test func readThatNeedsTheIndexDoesNotWaitForAnUnavailableDatabase() async throws {
+    try await withStore(ReadFreshness()) { store, feed in
+      feed.state.withLock { $0.answer = nil }
+
+      await #expect(throws: PointStoreError.indexNotReady) { try await store.mapSnapshot() }
+    }
+  }
+
+  @Test(arguments: [ChangeFeed.Answer.manyChanges, .lost(reason: "a test")])
+  func lastConfirmedStateIsReadWhereOnlyTheIndexCanAnswer(_ answer: ChangeFeed.Answer) async throws {
+    try await withStore(ReadFreshness(staleLifetime: .seconds(600))) { store, feed in
+      feed.state.withLock { $0.answer = answer }
+
+      _ = try await store.mapSnapshot()
+      try await feed.waitForCopies()
+      _ = try await store.mapSnapshot()
+      try await read(store)
+
+      #expect(store.staleReads?.count == 2)
+      #expect(store.indexReads == 2)
+      #expect(store.databaseReads == 1)
+    }
+  }
+
+  @Test(arguments: [ChangeFeed.Answer.manyChanges, .lost(reason: "a test")])
+  func lastConfirmedStateIsNotReadAfterALaterPosition(_ answer: ChangeFeed.Answer) async throws {
+    let freshness = ReadFreshness(staleLifetime: .seconds(600))
+    try await withStore(freshness, waitLimit: .milliseconds(1)) { store, feed in
+      feed.state.withLock { $0.answer = answer }
+
+      await RequiredPosition.$text.withValue(Self.later) {
+        await #expect(throws: PointStoreError.indexNotReady) { try await store.mapSnapshot() }
+      }
+      try await RequiredPosition.$text.withValue(Self.former) { _ = try await store.mapSnapshot() }
+
+      #expect(store.staleReads?.count == 1)
+    }
+  }
+
+  @Test func indexThatIsBuiltAgainIsNotReadWithoutPermission() async throws {
+    let freshness = ReadFreshness(.bounded(maximumAge: .seconds(600)))
+    try await withStore(freshness, waitLimit: .milliseconds(1)) { store, feed in
+      feed.state.withLock { $0.answer = .lost(reason: "a test") }
+      #expect(await store.currentPosition() != nil)
+
+      await #expect(throws: PointStoreError.indexNotReady) { try await store.mapSnapshot() }
+    }
+  }
+
+  // MARK: Readiness
+
+  @Test func serverAwaitsTheFirstIndexUpToItsLimit() async throws {
+    let feed = ScriptedFeed(at: try #require(ChangePosition(text: Self.former)))
+    let index = IndexFollower(feed, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let store = IndexedStore(MemoryStore(), index: index, readinessLimit: .seconds(600))
+    #expect(store.awaitsIndex)
+    #expect(!IndexedStore(MemoryStore(), index: index, readinessLimit: .zero).awaitsIndex)
+
+    let task = Task { await index.run() }
+    try await index.waitUntilFollowing()
+    #expect(!store.awaitsIndex)
+
+    // A later build is not awaited.
+    feed.state.withLock { $0.copyMayEnd = false }
+    feed.state.withLock { $0.answer = .lost(reason: "a test") }
+    try await feed.waitForCopies()
+    #expect(index.status.phase == .building)
+    #expect(!store.awaitsIndex)
+    task.cancel()
+    feed.endCopies()
+    await task.value
+  }
+
+  @Test func serverDoesNotAwaitAnIndexThatIsTooLarge() async throws {
+    let feed = ScriptedFeed(at: try #require(ChangePosition(text: Self.former)))
+    let index = IndexFollower(feed, memoryLimit: -1, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let store = IndexedStore(MemoryStore(), index: index, readinessLimit: .seconds(600))
+    let task = Task { await index.run() }
+    try await index.wait { $0.phase == .tooLarge }
+
+    #expect(!store.awaitsIndex)
+
+    task.cancel()
+    await task.value
   }
 }
 
@@ -95,7 +209,10 @@ private final class ScriptedFeed: PointChangeFeed {
   struct State {
     /// The response to a question for changes; `nil` while the database is unavailable.
     var answer: ChangeFeed.Answer?
-    var copyMustEnd = false
+    /// A Boolean value that indicates whether copies end, so that the index follows; otherwise it stays as it is.
+    var copyMayEnd = true
+    /// The number of copies that have not ended.
+    var copies = 0
   }
 
   let position: ChangePosition
@@ -121,15 +238,38 @@ private final class ScriptedFeed: PointChangeFeed {
   func copyPoints(
     _ body: @escaping @Sendable (PointFields) -> Void
   ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int) {
-    (position, 0)
+    await copy()
+    return (position, 0)
   }
 
-  /// Does not return until the test ends, so that the index keeps catching up.
   func copyChanges(
     after position: ChangePosition, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
   ) async throws(PointStoreError) -> ChangeFeed.CopyResult {
-    while !state.withLock({ $0.copyMustEnd }) { try? await Task.sleep(for: .milliseconds(10)) }
+    await copy()
     return .copied(to: position)
+  }
+
+  private func copy() async {
+    state.withLock { $0.copies += 1 }
+    while !state.withLock({ $0.copyMayEnd }) { try? await Task.sleep(for: .milliseconds(10)) }
+    state.withLock { $0.copies -= 1 }
+  }
+
+  /// Returns when a copy is in progress; records an issue after two minutes.
+  func waitForCopies() async throws {
+    for _ in 0..<12_000 {
+      if state.withLock({ $0.copies > 0 }) { return }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    Issue.record("nothing is copied")
+  }
+
+  /// Lets copies end, with an index that has everything.
+  func endCopies() {
+    state.withLock { state in
+      state.copyMayEnd = true
+      state.answer = .changes(puts: [], removals: [], to: position)
+    }
   }
 
   func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool { false }

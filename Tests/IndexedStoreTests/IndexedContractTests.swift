@@ -60,7 +60,7 @@ import Testing
   @Test func filterFailsWhileTheIndexIsNotBuilt() async throws {
     let database = try await TemporaryDatabase.make().migratedStore()
     let index = IndexFollower(
-      try ChangeFeed(database), freshness: ReadFreshness(),
+      try ChangeFeed(database), freshness: ReadFreshness(), waitLimit: .zero,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let query = PointQuery(filter: try PropertyFilter("name = 'x'"))
 

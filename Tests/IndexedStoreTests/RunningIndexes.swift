@@ -42,8 +42,15 @@ final class RunningIndexes: Sendable {
   func start(
     over database: PostgresStore, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil
   ) throws -> IndexFollower {
+    start(following: try ChangeFeed(database), freshness: freshness, memoryLimit: memoryLimit)
+  }
+
+  /// Returns an index of a feed that is being built.
+  func start(
+    following feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil
+  ) -> IndexFollower {
     let index = IndexFollower(
-      try ChangeFeed(database), freshness: freshness, memoryLimit: memoryLimit,
+      feed, freshness: freshness, memoryLimit: memoryLimit,
       logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     let task = Task { await index.run() }
     tasks.withLock { $0.append(task) }

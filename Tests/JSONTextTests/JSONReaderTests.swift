@@ -13,11 +13,11 @@ import Testing
     ("[]", .array([])), ("[ ]", .array([])), ("[1 , [ ] ,{}]", .array([.number("1"), .array([]), .object([])])),
     ("{}", .object([])), ("{ }", .object([])),
     (
-      #"{ "a" : 1 , "" : { "b" : [ null ] } , "a":2}"#,
+      #"{ "a" : 1 , "" : { "a" : [ null ] } , "A":2}"#,
       .object([
         .init(name: "a", value: .number("1")),
-        .init(name: "", value: .object([.init(name: "b", value: .array([.null]))])),
-        .init(name: "a", value: .number("2")),
+        .init(name: "", value: .object([.init(name: "a", value: .array([.null]))])),
+        .init(name: "A", value: .number("2")),
       ])
     ),
   ])
@@ -41,6 +41,47 @@ import Testing
     let error = #expect(throws: JSONError.self) { try JSONReader.value(of: text.utf8) }
 
     #expect(error?.offset == offset)
+  }
+
+  @Test(arguments: [
+    (#"{"a":1,"a":2}"#, "/a", 7), (#"{"":1,"a":2,"":3}"#, "/", 12),
+    (#"[1,{"b":{"c/~":1,"d":0,"c/~":2}}]"#, "/1/b/c~1~0", 23),
+    (#"{"a":1,"\u0061":2}"#, "/a", 7), (#"{"\u0061":1,"b":0,"a":2}"#, "/a", 18), (#"{"é":1,"\u00e9":2}"#, "/é", 8),
+  ])
+  func nameThatStandsTwiceIsRejectedWithItsPointer(text: String, pointer: String, offset: Int) {
+    let error = #expect(throws: JSONError.self) { try JSONReader.value(of: text.utf8) }
+    let skipped = #expect(throws: JSONError.self) {
+      try Array(text.utf8).withUnsafeBufferPointer { bytes throws(JSONError) in
+        var reader = JSONReader(bytes)
+        try reader.skipValue()
+      }
+    }
+
+    #expect(error?.pointer == pointer)
+    #expect(error?.offset == offset)
+    #expect(error?.description == "not valid JSON at byte \(offset): \(pointer) stands twice")
+    #expect(skipped == error)
+  }
+
+  @Test(arguments: [2, 15, 16, 17, 18, 40, 100_000])
+  func anyTwoOfManyNamesAreCompared(count: Int) throws {
+    func text(_ names: [String]) -> String { "{" + names.map { "\"\($0)\":0" }.joined(separator: ",") + "}" }
+    // Each but the last begins another one, and one is the longest.
+    let names = (0..<count).map { "n\($0)" }
+
+    #expect(throws: Never.self) { try JSONReader.value(of: text(names).utf8) }
+    for (former, latter) in [(0, count - 1), (count / 2, count - 1), (0, count / 2)] where former < latter {
+      var twice = names
+      twice[latter] = names[former]
+      let error = #expect(throws: JSONError.self) { try JSONReader.value(of: text(twice).utf8) }
+      #expect(error?.pointer == "/\(names[former])")
+    }
+  }
+
+  @Test func namesOfOtherObjectsAndOtherNormalFormsDiffer() throws {
+    let text = #"{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}],"é":1,"e\u0301":2,"":3,"a ":4}"#
+
+    #expect(throws: Never.self) { try JSONReader.value(of: text.utf8) }
   }
 
   @Test(
@@ -122,10 +163,10 @@ import Testing
     #expect(equal == [true, true, false, false])
   }
 
-  @Test func lastOfRepeatedMembersIsUsed() throws {
-    let value = try JSONReader.value(of: #"{"a":1,"a":2}"#.utf8)
+  @Test func memberIsFoundByItsName() throws {
+    let value = try JSONReader.value(of: #"{"a":1,"c":2}"#.utf8)
 
-    #expect(value["a"] == .number("2"))
+    #expect(value["c"] == .number("2"))
     #expect(value["b"] == nil)
   }
 

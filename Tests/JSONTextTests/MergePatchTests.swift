@@ -19,7 +19,7 @@ import Testing
     (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#),
     ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
     ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
-    (#"{"a":1,"b":2}"#, #"{"a":{"x":1},"a":1.50}"#, #"{"a":1.50,"b":2}"#),
+    (#"{"a":{"x":1},"b":2}"#, #"{"a":1.50}"#, #"{"a":1.50,"b":2}"#),
     (#"{"\u00e9":1}"#, #"{"e\u0301":true}"#, "{\"é\":1,\"e\u{301}\":true}"),
   ])
   func aPatchReplacesRemovesAndMerges(target: String, patch: String, outcome: String) throws {

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPServer
 import HTTPTestSupport
 import Logging
@@ -30,7 +31,7 @@ import Testing
     _ = try await store.store.load(AsyncStream([rows]))
     // Only the disconnect may end the search.
     let filtering = Filtering(timeLimit: .seconds(3_600))
-    let service = PointsService(store: store, textStore: store, mapStore: store)
+    let service = PointsService(store: store, textStore: store.store, mapStore: store)
     let router = LocationsAPI(service: service, filtering: filtering, version: "1.2.3").router()
     let responder = RecordingResponder(router)
 
@@ -72,7 +73,7 @@ private struct ThreadReporter: HTTPResponder {
 
   func respond(to request: HTTPRequest) async -> HTTPResponse {
     let before = Self.thread
-    let during = await besideEventLoop { Self.thread }
+    let during = (try? await request.computing { Self.thread }) ?? "none"
     let text = "\(before), \(during), \(Self.thread)"
     return HTTPResponse(contentType: "text/plain", bytes: Array(text.utf8))
   }
@@ -98,39 +99,15 @@ private struct RecordingResponder: HTTPResponder {
 }
 
 /// A store whose searches begin once their client has disconnected.
-private struct DisconnectedStore: ForwardingStore, TextSearchableStore, MappedStore {
+private struct DisconnectedStore: ForwardingStore, MappedStore {
   let store = MemoryStore.countingFromOne()
   let hasBegun = Gate()
 
-  var textConfiguration: TextIndexConfiguration { store.textConfiguration }
-
-  private func waitForCancellation() async {
-    let isCancelled = Gate()
-    await withTaskCancellationHandler {
-      hasBegun.open()
-      await isCancelled.pass()
-    } onCancel: {
-      isCancelled.open()
-    }
-  }
-
-  func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
-    await waitForCancellation()
-    return try await store.page(matching: query)
-  }
-
-  func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
-    await waitForCancellation()
-    return try await store.summaries(matching: query)
-  }
-
-  func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
-    await waitForCancellation()
-    return try await store.matches(of: query)
-  }
-
   func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot {
-    await waitForCancellation()
-    return try await store.mapSnapshot()
+    ComputedSnapshot(snapshot: try await store.mapSnapshot()) { [hasBegun] in
+      hasBegun.open()
+      // It holds its thread, as a search does.
+      while !Task.isCancelled { Thread.sleep(forTimeInterval: 0.001) }
+    }
   }
 }

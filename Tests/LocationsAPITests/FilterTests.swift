@@ -52,19 +52,6 @@ import Testing
     #expect(try Set(byID.names) == Set(names))
   }
 
-  @Test func entityTagsDependOnTheTypesOfTags() async throws {
-    let store = MemoryStore()
-    let asTexts = ServiceDriver(store: store)
-    let asNumbers = ServiceDriver(store: store, filtering: Filtering(queryables: Queryables(types: ["n": .integer])))
-
-    let tag = try #require(try await asTexts.send(.GET, target("n > '9'")).headers.first(name: "etag"))
-    let same = try await asTexts.send(.GET, target("n > '9'"), headers: ["if-none-match": tag])
-    let other = try await asNumbers.send(.GET, target("n > '9'"), headers: ["if-none-match": tag])
-
-    #expect(same.status == 304)
-    #expect(other.status == 400)
-  }
-
   @Test func filterComposesWithEveryOtherFilter() async throws {
     let driver = try await driver()
 
@@ -138,7 +125,7 @@ import Testing
   @Test(arguments: [
     ("name", "", "filter", "is not a filter in cql2-text, at character 5: expected a comparison operator"),
     ("name = ", "", "filter", "at character 8: expected a property"),
-    ("{}", "&filter-lang=cql2-json", "filter", "is not a filter in cql2-json, in the filter: expected an object"),
+    ("{}", "&filter-lang=cql2-json", "filter", "is not a filter in cql2-json, expected an object"),
     (#"{"op":"="}"#, "&filter-lang=cql2-json", "filter", "expected a member args"),
     ("n = 'x'", "", "filter", "cannot be evaluated: \"n\" is a number, and cannot be compared with 'x'"),
     ("name = 1", "", "filter", "cannot be evaluated"), ("avg(n) = 1", "", "filter", "the function 'avg'"),

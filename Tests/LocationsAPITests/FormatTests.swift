@@ -112,6 +112,10 @@ import Testing
     ("text/html, application/*;q=0.8", "application/json"),
     ("APPLICATION/GEO+JSON", "application/geo+json"),
     ("application/geo+json;q=0.1, nonsense, ;;, */*;q=0.01", "application/geo+json"),
+    // An invalid weight counts as none.
+    ("application/geo+json;q=2", "application/geo+json"), ("text/csv;q=-1, */*;q=0.9", "text/csv; charset=utf-8"),
+    ("application/json;q=0.5, text/csv;q=high", "text/csv; charset=utf-8"),
+    ("application/json;q=nan", "application/json"),
   ])
   func theAcceptHeaderChoosesTheFormat(accept: String, contentType: String) async throws {
     let response = try await driver().send(.GET, "/locations", headers: ["accept": accept])
@@ -136,6 +140,7 @@ import Testing
 
     #expect(response.status == 406)
     #expect(try response.code == "not-acceptable")
+    #expect(response.headers["vary"] == ["accept, accept-encoding"])
   }
 
   @Test func theFormatParameterOverridesTheHeader() async throws {

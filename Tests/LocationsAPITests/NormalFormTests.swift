@@ -1,6 +1,8 @@
 import MemoryStore
 import NIOCore
 import NIOHTTP1
+import Points
+import TestSupport
 import Testing
 
 @testable import LocationsAPI
@@ -36,6 +38,45 @@ import Testing
     let counts = try await driver().send(.GET, "/categories").array
 
     #expect(counts.map { $0["count"] as? Int } == [1, 1])
+  }
+
+  @Test(arguments: [
+    (
+      HTTPMethod.POST, "/locations", "application/json", #"{"name":"a","lat":1,"long":2,"tags":{"b":"1","b":"2"}}"#,
+      "/tags/b"
+    ),
+    (
+      .POST, "/locations", "application/geo+json",
+      #"{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"name":"a"},"properties":{}}"#,
+      "/properties"
+    ),
+    (
+      .PUT, "/locations/\(PointID.sample(9))", "application/json", #"{"name":"a","name":"b","lat":1,"long":2}"#, "/name"
+    ),
+    (
+      .PATCH, "/locations/\(PointID.sample(9))", "application/merge-patch+json", #"{"tags":{"b":null,"b":"2"}}"#,
+      "/tags/b"
+    ),
+    (.POST, "/locations/search", "application/json", #"{"limit":1,"limit":2}"#, "/limit"),
+    (
+      .POST, "/locations/search", "application/json", #"{"filter":{"op":"not","args":[{"op":"=","op":"<"}]}}"#,
+      "/filter/args/0/op"
+    ),
+    (
+      .POST, "/ogc/collections/places/items", "application/geo+json",
+      #"{"type":"Feature","geometry":null,"properties":{"population":1,"population":2}}"#, "/properties/population"
+    ),
+  ])
+  func bodyWithANameTwiceIsMalformed(
+    method: HTTPMethod, target: String, mediaType: String, body: String, pointer: String
+  ) async throws {
+    let driver = ServiceDriver(writing: MemoryStore())
+
+    let response = try await driver.send(method, target, headers: ["content-type": mediaType], json: body)
+
+    #expect(response.status == 400)
+    #expect(try response.code == "malformed-body")
+    #expect(try response.pointers == [pointer], "\(response.text)")
   }
 
   @Test func mergePatchChangesOnlyTheTagWithTheSameBytes() async throws {

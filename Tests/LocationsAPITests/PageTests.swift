@@ -93,7 +93,7 @@ import Testing
     #expect(plain.headers["vary"] == ["accept, accept-encoding"])
   }
 
-  @Test(arguments: pages + [PageRoute.mapSettingsPath])
+  @Test(arguments: pages + [PageRoute.mapSettingsPath, PageRoute.statusSettingsPath])
   func pagesAreOpenWhereReadingNeedsAKey(path: String) async throws {
     let access = AccessPolicy(keys: [], isLoopback: false, readRequiresKey: true)
     let driver = ServiceDriver(writing: MemoryStore(), access: access)
@@ -104,6 +104,18 @@ import Testing
 
   @Test func anUnknownParameterIsRejected() async throws {
     #expect(try await Self.get("/map?x=1").status == 400)
+  }
+
+  @Test(arguments: [
+    (AccessPolicy(keys: nil, isLoopback: true), ["read", "write", "admin"]),
+    (AccessPolicy(keys: nil, isLoopback: false), ["read"]), (AccessPolicy(keys: [], isLoopback: true), ["read"]),
+    (AccessPolicy(keys: [], isLoopback: true, readRequiresKey: true), []),
+  ])
+  func theStatusPageIsToldWhichCallsNeedNoKey(policy: AccessPolicy, scopes: [String]) async throws {
+    let settings = try await ServiceDriver(writing: MemoryStore(), access: policy)
+      .send(.GET, PageRoute.statusSettingsPath)
+
+    #expect(try settings.object as? [String: [String]] == ["openScopes": scopes])
   }
 
   // MARK: Base map

@@ -87,6 +87,29 @@ import Testing
     #expect(try await targets(prefix: [prefix]) == Self.relative)
   }
 
+  /// Maps and GIS tools resolve no references.
+  @Test(arguments: ["/tiles.json", "/ogc", "/ogc/collections", "/ogc/collections/places/tiles", "/ogc?f=html"])
+  func absoluteLinksHaveThePrefixToo(target: String) async throws {
+    let store = MemoryStore()
+    func text(_ address: PublicAddress) async throws -> String {
+      let router = DescribedService.api(over: store, address: address).router()
+      let request = ServiceDriver.request(.GET, target, headers: ["x-forwarded-prefix": "/poi"])
+      return String(buffer: try await router.respond(to: request).body.collect())
+    }
+    func links(_ text: String) -> [String] {
+      text.matches(of: #/"(http://localhost:8080|https://example.com)?(/[a-z][^"]*)"/#)
+        .map { String($0.1 ?? "") + $0.2 }.filter { $0.contains("/ogc") || $0.contains("/tiles") }
+    }
+
+    let forwarded = links(
+      try await text(PublicAddress(proxies: TrustedProxies([try #require(IPNetwork("127.0.0.0/8"))]))))
+    let configured = links(try await text(PublicAddress(url: "https://example.com/poi")))
+
+    let host = target.hasSuffix("html") ? "" : "http://localhost:8080"
+    #expect(!forwarded.isEmpty && forwarded.allSatisfy { $0.hasPrefix(host + "/poi/") }, "\(forwarded)")
+    #expect(!configured.isEmpty && configured.allSatisfy { $0.hasPrefix("https://example.com/poi/") }, "\(configured)")
+  }
+
   @Test(arguments: [
     ["//evil.example"], ["https://evil.example"], ["poi"], ["/a/../b"], ["/a//b"], ["/a b"], ["/a\">"], ["/a", "/b"],
     [""],

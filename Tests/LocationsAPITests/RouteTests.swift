@@ -41,6 +41,32 @@ import Testing
     #expect(response.status == 200)
   }
 
+  @Test(arguments: [HTTPMethod.GET, .HEAD])
+  func readWhoseIfMatchFailsGets412(method: HTTPMethod) async throws {
+    let driver = try await ServiceDriver(places: [.at(1, 2, name: "Here")])
+    let id = try #require(try await driver.send(.GET, "/locations").array[0]["id"] as? String)
+    let list = try #require(try await driver.send(.GET, "/locations").headers.first(name: "etag"))
+    func status(_ target: String, _ headers: HTTPHeaders) async throws -> Int {
+      try await driver.send(method, target, headers: headers).status
+    }
+
+    for tags in ["\"1\"", "*", "\"7\", \"1\"", "\"1.geojson\"", "\"1.gzip\""] {
+      #expect(try await status("/locations/\(id)", ["if-match": tags]) == 200, "\(tags)")
+    }
+    for tags in ["\"2\"", "W/\"1\"", "\"x\""] {
+      #expect(try await status("/locations/\(id)", ["if-match": tags]) == 412, "\(tags)")
+      #expect(try await status("/locations/\(id)", ["if-match": tags, "if-none-match": "\"1\""]) == 412, "\(tags)")
+    }
+    #expect(try await status("/locations/\(id)", ["if-match": "\"1\"", "if-none-match": "\"1\""]) == 304)
+    #expect(try await status("/locations/\(id)", ["if-match": "1"]) == 400)
+    // A weak tag, or none, matches only the asterisk.
+    for target in ["/locations", "/health/live"] {
+      #expect(try await status(target, ["if-match": list]) == 412, "\(target)")
+      #expect(try await status(target, ["if-match": "*"]) == 200, "\(target)")
+    }
+    #expect(try await status("/locations/0199a1b2-0000-7000-8000-000000000000", ["if-match": "\"1\""]) == 404)
+  }
+
   @Test func anUnknownIDIsNotFound() async throws {
     let driver = try await ServiceDriver(places: [])
 
@@ -127,6 +153,16 @@ import Testing
     #expect(response.status == status)
     #expect(response.headers["retry-after"].count == 1)
     #expect(!response.text.contains("db.internal") && !response.text.contains("XX000"))
+  }
+
+  @Test func serverThatRefusesWritesIsReadyAndSaysWhy() async throws {
+    var store = StubStore()
+    store.onReadiness = { () throws(PointStoreError) in .readOnly(reason: "the disk is full") }
+
+    let response = try await ServiceDriver(store: store).send(.GET, "/health/ready")
+
+    #expect(response.status == 200)
+    #expect(response.text == #"{"status":"ok","writes":{"status":"refused","reason":"the disk is full"}}"#)
   }
 
   @Test func readinessNamesTheMigrateCommandForAnOutdatedSchema() async throws {

@@ -139,5 +139,60 @@ extension ForwardingStore {
 
   func knownDataVersion() -> DataVersion? { store.knownDataVersion() }
 
-  func checkReadiness() async throws(PointStoreError) {}
+  func checkReadiness() async throws(PointStoreError) -> StoreReadiness { .ready }
+}
+
+/// The places of a moment, each search of which calls closures of a test.
+struct ComputedSnapshot: MapSnapshot {
+  let snapshot: any MapSnapshot
+  let onComputing: @Sendable () -> Void
+  var onFacets: @Sendable (String) -> Void = { _ in }
+
+  func page(matching query: PointQuery) throws(PointStoreError) -> PointPage {
+    onComputing()
+    return try snapshot.page(matching: query)
+  }
+
+  func summaries(matching query: PointQuery) throws(PointStoreError) -> SummaryPage {
+    onComputing()
+    return try snapshot.summaries(matching: query)
+  }
+
+  func count(matching query: PointQuery) throws(PointStoreError) -> Int {
+    onComputing()
+    return try snapshot.count(matching: query)
+  }
+
+  func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
+    onComputing()
+    return try snapshot.page(matching: query)
+  }
+
+  func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets {
+    onFacets(query.filters.categories.first?.text ?? "")
+    onComputing()
+    return try snapshot.facets(matching: query)
+  }
+
+  var bounds: BoundingBox? { snapshot.bounds }
+
+  func extent(ofCategories categories: Set<ExactText>) -> BoundingBox? { snapshot.extent(ofCategories: categories) }
+
+  func contentVersion(of tile: TileAddress) -> ContentVersion { snapshot.contentVersion(of: tile) }
+
+  func knownVersions(of tile: TileAddress) -> TileVersions { snapshot.knownVersions(of: tile) }
+
+  func maximumCount(of tile: TileAddress) -> Int { snapshot.maximumCount(of: tile) }
+
+  func tile(
+    matching query: TileQuery, unless isKnown: (ContentVersion) -> Bool
+  ) throws(PointStoreError) -> (version: ContentVersion, bytes: [UInt8]?) {
+    onComputing()
+    return try snapshot.tile(matching: query, unless: isKnown)
+  }
+
+  func cells(matching query: CellQuery, limit: Int) throws(PointStoreError) -> [MapCell]? {
+    onComputing()
+    return try snapshot.cells(matching: query, limit: limit)
+  }
 }

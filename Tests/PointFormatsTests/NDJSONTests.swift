@@ -29,6 +29,29 @@ import Testing
     #expect(parsed.rows.map(\.draft.coordinate.longitude) == [2])
   }
 
+  @Test(arguments: [
+    (#"{"name":"A","lat":1,"long":2,"name":"B"}"#, "/name"),
+    (#"{"name":"A","lat":1,"long":2,"tags":{"a":"1","a":"1"}}"#, "/tags/a"),
+    (#"{"name":"A","lat":1,"long":2,"other":[{"b":{"c":1,"c":2}}]}"#, "/other/0/b/c"),
+    (#"{"tags":{},"name":"A","lat":1,"long":2,"tags":{}}"#, "/tags"),
+    (
+      #"{"type":"Feature","geometry":{"type":"Point","coordinates":[2,1],"type":"Point"},"properties":{"name":"A"}}"#,
+      "/geometry/type"
+    ),
+    (
+      #"{"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"A","x":1,"x":1}}"#,
+      "/properties/x"
+    ),
+  ])
+  func rowWithANameTwiceIsRejectedAndTheRestIsParsed(row: String, pointer: String) {
+    let good = #"{"name":"A","lat":1,"long":2}"#
+
+    let parsed = Parsed([good, row, good].joined(separator: "\n"), .ndjson)
+
+    #expect(parsed.names == [1: "A", 3: "A"])
+    #expect(parsed.details[2]?.hasSuffix("\(pointer) stands twice") == true, "\(parsed.details)")
+  }
+
   @Test func blankLinesAreNoRowsAndLineEndsMayBeCRLF() {
     let text = "\u{FEFF}{\"name\":\"A\",\"lat\":1,\"long\":2}\r\n\r\n  \n{\"name\":\"B\",\"lat\":1,\"long\":2}"
 
@@ -93,13 +116,6 @@ import Testing
     let text = #"{"name":"A","lat":1,"long":2,"version":3,"createdAt":"x","updatedAt":"y","distance":1.5}"#
 
     #expect(Parsed(text, .ndjson).names == [1: "A"])
-  }
-
-  @Test func lastOfARepeatedMemberIsUsed() {
-    let parsed = Parsed(#"{"name":"A","name":"B","lat":1,"long":2,"tags":{"k":"1","k":"2"}}"#, .ndjson)
-
-    #expect(parsed.names == [1: "B"])
-    #expect(parsed.rows.first?.draft.tags.json == #"{"k":"2"}"#)
   }
 
   @Test func bytesThatAreNotUTF8AreRejected() {

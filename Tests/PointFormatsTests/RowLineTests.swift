@@ -71,7 +71,21 @@ import Testing
     #expect(location(5).description == "\(geoJSON.path), feature 2, line 3")
   }
 
-  @Test func fileWithoutAValidRowIsAnErrorOnRequest() async throws {
+  @Test(arguments: [
+    ("csv", "name,lat,long\n"), ("json", "[]"), ("ndjson", "\n"), ("geojsonseq", ""),
+    ("geojson", #"{"type":"FeatureCollection","features":[]}"#),
+  ])
+  func fileWithoutRowsIsNoError(fileExtension: String, text: String) async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "waymark-\(UUID().uuidString).\(fileExtension)")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try Data(text.utf8).write(to: file)
+
+    let places = PointFiles([try PointFiles.File(path: file.path)], requiresUsableRow: true, onRejection: { _ in })
+
+    for try await batch in places { Issue.record("\(batch)") }
+  }
+
+  @Test func fileAllOfWhoseRowsAreInvalidIsAnErrorOnRequest() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "waymark-\(UUID().uuidString).ndjson")
     defer { try? FileManager.default.removeItem(at: file) }
     func read() async throws {

@@ -1,3 +1,4 @@
+import Basics
 import JSONText
 import Points
 import TestSupport
@@ -18,6 +19,17 @@ import Testing
     #expect(throws: PointStoreError.filterTimeout) { try result.get() }
   }
 
+  @Test func waitForAProcessorCountsTowardsTheTimeLimit() throws {
+    let places = try ChangingPlaces(2_000, seed: 29)
+    let query = FacetQuery(facets: [.category], timeLimit: .seconds(3_600))
+
+    let result = ComputationDeadline.$current.withValue(.now) {
+      Result { try places.snapshot.facets(matching: query) }
+    }
+
+    #expect(throws: PointStoreError.filterTimeout) { try result.get() }
+  }
+
   @Test func textSearchOfACancelledTaskIsAnError() async throws {
     let places = try ChangingPlaces(2_000, seed: 29)
     let (page, facets) = await Task { [snapshot = places.snapshot] in
@@ -30,6 +42,52 @@ import Testing
 
     #expect(throws: PointStoreError.filterTimeout) { try page.get() }
     #expect(throws: PointStoreError.filterTimeout) { try facets.get() }
+  }
+
+  @Test(arguments: ["h", "hotel s", "musuem caef hotle", "東京駅前", "category 3"])
+  func searchThatReachesItsStepLimitIsAnError(text: String) throws {
+    let snapshot = PointSnapshot(ContiguousArray(try TextPlaces.synthetic(5_000, seed: 12)))
+    var query = TextQuery(text: text)
+    let steps = snapshot.steps(of: query)
+
+    query.stepLimit = steps
+    #expect(throws: PointStoreError.stepLimit) { try snapshot.page(matching: query) }
+    query.stepLimit = steps + 1
+    #expect(try snapshot.page(matching: query) == snapshot.matches(of: query))
+  }
+
+  @Test func wordsOfASmallSegmentAreNotIndexedWithinAStepLimit() throws {
+    let snapshot = try TextPlaces.snapshot((0..<2_000).map { "Place \($0)" })
+    var query = TextQuery(text: "place 7")
+
+    query.stepLimit = 400_000
+    #expect(throws: PointStoreError.stepLimit) { try snapshot.page(matching: query) }
+    query.stepLimit = nil
+    #expect(try snapshot.page(matching: query).matches.first?.point.draft.name == "Place 7")
+    query.stepLimit = 400_000
+    #expect(try snapshot.page(matching: query).matches.first?.point.draft.name == "Place 7")
+  }
+
+  @Test func searchThatIndexesWordsTriesAllRules() throws {
+    let others = ["Alpha", "Beta"].flatMap { word in (0..<2_000).map { "\(word) \($0)" } }
+    let snapshot = try TextPlaces.snapshot(others + ["Alphabeta"])
+    let query = TextQuery(text: "alpha beta")
+
+    let first = snapshot.matches(of: query)
+
+    #expect(first.matches.map(\.point.draft.name) == ["Alphabeta"])
+    #expect(first == snapshot.matches(of: query))
+  }
+
+  @Test func placeIsComparedWithFewOfManyMisspeltWords() throws {
+    let snapshot = PointSnapshot(ContiguousArray(try TextPlaces.synthetic(10_000, seed: 14)))
+    let words = "musuem restuarant hotle statoin pharmcy libary thaetre hosiptal chruch markte scohol bakrey"
+    let few = snapshot.steps(of: TextQuery(text: words.split(separator: " ").prefix(4).joined(separator: " ")))
+
+    let many = snapshot.steps(of: TextQuery(text: words))
+
+    // The words are also joined, one pair after another.
+    #expect(many < 6 * few)
   }
 
   @Test(arguments: ["P1", "P"]) func mapHasEveryPlaceOfAText(text: String) throws {

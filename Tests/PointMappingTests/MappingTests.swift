@@ -102,6 +102,21 @@ import Testing
     #expect(draft.origin == SourceReference(source: "osm", sourceID: "node/7"))
   }
 
+  @Test func namesThatAreNotTheNameRemainTags() throws {
+    let tags: [ExactText: String] = [
+      "name": "Wien", "name:en": "Vienna", "official_name": "Stadt Wien", "int_name": "Vienna", "brand": "B",
+      "operator": "O", "ref": "7",
+    ]
+
+    let named = try osm(Dictionary(uniqueKeysWithValues: tags.map { ($0.key.text, $0.value) })).get()
+    let unnamed = try osm(["amenity": "bank", "brand": "B", "operator": "O"]).get()
+
+    var others = tags
+    others["name"] = nil
+    #expect(named.name == "Wien" && named.tags.dictionary == others)
+    #expect(unnamed.name == "B" && unnamed.tags.dictionary == ["amenity": "bank", "operator": "O"])
+  }
+
   @Test func objectWithoutANameIsNamedAfterItsCategory() throws {
     #expect(try osm(["amenity": "drinking_water"]).get().name == "Drinking water")
     #expect(try osm(["amenity": "bank", "brand": "B"]).get().name == "B")
@@ -135,6 +150,42 @@ import Testing
     #expect(point.latitude < 1 || point.longitude < 1 || point.longitude > 3)
   }
 
+  @Test(arguments: [
+    (#""a"=>"b""#, ["a": "b"]), (#" "a" => "b" , "c"=>"d""#, ["a": "b", "c": "d"]),
+    ("\"a\"=>\"b\",\n\r\t\"c\"=>\"d\"\n", ["a": "b", "c": "d"]),
+    (#""a"=>NULL, "c"=>"d""#, ["c": "d"]), (#""a"=>NULL"#, [:]),
+    (#""a\"\\"=>"b\"c""#, [#"a"\"#: #"b"c"#]), (#""ü"=>"京""#, ["ü": "京"]),
+    // What is malformed stays one text.
+    (#""a"=>"b"#, nil), (#""a""b""#, nil), (#""a"="b""#, nil), (#""a"=>b"#, nil), (#""a"=>"b" "c"=>"d""#, nil),
+    (#"a=>"b""#, nil), (#""a"=>"b\"#, nil), (#""a"=>"b";"c"=>"d""#, nil),
+  ])
+  func fieldsInATextOfHstoreAreUnpacked(text: String, tags: [ExactText: String]?) throws {
+    let draft = try osm(["name": "A", "other_tags": text]).get()
+
+    #expect(draft.tags.dictionary == tags ?? ["other_tags": text])
+  }
+
+  @Test(arguments: [
+    (#"{"any":{"k":["a","b"]}}"#, ["a", #"["x","b"]"#], ["c", #"["x","y"]"#, "[]", ""]),
+    (#"{"any":["k","l"]}"#, ["a", "0"], [""]), (#"{"all":{"k":"*"}}"#, ["a"], [""]),
+    (#"{"all":{"k":{"atLeast":0.5}}}"#, ["0.5", "1"], ["0.49", "x", ""]),
+    (#"{"all":{"k":"a","name":"N"}}"#, ["a"], ["b"]), (#"{"all":{"k":"a","name":"M"}}"#, [], ["a"]),
+    (#"{"none":{"k":"a"}}"#, ["b", ""], ["a"]), (#"{"none":{"k":"a"},"any":{"k":["b","c"]}}"#, ["b"], ["a", "d"]),
+  ])
+  func recordsAreTakenByTheirValues(rule: String, taken: [String], skipped: [String]) throws {
+    let mapping = try Mapping(
+      yaml: #"{"name":"name","take":[\#(rule)],"point":{"latitude":"lat","longitude":"lat"}}"#)
+    func isTaken(_ value: String) -> Bool {
+      let fields = [("name", "N"), ("k", value), ("lat", "1")].map {
+        JSONValue.Member(name: $0.0, value: .string($0.1))
+      }
+      return mapping.place(of: ForeignRecord(fields: fields, id: nil, kind: nil, geometry: nil)) != nil
+    }
+
+    #expect(taken.allSatisfy(isTaken) && !skipped.contains(where: isTaken))
+    #expect(mapping.tally.skipped.first?.count ?? 0 == skipped.count)
+  }
+
   // MARK: Tables
 
   @Test func namesOfColumnsThatPeopleUseAreRecognised() throws {
@@ -148,6 +199,28 @@ import Testing
     #expect(row.coordinate.latitude == 52.5 && row.coordinate.longitude == 13.4)
     #expect(row.origin == SourceReference(source: "mine", sourceID: "7"))
     #expect(row.tags.dictionary == ["Phone": "1", "Type": "bar"])
+  }
+
+  @Test func columnsThatTheFieldsOfThePlaceDoNotComeFromAreTags() throws {
+    let text = "id,fid,name,Title,Description,lat,long,x,Y\n7,8,A,B,C,52.5,13.4,3,4\n"
+    var mapping = try #require(Mapping(builtIn: "columns"))
+    let withoutSource = try #require(parse(text, .csv, mapping).rows.first).draft
+    mapping.setSource("mine")
+
+    let row = try #require(parse(text, .csv, mapping).rows.first).draft
+
+    #expect(row.name == "A" && row.origin?.sourceID == "7" && row.coordinate.longitude == 13.4)
+    #expect(row.tags.dictionary == ["fid": "8", "Title": "B", "Description": "C", "x": "3", "Y": "4"])
+    #expect(withoutSource.tags.dictionary["id"] == "7" && withoutSource.tags.pairs.count == row.tags.pairs.count + 1)
+  }
+
+  @Test func everyFieldOfATemplateIsUsed() throws {
+    let mapping = try Mapping(
+      yaml: "name: [missing, '{a.b} {c}']\npoint: {latitude: 'p[0]', longitude: 'p[1]'}\ntags: {keep: all}")
+
+    let row = try #require(parse(#"{"a":{"b":"x"},"c":"y","d":"z","p":[1,2]}"#, .ndjson, mapping).rows.first).draft
+
+    #expect(row.name == "x y" && row.tags.dictionary == ["d": "z"])
   }
 
   @Test func wellKnownTextGivesThePosition() throws {
@@ -169,6 +242,18 @@ import Testing
     #expect(row.origin == SourceReference(source: "geonames", sourceID: "2950159"))
     #expect(row.tags.dictionary["population"] == "3426354")
     #expect(row.tags.dictionary["alt_name"] == "BER,Berlino")
+  }
+
+  @Test(arguments: [("0", nil), ("", nil), ("1", "1"), ("3426354", "3426354")])
+  func populationOfZeroInGeoNamesIsUnknown(cell: String, population: String?) throws {
+    let cells = [
+      "1", "A", "A", "", "52.5", "13.4", "P", "PPL", "DE", "", "", "", "", "", cell, "", "74", "Europe/Berlin",
+      "2023-10-26",
+    ]
+
+    let row = try #require(parse(cells.joined(separator: "\t") + "\n", .csv, "geonames").rows.first).draft
+
+    #expect(row.tags.dictionary["population"] == population)
   }
 
   @Test(arguments: [

@@ -33,7 +33,7 @@ import Testing
 
   @Test func tagsOfTheSameContentAreEqualInAnyOrder() throws {
     let one = try Tags(JSONReader.value(of: #"{"a":"1","b":"\u0032"}"#.utf8))
-    let other = try Tags(JSONReader.value(of: #" { "b" : "2" , "a" : "0", "a" : "1" } "#.utf8))
+    let other = try Tags(JSONReader.value(of: #" { "b" : "2" , "a" : "1" } "#.utf8))
 
     #expect(one == other)
     #expect(one.json == #"{"a":"1","b":"2"}"#)

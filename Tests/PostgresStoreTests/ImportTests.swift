@@ -54,6 +54,22 @@ import Testing
     #expect(points.allSatisfy { $0.id.high >> 12 & 0xF == 7 && $0.createdAt == $0.updatedAt })
   }
 
+  @Test func timeOfTheLastImportOfASourceIsRecordedThoughNothingChanged() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    #expect(try await store.lastImports().isEmpty)
+
+    let rows = try [row(1, "one", origin: "1"), row(2, "two")]
+    _ = try await store.importRows(rows)
+    let first = try #require(try await store.lastImports().first)
+    _ = try await store.importRows(rows, dryRun: true)
+    #expect(try await store.lastImports().first?.seconds == first.seconds)
+    _ = try await store.importRows(rows)
+    let imports = try await store.lastImports()
+
+    #expect(imports.map(\.source) == ["test"])
+    #expect(try #require(imports.first).seconds > first.seconds)
+  }
+
   @Test func rowWithAKnownOriginOrIDUpdatesOnlyChangedPlaces() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     try await store.importRows([

@@ -32,6 +32,31 @@ import Testing
     #expect(ranAgain == [])
   }
 
+  @Test func timesThatCannotBeShownAreReplacedAndRejected() async throws {
+    let database = try await TemporaryDatabase.make()
+    let migrations = try Migration.all(inDirectory: migrationsDirectory)
+    _ = try await migrator(database, migrations.filter { $0.number < 9 }).migrate()
+    try await database.run(
+      """
+      INSERT INTO points (id, lat, long, name, created_at, updated_at)
+      SELECT gen_random_uuid(), 1, 2, 'A', times[1], times[2]
+      FROM (VALUES ('{infinity,2020-01-01}'::timestamptz[]), ('{2020-01-01,-infinity}'), ('{20000-01-01,2020-01-01}'))
+        AS rows (times)
+      """)
+
+    _ = try await migrator(database, migrations).migrate()
+
+    let shown = "bool_and(created_at BETWEEN '2020-01-01' AND now() AND updated_at BETWEEN '2020-01-01' AND now())"
+    #expect(try await database.run("SELECT count(*), \(shown) FROM points") == "3|t")
+    for time in ["infinity", "-infinity", "10000-01-01", "0001-01-01 BC"] {
+      for column in ["created_at", "updated_at"] {
+        await #expect(throws: TemporaryServerError.self) {
+          try await database.run("UPDATE points SET \(column) = '\(time)'")
+        }
+      }
+    }
+  }
+
   @Test func onlyPendingMigrationsRun() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await migrator(database, [Self.first]).migrate()

@@ -290,7 +290,7 @@ import Testing
     let explain = Statement(
       "explain_execute", planning: .eachTime,
       """
-      EXPLAIN EXECUTE changes_feed('\(position.snapshot.text)', 1000)
+      EXPLAIN EXECUTE changes_feed('\(position.snapshot.text)', 1000, 1000000)
       """)
     let plan = try await store.read(explain, Parameters()).rows.map { try $0.text(0) }.joined(separator: "\n")
 

@@ -34,4 +34,29 @@ public struct TemporaryDatabase: Sendable {
   public func run(_ sql: String) async throws -> String {
     try await server.psql(database: name, sql)
   }
+
+  /// Copies the database into an empty one, perhaps of another server, with `pg_dump` and `pg_restore`.
+  ///
+  /// - Parameters:
+  ///   - dumpOptions: further options of `pg_dump`.
+  ///   - restoreOptions: further options of `pg_restore`.
+  /// - Throws: ``TemporaryServerError`` with the message of the program that failed.
+  public func copy(
+    to other: TemporaryDatabase, dumpOptions: [String] = [], restoreOptions: [String] = []
+  ) async throws {
+    let file = "\(other.server.directory)/\(name)-\(other.name).dump"
+    let tools = server.tools
+    try await tools.run(tools.path("pg_dump"), ["-Fc", "-f", file, "-d", url] + dumpOptions)
+    try await tools.run(tools.path("pg_restore"), ["--exit-on-error", "-d", other.url] + restoreOptions + [file])
+    try await tools.run("/bin/rm", [file])
+  }
+
+  /// Creates a database of the same server with this one as its template. No one may be connected to this one.
+  ///
+  /// - Throws: ``TemporaryServerError``.
+  public func duplicate() async throws -> TemporaryDatabase {
+    let duplicate = TemporaryDatabase(server: server, name: "\(name)_copy")
+    try await server.psql(database: "postgres", "CREATE DATABASE \(duplicate.name) TEMPLATE \(name)")
+    return duplicate
+  }
 }

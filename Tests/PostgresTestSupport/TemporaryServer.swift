@@ -137,7 +137,8 @@ public final class TemporaryServer: Sendable {
   public func start() async throws {
     let settings = [
       "listen_addresses=127.0.0.1", "port=\(port)", "unix_socket_directories=\(directory)",
-      "max_connections=\(maximumConnections)", "fsync=off", "full_page_writes=off", "shared_buffers=128MB",
+      "max_connections=\(maximumConnections)", "max_prepared_transactions=10", "fsync=off", "full_page_writes=off",
+      "shared_buffers=128MB",
       "max_wal_size=2GB", "autovacuum=off",
     ]
     let options = settings.map { "-c \($0)" }.joined(separator: " ")

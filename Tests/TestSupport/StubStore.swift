@@ -41,8 +41,9 @@ public struct StubStore: PointStore {
   public var onKnownDataVersion: @Sendable () -> DataVersion? = { nil }
 
   /// Checks the readiness.
-  public var onReadiness: @Sendable () async throws(PointStoreError) -> Void = {
+  public var onReadiness: @Sendable () async throws(PointStoreError) -> StoreReadiness = {
     Issue.record("unexpected readiness check")
+    return .ready
   }
 
   /// Creates a store that expects no calls.
@@ -100,5 +101,5 @@ public struct StubStore: PointStore {
   public func knownDataVersion() -> DataVersion? { onKnownDataVersion() }
 
   /// Calls ``onReadiness``.
-  public func checkReadiness() async throws(PointStoreError) { try await onReadiness() }
+  public func checkReadiness() async throws(PointStoreError) -> StoreReadiness { try await onReadiness() }
 }

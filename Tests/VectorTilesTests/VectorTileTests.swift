@@ -59,6 +59,27 @@ import VectorTiles
     #expect(read.clusters.map(\.attributes) == numbers.map { ["count": .unsigned($0)] })
   }
 
+  @Test func keyThatNoFeatureHasIsNotInTheLayer() throws {
+    var layer = VectorTileLayer(name: "places")
+    let (_, name, category) = (layer.addKey("unused"), layer.addKey("name"), layer.addKey("category"))
+    layer.set(category, layer.value("cafe"))
+    layer.appendPoint(x: 1, y: 2)
+    layer.set(category, layer.value("bar"))
+    layer.set(name, layer.value("A"))
+    layer.appendPoint(x: 3, y: 4)
+    var tile = VectorTile()
+
+    tile.append(layer)
+
+    #expect(
+      try VectorTileReader(tile.bytes).places == [
+        .init(x: 1, y: 2, attributes: ["category": .text("cafe")]),
+        .init(x: 3, y: 4, attributes: ["category": .text("bar"), "name": .text("A")]),
+      ])
+    let text = String(decoding: tile.bytes, as: UTF8.self)
+    #expect(text.contains("category") && !text.contains("unused"))
+  }
+
   @Test func featureMayHaveNoAttributes() throws {
     var layer = VectorTileLayer(name: "places")
     layer.appendPoint(x: 1, y: 2)

@@ -12,29 +12,31 @@ import Testing
     let index = try configuration([:])
 
     #expect(index.use == .auto)
-    #expect(index.freshness == ReadFreshness(.strict, maximumAgeWhenUnavailable: .zero))
+    #expect(index.freshness == ReadFreshness(.strict, staleLifetime: .zero))
+    #expect(index.readinessLimit == .seconds(300))
   }
 
-  @Test func boundAndOutageTimeAreTakenFromTheSettings() throws {
+  @Test func boundAndTimeOfStaleReadsAreTakenFromTheSettings() throws {
     let index = try configuration([
-      "READ_CONSISTENCY": "bounded", "READ_MAX_STALENESS_MS": "250", "READ_STALE_WHEN_UNAVAILABLE_S": "60",
+      "READ_CONSISTENCY": "bounded", "READ_MAX_STALENESS_MS": "250", "READ_STALE_S": "60",
     ])
 
     #expect(
-      index.freshness
-        == ReadFreshness(.bounded(maximumAge: .milliseconds(250)), maximumAgeWhenUnavailable: .seconds(60)))
+      index.freshness == ReadFreshness(.bounded(maximumAge: .milliseconds(250)), staleLifetime: .seconds(60)))
+  }
+
+  @Test func waitOfReadinessIsTakenFromTheSettings() throws {
+    #expect(try configuration(["READY_INDEX_WAIT_S": "5"]).readinessLimit == .seconds(5))
   }
 
   @Test(arguments: [
     (["READ_MAX_STALENESS_MS": "250"], "READ_MAX_STALENESS_MS needs READ_CONSISTENCY=bounded"),
     (
       ["POINT_INDEX": "off", "READ_CONSISTENCY": "strict"],
-      "READ_CONSISTENCY is for reads from the index, but POINT_INDEX is off"
+      "READ_CONSISTENCY is for the index, but POINT_INDEX is off"
     ),
-    (
-      ["POINT_INDEX": "off", "READ_STALE_WHEN_UNAVAILABLE_S": "1"],
-      "READ_STALE_WHEN_UNAVAILABLE_S is for reads from the index, but POINT_INDEX is off"
-    ),
+    (["POINT_INDEX": "off", "READ_STALE_S": "1"], "READ_STALE_S is for the index, but POINT_INDEX is off"),
+    (["POINT_INDEX": "off", "READY_INDEX_WAIT_S": "1"], "READY_INDEX_WAIT_S is for the index, but POINT_INDEX is off"),
   ])
   func settingWithoutEffectIsRejected(settings: [String: String], message: String) {
     let error = #expect(throws: ConfigurationError.self) { try configuration(settings) }

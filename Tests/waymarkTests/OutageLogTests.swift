@@ -32,6 +32,22 @@ import Testing
     #expect(recorder.lines.last?.hasPrefix("notice the store is available again") == true)
   }
 
+  @Test func storeWhoseLastWriteWasRefusedIsReadyForReads() async throws {
+    let log = ObservedStore(
+      store, factory: PrometheusMetrics(),
+      outages: OutageLog(watching: .writes, hiding: ("/data/places.db", "THE_FILE"), logger: recorder.logger))
+    #expect(try await log.checkReadiness() == .ready)
+
+    store.reject(with: .store(.unavailable(reason: "the journal /data/places.db: database or disk is full")))
+    await store.write(through: log)
+    _ = try await log.page(matching: PointQuery())
+    #expect(try await log.checkReadiness() == .readOnly(reason: "the journal THE_FILE: database or disk is full"))
+
+    store.fail(with: nil)
+    await store.write(through: log)
+    #expect(try await log.checkReadiness() == .ready)
+  }
+
   @Test(arguments: ["create", "put", "delete", "import", "export", "page"])
   func outageIsDetectedByEveryCall(call: String) async throws {
     let log = observed()

@@ -96,5 +96,8 @@ final class SwitchedStore: WritablePointStore {
 
   func knownDataVersion() -> DataVersion? { DataVersion(token: "1") }
 
-  func checkReadiness() async throws(PointStoreError) { try checkRead() }
+  func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
+    try checkRead()
+    return .ready
+  }
 }

@@ -28,6 +28,18 @@ private func fuzzCursor(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   if let position = Cursor.position(from: text, in: query) {
     precondition(Cursor.text(for: position, in: query) == text, "a cursor is encoded as another")
   }
+  let matches = TextQuery(text: "a")
+  let match = TextQuery.Position(value: 0, id: PointID(high: 0, low: 0))
+  let rightMatch = Base64URL.decode(Cursor.text(for: match, in: matches), count: 32)
+  guard let rightMatch else { fatalError("a cursor of a text can't be decoded") }
+  made[0] = rightMatch[0]
+  var stage = Array(bytes.dropFirst(25).prefix(3))
+  stage += [UInt8](repeating: 0, count: 3 - stage.count)
+  let matchText = Base64URL.encode(made + rightMatch[25..<29] + stage)
+  if let position = Cursor.position(from: matchText, in: matches) {
+    precondition(Cursor.text(for: position, in: matches) == matchText, "a cursor of a text is encoded as another")
+  }
+  service.get("/locations?q=a&cursor=\(matchText)")
   service.get("/locations?cursor=\(text)")
   service.get("/locations?limit=3&cursor=\(PercentEncoding.encode(String(decoding: bytes, as: UTF8.self)))")
   return 0

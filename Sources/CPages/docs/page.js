@@ -22,8 +22,9 @@ function prose(text) {
 
 /** Returns a short description of a schema. */
 function typeOf(schema) {
-  if (schema && schema.$ref) return schema.$ref.split("/").pop();
+  const name = schema && schema.$ref && schema.$ref.split("/").pop();
   schema = resolve(schema);
+  if (name && !schema.enum) return name;
   if (schema.enum) return schema.enum.map(String).join(" | ");
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(" or ");
   if (schema.allOf) return schema.allOf.map(typeOf)[0];

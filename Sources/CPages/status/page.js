@@ -16,6 +16,11 @@ let before;
 let isPaused = false;
 let timer;
 let nextReport = 0;
+/** The server's settings of access; `undefined` until they are known. */
+let settings;
+/** The key that the server rejected, and the one in whose place another was asked for. */
+let rejectedKey;
+let questionedKey;
 const lastSeen = new Map();
 
 // MARK: Metrics
@@ -231,6 +236,7 @@ function showErrors(now) {
 async function showSearches(now) {
   // Only a database keeps searches.
   if (sum(now, "database_pool_connections_limit") === undefined) return explainSearches();
+  if (!mayCall("admin")) return explainSearches("The report needs a key of scope admin.");
   let report;
   try {
     report = await json("analytics/searches", { since: "PT24H", limit: 10 });
@@ -239,10 +245,10 @@ async function showSearches(now) {
       nextReport = Infinity;
       return explainSearches();
     }
-    const needsKey = problem.status === 401 || problem.status === 403;
-    byId("searches").replaceChildren(element("p", { class: "note" },
-      needsKey ? "The report needs a key of scope admin." : `There is no report: ${problem.message}.`));
-    return;
+    if (problem.status !== 401 && problem.status !== 403) return explainSearches(`There is no report: ${problem.message}.`);
+    // Another request with this key would be another error.
+    nextReport = Infinity;
+    return explainSearches("The report needs a key of scope admin.");
   }
   const nothing = ["Searches", "Found nothing"];
   const parts = [
@@ -260,12 +266,21 @@ async function showSearches(now) {
         entries.map((entry) => [name(entry), entry.searches, entry.foundNothing]))))));
 }
 
-function explainSearches() {
-  byId("searches").replaceChildren(element("p", { class: "note" },
-    "Searches are not recorded: that takes PostgreSQL and the setting ANALYTICS=postgres."));
+function explainSearches(text = "Searches are not recorded: that takes PostgreSQL and the setting ANALYTICS=postgres.") {
+  byId("searches").replaceChildren(element("p", { class: "note" }, text));
 }
 
 // MARK: Running
+
+/** Returns whether a call of a scope may succeed with the caller's key. Other calls would be errors of this page's own. */
+const mayCall = (scope) => (access.key ? access.key !== rejectedKey : settings.openScopes.includes(scope));
+
+/** Asks for another key, once for each that is no longer valid. */
+async function askForAnotherKey() {
+  if (questionedKey === access.key || byId("key-dialog").open) return;
+  questionedKey = access.key;
+  await askForKey(access.key ? "This key is not valid." : "This server needs a key for its metrics.");
+}
 
 function setState(state, text) {
   if (byId("state").textContent === text) return;
@@ -275,7 +290,8 @@ function setState(state, text) {
 
 async function readState() {
   try {
-    const { index } = await json("health/ready");
+    const { index, writes } = await json("health/ready");
+    if (writes) return setState("warn", `Reads only: ${writes.reason}`);
     const isBehind = index && index.phase !== "following";
     setState(isBehind ? "warn" : "good", isBehind ? `Ready, index ${index.phase.replace("_", " ")}` : "Ready");
   } catch (problem) {
@@ -317,15 +333,19 @@ async function update() {
   if (isPaused || document.hidden) return;
   await readState();
   try {
+    settings ??= await json("status/settings.json");
+    if (!mayCall("read")) throw new Problem(401);
     await readMetrics();
     byId("message").hidden = true;
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     byId("message").hidden = false;
+    const needed = access.key ? "this key is not valid" : "they need a key of scope read";
     byId("message").textContent = problem.status === 0 ? "The server cannot be reached."
-      : `There are no metrics: ${problem.message}.`;
-    if (problem.status === 401 && !byId("key-dialog").open) {
-      await askForKey(access.key ? "This key is not valid." : "This server needs a key for its metrics.");
+      : `There are no metrics: ${problem.status === 401 ? needed : problem.message}.`;
+    if (problem.status === 401) {
+      rejectedKey = access.key;
+      await askForAnotherKey();
     }
   }
   clearTimeout(timer);
@@ -340,6 +360,7 @@ byId("pause").addEventListener("click", () => {
 byId("set-key").addEventListener("click", async () => {
   if (!await askForKey("The report on searches needs a key of scope admin, the metrics may need one.")) return;
   nextReport = 0;
+  rejectedKey = questionedKey = undefined;
   update();
 });
 document.addEventListener("visibilitychange", update);

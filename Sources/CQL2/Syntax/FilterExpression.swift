@@ -102,7 +102,7 @@ extension FilterError: CustomStringConvertible {
   public var description: String {
     switch position {
     case .character(let number): "at character \(number): \(reason)"
-    case .pointer(let pointer): pointer.isEmpty ? "in the filter: \(reason)" : "at \(pointer): \(reason)"
+    case .pointer(let pointer): pointer.isEmpty ? reason : "at \(pointer): \(reason)"
     case .filter: reason
     }
   }

@@ -10,8 +10,8 @@
 ///
 /// The interior of a ring is the smaller of the parts into which it divides the earth, whatever its direction. So an
 /// area may be around a pole and across the antimeridian. A place is in a polygon if the way along its meridian to the
-/// north pole crosses the rings so many times that it is on the other side of them than a pole outside; two areas with a
-/// common edge have no place in common.
+/// north pole crosses the rings so many times that it is on the other side of them than a pole outside; two areas with
+/// a common edge have no place in common. A place at a pole that is a vertex counts as one beside it on its meridian.
 ///
 /// The edges, in pieces of at most 100 km, are indexed by strips of longitude.
 public final class GeodesicArea: Sendable {
@@ -130,13 +130,16 @@ public final class GeodesicArea: Sendable {
     contains(coordinate, at: EarthCentred(coordinate)).isInside
   }
 
-  /// Returns a Boolean value that indicates whether a place is in the area, and the number of edges that were looked at.
+  /// Returns a Boolean value that indicates whether a place is in the area, and the number of edges that were looked
+  /// at.
   ///
   /// - Parameter position: `EarthCentred(coordinate)`.
   public func contains(_ coordinate: Coordinate, at position: EarthCentred) -> (isInside: Bool, steps: Int) {
     let easting = easting(coordinate.longitude)
     guard easting <= width else { return (polarCount > 0, 1) }
     let strip = strip(easting)
+    // South of a vertex at the pole, on the way to it.
+    let latitude = min(coordinate.latitude, 90.0.nextDown)
     let range = Int(stripStarts[strip])..<Int(stripStarts[strip + 1])
     // The polygons in which the pole is and none of whose pieces are in the strip have the place too.
     var polar = polarCount
@@ -150,7 +153,7 @@ public final class GeodesicArea: Sendable {
           while index < range.upperBound {
             let piece = pieces[Int(items[index])]
             guard piece.polygon == polygon else { break }
-            if easting >= piece.west, easting < piece.east, piece.isNorth(of: coordinate.latitude, position) {
+            if easting >= piece.west, easting < piece.east, piece.isNorth(of: latitude, position) {
               isOdd.toggle()
             }
             index += 1

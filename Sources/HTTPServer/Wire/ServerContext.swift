@@ -11,6 +11,7 @@ final class ServerContext: Sendable {
   let encoder: ResponseEncoder
   let isSecure: Bool
   let budget: OutputBudget
+  let computations: ComputationQueue
 
   let connections = Atomic(0)
   let requestsInFlight = Atomic(0)
@@ -34,6 +35,8 @@ final class ServerContext: Sendable {
     self.configuration = configuration
     self.isSecure = configuration.tls != nil
     self.budget = OutputBudget(configuration.limits, configuration.timeouts, eventLoop: eventLoop)
+    computations = ComputationQueue(
+      configuration.limits, timeout: configuration.timeouts.computation, eventLoop: eventLoop)
     self.responder = responder
     self.logger = logger
     self.encoder = ResponseEncoder(serverName: configuration.serverName)

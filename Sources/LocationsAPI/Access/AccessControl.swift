@@ -38,6 +38,9 @@ public final class AccessControl: Sendable {
         + " set API_KEYS_FILE, JWT_JWKS_FILE or JWT_JWKS_URL to allow changes"
   }
 
+  /// The scopes of the calls that need neither a key nor a token, if the request comes from where it may.
+  var openScopes: Set<AccessScope> { state.withLock { $0.policy.openScopes } }
+
   /// Replaces the API keys for further requests.
   public func replaceKeys(_ keys: [APIKey]) {
     state.withLock { $0.policy.keys = keys }
@@ -81,6 +84,21 @@ public final class AccessControl: Sendable {
   /// Returns a Boolean value that indicates whether the scope is open to everyone. That does not change while the
   /// server runs.
   private func isOpen(_ scope: AccessScope) -> Bool { scope == .read && areReadsOpen }
+
+  /// Returns the sender of a request, to whom its use of the service counts: the one that its credentials prove,
+  /// whatever access it needs, or else its address.
+  ///
+  /// - Parameters:
+  ///   - proxies: the trusted proxies, whose header fields determine the address.
+  ///   - mayVerify: returns a Boolean value that indicates whether a token from an address may be verified that was not
+  ///     seen before, which takes as long as a signature does.
+  package func sender(
+    of request: HTTPRequest, proxies: TrustedProxies, mayVerify: (RequestSender) -> Bool = { _ in false }
+  ) -> RequestSender {
+    if request.principal.name != nil { return .principal(request.principal) }
+    let address = RequestSender.address(proxies.client(of: request)?.clientNetwork)
+    return sender(of: request.headers) { mayVerify(address) }.map(RequestSender.principal) ?? address
+  }
 
   /// Returns the sender that the request's credentials prove, whatever access it needs; `nil` where they prove none.
   ///

@@ -31,6 +31,12 @@ public struct AccessPolicy: Sendable {
   /// A Boolean value that indicates whether there are neither API keys nor token keys.
   var isKeyless: Bool { keys == nil && tokens == nil }
 
+  /// The scopes of the calls that need neither a key nor a token, if the request comes from where it may.
+  var openScopes: Set<AccessScope> {
+    let reading: Set<AccessScope> = readRequiresKey ? [] : [.read]
+    return isKeyless && isLoopback ? reading.union([.write, .admin]) : reading
+  }
+
   /// Returns the access of an API key.
   ///
   /// - Throws: `Problem` 401 `unauthenticated`.

@@ -8,11 +8,6 @@ import NIOHTTP1
 /// even verified where its address exceeds the limit, because verification is what a flood of tokens would cost. Probes
 /// of health and metrics are not counted, nor are CORS preflight requests.
 public struct RateLimitMiddleware: Middleware {
-  private enum Client: Hashable {
-    case principal(Principal)
-    case address(IPAddress?)
-  }
-
   private let limiter: RateLimiter
   private let access: AccessControl
   private let proxies: TrustedProxies
@@ -33,7 +28,8 @@ public struct RateLimitMiddleware: Middleware {
 
   /// Returns the response of the next middleware with the limit's fields, or 429 `rate-limited`.
   nonisolated(nonsending) public func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
-    let verdict = limiter.admit(client(of: request))
+    let sender = access.sender(of: request, proxies: proxies) { limiter.wouldAdmit($0) }
+    let verdict = limiter.admit(sender)
     let fields = HTTPHeaders(limiter.fields(for: verdict))
     guard verdict.isAllowed else {
       let problem = Problem.rateLimited(fields, retryAfterSeconds: verdict.resetSeconds)
@@ -42,12 +38,6 @@ public struct RateLimitMiddleware: Middleware {
     var response = await next.respond(to: request)
     response.headers.add(contentsOf: fields)
     return response
-  }
-
-  private func client(of request: HTTPRequest) -> Client {
-    let address = Client.address(proxies.client(of: request)?.clientNetwork)
-    let sender = access.sender(of: request.headers) { limiter.wouldAdmit(address) }
-    return sender.map(Client.principal) ?? address
   }
 
   /// Returns a Boolean value that indicates whether a browser sent the request by itself before a page's request,

@@ -6,7 +6,7 @@ import Points
 ///
 /// - The response to a write has the position after it in `Waymark-Position`.
 /// - A read with that value in `Waymark-Min-Position` contains the write, whichever instance it is sent to.
-/// - A response from an index whose database is unavailable has an `Age` (RFC 9111, section 5.1).
+/// - A response from the last confirmed state of the index has an `Age` (RFC 9111, section 5.1).
 struct FreshnessMiddleware: Middleware {
   private static let minimumPosition = "waymark-min-position"
 
@@ -14,7 +14,7 @@ struct FreshnessMiddleware: Middleware {
 
   func intercepts(_ request: HTTPRequest) -> Bool {
     switch request.route?.scope {
-    case .read: request.headers.contains(name: Self.minimumPosition) || store.readsWhileUnavailable != nil
+    case .read: request.headers.contains(name: Self.minimumPosition) || store.staleReads != nil
     case .write: true
     default: false
     }
@@ -33,17 +33,24 @@ struct FreshnessMiddleware: Middleware {
       response.route = request.route?.template
       return response
     }
-    // The database may become unavailable, and available again, while the request is in progress.
-    let former = store.readsWhileUnavailable
-    var response = await next.respond(to: request)
+    // The index may become stale, and current again, while the request is in progress.
+    let former = store.staleReads
+    var response = await respond(to: request, next)
     if request.route?.scope == .write {
       if response.status.code / 100 == 2, let position = await store.currentPosition() {
         response.headers.add(name: "waymark-position", value: position)
       }
-    } else if let reads = store.readsWhileUnavailable, reads.count != former?.count, let time = reads.confirmedAt {
+    } else if let reads = store.staleReads, reads.count != former?.count, let time = reads.confirmedAt {
       response.headers.replaceOrAdd(name: "age", value: String((ContinuousClock.now - time).components.seconds))
     }
     return response
+  }
+
+  private nonisolated(nonsending) func respond(to request: HTTPRequest, _ next: MiddlewareChain) async -> HTTPResponse {
+    guard let position = request.headers.first(name: Self.minimumPosition) else {
+      return await next.respond(to: request)
+    }
+    return await RequiredPosition.$text.withValue(position) { await next.respond(to: request) }
   }
 
   private nonisolated(nonsending) func wait(for position: String, _ request: HTTPRequest) async throws(Problem) {

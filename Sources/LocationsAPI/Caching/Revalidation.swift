@@ -13,8 +13,7 @@ import Synchronization
 ///
 /// The entity tags are weak: they identify the same places, in whichever content coding they are sent. A tag contains
 /// the version that was known before the search (``Points/DataVersion`` explains why that is right), the format,
-/// because formats share an address, and the program's version, because another one may encode the response
-/// differently.
+/// because formats share an address, and the ``ProgramTag``.
 ///
 /// The result of a search may be newer than the version that was known before it. Where that is possible the tag also
 /// has a digest of the result, so that no two representations share one. A tag whose version is still the current one
@@ -28,7 +27,7 @@ final class Revalidation: Sendable {
   let policy: CachePolicy
 
   private let service: PointsService
-  private let programTag: String
+  private let program: ProgramTag
   private let clock: any WallClock
 
   /// The fields of a response without a version.
@@ -51,16 +50,14 @@ final class Revalidation: Sendable {
   /// - Parameters:
   ///   - service: the service that has the versions.
   ///   - policy: the directives for caches.
-  ///   - program: the version of this program, and the settings that change its responses.
+  ///   - program: what responses depend on beside the places.
   ///   - clock: the time of day, by the same clock as the store's.
-  init(service: PointsService, policy: CachePolicy, program: String, clock: any WallClock = SystemClock()) {
+  init(service: PointsService, policy: CachePolicy, program: ProgramTag, clock: any WallClock = SystemClock()) {
     self.service = service
     self.policy = policy
+    self.program = program
     self.clock = clock
     unnamed = ["cache-control": policy.cacheControl, "vary": policy.vary]
-    var hash = FNV1a()
-    hash.combine(bytes: program.utf8)
-    programTag = String(hash.value & 0xFFFF_FFFF, radix: 36)
   }
 
   /// The suffix that distinguishes the entity tags of representations that share an address.
@@ -190,7 +187,7 @@ final class Revalidation: Sendable {
   private static let digestLength = 16
 
   private func tag(of version: DataVersion, _ suffix: String, digest: String? = nil) -> String {
-    "W/\"\(version.token)-\(programTag)\(digest.map { "_" + $0 } ?? "")\(suffix)\""
+    "W/\"\(version.token)\(program.suffix)\(digest.map { "_" + $0 } ?? "")\(suffix)\""
   }
 
   // MARK: Header fields

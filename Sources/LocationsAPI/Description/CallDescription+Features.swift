@@ -119,7 +119,7 @@ extension CallDescription {
         "limit": .init(
           "Maximum number of features of a page; more than \(FeatureArguments.maximumLimit) counts as"
             + " \(FeatureArguments.maximumLimit).",
-          Schema(.integer, nil, ["minimum": 1, "default": .count(FeatureArguments.defaultLimit)])),
+          Schema(.integer, nil, ["minimum": 1, "default": .count(FeatureArguments.defaultLimit)]), statesStyle: true),
         "id": property(.id), "name": property(.name), "category": property(.category), "lat": property(.latitude),
         "long": property(.longitude), "createdAt": property(.createdAt), "updatedAt": property(.updatedAt),
         "source": property(.source), "sourceId": property(.sourceID), "version": property(.version),

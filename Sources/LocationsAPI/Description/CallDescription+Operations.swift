@@ -50,6 +50,9 @@ extension CallDescription {
       page(
         path: PageRoute.mapSettingsPath, id: "getMapSettings", summary: "Get the map page's settings",
         media: .init("application/json", .component("MapSettings"))),
+      page(
+        path: PageRoute.statusSettingsPath, id: "getStatusSettings", summary: "Get the status page's settings",
+        media: .init("application/json", .component("StatusSettings"))),
     ]
     + PageFile.all.map { file in
       page(

@@ -155,6 +155,9 @@ struct ProblemDescription: Hashable, Sendable {
     ProblemDescription(400, .invalidParameter), .init(412, .versionMismatch), .init(428, .ifMatchRequired),
   ]
 
+  /// The problems of `If-Match` in a read.
+  static let readConditions: Set = [ProblemDescription(400, .invalidParameter), .init(412, .versionMismatch)]
+
   /// The problems of a call with an `Idempotency-Key`.
   static let idempotency: Set = [
     ProblemDescription(400, .invalidParameter), .init(409, .conflict), .init(422, .idempotencyKeyReused),

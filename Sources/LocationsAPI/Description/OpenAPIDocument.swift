@@ -63,6 +63,7 @@ struct DescribedRoute: Sendable {
   /// The problems of the call.
   var problems: Set<ProblemDescription> {
     call.problems.union(ProblemDescription.ofEveryCall).union(ProblemDescription.access(scope))
+      .union(method == .GET ? ProblemDescription.readConditions : [])
   }
 }
 
@@ -72,8 +73,8 @@ struct OpenAPIDocument {
   let routes: [DescribedRoute]
   /// The version of the program.
   let version: String
-  /// A Boolean value that indicates whether reading needs a key.
-  let readsNeedKey: Bool
+  /// The scopes of the calls that need neither a key nor a token.
+  let openScopes: Set<AccessScope>
   /// The address of the service, or a reference to it from the document's.
   var server: String
 
@@ -135,7 +136,8 @@ struct OpenAPIDocument {
         + " where the parameter is repeated, any of the values."
     }
     if let scope = route.scope, scope != .read {
-      description += (description.isEmpty ? "" : " ") + "Needs a key or a token with the scope `\(scope.rawValue)`."
+      description += (description.isEmpty ? "" : " ") + "Needs a key or a token with the scope `\(scope.rawValue)`"
+      description += openScopes.contains(scope) ? ", unless it comes from the server's machine." : "."
     }
     if !description.isEmpty { members.append(.init(name: "description", value: .string(description))) }
     let parameters = parameters(of: route)
@@ -150,7 +152,7 @@ struct OpenAPIDocument {
     guard let scope = route.scope else { return [] }
     // OpenAPI 3.0 has no roles of schemes other than OAuth 2.
     let key: JSONValue = ["bearer": openAPI == .v3_1 ? [.string(scope.rawValue)] : []]
-    return scope == .read && !readsNeedKey ? [[:], key] : [key]
+    return openScopes.contains(scope) ? [[:], key] : [key]
   }
 
   private func parameters(of route: DescribedRoute) -> [JSONValue] {
@@ -179,7 +181,7 @@ struct OpenAPIDocument {
     if case .array = parameter.schema.kind {
       members.append(.init(name: "style", value: "form"))
       members.append(.init(name: "explode", value: .bool(parameter.isRepeatable)))
-    } else if parameter.isProperty {
+    } else if parameter.statesStyle {
       members.append(.init(name: "style", value: "form"))
       members.append(.init(name: "explode", value: false))
     }
@@ -239,30 +241,20 @@ struct OpenAPIDocument {
       })
   }
 
+  /// Returns the response of the problems of a status. Its schema is that of all problems, so that a generated client
+  /// has one type for them; the examples have the codes.
   private func problem(_ status: Int, _ codes: [String]) -> JSONValue {
-    [
+    let title = HTTPResponseStatus(statusCode: status).reasonPhrase
+    let examples = codes.map { code -> JSONValue.Member in
+      let type = JSONValue.string("\(LocationsAPI.problemTypePrefix)\(code)")
+      let value: JSONValue = ["type": type, "title": .string(title), "status": .count(status), "code": .string(code)]
+      return .init(name: code, value: ["value": value])
+    }
+    return [
       "description": .string(codes.map { "`\($0)`" }.joined(separator: ", ")),
       "headers": headers(HeaderDescription.ofProblem(status) + HeaderDescription.ofEveryResponse),
       "content": [
-        Problem.mediaType: [
-          "schema": [
-            "allOf": [
-              ["$ref": "#/components/schemas/Problem"],
-              [
-                "type": "object",
-                "properties": [
-                  "status": ["enum": [.count(status)]],
-                  "code": ["type": "string", "enum": .array(codes.map(JSONValue.string))],
-                ],
-              ],
-            ]
-          ],
-          "example": [
-            "type": .string("\(LocationsAPI.problemTypePrefix)\(codes[0])"),
-            "title": .string(HTTPResponseStatus(statusCode: status).reasonPhrase), "status": .count(status),
-            "code": .string(codes[0]),
-          ],
-        ]
+        Problem.mediaType: ["schema": Schema.component("Problem").json(openAPI), "examples": .object(examples)]
       ],
     ]
   }

@@ -9,19 +9,19 @@ struct ParameterDescription: Sendable {
   var isRequired = false
   /// A Boolean value that indicates whether the elements of the value are described as several parameters.
   var isRepeatable = false
-  /// A Boolean value that indicates whether the parameter is a condition on a property of places. QGIS recognises such
-  /// parameters by their `style` and `explode`.
-  var isProperty = false
+  /// A Boolean value that indicates whether `style` and `explode` are stated although the value is no array. OGC API
+  /// Features prescribes it for `limit` and `datetime`, and QGIS recognises conditions on properties by it.
+  var statesStyle = false
 
   init(
     _ description: String, _ schema: Schema, isRequired: Bool = false, isRepeatable: Bool = false,
-    isProperty: Bool = false
+    statesStyle: Bool = false
   ) {
     self.description = description
     self.schema = schema
     self.isRequired = isRequired
     self.isRepeatable = isRepeatable
-    self.isProperty = isProperty
+    self.statesStyle = statesStyle
   }
 
   /// The parameter where it must be given.
@@ -81,7 +81,7 @@ extension Parameter {
       .init(
         "Position of the next page, opaque: taken from a `Link` of relation `next`, together with the other"
           + " parameters.",
-        Schema(.string))
+        Schema(.string, nil, ["minLength": 1]))
     case .fields:
       .init(
         "Fields of each place, separated by commas; `*` stands for all of a place's own.",
@@ -137,7 +137,7 @@ extension Parameter {
         Schema(.boolean, nil, example: true))
     case .sort:
       .init(
-        "Order of the matches of `q`: `relevance` without it; `distance` needs `lat` and `long`.",
+        "Order of the matches of `q`: `relevance` without it; `distance` needs `lat` and `long`. Needs `q`.",
         .oneOf(TextArguments.Sort.allCases.map(\.rawValue)))
     case .filter:
       .init(
@@ -162,7 +162,7 @@ extension Parameter {
     case .dateTime:
       .init(
         "Only places whose last change was at this time, or between two, with a slash between and `..` for an open end.",
-        Schema(.string, nil, ["pattern": Self.dateTimePattern], example: "2026-01-01T00:00:00Z/.."))
+        Schema(.string, nil, ["pattern": Self.dateTimePattern], example: "2026-01-01T00:00:00Z/.."), statesStyle: true)
     case .within:
       .init(
         "Only places in a polygon or a multipolygon, in WKT or GeoJSON: longitude before latitude, holes after the outer"
@@ -213,9 +213,13 @@ extension Parameter {
   ///
   /// - Parameter additional: the fields that a call has beside those of every place.
   fileprivate static func fieldsSchema(additional: FieldSet) -> Schema {
+    Schema(.array(of: .oneOf(fieldNames(additional: additional))), nil, ["minItems": 1], example: ["id", "name"])
+  }
+
+  /// Returns the names of the fields of every place and of additional ones, and `*`.
+  static func fieldNames(additional: FieldSet) -> [String] {
     let fields = FieldSet.all.union([.attribution, additional])
-    let names = FieldSet.named.filter { fields.contains($0.field) }.map(\.name)
-    return Schema(.array(of: .oneOf(names + ["*"])), nil, ["minItems": 1], example: ["id", "name"])
+    return FieldSet.named.filter { fields.contains($0.field) }.map(\.name) + ["*"]
   }
 
   private static func originSchema(example: JSONValue) -> Schema {

@@ -1,3 +1,4 @@
+import HTTPServer
 import JSONText
 import PointFormats
 import Points
@@ -13,8 +14,9 @@ extension Schema {
       ("CategoryCount", categoryCount),
       ("DataSource", dataSource), ("ImportReport", importReport), ("Deletion", deletion),
       ("SearchReport", searchReport),
-      ("Health", health), ("Index", index), ("MapSettings", mapSettings), ("Problem", problem),
-    ] + features
+      ("Health", health), ("Index", index), ("MapSettings", mapSettings), ("StatusSettings", statusSettings),
+      ("Problem", problem),
+    ] + features + enumerationComponents
 
   // MARK: Places
 
@@ -308,6 +310,11 @@ extension Schema {
       [
         .required("status", .oneOf(["ok"])),
         .optional(
+          "writes",
+          Schema(
+            .object([.required("status", .oneOf(["refused"])), .required("reason", Schema(.string))], others: nil),
+            "Present while reads are served and writes are 503.")),
+        .optional(
           "index",
           Schema(
             .object([.required("phase", Schema(.string)), .required("places", count)], others: nil),
@@ -331,6 +338,17 @@ extension Schema {
         .optional("attribution", Schema(.string, "The attribution of the base map, as plain text.")),
       ], others: nil),
     nil, example: ["tiles": "/basemap/{z}/{x}/{y}.png", "attribution": "© OpenStreetMap contributors"])
+
+  private static let statusSettings = Schema(
+    .object(
+      [
+        .required(
+          "openScopes",
+          Schema(
+            .array(of: .oneOf(AccessScope.allCases.map(\.rawValue))),
+            "The scopes of the calls that need neither a key nor a token."))
+      ], others: nil),
+    nil, example: ["openScopes": ["read"]])
 
   private static let problem = Schema(
     .object(

@@ -1,4 +1,5 @@
 import JSONText
+import PointFormats
 
 /// A version of OpenAPI in which the service is described.
 enum OpenAPIVersion: String, CaseIterable {
@@ -69,11 +70,19 @@ struct Schema: Sendable {
   /// Creates a reference to a schema in ``components``.
   static func component(_ name: String) -> Schema { Schema(.component(name)) }
 
-  /// Creates a schema of these strings.
+  /// Creates a schema of these strings; a reference to the component if they are one of ``enumerations``.
   static func oneOf(_ values: [String], default fallback: String? = nil) -> Schema {
-    var schema = Schema(.string, nil, ["enum": .array(values.map(JSONValue.string))])
-    if let fallback { schema.keywords.append(.init(name: "default", value: .string(fallback))) }
+    guard let fallback else {
+      let shared = enumerations.first { $0.values.elementsEqual(values) { $0.hasSameBytes(as: $1) } }
+      return shared.map { .component($0.name) } ?? enumeration(values)
+    }
+    var schema = enumeration(values)
+    schema.keywords.append(.init(name: "default", value: .string(fallback)))
     return schema
+  }
+
+  fileprivate static func enumeration(_ values: [String]) -> Schema {
+    Schema(.string, nil, ["enum": .array(values.map(JSONValue.string))])
   }
 
   /// The schema with `null` as a value too.
@@ -141,6 +150,24 @@ struct Schema: Sendable {
     }
     return .object(members)
   }
+}
+
+extension Schema {
+  /// The strings that several calls or schemas have, by name. They are components, so that a generated client has one
+  /// type for each instead of one for each use. The languages of filters are not among them: GDAL looks for their names
+  /// in the parameter.
+  static let enumerations: [(name: String, values: [String])] = [
+    ("PlaceFormat", PointFormat.responses.map(\.rawValue)), ("JSONFormat", [PointFormat.json.rawValue]),
+    ("PageFormat", ["json", "html"]), ("PlaceField", Parameter.fieldNames(additional: [])),
+    ("TextOrder", TextArguments.Sort.allCases.map(\.rawValue)),
+    ("ReferenceSystem", ReferenceSystem.allCases.map(\.rawValue)),
+    ("ContentReferenceSystem", ReferenceSystem.allCases.map(\.fieldValue)), ("AnyVersion", ["*"]),
+    ("PhotonLayer", PhotonLayer.allCases.map(\.rawValue)), ("PhotonSwitch", ["0", "1", "true", "false"]),
+    ("PointType", ["Point"]), ("FeatureType", ["Feature"]), ("FeatureCollectionType", ["FeatureCollection"]),
+  ]
+
+  /// The schemas of the ``enumerations``.
+  static let enumerationComponents = enumerations.map { (name: $0.name, schema: Schema.enumeration($0.values)) }
 }
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,

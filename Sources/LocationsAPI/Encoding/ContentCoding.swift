@@ -20,11 +20,11 @@ enum ContentCoding {
   ///   is.
   static func chosen(by headers: HTTPHeaders) -> (coding: ContentCoding, isRequired: Bool)? {
     guard headers.contains(name: "accept-encoding") else { return (.identity, false) }
-    var (gzip, identity, others): (Double?, Double?, Double?)
+    var (gzip, identity, others): (Int?, Int?, Int?)
     for element in headers[canonicalForm: "accept-encoding"].prefix(MediaRange.maximumCount) {
-      let parts = element.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-      let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
-      switch parts.first {
+      let parts = element.split(separator: ";", omittingEmptySubsequences: false)
+      let weight = MediaRange.quality(of: parts.dropFirst())
+      switch parts[0].trimmingBlanks.lowercased() {
       case "gzip", "x-gzip": gzip = max(gzip ?? 0, weight)
       case "identity": identity = weight
       case "*": others = weight
@@ -43,7 +43,7 @@ enum ContentCoding {
   /// - Throws: `Problem` 406 where the request excludes every coding.
   static func accepted(by headers: HTTPHeaders) throws(Problem) -> (coding: ContentCoding, isRequired: Bool) {
     guard let chosen = chosen(by: headers) else {
-      throw Problem(.notAcceptable, code: "not-acceptable", detail: "the available codings are gzip and identity")
+      throw .notAcceptable("the available codings are gzip and identity")
     }
     return chosen
   }
@@ -63,21 +63,28 @@ enum ContentCoding {
     }
     let (coding, isRequired) = try accepted(by: request.headers)
     guard coding == .gzip, isRequired || bytes.readableBytes >= leastLength else { return }
-    let compressed: ByteBuffer
-    do {
-      compressed =
-        bytes.readableBytes <= greatestLengthInPlace
-        ? try compress(bytes)
-        : try await withTaskExecutorPreference(globalConcurrentExecutor) { try await compressElsewhere(bytes) }
-    } catch {
-      // There is no memory for the compressed body.
-      throw .internal
+    if bytes.readableBytes <= greatestLengthInPlace {
+      try compress(bytes, of: &response)
+      return
     }
+    do throws(Problem) {
+      response = try await request.computing { [response] () throws(Problem) in
+        var response = response
+        try compress(bytes, of: &response)
+        return response
+      }
+    } catch {
+      // Without a free processor in time, the body is sent as it is, which costs none.
+      if isRequired { throw error }
+    }
+  }
+
+  private static func compress(_ bytes: ByteBuffer, of response: inout HTTPResponse) throws(Problem) {
+    // Without memory for the compressed body.
+    guard let compressed = try? compress(bytes) else { throw .internal }
     response.body = .bytes(compressed)
     response.headers.add(name: "content-encoding", value: "gzip")
   }
-
-  private static func compressElsewhere(_ bytes: ByteBuffer) async throws -> ByteBuffer { try compress(bytes) }
 
   private static func compress(_ bytes: ByteBuffer) throws -> ByteBuffer {
     let encoder = try GzipEncoder()

@@ -56,10 +56,8 @@ struct MediaRange {
       if quality > best?.quality ?? 0 { best = (offer, quality) }
     }
     guard let best else {
-      throw Problem(
-        .notAcceptable, code: "not-acceptable",
-        detail: "the available media types are "
-          + offered.map { String(mediaType($0).prefix { $0 != ";" }) }.joined(separator: ", "))
+      let types = offered.map { String(mediaType($0).prefix { $0 != ";" }) }
+      throw .notAcceptable("the available media types are " + types.joined(separator: ", "))
     }
     return best.offer
   }
@@ -80,14 +78,19 @@ struct MediaRange {
     guard names.count == 2, !names[0].isEmpty, !names[1].isEmpty else { return nil }
     type = Substring(names[0].lowercased())
     subtype = Substring(names[1].lowercased())
-    var quality = 1000
-    for parameter in parts.dropFirst() {
+    quality = Self.quality(of: parts.dropFirst())
+  }
+
+  /// Returns the weight that is among the parameters of an element, in thousandths (RFC 9110, section 12.4.2); 1000
+  /// where there is none, or it is not from 0 to 1.
+  static func quality(of parameters: some Sequence<Substring>) -> Int {
+    for parameter in parameters {
       let pair = parameter.trimmingBlanks
       guard pair.lowercased().hasPrefix("q=") else { continue }
-      guard let weight = Double(pair.dropFirst(2)), (0...1).contains(weight) else { return nil }
-      quality = Int((weight * 1000).rounded())
+      guard let weight = Double(pair.dropFirst(2)), (0...1).contains(weight) else { return 1000 }
+      return Int((weight * 1000).rounded())
     }
-    self.quality = quality
+    return 1000
   }
 
   /// Returns the weight of a media type: that of the most specific range that covers it; 0 where none does.
@@ -108,6 +111,14 @@ struct MediaRange {
       if specificity > best.specificity { best = (specificity, range.quality) }
     }
     return best.quality
+  }
+}
+
+extension Problem {
+  /// Status 406, which depends on the fields that it names in `Vary`.
+  static func notAcceptable(_ detail: String) -> Problem {
+    Problem(
+      .notAcceptable, code: "not-acceptable", detail: detail, headers: ["vary": "accept, accept-encoding"])
   }
 }
 

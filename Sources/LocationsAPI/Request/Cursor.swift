@@ -11,23 +11,28 @@ import Points
 enum Cursor {
   private static let version: UInt8 = 1
 
-  /// The version of the positions in the matches of a text.
-  private static let textVersion: UInt8 = 2
   private static let byteCount = 1 + 8 + 8 + 8 + 4
+
+  /// The version of the positions in the matches of a text, which end with the stage: its number and a detail.
+  private static let textVersion: UInt8 = 3
+  private static let stageByteCount = 1 + 2
 
   /// Returns the text of a position in the places that match a query.
   static func text(for position: PointQuery.Position, in query: PointQuery) -> String {
-    text(version, position.distanceMetres, position.id, fingerprint: fingerprint(of: query))
+    Base64URL.encode(bytes(version, position.distanceMetres, position.id, fingerprint: fingerprint(of: query)))
   }
 
   /// Returns the text of a position in the matches of a text.
   static func text(for position: TextQuery.Position, in query: TextQuery) -> String {
-    text(textVersion, position.value, position.id, fingerprint: fingerprint(of: query))
+    var bytes = bytes(textVersion, position.value, position.id, fingerprint: fingerprint(of: query))
+    let (number, detail) = position.stage.code
+    bytes += [number, UInt8(detail >> 8), UInt8(detail & 0xFF)]
+    return Base64URL.encode(bytes)
   }
 
-  private static func text(_ version: UInt8, _ value: Double, _ id: PointID, fingerprint: UInt32) -> String {
+  private static func bytes(_ version: UInt8, _ value: Double, _ id: PointID, fingerprint: UInt32) -> [UInt8] {
     var bytes: [UInt8] = [version]
-    bytes.reserveCapacity(byteCount)
+    bytes.reserveCapacity(byteCount + stageByteCount)
     func append(_ number: some FixedWidthInteger) {
       withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
     }
@@ -35,27 +40,34 @@ enum Cursor {
     append(id.high)
     append(id.low)
     append(fingerprint)
-    return Base64URL.encode(bytes)
+    return bytes
   }
 
   /// Returns the position of a text; `nil` when it is no cursor, or one of another query.
   static func position(from text: some StringProtocol, in query: PointQuery) -> PointQuery.Position? {
-    parts(of: text, version, fingerprint: fingerprint(of: query)).map { .init(distanceMetres: $0, id: $1) }
+    guard let bytes = Base64URL.decode(text, count: byteCount) else { return nil }
+    return parts(of: bytes, version, fingerprint: fingerprint(of: query)).map { .init(distanceMetres: $0, id: $1) }
   }
 
   /// Returns the position of a text; `nil` when it is no cursor, or one of another query.
   static func position(from text: some StringProtocol, in query: TextQuery) -> TextQuery.Position? {
-    parts(of: text, textVersion, fingerprint: fingerprint(of: query)).map { .init(value: $0, id: $1) }
+    guard let bytes = Base64URL.decode(text, count: byteCount + stageByteCount),
+      let stage = TextQuery.Stage(
+        code: bytes[byteCount], UInt16(bytes[byteCount + 1]) << 8 | UInt16(bytes[byteCount + 2]))
+    else { return nil }
+    return parts(of: bytes, textVersion, fingerprint: fingerprint(of: query)).map {
+      .init(value: $0, id: $1, stage: stage)
+    }
   }
 
   private static func parts(
-    of text: some StringProtocol, _ version: UInt8, fingerprint: UInt32
+    of bytes: [UInt8], _ version: UInt8, fingerprint: UInt32
   ) -> (value: Double, id: PointID)? {
-    guard let bytes = Base64URL.decode(text, count: byteCount), bytes[0] == version else { return nil }
+    guard bytes[0] == version else { return nil }
     func number(at offset: Int) -> UInt64 {
       bytes[offset..<offset + 8].reduce(0) { $0 << 8 | UInt64($1) }
     }
-    let check = bytes[25...].reduce(0) { $0 << 8 | UInt32($1) }
+    let check = bytes[25..<byteCount].reduce(0) { $0 << 8 | UInt32($1) }
     let value = Double(bitPattern: number(at: 1))
     guard check == fingerprint, value.isFinite, value >= 0 else { return nil }
     return (value, PointID(high: number(at: 9), low: number(at: 17)))
@@ -127,5 +139,40 @@ enum Cursor {
       for coordinate in route.line.coordinates { mix(numbers: coordinate.latitude, coordinate.longitude) }
     }
     return UInt32(truncatingIfNeeded: hash.value ^ hash.value >> 32)
+  }
+}
+
+extension TextQuery.Stage {
+  /// The number of the stage, and what else it has.
+  fileprivate var code: (number: UInt8, detail: UInt16) {
+    switch self {
+    case .words: (0, 0)
+    case .typos: (1, 0)
+    case .typosBesideRareWord: (2, 0)
+    case .moreTypos: (3, 0)
+    case .missingWords: (4, 0)
+    case .joined(let word): (5, word)
+    case .separated(let letter, let omitsLetter): (omitsLetter ? 7 : 6, letter)
+    case .lenient: (8, 0)
+    case .missingPairs: (9, 0)
+    }
+  }
+
+  /// Creates the stage of a code; `nil` where there is none.
+  fileprivate init?(code number: UInt8, _ detail: UInt16) {
+    switch number {
+    case 0: self = .words
+    case 1: self = .typos
+    case 2: self = .typosBesideRareWord
+    case 3: self = .moreTypos
+    case 4: self = .missingWords
+    case 5: self = .joined(word: detail)
+    case 6: self = .separated(letter: detail, omitsLetter: false)
+    case 7: self = .separated(letter: detail, omitsLetter: true)
+    case 8: self = .lenient
+    case 9: self = .missingPairs
+    default: return nil
+    }
+    guard code == (number, detail) else { return nil }
   }
 }

@@ -1,18 +1,49 @@
+import Basics
 import JSONText
 import NIOHTTP1
 import PointFormats
 import Points
 
+/// The part of entity tags that stands for everything but the places that responses depend on: the version of the
+/// program, because another one may encode the same places differently, and the settings.
+struct ProgramTag: Sendable {
+  /// The part with the hyphen before it.
+  let suffix: String
+
+  /// Creates the part.
+  init(version: String, settingsDigest: UInt64) {
+    var hash = FNV1a()
+    hash.combine(bytes: version.utf8)
+    hash.combine(settingsDigest)
+    suffix = hash.tagSuffix
+  }
+
+  /// No part, for a response that has a place as it is stored.
+  static let none = ProgramTag()
+
+  private init() { suffix = "" }
+}
+
+extension FNV1a {
+  /// The hash as a part of entity tags.
+  var tagSuffix: String { "-" + String(value & 0xFFFF_FFFF, radix: 36) }
+}
+
 /// Entity tags (RFC 9110, section 8.8.3) of single places: strong, made from the version and, as several formats and
-/// codings share an address, from the format and from the content coding.
+/// codings share an address, from the format and from the content coding. Those of responses that are more than the
+/// stored place have the ``ProgramTag`` too, which `If-Match` ignores: what was read may be changed.
 enum EntityTag {
   /// Returns the tag of a version in a format, quotes included.
-  static func of(version: Int64, format: PointFormat, coding: ContentCoding = .identity) -> String {
+  static func of(
+    version: Int64, format: PointFormat, coding: ContentCoding = .identity, program: ProgramTag = .none
+  ) -> String {
     let (format, coding) = (format.etagSuffix, coding == .gzip ? gzipSuffix : "")
-    return String(unsafeUninitializedCapacity: 2 + 19 + format.utf8.count + coding.utf8.count) { buffer in
+    let length = 2 + 19 + program.suffix.utf8.count + format.utf8.count + coding.utf8.count
+    return String(unsafeUninitializedCapacity: length) { buffer in
       var tag = UncheckedBytes(at: buffer.baseAddress.unsafelyUnwrapped)
       tag.write("\"")
       tag.write(atMost: 19) { DecimalText.write(version.magnitude, to: $0) }
+      tag.write(text: program.suffix)
       tag.write(text: format)
       tag.write(text: coding)
       tag.write("\"")
@@ -28,12 +59,12 @@ enum EntityTag {
   ///
   /// A client that has the place in one coding does not need it in the other.
   static func known(
-    of point: PointOfInterest, format: PointFormat, ifNoneMatch values: [Substring]
+    of point: PointOfInterest, format: PointFormat, program: ProgramTag = .none, ifNoneMatch values: [Substring]
   ) -> String? {
     guard !values.isEmpty else { return nil }
-    let plain = of(version: point.version, format: format)
+    let plain = of(version: point.version, format: format, program: program)
     if matches(plain, ifNoneMatch: values) { return plain }
-    let gzip = of(version: point.version, format: format, coding: .gzip)
+    let gzip = of(version: point.version, format: format, coding: .gzip, program: program)
     return matches(gzip, ifNoneMatch: values) ? gzip : nil
   }
 
@@ -46,13 +77,14 @@ enum EntityTag {
     }
   }
 
-  /// Returns the version of a tag; `nil` for a tag that this service does not make.
+  /// Returns the version of a tag, of whichever settings and program; `nil` for a tag that this service does not make.
   static func version(of tag: Substring) -> Int64? {
     var text = tag.dropFirst().dropLast()
     if text.hasSuffix(gzipSuffix) { text = text.dropLast(gzipSuffix.count) }
     let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let digits = parts.first, let version = Int64(digits), version > 0,
-      "\(version)".utf8.elementsEqual(digits.utf8)
+    let numbers = parts[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let version = Int64(numbers[0]), version > 0, "\(version)".utf8.elementsEqual(numbers[0].utf8),
+      numbers.count == 1 || UInt64(numbers[1], radix: 36) != nil
     else { return nil }
     guard parts.count == 2 else { return version }
     guard let format = PointFormat(rawValue: String(parts[1])), format != .json else { return nil }

@@ -16,11 +16,6 @@ public struct Filtering: Hashable, Sendable {
     self.timeLimit = timeLimit
   }
 
-  /// A text that changes with the types of tags, on which the places that match a condition depend.
-  var typesOfTags: String {
-    queryables.types.map { "\($0.key.text) \($0.value.rawValue)" }.sorted().joined(separator: ",")
-  }
-
   /// Returns the filter of a condition.
   func filter(_ condition: FilterExpression) throws(FilterError) -> PropertyFilter {
     try PropertyFilter(condition, queryables: queryables, timeLimit: timeLimit)

@@ -21,9 +21,10 @@ extension ParameterValues {
     for member in members where !hasAllErrors {
       if let parameter = Parameter(name: member.name), allowed.contains(parameter) {
         if has(parameter) {
-          namesBesideBody?.remove(ExactText(parameter.name))
-          note(.invalid, parameter.name, "must not be repeated")
+          namesBesideBody?.remove(ExactText(member.name))
+          note(.invalid, member.name, "must not be repeated")
         } else {
+          setName(of: parameter, to: member.name)
           take(member.value, as: parameter)
         }
       } else if Queryables.tagKey(ofProperty: member.name) != nil {
@@ -66,10 +67,6 @@ extension ParameterValues {
     case (_, .string(let text)): set(parameter, to: text)
     default: noteType(parameter, "a text")
     }
-  }
-
-  private mutating func noteType(_ parameter: Parameter, _ type: String) {
-    note(.invalid, parameter.name, "must be \(type)")
   }
 }
 

@@ -50,8 +50,10 @@ extension ParameterValues {
     by filtering: Filtering, and others: [FilterExpression] = [],
     _ convert: (FilterExpression) -> FilterExpression = { $0 }
   ) -> PropertyFilter? {
+    let errorCount = errors.count
     let language = choice(.filterLanguage, default: object(.filter) == nil ? FilterLanguage.text : .json)
-    if object(.filter) != nil, language != .json {
+    let hasLanguage = errors.count == errorCount && !isMistyped(.filterLanguage)
+    if object(.filter) != nil, hasLanguage, language != .json {
       note(.invalid, Parameter.filterLanguage.name, "must be \(FilterLanguage.json.rawValue) where filter is an object")
     }
     if has(.filterLanguage), !has(.filter) {
@@ -62,7 +64,7 @@ extension ParameterValues {
     do {
       if let object = object(.filter) {
         expressions.append(convert(try FilterExpression(json: object)))
-      } else if let text = self[.filter] {
+      } else if let text = self[.filter], hasLanguage {
         let expression = try language.expression(of: text)
         expressions.append(convert(language == .formerText ? filtering.readingTimes(expression) : expression))
       }

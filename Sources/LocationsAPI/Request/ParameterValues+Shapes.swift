@@ -5,7 +5,7 @@ import Points
 extension ParameterValues {
   /// Returns the area of `within`; `nil` where it is not given or invalid.
   mutating func area(by filtering: Filtering) -> PointQuery.Area? {
-    guard has(.within) else { return nil }
+    guard has(.within), !isMistyped(.within) else { return nil }
     do {
       let shape = try GeodesicArea(geometry(of: .within))
       return PointQuery.Area(shape, timeLimit: filtering.timeLimit)
@@ -21,13 +21,14 @@ extension ParameterValues {
   mutating func route(radius: Double?, by filtering: Filtering) -> PointQuery.Route? {
     guard has(.route) else { return nil }
     for parameter in [Parameter.latitude, .longitude] where has(parameter) {
-      note(.invalid, parameter.name, "must not be given where route is")
+      note(.invalid, name(of: parameter), "must not be given where route is")
     }
     let greatest = GeodesicRoute.maximumRadiusMetres
     if !has(.radius) { note(.missing, Parameter.radius.name, "must be given where route is") }
     if let radius, radius > greatest {
       note(.invalid, Parameter.radius.name, "must be at most \(Int(greatest)) metres where route is given")
     }
+    guard !isMistyped(.route) else { return nil }
     do {
       let line = try lineOfRoute()
       guard let radius, radius <= greatest else { return nil }

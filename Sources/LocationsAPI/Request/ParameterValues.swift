@@ -25,6 +25,12 @@ struct ParameterValues {
   /// The names of the parameters of the query beside a body; `nil` where there is no body.
   var namesBesideBody: Set<ExactText>?
 
+  /// The name by which the longitude was sent, which has three.
+  private(set) var longitudeName = Parameter.longitude.name
+
+  /// The parameters whose values are of the wrong type. They count as given, and have no further violations.
+  private var mistyped: Set<Parameter> = []
+
   private(set) var errors: [ProblemError] = []
   private var code: ParameterProblem?
 
@@ -56,13 +62,14 @@ struct ParameterValues {
         note(.unknown, String(pair.name.prefix(100)), "is not a parameter of this call; \(known)")
         continue
       }
+      setName(of: parameter, to: pair.name)
       if parameter == .category {
         categoryLists.append(pair)
       } else if let index = texts.firstIndex(where: { $0.parameter == parameter }) {
         if parameter.isList {
           texts[index].text += "," + pair.value
         } else {
-          note(.invalid, parameter.name, "must not be repeated")
+          note(.invalid, name(of: parameter), "must not be repeated")
         }
       } else {
         set(parameter, to: pair.value)
@@ -70,7 +77,26 @@ struct ParameterValues {
     }
   }
 
-  func has(_ parameter: Parameter) -> Bool { self[parameter] != nil || object(parameter) != nil }
+  func has(_ parameter: Parameter) -> Bool {
+    self[parameter] != nil || object(parameter) != nil || !mistyped.isEmpty && mistyped.contains(parameter)
+  }
+
+  /// Returns the name by which a parameter was sent, or else its own.
+  func name(of parameter: Parameter) -> String { parameter == .longitude ? longitudeName : parameter.name }
+
+  /// Sets the name by which a parameter was sent.
+  mutating func setName(of parameter: Parameter, to name: String) {
+    if parameter == .longitude { longitudeName = name }
+  }
+
+  /// Adds the violation of a value that is of the wrong type.
+  mutating func noteType(_ parameter: Parameter, _ type: String) {
+    note(.invalid, name(of: parameter), "must be \(type)")
+    mistyped.insert(parameter)
+  }
+
+  /// Returns a Boolean value that indicates whether the value of a parameter is of the wrong type.
+  func isMistyped(_ parameter: Parameter) -> Bool { mistyped.contains(parameter) }
 
   /// Returns the value that is an object in a body.
   func object(_ parameter: Parameter) -> JSONValue? { objects.isEmpty ? nil : objects[parameter] }
@@ -90,8 +116,7 @@ struct ParameterValues {
       errors.append(ProblemError(.parameter(name), detail))
       return
     }
-    let step = name.replacing("~", with: "~0").replacing("/", with: "~1")
-    errors.append(ProblemError(.pointer("/\(step)\(pointer)"), detail))
+    errors.append(ProblemError(.pointer("/\(JSONPointer.escape(name))\(pointer)"), detail))
   }
 
   /// Throws a problem where there are violations.
@@ -109,7 +134,7 @@ struct ParameterValues {
     for (parameter, other) in [(Parameter.latitude, Parameter.longitude), (.longitude, .latitude)] where !has(parameter)
     {
       if has(other) {
-        note(.missing, parameter.name, "must be given where \(other.name) is")
+        note(.missing, parameter.name, "must be given where \(name(of: other)) is")
       } else if let purpose {
         note(.missing, parameter.name, "must be given for \(purpose)")
       }
@@ -279,7 +304,7 @@ struct ParameterValues {
   private mutating func number(_ parameter: Parameter, in range: ClosedRange<Double>, _ words: String) -> Double? {
     guard let text = self[parameter] else { return nil }
     if let number = Self.number(text), range.contains(number) { return number }
-    note(.invalid, parameter.name, "must be a number \(words), got \(quoted(text))")
+    note(.invalid, name(of: parameter), "must be a number \(words), got \(quoted(text))")
     return nil
   }
 

@@ -43,18 +43,30 @@ enum PointBody {
     }
   }
 
-  /// The maximum number of arrays and objects within each other in the body of a search: those of a filter, each of whose
-  /// expressions is an object in an array, and of its geometries.
+  /// The maximum number of arrays and objects within each other in the body of a search: those of a filter, each of
+  /// whose expressions is an object in an array, and of its geometries.
   private static let queryDepth = 2 * 64 + 12
 
-  /// Reads the conditions of a search.
+  /// The length up to which the body of a search is parsed on the event loop, in bytes. A filter of 32 KiB takes
+  /// milliseconds.
+  private static let shortQueryBytes = 2048
+
+  /// Reads the conditions of a search, and returns the arguments that a closure makes of them. A long body is parsed
+  /// beside the event loop.
   ///
-  /// - Throws: `Problem` 415, 400 `malformed-body`, or that of a body that did not arrive.
-  static func readQuery(_ request: HTTPRequest) async throws(Problem) -> JSONValue {
+  /// - Throws: `Problem` 415, 400 `malformed-body`, that of a body that did not arrive, or that of the closure.
+  static func readQuery<Arguments>(
+    _ request: HTTPRequest, _ arguments: (JSONValue) throws(Problem) -> Arguments
+  ) async throws(Problem) -> Arguments {
     guard request.mediaType == "application/json" else {
       throw .unsupportedMediaType(request, accepted: "application/json", header: "accept-post")
     }
     let bytes = try await collect(request)
+    guard bytes.readableBytes > shortQueryBytes else { return try arguments(query(of: bytes)) }
+    return try await request.computing { () throws(Problem) in try arguments(query(of: bytes)) }
+  }
+
+  private static func query(of bytes: ByteBuffer) throws(Problem) -> JSONValue {
     do {
       return try JSONReader.value(of: bytes.readableBytesView, maximumDepth: queryDepth)
     } catch {
@@ -116,8 +128,10 @@ extension Problem {
       detail: "Content-Type must be one of \(accepted); got \(got)", headers: [header: accepted])
   }
 
-  /// 400 for a body that is not JSON.
+  /// 400 for a body that is not JSON, with the member whose name stands twice.
   static func malformedBody(_ error: JSONError) -> Problem {
-    Problem(.badRequest, code: "malformed-body", detail: "the body is \(error)")
+    Problem(
+      .badRequest, code: "malformed-body", detail: "the body is \(error)",
+      errors: error.pointer.map { [ProblemError(.pointer($0), "stands twice")] } ?? [])
   }
 }

@@ -14,7 +14,7 @@ struct DeleteSourceRoute: RouteHandler {
     let source = try Self.source(of: request)
     do throws(IncompleteDeletion) {
       // Finding the places of each batch is work enough to hold up the other connections of this one's event loop.
-      let count = try await withTaskExecutorPreference(globalConcurrentExecutor) {
+      let count = try await withTaskExecutorPreference(request.transferExecutor) {
         () throws(IncompleteDeletion) -> Int in
         try await editor.deletePlaces(ofSource: source)
       }

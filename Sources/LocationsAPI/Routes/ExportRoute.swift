@@ -19,7 +19,9 @@ struct ExportRoute: RouteHandler {
     let arguments = try ExportArguments(request, filtering)
 
     // Once the head is sent an error can only cut the connection: errors are looked for before.
-    try await request.reportingStoreErrors { () throws(PointStoreError) in try await service.store.checkReadiness() }
+    _ = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await service.store.checkReadiness()
+    }
 
     var headers: HTTPHeaders = [
       "content-type": arguments.format.mediaType, "vary": "accept, accept-encoding", "cache-control": "no-store",
@@ -66,7 +68,7 @@ private final class RunningExport: Sendable {
     self.beginning = beginning
     self.writers = writers
     // Writing and packing text is work enough to hold up the other connections of this one's event loop.
-    task = Task(executorPreference: globalConcurrentExecutor) {
+    task = Task(executorPreference: request.transferExecutor) {
       do {
         let reservation = try await request.reserveMemory(bytes: ExportText.memoryBytes(isGzip: arguments.isGzip))
         defer { extendLifetime(reservation) }

@@ -9,14 +9,15 @@ struct LiveRoute: RouteHandler {
   func respond(to request: HTTPRequest) -> HTTPResponse { .healthy() }
 }
 
-/// `GET /health/ready`: 200 while the store responds and its schema is current, and the server does not drain.
+/// `GET /health/ready`: 200 while the store responds and its schema is current, the server does not drain, and at a
+/// start the index is complete.
 struct ReadyRoute: RouteHandler {
   /// The maximum age of the store's state: the store is called once in that time, whatever the rate of probes.
   static let maximumAge: Duration = .seconds(1)
 
   let service: PointsService
   private let positions: (any PositionedStore)?
-  private let readiness: RecentValue<Problem?>
+  private let readiness: RecentValue<Result<StoreReadiness, Problem>>
   private let isDraining: @Sendable () -> Bool
 
   init(
@@ -34,31 +35,46 @@ struct ReadyRoute: RouteHandler {
       throw Problem(
         .serviceUnavailable, code: "overloaded", title: "Draining", detail: "the server is shutting down")
     }
-    if let problem = await readiness.value({ await check(request.logger) }) { throw problem }
-    return .healthy(index: positions?.indexState)
+    let store = try await readiness.value({ await check(request.logger) }).get()
+    if let positions, positions.awaitsIndex {
+      let (phase, places) = positions.indexState
+      var problem = Problem(.indexNotReady)
+      problem.detail = "the index of the places is not complete yet; its phase is \(phase)"
+      problem.counts = [("places", places)]
+      throw problem
+    }
+    return .healthy(store, index: positions?.indexState)
   }
 
-  /// Returns why the store is not ready; `nil` where it is.
-  private func check(_ logger: Logger) async -> Problem? {
+  /// Returns what the store can do, or why it is not ready.
+  private func check(_ logger: Logger) async -> Result<StoreReadiness, Problem> {
     do {
-      try await service.store.checkReadiness()
-      return nil
+      return .success(try await service.store.checkReadiness())
     } catch {
       logger.warning("the server is not ready", metadata: ["error": "\(error)"])
       var problem = Problem(error)
       // Probes of readiness are sent by operators; this reason names the command that corrects it.
       if case .schemaMismatch(let reason) = error { problem.detail = reason }
       if problem.status != .serviceUnavailable { problem = Problem(.unavailable(reason: "")) }
-      return problem
+      return .failure(problem)
     }
   }
 }
 
 extension HTTPResponse {
-  fileprivate static func healthy(index: (phase: String, points: Int)? = nil) -> HTTPResponse {
+  fileprivate static func healthy(
+    _ store: StoreReadiness = .ready, index: (phase: String, points: Int)? = nil
+  ) -> HTTPResponse {
     var json = JSONWriter()
     json.beginObject()
     json.write(member: "status", "ok")
+    if case .readOnly(let reason) = store {
+      json.write(name: "writes")
+      json.beginObject()
+      json.write(member: "status", "refused")
+      json.write(member: "reason", reason)
+      json.endObject()
+    }
     if let index {
       json.write(name: "index")
       json.beginObject()

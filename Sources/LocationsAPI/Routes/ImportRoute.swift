@@ -23,7 +23,7 @@ struct ImportRoute: RouteHandler {
     let arguments = try ImportArguments(request)
     // Reading rows is work enough to hold up the other connections of this one's event loop.
     let notes = ImportNotes()
-    let report = try await withTaskExecutorPreference(globalConcurrentExecutor) { () throws(Problem) -> ImportReport in
+    let report = try await withTaskExecutorPreference(request.transferExecutor) { () throws(Problem) -> ImportReport in
       try await take(arguments, request, notes: notes)
     }
     let warnings = notes.keyWarning.map { ["\($0) (parameters source and idField)"] } ?? []

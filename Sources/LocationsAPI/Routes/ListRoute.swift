@@ -37,40 +37,91 @@ struct ListRoute: RouteHandler {
   func search(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let reservation = try await arguments.reserveMemory(for: request)
     defer { extendLifetime(reservation) }
+    if arguments.query.isLong { return try await searchLong(arguments, for: request) }
     if let text = arguments.text {
-      guard arguments.query.timeLimit != nil else { return try await matches(of: text, arguments, for: request) }
-      return try await besideEventLoop { () throws(Problem) in
-        try await matches(of: text, arguments, for: request)
-      }
+      let page = try await service.matches(of: text.query(arguments), arguments.fields, for: request)
+      return response(of: page.points, next: page.next, text, arguments, for: request)
     }
     return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      guard arguments.query.timeLimit != nil else { return try await find(arguments, for: request) }
-      return try await besideEventLoop { () throws(PointStoreError) in
-        try await find(arguments, for: request)
+      if arguments.hasSummaries {
+        return response(of: try await service.summaries(matching: arguments.query), arguments, for: request)
       }
+      let page = try await service.page(matching: arguments.query)
+      var points = page.points
+      if arguments.fields.contains(.attribution) { try await service.addAttribution(to: &points) }
+      return response(of: points, next: page.next, arguments, for: request)
     }
   }
 
-  private func find(
-    _ arguments: ListArguments, for request: HTTPRequest
-  ) async throws(PointStoreError) -> HTTPResponse {
-    var response: HTTPResponse
-    let next: String?
-    if arguments.hasSummaries {
-      let page = try await service.summaries(matching: arguments.query)
-      next = page.next.map { nextTarget(after: $0, arguments, for: request) }
-      response = HTTPResponse(page.summaries, fields: arguments.fields)
-    } else {
-      let page = try await service.page(matching: arguments.query)
-      next = page.next.map { nextTarget(after: $0, arguments, for: request) }
-      var points = page.points
-      if arguments.fields.contains(.attribution) { try await service.addAttribution(to: &points) }
-      let language = arguments.languages.translate(&points)
-      response = HTTPResponse(
-        points, fields: arguments.fields, format: arguments.format,
-        links: arguments.format == .geoJSON ? links(next: next, for: request) : [])
-      response.addContentLanguage(language)
+  /// Returns the response of a search that may take long, or whose page is long: it is made beside the event loop.
+  private func searchLong(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
+    let query = arguments.query
+    let attributions = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      arguments.fields.contains(.attribution) ? try await Attributions(of: service.store) : nil
     }
+    if let text = arguments.text {
+      let (names, textQuery) = (try service.textSearch(), text.query(arguments))
+      return try await service.searching(of: request, needsIndex: true) { snapshot throws(PointStoreError) in
+        try service.matches(of: textQuery, in: snapshot)
+      } inStore: { () throws(PointStoreError) in
+        try await service.matches(of: textQuery, in: names)
+      } response: { page in
+        var points = page.matches.map { FoundPoint($0) }
+        attributions?.add(to: &points)
+        return response(of: points, next: page.next, text, arguments, for: request)
+      }
+    }
+    if arguments.hasSummaries {
+      return try await service.searching(of: request, needsIndex: query.needsIndex) {
+        snapshot throws(PointStoreError) in
+        try service.summaries(matching: query, in: snapshot)
+      } inStore: { () throws(PointStoreError) in
+        try await service.summaries(matching: query)
+      } response: { page in
+        response(of: page, arguments, for: request)
+      }
+    }
+    return try await service.searching(of: request, needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
+      try service.page(matching: query, in: snapshot)
+    } inStore: { () throws(PointStoreError) in
+      try await service.page(matching: query)
+    } response: { page in
+      var points = page.points
+      attributions?.add(to: &points)
+      return response(of: points, next: page.next, arguments, for: request)
+    }
+  }
+
+  private func response(of page: SummaryPage, _ arguments: ListArguments, for request: HTTPRequest) -> HTTPResponse {
+    var response = HTTPResponse(page.summaries, fields: arguments.fields)
+    if let next = page.next.map({ nextTarget(after: $0, arguments, for: request) }) { response.addLink(toNext: next) }
+    return response
+  }
+
+  private func response(
+    of points: [FoundPoint], next: PointQuery.Position?, _ arguments: ListArguments, for request: HTTPRequest
+  ) -> HTTPResponse {
+    response(of: points, next: next.map { nextTarget(after: $0, arguments, for: request) }, arguments, for: request)
+  }
+
+  private func response(
+    of points: [FoundPoint], next: TextQuery.Position?, _ text: TextArguments, _ arguments: ListArguments,
+    for request: HTTPRequest
+  ) -> HTTPResponse {
+    let next = next.map { target(cursor: Cursor.text(for: $0, in: text.query(arguments)), for: request) }
+    return response(of: points, next: next, arguments, for: request)
+  }
+
+  private func response(
+    of points: [FoundPoint], next: String?, _ arguments: ListArguments, for request: HTTPRequest
+  ) -> HTTPResponse {
+    var points = points
+    let language = arguments.languages.translate(&points)
+    points.addLabels(in: arguments.fields)
+    var response = HTTPResponse(
+      points, fields: arguments.fields, format: arguments.format,
+      links: arguments.format == .geoJSON ? links(next: next, for: request) : [])
+    response.addContentLanguage(language)
     if let next { response.addLink(toNext: next) }
     return response
   }
@@ -82,23 +133,6 @@ struct ListRoute: RouteHandler {
     let license = PointGeoJSON.Link(relation: "license", mediaType: PointFormat.json.mediaType, target: sources)
     guard let next else { return [license] }
     return [.init(relation: "next", mediaType: PointFormat.geoJSON.mediaType, target: next), license]
-  }
-
-  private func matches(
-    of text: TextArguments, _ arguments: ListArguments, for request: HTTPRequest
-  ) async throws(Problem) -> HTTPResponse {
-    let fields = arguments.fields
-    let query = text.query(arguments.query, includesMatchedNames: fields.contains(.match))
-    var (points, position) = try await service.matches(of: query, fields, for: request)
-    let next = position.map { target(cursor: Cursor.text(for: $0, in: query), for: request) }
-    let language = arguments.languages.translate(&points)
-    points.addLabels(in: fields)
-    var response = HTTPResponse(
-      points, fields: fields, format: arguments.format,
-      links: arguments.format == .geoJSON ? links(next: next, for: request) : [])
-    response.addContentLanguage(language)
-    if let next { response.addLink(toNext: next) }
-    return response
   }
 
   private func nextTarget(
@@ -153,7 +187,7 @@ struct ListArguments: Hashable {
     var values = values
     var query = values.filters(by: filtering)
     query.limit = values.limit()
-    text = values.textArguments(&query)
+    text = values.textArguments(&query, by: filtering)
     if values.has(.text) {
       fields = values.fields(additional: [.label, .score, .match])
       languages = LanguageNegotiation(parameter: values.languages(), headers: request.headers)
@@ -167,9 +201,6 @@ struct ListArguments: Hashable {
     format = try .chosen(by: values[.format], accept: request.headers)
   }
 
-  /// The number of places up to which a page is short, so that it is searched at once even where memory is short.
-  private static let shortLimit = 100
-
   /// The estimated number of bytes of each place of a long page.
   private static let placeBytes = 1024
 
@@ -177,7 +208,7 @@ struct ListArguments: Hashable {
   ///
   /// - Throws: ``Problem`` 503.
   nonisolated(nonsending) func reserveMemory(for request: HTTPRequest) async throws(Problem) -> MemoryReservation? {
-    guard query.limit > Self.shortLimit else { return nil }
+    guard query.limit > PointQuery.shortLimit else { return nil }
     return try await request.reserveMemory(bytes: query.limit * Self.placeBytes)
   }
 }

@@ -8,9 +8,12 @@ import Points
 /// Its name is translated only where `lang` asks for that, never by `Accept-Language`: what was read may be edited and
 /// put back, and browsers send `Accept-Language` with every request. The entity tag of a translation is weak, so that
 /// no `If-Match` accepts it.
+///
+/// The place as it is stored has a tag of its version alone; a translation or an attribution depends on more.
 struct LocationRoute: RouteHandler {
   let service: PointsService
   let policy: CachePolicy
+  let program: ProgramTag
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try PresentationArguments(request, allowing: .translation)
@@ -32,7 +35,9 @@ struct LocationRoute: RouteHandler {
     var response = HTTPResponse(try await found(point, arguments, for: request)[0], arguments)
     try await ContentCoding.apply(to: &response, of: request)
     let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
-    name(&response, etag: EntityTag.of(version: point.version, format: arguments.format, coding: coding))
+    let etag = EntityTag.of(
+      version: point.version, format: arguments.format, coding: coding, program: hasAttribution ? program : .none)
+    name(&response, etag: etag)
     return response
   }
 
@@ -52,7 +57,8 @@ struct LocationRoute: RouteHandler {
     of point: PointOfInterest, _ arguments: PresentationArguments, for request: HTTPRequest
   ) async throws(Problem) -> HTTPResponse {
     let known = EntityTag.known(
-      of: point, format: arguments.format, ifNoneMatch: request.headers.entityTags("if-none-match"))
+      of: point, format: arguments.format, program: program,
+      ifNoneMatch: request.headers.entityTags("if-none-match"))
     if let known, !arguments.fields.contains(.attribution) {
       var response = HTTPResponse(status: .notModified)
       name(&response, etag: "W/\(known)")
@@ -63,7 +69,8 @@ struct LocationRoute: RouteHandler {
     var response = HTTPResponse(found[0], arguments)
     response.addContentLanguage(language)
     try await ContentCoding.apply(to: &response, of: request)
-    name(&response, etag: "W/\(EntityTag.of(version: point.version, format: arguments.format))")
+    let etag = EntityTag.of(version: point.version, format: arguments.format, program: program)
+    name(&response, etag: "W/\(etag)")
     return response
   }
 

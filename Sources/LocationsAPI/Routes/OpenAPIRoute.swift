@@ -19,7 +19,7 @@ final class OpenAPIRoute: RouteHandler {
   private let openAPI: OpenAPIVersion
   private let routes: [DescribedRoute]
   private let version: String
-  private let readsNeedKey: Bool
+  private let openScopes: Set<AccessScope>
   private let address: PublicAddress
 
   /// The document for the server's address of the last request.
@@ -29,7 +29,7 @@ final class OpenAPIRoute: RouteHandler {
     self.openAPI = openAPI
     self.routes = routes
     version = api.version
-    readsNeedKey = api.caching.isPrivate
+    openScopes = api.access.openScopes
     address = api.address
   }
 
@@ -37,7 +37,7 @@ final class OpenAPIRoute: RouteHandler {
   static func routes(describing routes: [Route], api: LocationsAPI) -> [Route] {
     let all =
       routes.map { DescribedRoute($0) } + paths.map { DescribedRoute(.GET, $0.path) }
-      + PageRoute.routes(baseMap: api.baseMap).map { DescribedRoute($0) }
+      + api.pageRoutes.map { DescribedRoute($0) }
     return paths.map { Route(.GET, $0.path, handler: OpenAPIRoute($0.version, all, api)) }
   }
 
@@ -54,7 +54,7 @@ final class OpenAPIRoute: RouteHandler {
   private func document(at server: String) -> StaticFile {
     if let last = last.withLock({ $0 }), last.server == ExactText(server) { return last.document }
     let document = OpenAPIDocument(
-      openAPI: openAPI, routes: routes, version: version, readsNeedKey: readsNeedKey, server: server)
+      openAPI: openAPI, routes: routes, version: version, openScopes: openScopes, server: server)
     let file = StaticFile(document.json.text)
     last.withLock { $0 = (ExactText(server), file) }
     return file

@@ -37,13 +37,28 @@ extension PointsService {
   ///
   /// - Throws: `PointStoreError`.
   func addAttribution(to points: inout [FoundPoint]) async throws(PointStoreError) {
-    var attributions: [ExactText: String] = [:]
+    try await Attributions(of: store).add(to: &points)
+  }
+}
+
+/// The attributions of the data sets, by their names.
+struct Attributions {
+  private var texts: [ExactText: String] = [:]
+
+  /// Reads the attributions of a store.
+  ///
+  /// - Throws: `PointStoreError`.
+  init(of store: any PointStore) async throws(PointStoreError) {
     for source in try await store.sources() {
-      attributions[ExactText(source.name)] = source.attribution ?? source.licence ?? source.name
+      texts[ExactText(source.name)] = source.attribution ?? source.licence ?? source.name
     }
+  }
+
+  /// Adds the attribution of each place's data set.
+  func add(to points: inout [FoundPoint]) {
     for index in points.indices {
       guard let name = points[index].point.draft.origin?.source else { continue }
-      points[index].attribution = attributions[ExactText(name)] ?? name
+      points[index].attribution = texts[ExactText(name)] ?? name
     }
   }
 }

@@ -28,11 +28,12 @@ extension Problem {
         .serviceUnavailable, code: "index-not-ready", title: "Index not ready",
         detail: "the call needs the index of places in memory, which is not ready at the moment",
         headers: ["retry-after": "2"])
-    case .filterTimeout:
+    case .filterTimeout, .stepLimit:
       self.init(
         .serviceUnavailable, code: "filter-timeout", title: "Filter timeout",
-        detail: "the filter was not evaluated within its time limit; conditions on the position, the category or the "
-          + "source make it faster",
+        detail:
+          "the search with a filter, an area, a route or a text did not end within its time limit; conditions on the "
+          + "position, the category or the source make it faster, and so do fewer words",
         headers: ["retry-after": "10"])
     case .overloaded:
       self.init(
@@ -65,6 +66,16 @@ extension HTTPRequest {
     }
   }
 
+  /// Searches a snapshot. An error is logged with the request's id where operators need it, and thrown as a problem.
+  func reportingSearchErrors<Value>(_ call: () throws(PointStoreError) -> Value) throws(Problem) -> Value {
+    do throws(PointStoreError) {
+      return try call()
+    } catch {
+      log(error)
+      throw Problem(error)
+    }
+  }
+
   /// Logs a store's error, at a level that depends on whether operators need it.
   func log(_ error: PointStoreError) {
     // An outage and a missing privilege are logged by the store, once; here it would be a line a request.
@@ -72,8 +83,8 @@ extension HTTPRequest {
       switch error {
       case .unexpected: .error
       case .outcomeUnknown: .warning
-      case .unavailable, .schemaMismatch, .misconfigured, .indexRequired, .indexNotReady, .filterTimeout, .overloaded,
-        .timeout:
+      case .unavailable, .schemaMismatch, .misconfigured, .indexRequired, .indexNotReady, .filterTimeout, .stepLimit,
+        .overloaded, .timeout:
         .debug
       }
     logger.log(level: level, "a call of the store failed", metadata: ["error": "\(error)"])

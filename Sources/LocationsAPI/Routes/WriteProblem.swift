@@ -5,12 +5,14 @@ import Points
 
 extension Problem {
   /// Creates the problem of a write's error: the one table from ``PointWriteError`` to HTTP.
-  init(_ error: PointWriteError) {
+  ///
+  /// - Parameter prefix: the JSON pointer to the object that has the fields of the place in the body.
+  init(_ error: PointWriteError, pointerPrefix prefix: String = "") {
     switch error {
     case .originTaken:
       self.init(
         .conflict, code: "conflict", detail: "another place has this source and sourceId",
-        errors: [ProblemError(.pointer("/sourceId"), "is already that of another place")])
+        errors: [ProblemError(.pointer("\(prefix)/sourceId"), "is already that of another place")])
     case .notFound:
       self = .notFound("there is no place with this id")
     case .conditionFailed(let version?):
@@ -58,6 +60,7 @@ extension HTTPRequest {
   /// Returns the problem of a write's error, which is logged where operators need it.
   func problem(for error: PointWriteError) -> Problem {
     if case .store(let error) = error { log(error) }
-    return Problem(error)
+    let isFeature = mediaType == "application/geo+json" || route?.template.hasPrefix(FeatureLinks.root) == true
+    return Problem(error, pointerPrefix: isFeature ? "/properties" : "")
   }
 }

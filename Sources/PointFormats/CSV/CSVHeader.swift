@@ -67,8 +67,8 @@ struct CSVHeader {
     }
     if options.source != nil, options.idField == nil, fields.isDisjoint(with: [.id, .sourceID]) {
       throw FormatError(
-        reason: "the header has no column 'id' or 'sourceId' whose values could be the sourceId; it has "
-          + Self.list(names))
+        reason: "the header has no column 'id' or 'sourceId' whose values could be the sourceId, and idField "
+          + "(--id-field) names no other; it has \(Self.list(names))")
     }
     self.columns = columns
   }

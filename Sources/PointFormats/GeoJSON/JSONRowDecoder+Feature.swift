@@ -29,7 +29,8 @@ extension JSONRowDecoder {
     var parts = FeatureParts()
     tags.removeAll()
     try reader.enterObject()
-    while let name = try reader.nextMember() {
+    var names = JSONReader.MemberNames()
+    while let name = try reader.nextMember(&names) {
       if name.isEqual(to: "properties") {
         try readProperties(from: &reader, into: &draft, &parts)
       } else if name.isEqual(to: "geometry") {
@@ -92,7 +93,8 @@ extension JSONRowDecoder {
       return
     }
     try reader.enterObject()
-    while let name = try reader.nextMember() {
+    var names = JSONReader.MemberNames()
+    while let name = try reader.nextMember(&names) {
       if isIDField(name) {
         try readKey(named: name, pointerPrefix: "/properties", from: &reader, into: &draft)
         continue
@@ -133,7 +135,8 @@ extension JSONRowDecoder {
     var type: String?
     var coordinates: JSONReader?
     try reader.enterObject()
-    while let name = try reader.nextMember() {
+    var names = JSONReader.MemberNames()
+    while let name = try reader.nextMember(&names) {
       if name.isEqual(to: "type"), try reader.nextKind() == .string {
         type = try reader.string(of: try reader.readString())
       } else if name.isEqual(to: "coordinates") {

@@ -83,7 +83,8 @@ struct JSONRowDecoder: Sendable {
     case place(RowDraft)
     /// The object is a Feature.
     case feature
-    /// A member that is a tag follows `tags`, or `tags` stands twice: as `tags` takes precedence, it must be read last.
+    /// A member that is a tag follows `tags`, or `tags` stands twice in different case: as `tags` takes precedence, it
+    /// must be read last.
     case tagsMustBeReadLast
   }
 
@@ -98,7 +99,8 @@ struct JSONRowDecoder: Sendable {
     var tagsObject: JSONReader?
     tags.removeAll()
     try reader.enterObject()
-    while let name = try reader.nextMember() {
+    var names = JSONReader.MemberNames()
+    while let name = try reader.nextMember(&names) {
       if isIDField(name) {
         try readKey(named: name, pointerPrefix: "", from: &reader, into: &draft)
       } else if let field = name.field {
@@ -253,7 +255,8 @@ extension JSONRowDecoder {
       return
     }
     try reader.enterObject()
-    while let key = try reader.nextMember() {
+    var names = JSONReader.MemberNames()
+    while let key = try reader.nextMember(&names) {
       switch try reader.nextKind() {
       case .array, .object:
         let kind = try reader.nextKind()

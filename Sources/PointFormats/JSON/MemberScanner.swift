@@ -43,6 +43,9 @@ struct MemberScanner {
   private var kept = Kept.nothing
   private var type: String?
 
+  /// The members of interest so far, none of which may stand twice.
+  private var names: Set<ExactText> = []
+
   /// The limit of what is kept of a name: none of interest is longer, even where each letter is an escape.
   private static let maximumTextLength = 128
 
@@ -111,6 +114,9 @@ struct MemberScanner {
 
   private mutating func beginValue(_ byte: UInt8, position: inout Int) throws(MemberError) -> Event? {
     let name = string
+    if let name, ["type", "features", "crs"].contains(name), !names.insert(ExactText(name)).inserted {
+      throw .syntax("/\(name) stands twice")
+    }
     if name == "features", byte == UInt8(ascii: "["), !isFeature {
       position += 1
       return .features

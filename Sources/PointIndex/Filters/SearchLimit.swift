@@ -1,16 +1,23 @@
-/// The time limit of a search, and the work that it has done.
+import Basics
+import Points
+
+/// The time limit and the step limit of a search, and the work that it has done.
 final class SearchLimit: @unchecked Sendable {
   // Sendable: a search has one of its own and runs on one thread.
 
   private let deadline: ContinuousClock.Instant?
-  private var steps = 0
-  private var nextCheck = SearchLimit.stepsPerCheck
+  private let maximumSteps: Int
 
-  /// A Boolean value that indicates whether the time limit was exceeded, or the task was cancelled. From then on, no
-  /// place matches.
+  /// The steps so far. A step is a few nanoseconds.
+  private(set) var steps = 0
+
+  private var nextCheck: Int
+
+  /// A Boolean value that indicates whether a limit was exceeded, or the task was cancelled. From then on, no place
+  /// matches.
   private(set) var isExpired = false
 
-  /// The number of steps of the evaluation of a short property filter on one place; a step is a few nanoseconds.
+  /// The number of steps of the evaluation of a short property filter on one place.
   static let stepsPerEvaluation = 128
 
   /// The number of steps of a predicate or operand of a property filter, where it has many.
@@ -19,25 +26,38 @@ final class SearchLimit: @unchecked Sendable {
   /// The number of steps after which the time and the task are checked.
   private static let stepsPerCheck = 64 * stepsPerEvaluation
 
-  /// Creates the limit at the start of a search.
+  /// Creates the limit at the start of a search. A search that has waited for a processor must end by
+  /// ``Basics/ComputationDeadline``, if that is earlier.
   ///
-  /// - Parameter timeLimit: the longest time of the search; `nil` for any time.
-  init(_ timeLimit: Duration?) {
-    deadline = timeLimit.map { .now + $0 }
+  /// - Parameters:
+  ///   - timeLimit: the longest time of the search; `nil` for any time.
+  ///   - maximumSteps: the number of steps after which the search ends; `nil` for any number.
+  init(_ timeLimit: Duration?, maximumSteps: Int? = nil) {
+    deadline = timeLimit.map { timeLimit in
+      let latest = ContinuousClock.now + timeLimit
+      return min(latest, ComputationDeadline.current ?? latest)
+    }
+    self.maximumSteps = maximumSteps ?? .max
+    nextCheck = min(Self.stepsPerCheck, self.maximumSteps)
   }
 
-  /// Adds steps, and returns a Boolean value that indicates whether there is time left.
+  /// The error of a search that has expired.
+  var error: PointStoreError { steps >= maximumSteps ? .stepLimit : .filterTimeout }
+
+  /// Adds steps, and returns a Boolean value that indicates whether no limit is exceeded.
   @inline(__always)
+  @discardableResult
   func spend(_ count: Int) -> Bool {
     steps &+= count
     if steps >= nextCheck { check() }
     return !isExpired
   }
 
+  /// Checks the limits and the task.
   @inline(never)
-  private func check() {
-    nextCheck = steps &+ Self.stepsPerCheck
-    if Task.isCancelled { isExpired = true }
+  func check() {
+    nextCheck = min(steps &+ Self.stepsPerCheck, max(maximumSteps, steps + 1))
+    if steps >= maximumSteps || Task.isCancelled { isExpired = true }
     if let deadline, ContinuousClock.now > deadline { isExpired = true }
   }
 }

@@ -1,3 +1,4 @@
+import CQL2
 import JSONText
 public import Points
 
@@ -22,26 +23,51 @@ extension PointSnapshot {
 /// The frequencies of the values of one facet.
 private struct FacetCounter {
   private let jsonKey: [UInt8]?
+
+  /// A Boolean value that indicates whether the elements of lists are counted.
+  private let countsElements: Bool
+
   private var texts: [ExactText: Int] = [:]
+
+  /// The number of places that have a value.
+  private var placesWithValue = 0
 
   /// The numbers of places by the number of their category in each part.
   private var categories: [[Int]]
 
   init(_ facet: FacetQuery.Facet, parts: Int) {
     categories = Array(repeating: [], count: parts)
-    jsonKey = if case .tag(let key) = facet { JSONString.bytes(of: key.text) } else { nil }
+    switch facet {
+    case .category: (jsonKey, countsElements) = (nil, false)
+    case .tag(let key): (jsonKey, countsElements) = (JSONString.bytes(of: key.text), false)
+    case .elements(let key): (jsonKey, countsElements) = (JSONString.bytes(of: key.text), true)
+    }
   }
 
   mutating func count(_ slot: Int, of segment: Segment, part: Int) {
     guard let jsonKey else {
       let category = segment.records.category(at: slot)
       guard category != PointRecord.none else { return }
+      placesWithValue += 1
       if categories[part].isEmpty { categories[part] = Array(repeating: 0, count: segment.categories.names.count) }
       categories[part][Int(category)] += 1
       return
     }
     guard let text = PointRecords.text(ofTag: jsonKey, in: segment.records.tags(at: slot)) else { return }
-    texts[ExactText(text), default: 0] += 1
+    guard countsElements else {
+      placesWithValue += 1
+      texts[ExactText(text), default: 0] += 1
+      return
+    }
+    guard case .array(let elements)? = FilterValue(text, as: .stringArray) else { return }
+    // A place counts once for an element that its list has twice.
+    let different = Set(
+      elements.compactMap { element -> ExactText? in
+        guard case .string(let text) = element, !text.text.isEmpty else { return nil }
+        return text
+      })
+    if !different.isEmpty { placesWithValue += 1 }
+    for text in different { texts[text, default: 0] += 1 }
   }
 
   func counts(of total: Int, in snapshot: PointSnapshot, limit: Int) -> Facets.Counts {
@@ -56,6 +82,6 @@ private struct FacetCounter {
     }
     return Facets.Counts(
       values: sorted.prefix(limit).map { Facets.Value(text: $0.key.text, count: $0.value) },
-      missing: total - sums.reduce(0) { $0 + $1.value })
+      missing: total - placesWithValue)
   }
 }

@@ -147,6 +147,10 @@ struct MapChange: BitwiseCopyable {
 
 /// The next pyramid after changes.
 struct PyramidUpdate {
+  /// The number of changes of a square above which its totals are summed up from its quarters: the hashes of each
+  /// change would otherwise be computed again on each level.
+  private static let summedChanges = 256
+
   private(set) var pyramid: Pyramid
   private var columns: [MapColumns]
 
@@ -201,6 +205,9 @@ struct PyramidUpdate {
   ) -> Pyramid.Node? {
     guard let node else { return built(square, changes) }
     if changes.isEmpty { return node }
+    if changes.count > Self.summedChanges, !node.isLeaf {
+      return Self.divided(MapTotals(), quarters: quarters(of: square, changes) { node.quarters[$0] }, isUpdate: false)
+    }
     var totals = node.totals
     var (isSampleRemoved, best) = (false, SamplePlace?.none)
     for change in changes {
@@ -261,13 +268,13 @@ struct PyramidUpdate {
     if isUpdate {
       totals.sample = quarters.indices.lazy.compactMap { quarters[$0]?.totals.sample }.min()
       if totals.categories == nil { totals.categories = tallies(of: quarters) }
-      if totals.count < Pyramid.minimumDivided { return Pyramid.Node(totals) }
     } else {
       for index in quarters.indices {
         if let quarter = quarters[index] { totals.add(quarter.totals) }
       }
       if totals.count == 0 { return nil }
     }
+    if totals.count < Pyramid.minimumDivided { return Pyramid.Node(totals) }
     return Pyramid.Node(totals, quarters: quarters)
   }
 

@@ -110,6 +110,9 @@ final class Segment: Sendable {
   /// soon replaced by larger ones cost little.
   private static let maximumUnindexed = 4_096
 
+  /// A Boolean value that indicates whether the words are indexed already.
+  var hasTextIndex: Bool { builtTextIndex.withLock { $0 != nil } }
+
   /// The index of the words of the places.
   var textIndex: TextIndex {
     if let index = builtTextIndex.withLock({ $0 }) { return index }

@@ -5,14 +5,20 @@ struct MatchedName {
   private let terms: ContiguousArray<QueryTerm>
   private let fields: TextFields
   private let rules = TypoRules(maximumEdits: 2, freesFirstLetter: true)
+  private let limit: SearchLimit
   private var text = NormalizedText()
 
-  init(_ terms: ContiguousArray<QueryTerm>, _ configuration: TextIndexConfiguration) {
+  /// The number of steps to compare a word with a term, and to compute the edits between them.
+  private static let stepsPerTerm = 8
+  private static let stepsPerMisspelledTerm = 40
+
+  init(_ terms: ContiguousArray<QueryTerm>, _ configuration: TextIndexConfiguration, _ limit: SearchLimit) {
     self.terms = terms
+    self.limit = limit
     fields = TextFields(configuration)
   }
 
-  /// Returns the name; `nil` where none has a word of the text.
+  /// Returns the name; `nil` where none has a word of the text, or a limit is exceeded.
   mutating func name(of point: PointOfInterest) -> TextMatch.Name? {
     var best: (coverage: Double, name: TextMatch.Name)?
     func consider(_ key: @autoclosure () -> String, _ name: String) {
@@ -37,7 +43,9 @@ struct MatchedName {
     name.withUTF8 { text.fill(with: $0) }
     var (covered, letters) = (0, 0)
     var ranges: [Range<Int>] = []
+    guard limit.spend(Self.stepsPerTerm * text.words.count * terms.count) else { return nil }
     let misspelled = termsWithoutWord
+    guard limit.spend(Self.stepsPerMisspelledTerm * text.words.count * misspelled.count) else { return nil }
     for word in text.words {
       letters += Int(word.letters)
       guard let (count, isWhole) = bestMatch(of: word, misspelled: misspelled) else { continue }

@@ -5,44 +5,46 @@ import Synchronization
 extension PointSnapshot {
   /// Returns one page of the places that match a text and the conditions of the query.
   ///
-  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit of a property filter, an area or a route is exceeded.
+  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit of the query, or of a property filter, an
+  ///   area or a route is exceeded, and ``Points/PointStoreError/stepLimit`` where the step limit is.
   public func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
-    let limit = SearchLimit(query.filters.timeLimit)
+    let limit = SearchLimit(
+      min(query.timeLimit, query.filters.timeLimit ?? query.timeLimit), maximumSteps: query.stepLimit)
     return try search(for: query, limit) { page(of: $0, of: $1) } ?? TextPage(matches: [], next: nil)
   }
 
-  /// Returns one page of the places that match a text. The query has no property filter, area or route.
-  ///
-  /// The work is bounded by ``TextSearch/maximumPostings`` postings and ``WordExpansion/maximumSteps`` steps for each of
-  /// the words that are searched with typos, whatever the text is.
+  /// Returns one page of the places that match a text. The query has no property filter, area or route, and its limits
+  /// of time and steps have no effect.
   public func matches(of query: TextQuery) -> TextPage { page(of: TextSearch(query, in: self), of: query) }
 
-  /// Returns the places of all pages of a query, and those that are on no page because too many have the words: O(n) for
-  /// n places that have a word. The places of the last few queries are kept.
+  /// Returns the number of steps of the search for a page, each a few nanoseconds, for measurements.
+  package func steps(of query: TextQuery) -> Int {
+    let limit = SearchLimit(nil)
+    _ = page(of: TextSearch(query, in: self, nil, nil, limit), of: query)
+    return limit.steps
+  }
+
+  /// Returns the places of all pages of a query, and those that are on no page because too many have the words: O(n)
+  /// for n places that have a word. The places of the last few queries are kept.
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout``.
   func textMatches(of query: TextQuery, _ limit: SearchLimit) throws(PointStoreError) -> TextMatches {
-    // Under the lock: the tiles of a view are requested at the same time, and one of them searches.
-    let result: Result<TextMatches, PointStoreError> = textMatchesCache.withLock { cache in
-      if let known = cache[query] { return .success(known) }
-      do throws(PointStoreError) {
-        let found = try search(for: query, limit) { search, _ in search.allMatches() }
-        let matches = found ?? TextMatches(slots: parts.map { _ in [] })
-        cache.insert(matches, for: query)
-        return .success(matches)
-      } catch {
-        return .failure(error)
-      }
-    }
-    return try result.get()
+    if let known = textMatchesCache.withLock({ $0[query] }) { return known }
+    // Not under the lock: others would wait for it longer than their own time limits.
+    let found = try search(for: query, limit) { search, _ in search.allMatches() }
+    let matches = found ?? TextMatches(slots: parts.map { _ in [] })
+    textMatchesCache.withLock { $0.insert(matches, for: query) }
+    return matches
   }
 
   /// Returns the result of a search, whose query has no property filter; `nil` where nothing can match.
   ///
-  /// - Throws: ``Points/PointStoreError/filterTimeout``.
+  /// - Throws: ``Points/PointStoreError/filterTimeout`` or ``Points/PointStoreError/stepLimit``.
   private func search<Result>(
     for query: TextQuery, _ limit: SearchLimit, _ body: (TextSearch, TextQuery) -> Result
   ) throws(PointStoreError) -> Result? {
+    limit.check()
+    if limit.isExpired { throw limit.error }
     guard let narrowed = query.filters.narrowedByFilter else { return nil }
     let plan = IndexPlan(narrowed, in: self)
     let slotFilter = query.filters.filter.map { SlotFilter($0, in: self, limit) }
@@ -50,7 +52,7 @@ extension PointSnapshot {
     query.filters = narrowed
     query.filters.filter = nil
     let result = body(TextSearch(query, in: self, slotFilter, plan, limit), query)
-    if limit.isExpired { throw .filterTimeout }
+    if limit.isExpired { throw limit.error }
     return result
   }
 
@@ -59,7 +61,7 @@ extension PointSnapshot {
     let count = PointPage.fittingCount(of: min(found.count, query.limit)) { index in
       summaryColumns[Int(found[index].part)].textBytes(at: Int(found[index].slot))
     }
-    var names = query.includesMatchedNames ? MatchedName(search.terms, textConfiguration) : nil
+    var names = query.includesMatchedNames ? MatchedName(search.terms, textConfiguration, search.limit) : nil
     let matches = found.prefix(count).map { candidate in
       let point = parts[Int(candidate.part)].segment.point(at: Int(candidate.slot))
       return TextMatch(
@@ -70,7 +72,8 @@ extension PointSnapshot {
     let isRelevance = query.order == .relevance || query.center == nil
     let next = found.count > count ? found.prefix(count).last : nil
     return TextPage(
-      matches: matches, next: next.map { .init(value: isRelevance ? $0.score : -$0.value, id: $0.id) })
+      matches: matches,
+      next: next.map { .init(value: isRelevance ? $0.score : -$0.value, id: $0.id, stage: search.stage) })
   }
 }
 

@@ -29,6 +29,9 @@ struct QueryTerm: Sendable {
     self.isIncomplete = isIncomplete
   }
 
+  /// Returns a Boolean value that indicates whether the same words match this term and another.
+  func isSame(as other: QueryTerm) -> Bool { bytes == other.bytes && isIncomplete == other.isIncomplete }
+
   /// Returns a Boolean value that indicates whether a word has too many or too few different letters to be within some
   /// edits of this one.
   @inline(__always)

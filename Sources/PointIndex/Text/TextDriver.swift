@@ -13,20 +13,26 @@ enum TextDriver {
 
   /// Returns the words near one term, as ranges that may overlap, and near a second one where the first has many
   /// postings; none where no place can match.
-  static func words(for terms: ContiguousArray<QueryTerm>, in part: TextPart, rules: TypoRules) -> [[Range<Int>]] {
+  ///
+  /// - Parameter words: returns the words near a term.
+  static func words(
+    for terms: ContiguousArray<QueryTerm>, in part: TextPart, rules: TypoRules,
+    near words: (QueryTerm) -> [Range<Int>]
+  ) -> [[Range<Int>]] {
     let columns = part.columns
     // Pairs of characters have no typos: the rarest one is enough.
     let pair = terms.indices.filter { terms[$0].isUnspaced }.min {
       columns.postingCount(of: part.prefixWords[$0]) < columns.postingCount(of: part.prefixWords[$1])
     }
-    let words = terms.indices.filter { !terms[$0].isUnspaced && !isOptional(terms[$0], rules) }.sorted { left, right in
+    let longest = terms.indices.filter { !terms[$0].isUnspaced && !isOptional(terms[$0], rules) }.sorted {
+      left, right in
       let (first, second) = (terms[left].scalars.count, terms[right].scalars.count)
       return first != second ? first > second : left < right
     }
-    let order = (pair.map { [$0] } ?? []) + words
+    let order = (pair.map { [$0] } ?? []) + longest
     var trials: [(words: [Range<Int>], postings: Int)] = []
     for term in order.prefix(maximumTrials) {
-      let words = WordExpansion(of: terms[term], in: part.columns.dictionary, rules: rules).ranges
+      let words = words(terms[term])
       let postings = words.reduce(0) { $0 + part.columns.postingCount(of: $1) }
       if postings == 0 { return [] }
       trials.append((words, postings))
@@ -37,10 +43,10 @@ enum TextDriver {
 
   /// Returns the words near each term, where the term has few of them.
   static func wordsOfEachTerm(
-    _ terms: ContiguousArray<QueryTerm>, in part: TextPart, rules: TypoRules
+    _ terms: ContiguousArray<QueryTerm>, in part: TextPart, near words: (QueryTerm) -> [Range<Int>]
   ) -> [[Range<Int>]] {
     terms.prefix(maximumTerms).compactMap { term in
-      let words = WordExpansion(of: term, in: part.columns.dictionary, rules: rules).ranges
+      let words = words(term)
       let postings = words.reduce(0) { $0 + part.columns.postingCount(of: $1) }
       return postings <= manyPostings ? words : nil
     }
@@ -64,6 +70,9 @@ struct TextPieces {
   }
 
   private var pieces: ContiguousArray<Piece> = []
+
+  /// The number of pieces.
+  var count: Int { pieces.count }
 
   /// Creates the pieces: blocks of frequent words, and other words as a whole.
   init(

@@ -24,6 +24,9 @@ final class TextIndex: Sendable {
   /// The parts of the index as plain pointers; valid for the life of the index.
   let columns: TextColumns
 
+  /// The names of the categories.
+  let categoryNames: CategoryNames
+
   /// The number of bytes.
   var byteCount: Int {
     wordStarts.byteCount + wordBytes.byteCount + wordLetters.byteCount + postingStarts.byteCount + postings.byteCount
@@ -100,6 +103,7 @@ final class TextIndex: Sendable {
       frequentWords: frequentWords.pointer, frequentCount: frequent.count, blockStarts: self.blockStarts.pointer,
       blocks: self.blocks.pointer, entryStarts: entryStarts.pointer, entries: self.entries.pointer,
       places: places.pointer)
+    categoryNames = CategoryNames(categories, in: columns.dictionary)
   }
 
   private static func sortedWords(
@@ -156,6 +160,48 @@ final class TextIndex: Sendable {
       count = memory.count
     }
     return (starts, slots)
+  }
+}
+
+/// The words of the names of categories: those of the category, and those behind its last colon, `peak` of
+/// `natural:peak`.
+struct CategoryNames: Sendable {
+  private struct Name: Sendable {
+    let words: ContiguousArray<Int>
+    let category: UInt32
+  }
+
+  /// The names by their last words.
+  private var names: [Int: [Name]] = [:]
+
+  /// Creates the names of categories, which are numbered by their positions.
+  init(_ categories: [String], in dictionary: WordDictionary) {
+    var text = NormalizedText()
+    for (number, category) in categories.enumerated() {
+      var forms = [category[...]]
+      if let colon = category.utf8.lastIndex(of: UInt8(ascii: ":")) {
+        forms.append(category[category.utf8.index(after: colon)...])
+      }
+      for form in forms {
+        var form = String(form)
+        form.withUTF8 { text.fill(with: $0) }
+        let words = ContiguousArray(
+          text.words.map { word in
+            let bytes = ContiguousArray(text.bytes[Int(word.start)..<Int(word.end)])
+            return dictionary.number(of: bytes, in: dictionary.words(beginningWith: bytes)) ?? -1
+          })
+        guard let last = words.last, !words.contains(-1) else { continue }
+        names[last, default: []].append(Name(words: words, category: UInt32(number)))
+      }
+    }
+  }
+
+  /// Returns the categories whose name is the end of a text, and the least number of words of these names.
+  func categories(endingText words: ContiguousArray<Int>) -> (numbers: Set<UInt32>, wordCount: Int)? {
+    guard let last = words.last, let names = names[last] else { return nil }
+    let found = names.filter { words.count >= $0.words.count && words.suffix($0.words.count).elementsEqual($0.words) }
+    guard let wordCount = found.lazy.map(\.words.count).min() else { return nil }
+    return (Set(found.map(\.category)), wordCount)
   }
 }
 

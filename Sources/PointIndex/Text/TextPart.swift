@@ -19,16 +19,28 @@ struct TextPart {
   /// The words that begin with each term.
   private(set) var prefixWords: ContiguousArray<Range<Int>> = []
 
+  private var terms: ContiguousArray<QueryTerm> = []
+
+  /// The numbers of the categories whose name the text is or ends with.
+  var namedCategories: Set<UInt32> = []
+
   /// The slots that may match the property filter, where an index has them.
   private let plannedSlots: [UInt32]?
+
+  private let limit: SearchLimit
 
   /// The slots that match the filters, where they are few: computed when first needed.
   private var narrowSlots: [UInt32]??
 
+  /// The number of steps to look up a term.
+  static let stepsPerTerm = 250
+
   init(
-    _ part: PointSnapshot.Part, number: Int, terms: ContiguousArray<QueryTerm>, plannedSlots: [UInt32]? = nil
+    _ part: PointSnapshot.Part, number: Int, terms: ContiguousArray<QueryTerm>, plannedSlots: [UInt32]? = nil,
+    _ limit: SearchLimit
   ) {
     self.plannedSlots = plannedSlots
+    self.limit = limit
     self.number = UInt32(number)
     segment = part.segment
     tombstones = part.tombstones
@@ -38,15 +50,19 @@ struct TextPart {
     setTerms(terms)
   }
 
-  /// Looks up the terms.
+  /// Looks up the terms. Those that the present ones begin and end with are known.
   mutating func setTerms(_ terms: ContiguousArray<QueryTerm>) {
-    prefixWords = ContiguousArray(terms.map { columns.dictionary.words(beginningWith: $0.bytes) })
-    exactWords = ContiguousArray(
-      zip(terms, prefixWords).map { term, words in
-        // The shortest of the words that begin with the term is the first.
-        guard !words.isEmpty, columns.dictionary.word(words.lowerBound).count == term.bytes.count else { return -1 }
-        return words.lowerBound
-      })
+    let first = zip(terms, self.terms).prefix { $0.isSame(as: $1) }.count
+    let last = min(
+      zip(terms.reversed(), self.terms.reversed()).prefix { $0.isSame(as: $1) }.count,
+      min(terms.count, self.terms.count) - first)
+    let others = terms[first..<terms.count - last]
+    limit.spend(Self.stepsPerTerm * others.count)
+    let prefixes = others.map { columns.dictionary.words(beginningWith: $0.bytes) }
+    let words = zip(others, prefixes).map { columns.dictionary.number(of: $0.bytes, in: $1) ?? -1 }
+    prefixWords.replaceSubrange(first..<self.terms.count - last, with: prefixes)
+    exactWords.replaceSubrange(first..<self.terms.count - last, with: words)
+    self.terms = terms
   }
 
   /// Returns the slots that match the filters, ascending; `nil` where they are not known to be few.
@@ -57,27 +73,28 @@ struct TextPart {
     return slots
   }
 
-  private func gather(_ query: PointQuery, atMost limit: Int) -> [UInt32]? {
-    if let plannedSlots, plannedSlots.count <= limit { return plannedSlots }
+  private func gather(_ query: PointQuery, atMost capacity: Int) -> [UInt32]? {
+    if let plannedSlots, plannedSlots.count <= capacity { return plannedSlots }
     if !query.categories.isEmpty {
       let numbers = query.categories.compactMap { segment.categories.number(of: $0.text) }
-      if numbers.reduce(0, { $0 + segment.categories.count(of: $1) }) <= limit {
+      if numbers.reduce(0, { $0 + segment.categories.count(of: $1) }) <= capacity {
         return numbers.flatMap { Array(segment.categories.slotsByID(of: $0)) }.sorted()
       }
     }
     if let source = query.source {
       guard let index = segment.index(ofSource: source.name.text) else { return [] }
-      if index.slotsByID.count <= limit { return index.slotsByID.sorted() }
+      if index.slotsByID.count <= capacity { return index.slotsByID.sorted() }
     }
     let proximity = query.proximity.flatMap { $0.radiusMetres == nil ? nil : ProximityFilter($0, after: nil) }
-    let region = RegionFilter(query)
-    let route = query.route.map { RouteFilter($0) }
+    let region = RegionFilter(query, limit)
+    let route = query.route.map { RouteFilter($0, limit) }
     guard region != nil || proximity != nil || route != nil else { return nil }
-    var search = SlotSearch(region: region, proximity: proximity, route: route, capacity: limit)
+    var search = SlotSearch(region: region, proximity: proximity, route: route, capacity: capacity)
     withExtendedLifetime(segment) {
       SearchTree(part: 0, columns: positions, tombstones: nil, nodes: segment.tree).walk(&search)
     }
-    return search.slots.count > limit ? nil : search.slots.sorted()
+    limit.spend(4 * search.slots.count)
+    return search.slots.count > capacity ? nil : search.slots.sorted()
   }
 }
 

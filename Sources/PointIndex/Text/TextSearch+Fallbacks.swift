@@ -1,27 +1,68 @@
 import Points
 
 extension TextSearch {
-  /// Searches with more typos where nothing matches: two edits in long words, then an edit of the first letter of a
-  /// short word and short words that are missing, then words that are joined or separated, at last more edits of one word
-  /// beside another one.
+  /// Searches by the rules of the stages behind ``TextQuery/Stage/typos``, one after another until something matches:
+  /// two edits in long words, then an edit of the first letter of a short word and short words that are missing, then
+  /// words that are joined or separated, at last more edits of one word beside another one.
   func searchFallbacks() {
     postingLimit = Self.maximumPostingsOfFallbacks
-    if !terms.contains(where: { !$0.isUnspaced }) { return searchWithoutPairs() }
-    rules = TypoRules(maximumEdits: 2, freesFirstLetter: false)
-    if terms.count > 1 { searchTyposBesideMatches() }
-    if hasMatches { return }
-    if terms.contains(where: { $0.scalars.count + 2 >= TypoRules.lettersForTwo }) { searchTypos() }
-    if hasMatches { return }
-    rules = TypoRules(maximumEdits: 2, freesFirstLetter: true)
-    rules.omitsShortWords = terms.contains { $0.scalars.count >= TypoRules.lettersForOne }
-    searchTypos()
-    if hasMatches { return }
-    let terms = terms
-    searchAlternatives()
-    if hasMatches || terms.count == 1 { return }
-    replaceTerms(terms)
+    guard terms.contains(where: { !$0.isUnspaced }) else { return search(.missingPairs) }
+    let groups: [() -> [TextQuery.Stage]] = [
+      { self.stagesOfMoreTypos }, { self.joinedStages }, { self.separatedStages },
+      { self.terms.count > 1 ? [.lenient] : [] },
+    ]
+    for group in groups {
+      for stage in group() {
+        if isExhausted { return }
+        search(stage)
+        if hasMatches { return }
+      }
+    }
+  }
+
+  /// Searches by the rules of the stage of the pages before.
+  func continueSearch(_ stage: TextQuery.Stage) {
+    if stage == .words || stage == .typos { searchWords() }
+    if stage == .words { return }
+    if stage != .typos { postingLimit = Self.maximumPostingsOfFallbacks }
+    if !isPassed(.typo) { search(stage) }
+  }
+
+  private var stagesOfMoreTypos: [TextQuery.Stage] {
+    let hasLongTerm = terms.contains { $0.scalars.count + 2 >= TypoRules.lettersForTwo }
+    return (terms.count > 1 ? [.typosBesideRareWord] : []) + (hasLongTerm ? [.moreTypos] : []) + [.missingWords]
+  }
+
+  /// Searches by the rules of a stage; those of ``TextQuery/Stage/typos`` without the words that need no typos.
+  func searchStage(_ stage: TextQuery.Stage) {
+    let own = terms
     isAlternative = false
-    searchLeniently()
+    switch stage {
+    case .words: searchWords()
+    case .typos:
+      rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
+      searchTypos()
+    case .typosBesideRareWord:
+      rules = TypoRules(maximumEdits: 2, freesFirstLetter: false)
+      searchTyposBesideRareWords()
+    case .moreTypos:
+      rules = TypoRules(maximumEdits: 2, freesFirstLetter: false)
+      searchTypos()
+    case .missingWords:
+      rules = TypoRules(maximumEdits: 2, freesFirstLetter: true)
+      rules.omitsShortWords = terms.contains { $0.scalars.count >= TypoRules.lettersForOne }
+      searchTypos()
+    case .joined, .separated:
+      guard let alternative = alternative(stage) else { return }
+      isAlternative = true
+      replaceTerms(alternative)
+      rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
+      searchTypos()
+      // Scores and highlights of matches are those of the other terms.
+      if !hasMatches { replaceTerms(own) }
+    case .lenient: searchLeniently()
+    case .missingPairs: searchWithoutPairs()
+    }
   }
 
   /// Searches for places that have all but a few of the pairs of characters. An edit changes up to three pairs.
@@ -38,7 +79,8 @@ extension TextSearch {
         (columns.postingCount(of: $0), $0.lowerBound) < (columns.postingCount(of: $1), $1.lowerBound)
       }
       .prefix(missing + 2)
-      guard words.reduce(0, { $0 + columns.postingCount(of: $1) }) <= Self.manyPostingsOfPairs else { continue }
+      let count = words.reduce(0) { $0 + columns.postingCount(of: $1) }
+      guard count <= Self.manyPostingsOfPairs, limit.spend(Self.stepsPerSortedPosting * count) else { continue }
       var slots = ContiguousArray(
         words.flatMap { words in
           UnsafeBufferPointer(
@@ -51,71 +93,88 @@ extension TextSearch {
   }
 
   private static let manyPostingsOfPairs = 20_000
+  private static let stepsPerSortedPosting = 32
 
   /// Searches for places of which one word matches by the usual rules, and all others by lenient ones.
   private func searchLeniently() {
+    tiers = .typo ... .typo
     rules = TypoRules(maximumEdits: 2, freesFirstLetter: true)
-    let drivers = parts.map { TextDriver.wordsOfEachTerm(terms, in: $0, rules: rules) }
+    let drivers = parts.indices.map { index in
+      TextDriver.wordsOfEachTerm(terms, in: parts[index]) { words(near: $0, in: index) }
+    }
     rules.isLenient = true
     for (index, words) in drivers.enumerated() {
-      for words in words { search(words, in: index) }
+      for words in words where !limit.isExpired { process(words, in: index) }
     }
   }
 
-  private func replaceTerms(_ terms: ContiguousArray<QueryTerm>) {
-    setTerms(terms)
-    for index in parts.indices { parts[index].setTerms(terms) }
-  }
+  // MARK: Words that are joined or separated
 
   /// The maximum number of other texts that are searched for.
   private static let maximumAlternatives = 16
 
-  private func searchAlternatives() {
-    isAlternative = true
-    for alternative in joined(terms) + separated(terms) {
-      replaceTerms(alternative)
-      rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
-      searchTypos()
-      // Scores and highlights are those of the present terms.
-      if hasMatches { return }
-    }
+  /// The stages of two neighbours joined, for each of the first pairs.
+  private var joinedStages: [TextQuery.Stage] {
+    let pairs = terms.indices.dropFirst().lazy.filter { [terms] in !terms[$0 - 1].isUnspaced && !terms[$0].isUnspaced }
+    return pairs.prefix(Self.maximumAlternatives).map { .joined(word: UInt16($0)) }
   }
 
-  /// Returns the terms with two neighbours joined, for each of the first pairs.
-  private func joined(_ terms: ContiguousArray<QueryTerm>) -> [ContiguousArray<QueryTerm>] {
-    let pairs = terms.indices.dropFirst().lazy.filter { !terms[$0 - 1].isUnspaced && !terms[$0].isUnspaced }
-    return pairs.prefix(Self.maximumAlternatives).map { index in
-      let (left, right) = (terms[index - 1], terms[index])
-      var joined = terms
-      joined[index - 1] = QueryTerm(
-        bytes: left.bytes + right.bytes, letters: left.letters + right.letters, isUnspaced: false,
-        isIncomplete: right.isIncomplete)
-      joined.remove(at: index)
-      return joined
-    }
-  }
-
-  /// Returns the terms with one separated into a word of a dictionary and another, with or without the letter between
-  /// them. Where the other is the beginning of a word too, the terms come first.
-  private func separated(_ terms: ContiguousArray<QueryTerm>) -> [ContiguousArray<QueryTerm>] {
-    var (alternatives, others): ([ContiguousArray<QueryTerm>], [ContiguousArray<QueryTerm>]) = ([], [])
-    for (index, term) in terms.enumerated() where !term.isUnspaced && term.scalars.count >= TypoRules.lettersForOne {
+  /// The stages of a word separated into a word of a dictionary and another, with or without the letter between them.
+  /// Where the other is the beginning of a word too, the stages come first.
+  private var separatedStages: [TextQuery.Stage] {
+    var (stages, others): ([TextQuery.Stage], [TextQuery.Stage]) = ([], [])
+    var start = 0
+    for term in terms {
+      defer { start += term.scalars.count }
+      guard !term.isUnspaced, term.scalars.count >= TypoRules.lettersForOne else { continue }
       for middle in 1..<term.scalars.count {
-        let left = self.term(term.scalars[..<middle], isIncomplete: false)
-        guard isWord(left) else { continue }
-        for start in [middle, middle + 1] where start < term.scalars.count {
-          let right = self.term(term.scalars[start...], isIncomplete: term.isIncomplete)
-          var separated = terms
-          separated.replaceSubrange(index...index, with: [left, right])
+        guard isWord(self.term(term.scalars[..<middle], isIncomplete: false)) else { continue }
+        for omitsLetter in [false, true] where middle + (omitsLetter ? 1 : 0) < term.scalars.count {
+          let right = self.term(term.scalars[(middle + (omitsLetter ? 1 : 0))...], isIncomplete: term.isIncomplete)
+          let stage = TextQuery.Stage.separated(
+            letter: UInt16(clamping: start + middle), omitsLetter: omitsLetter)
           if isBeginning(right) {
-            alternatives.append(separated)
+            stages.append(stage)
           } else if middle > 1, right.scalars.count >= TypoRules.lettersForOne {
-            others.append(separated)
+            others.append(stage)
           }
         }
       }
     }
-    return Array((alternatives + others).prefix(Self.maximumAlternatives))
+    return Array((stages + others).prefix(Self.maximumAlternatives))
+  }
+
+  /// Returns the terms of a stage with words joined or separated; `nil` where the text has no such words.
+  private func alternative(_ stage: TextQuery.Stage) -> ContiguousArray<QueryTerm>? {
+    var alternative = terms
+    switch stage {
+    case .joined(let word):
+      let index = Int(word)
+      guard index > 0, index < terms.count else { return nil }
+      let (left, right) = (terms[index - 1], terms[index])
+      alternative[index - 1] = QueryTerm(
+        bytes: left.bytes + right.bytes, letters: left.letters + right.letters, isUnspaced: false,
+        isIncomplete: right.isIncomplete)
+      alternative.remove(at: index)
+    case .separated(let letter, let omitsLetter):
+      var middle = Int(letter)
+      for (index, term) in terms.enumerated() {
+        let end = middle + (omitsLetter ? 1 : 0)
+        if middle > 0, end < term.scalars.count {
+          alternative.replaceSubrange(
+            index...index,
+            with: [
+              self.term(term.scalars[..<middle], isIncomplete: false),
+              self.term(term.scalars[end...], isIncomplete: term.isIncomplete),
+            ])
+          return alternative
+        }
+        middle -= term.scalars.count
+      }
+      return nil
+    default: return nil
+    }
+    return alternative
   }
 
   private func term(_ scalars: some Collection<UInt32>, isIncomplete: Bool) -> QueryTerm {
@@ -126,13 +185,16 @@ extension TextSearch {
   }
 
   private func isWord(_ term: QueryTerm) -> Bool {
-    parts.contains { part in
-      let words = part.columns.dictionary.words(beginningWith: term.bytes)
-      return !words.isEmpty && part.columns.dictionary.word(words.lowerBound).count == term.bytes.count
-    }
+    isAny(term) { dictionary, words in dictionary.number(of: term.bytes, in: words) != nil }
   }
 
-  private func isBeginning(_ term: QueryTerm) -> Bool {
-    parts.contains { !$0.columns.dictionary.words(beginningWith: term.bytes).isEmpty }
+  private func isBeginning(_ term: QueryTerm) -> Bool { isAny(term) { _, words in !words.isEmpty } }
+
+  private func isAny(_ term: QueryTerm, where predicate: (WordDictionary, Range<Int>) -> Bool) -> Bool {
+    parts.contains { part in
+      limit.spend(TextPart.stepsPerTerm)
+      let dictionary = part.columns.dictionary
+      return predicate(dictionary, dictionary.words(beginningWith: term.bytes))
+    }
   }
 }

@@ -12,6 +12,9 @@ extension TextSearch {
     let entries = UnsafeBufferPointer(
       start: columns.entries + Int(columns.entryStarts[slot]),
       count: Int(columns.entryStarts[slot + 1] - columns.entryStarts[slot]))
+    let isCategory = tiers.upperBound == .category
+    steps += entries.count
+    if requiredTerms.count > Self.manyTerms, !hasRequiredTerms(entries, in: part) { return nil }
     for entry in entries {
       let word = Int(entry & TextColumns.wordMask)
       let covered = match(word, in: part)
@@ -23,7 +26,7 @@ extension TextSearch {
       if name.isSequence, name.words == terms.count { isExact = true }
       name = NameCoverage()
     }
-    guard coverage > 0 else { return nil }
+    guard isCategory ? coverage == 0 && isNamed(slot, in: part) : coverage > 0 else { return nil }
     var missingPairs = 0
     var (worst, edits): (UInt8, Int) = (0, isAlternative ? 1 : 0)
     for index in distinctTerms {
@@ -42,11 +45,55 @@ extension TextSearch {
         if kind > 1 { edits += Int(kind) - 1 }
       }
     }
+    steps += entries.count * distinctTerms.count
     let fraction = TextScore.fraction(
       coverage: coverage, edits: edits, importance: columns.places[slot].bounds.importance)
+    if isCategory { return (.category, fraction) }
     if isAlternative || worst > 1 { return (.typo, fraction) }
     return (worst == 1 ? .prefix : isExact ? .exact : .allWords, fraction)
   }
+
+  /// The number of required terms up to which a place is judged at once: its first words are those of the postings.
+  private static let manyTerms = 2
+
+  /// Returns a Boolean value that indicates whether a place has a word for each term that must have one.
+  private func hasRequiredTerms(_ entries: UnsafeBufferPointer<UInt32>, in part: TextPart) -> Bool {
+    for position in requiredTerms.indices {
+      let index = requiredTerms[position]
+      steps += entries.count
+      if entries.contains(where: { isMatch(Int($0 & TextColumns.wordMask), index, in: part) }) { continue }
+      // The next place is compared with this term first.
+      if position > 0 { requiredTerms.swapAt(0, position) }
+      return false
+    }
+    return true
+  }
+
+  /// Returns a Boolean value that indicates whether the category of the place in a slot is named by the text.
+  private func isNamed(_ slot: Int, in part: TextPart) -> Bool {
+    part.namedCategories.contains(part.segment.records.category(at: slot))
+  }
+
+  @inline(__always)
+  private func isMatch(_ word: Int, _ index: Int, in part: TextPart) -> Bool {
+    part.exactWords[index] == word || part.prefixWords[index].contains(word) || edits(word, index, in: part) != nil
+  }
+
+  /// Returns the edits between a word of a place and a term; `nil` where they are too many.
+  @inline(__always)
+  private func edits(_ word: Int, _ index: Int, in part: TextPart) -> Int? {
+    let dictionary = part.columns.dictionary
+    guard rules.maximumEdits > 0, !dictionary.isUnspaced(word), !terms[index].isUnspaced else { return nil }
+    return typos[index].edits(
+      word, of: part.number, rules,
+      computedBy: {
+        steps += Self.stepsPerDistance
+        return rules.edits(terms[index], dictionary.word(word), letters: dictionary.letterCount(word))
+      })
+  }
+
+  /// The number of steps to compute the edits between two words.
+  private static let stepsPerDistance = 24
 
   /// Matches a word of a place with the terms, and returns the number of its letters that they have.
   @inline(__always)
@@ -60,11 +107,7 @@ extension TextSearch {
       } else if part.prefixWords[index].contains(word) {
         best[index] = min(best[index], 1)
         covered = max(covered, terms[index].letters)
-      } else if rules.maximumEdits > 0, best[index] > 1, !dictionary.isUnspaced(word), !terms[index].isUnspaced,
-        let edits = typos[index].edits(
-          word, of: part.number, rules,
-          computedBy: { rules.edits(terms[index], dictionary.word(word), letters: dictionary.letterCount(word)) })
-      {
+      } else if best[index] > 1, let edits = edits(word, index, in: part) {
         best[index] = min(best[index], UInt8(1 + max(edits, 1)))
         covered = max(covered, min(terms[index].letters, dictionary.letterCount(word)) - edits)
       }

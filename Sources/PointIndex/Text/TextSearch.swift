@@ -5,7 +5,7 @@ import Points
 ///
 /// The tiers are searched one after another until the page is full. Of each tier one word is chosen as the driver: that
 /// with the fewest postings. Its postings are judged by the words of their places, best bounds first, until no other
-/// can be among the first matches.
+/// can be among the first matches. The first page determines the stage, in which the pages after it continue.
 final class TextSearch {
   /// The maximum number of postings of a driver that are examined, best bounds first; a query for which that is not
   /// enough may miss matches.
@@ -14,11 +14,14 @@ final class TextSearch {
   /// The same where nothing matches by the usual rules, and a place takes longer to judge.
   static let maximumPostingsOfFallbacks = 10_000
 
+  /// The number of steps, without those of filters and of the index, after which no further rules are tried where nothing matches.
+  static let maximumStepsOfFallbacks = 4_000_000
+
   /// The number of matches without typos from which no typos are searched.
   static let enoughWithoutTypos = 5
 
-  private let query: TextQuery
-  private let limit: SearchLimit
+  let query: TextQuery
+  let limit: SearchLimit
   private let filter: PointFilter
   private let isFiltered: Bool
   private let propertyFilter: SlotFilter?
@@ -31,8 +34,22 @@ final class TextSearch {
   /// The indices of the terms without those that are equal to an earlier one.
   var distinctTerms: ContiguousArray<Int> = []
 
-  var parts: [TextPart]
-  var rules = TypoRules.none
+  var parts: [TextPart] = []
+
+  /// The rules for typos.
+  var rules = TypoRules.none {
+    didSet { requireTerms() }
+  }
+
+  /// The indices of the terms of which each must have a word, the one that was missing last before the others: where
+  /// one place has no such word, the next often has none either.
+  var requiredTerms: ContiguousArray<Int> = []
+
+  /// The rules by which the matches are found.
+  private(set) var stage = TextQuery.Stage.words
+
+  /// The words near terms, which several rules need.
+  private var expansions: [WordExpansion.Key: [Range<Int>]] = [:]
 
   /// The number of letters of the query.
   var letters = 0
@@ -52,10 +69,19 @@ final class TextSearch {
   private var keepsOrder = true
   var postingLimit = TextSearch.maximumPostings
   private var seen: Set<UInt64> = []
+
+  /// All matches where their order is not needed, as bits by slot.
+  private var marks: [ContiguousArray<UInt64>] = []
   var tiers = TextMatch.Tier.typo...TextMatch.Tier.exact
 
   /// The number of matches without typos, counted up to ``enoughWithoutTypos``.
   private var matchesWithoutTypos = 0
+
+  /// The steps of the judgement of places since they were added to those of the search.
+  var steps = 0
+
+  /// The steps of the search that were those of filters, and of places' words that were not indexed yet.
+  private var otherSteps = 0
 
   /// A Boolean value that indicates whether any place matches.
   var hasMatches = false
@@ -88,42 +114,81 @@ final class TextSearch {
     scoring = TextScore(query.bias)
     byDistance = query.order == .distance && query.center != nil
     center = query.center.map { ($0, EarthCentred($0)) }
-    let terms = QueryTerm.terms(of: query.text, completesLastWord: query.completesLastWord)
-    self.terms = terms
+    terms = QueryTerm.terms(of: query.text, completesLastWord: query.completesLastWord)
     // The same searches are needed for a page of any size, so that typos are not left out of some pages only.
     top = TopMatches(capacity: max(query.limit + 1, Self.enoughWithoutTypos))
-    parts =
-      terms.isEmpty
-      ? []
-      : snapshot.parts.enumerated().map {
-        TextPart($1, number: $0, terms: terms, plannedSlots: plan?.slots[$0])
-      }
+    // Where that is too much work, it is done by a search that holds up no other request.
+    for part in snapshot.parts where !part.segment.hasTextIndex {
+      limit.spend(Self.stepsPerIndexedPlace * part.segment.count)
+    }
+    otherSteps = limit.steps
+    if terms.isEmpty || limit.isExpired { return }
+    parts = snapshot.parts.enumerated().map {
+      TextPart($1, number: $0, terms: terms, plannedSlots: plan?.slots[$0], limit)
+    }
     setTerms(terms)
   }
 
+  /// The number of steps to index the words of a place.
+  private static let stepsPerIndexedPlace = 1_000
+
   /// Searches for other terms.
-  func setTerms(_ terms: ContiguousArray<QueryTerm>) {
+  func replaceTerms(_ terms: ContiguousArray<QueryTerm>) {
+    for index in parts.indices { parts[index].setTerms(terms) }
+    setTerms(terms)
+  }
+
+  private func setTerms(_ terms: ContiguousArray<QueryTerm>) {
     self.terms = terms
     distinctTerms = ContiguousArray(
       terms.indices.filter { index in
-        !terms[..<index].contains { $0.bytes == terms[index].bytes && $0.isIncomplete == terms[index].isIncomplete }
+        !terms[..<index].contains { $0.isSame(as: terms[index]) }
       })
+    requireTerms()
     letters = terms.reduce(0) { $0 + $1.letters }
     best = ContiguousArray(repeating: .max, count: terms.count)
-    coverageBounds = ContiguousArray((0...255).map { TextScore.maximumCoverage(nameLetters: $0, letters: letters) })
+    boundCoverage(isNameNeeded: true)
     typos = ContiguousArray(repeating: TypoCache(), count: terms.count)
+  }
+
+  /// Sets the upper bounds of a score's part by coverage.
+  ///
+  /// - Parameter isNameNeeded: a Boolean value that indicates whether a name must have a word of the text.
+  func boundCoverage(isNameNeeded: Bool) {
+    coverageBounds = ContiguousArray(
+      (0...255).map { isNameNeeded ? TextScore.maximumCoverage(nameLetters: $0, letters: letters) : 0 })
+  }
+
+  private func requireTerms() {
+    requiredTerms = distinctTerms.filter { index in
+      let term = terms[index]
+      if term.isUnspaced { return rules.maximumMissingPairs == 0 }
+      return !rules.omitsShortWords || term.scalars.count >= TypoRules.lettersForOne
+    }
   }
 
   /// Returns the first matches in order, one more than the limit where there are more.
   func run() -> ContiguousArray<TextCandidate> {
     guard !terms.isEmpty else { return [] }
-    searchTiers()
-    if isTypoSearchNeeded {
-      rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
-      searchTypos()
+    if let after = query.after {
+      stage = after.stage
+      continueSearch(after.stage)
+    } else {
+      searchWords()
+      if !top.isFull, matchesWithoutTypos < Self.enoughWithoutTypos { search(.typos) }
+      if !hasMatches { searchFallbacks() }
     }
-    if !hasMatches { searchFallbacks() }
     return top.sorted()
+  }
+
+  /// A Boolean value that indicates whether the search has done so much that it tries no further rules. Nothing has
+  /// matched yet, so that this does not depend on the page.
+  var isExhausted: Bool { limit.isExpired || limit.steps - otherSteps > Self.maximumStepsOfFallbacks }
+
+  /// Searches by the rules of a stage, which are those of all pages.
+  func search(_ stage: TextQuery.Stage) {
+    self.stage = stage
+    searchStage(stage)
   }
 
   /// Returns all matches, of any number of postings.
@@ -131,14 +196,37 @@ final class TextSearch {
     top = TopMatches(capacity: .max)
     keepsOrder = false
     postingLimit = .max
+    marks = parts.map { ContiguousArray(repeating: 0, count: ($0.segment.count + 63) / 64) }
     _ = run()
-    var slots = parts.map { _ in [UInt32]() }
-    for key in seen { slots[Int(key >> 32)].append(UInt32(truncatingIfNeeded: key)) }
-    for part in slots.indices { slots[part].sort() }
-    return TextMatches(slots: slots)
+    return TextMatches(
+      slots: marks.map { marks in
+        var slots: [UInt32] = []
+        slots.reserveCapacity(marks.reduce(0) { $0 + $1.nonzeroBitCount })
+        for (index, word) in marks.enumerated() {
+          var word = word
+          while word != 0 {
+            slots.append(UInt32(index * 64 + word.trailingZeroBitCount))
+            word &= word - 1
+          }
+        }
+        return slots
+      })
   }
 
-  private var isTypoSearchNeeded: Bool { !top.isFull && matchesWithoutTypos < Self.enoughWithoutTypos }
+  /// A Boolean value that indicates whether all matches of a tier are on earlier pages.
+  func isPassed(_ tier: TextMatch.Tier) -> Bool {
+    guard !byDistance, let after = query.after else { return false }
+    return after.value < Double(tier.rawValue)
+  }
+
+  /// Returns the words near a term, as ranges that may overlap.
+  func words(near term: QueryTerm, in index: Int) -> [Range<Int>] {
+    let key = WordExpansion.Key(term, rules, part: index)
+    if let known = expansions[key] { return known }
+    let words = WordExpansion(of: term, in: parts[index].columns.dictionary, rules: rules, limit).ranges
+    expansions[key] = words
+    return words
+  }
 
   /// The number of postings of a driver up to which all places are judged, and of the other words up to which they are
   /// marked.
@@ -163,9 +251,11 @@ final class TextSearch {
     withUnsafeTemporaryAllocation(of: UInt64.self, capacity: wordCount) { marks in
       marks.initialize(repeating: 0)
       for postings in postings(others) {
+        guard limit.spend(postings.count) else { return }
         for slot in postings { marks[Int(slot >> 6)] |= 1 << UInt64(slot & 63) }
       }
       for postings in postings(words) {
+        guard limit.spend(postings.count) else { return }
         for slot in postings {
           let mark: UInt64 = 1 << UInt64(slot & 63)
           if marks[Int(slot >> 6)] & mark == 0 { continue }
@@ -202,9 +292,11 @@ final class TextSearch {
   }
 
   private static let fewPostings = 512
+  private static let stepsPerPiece = 8
   private static let fewFiltered = 2_048
 
   private func processPieces(_ pieces: TextPieces, in part: TextPart) {
+    guard limit.spend(Self.stepsPerPiece * pieces.count) else { return }
     // Postings that are skipped count too, so that all pages have the same ones.
     var examined = 0
     for piece in pieces.inOrder() where examined < postingLimit {
@@ -237,11 +329,15 @@ final class TextSearch {
   /// The number of places whose memory is fetched together.
   private static let groupSize = 32
 
+  /// The number of steps to read a posting and the bounds of its place, and of those to read its words.
+  private static let stepsPerPosting = 4
+  private static let stepsPerPlace = 16
+
   /// Judges places, in groups: a place's words are usually in no cache of the processor, so that they are fetched
   /// for a group before any of its places is judged.
   ///
-  /// - Parameter isRareWord: a Boolean value that indicates whether the places are all of a word without blocks, so that
-  ///   after the important ones they are ordered by the lengths of their names.
+  /// - Parameter isRareWord: a Boolean value that indicates whether the places are all of a word without blocks, so
+  ///   that after the important ones they are ordered by the lengths of their names.
   func offer(_ slots: UnsafeBufferPointer<UInt32>, in part: TextPart, isRareWord: Bool = false) {
     let columns = part.columns
     let ids = part.positions.ids
@@ -252,8 +348,8 @@ final class TextSearch {
           for slot in slots.prefix(Self.groupSize) { prefetch(columns.places + Int(slot)) }
         }
         for start in stride(from: 0, to: slots.count, by: Self.groupSize) {
-          guard limit.spend(Self.groupSize * SearchLimit.stepsPerEvaluation) else { return }
           let end = min(start + Self.groupSize, slots.count)
+          guard limit.spend(Self.stepsPerPosting * (end - start)) else { return }
           if top.isFull {
             for slot in slots[end..<min(end + Self.groupSize, slots.count)] { prefetch(columns.places + Int(slot)) }
           }
@@ -276,6 +372,8 @@ final class TextSearch {
           }
           for slot in group[..<count] { prefetch(columns.entries + Int(columns.entryStarts[slot])) }
           for slot in group[..<count] where canEnter(slot, in: part) { offer(slot, in: part) }
+          limit.spend(Self.stepsPerPlace * count + steps)
+          steps = 0
           if isComplete { return }
         }
       }
@@ -311,9 +409,10 @@ final class TextSearch {
 
   private func offer(_ slot: Int, in part: TextPart) {
     let positions = part.positions
-    if isFiltered, !filter.matches(slot, of: part.segment) { return }
-    guard let (tier, fraction) = judge(slot, in: part), tiers.contains(tier) else { return }
-    if let propertyFilter, !propertyFilter.matches(slot, of: part.segment) { return }
+    guard !isFiltered || passes({ filter.matches(slot, of: part.segment) }),
+      let (tier, fraction) = judge(slot, in: part), tiers.contains(tier)
+    else { return }
+    if let propertyFilter, !passes({ propertyFilter.matches(slot, of: part.segment) }) { return }
     let bonus =
       scoring.isBiased ? scoring.bonus(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]) : 0
     let score = Double(tier.rawValue) + fraction + bonus
@@ -325,19 +424,33 @@ final class TextSearch {
     }
     if top.isFull, key < top.last.value { return }
     let id = positions.ids[slot]
-    var isOnEarlierPage = false
     if let after = query.after {
       let last = byDistance ? -after.value : after.value
-      isOnEarlierPage = key > last || (key == last && id <= after.id)
+      if key > last || (key == last && id <= after.id) { return }
     }
-    // Matches of earlier pages are counted only until it is decided whether typos are searched.
-    if isOnEarlierPage, hasMatches, tier == .typo || matchesWithoutTypos >= Self.enoughWithoutTypos { return }
-    guard seen.insert(UInt64(part.number) << 32 | UInt64(slot)).inserted else { return }
+    guard isNew(slot, in: part) else { return }
     hasMatches = true
-    if tier > .typo { matchesWithoutTypos += 1 }
-    guard keepsOrder, !isOnEarlierPage else { return }
+    if tier != .typo { matchesWithoutTypos += 1 }
+    guard keepsOrder else { return }
     let candidate = TextCandidate(
       value: key, id: id, score: score, part: part.number, slot: UInt32(truncatingIfNeeded: slot), tier: tier)
     top.offer(candidate)
+  }
+
+  /// Returns the result of a filter, whose steps do not count as those of the text.
+  @inline(__always)
+  private func passes(_ filter: () -> Bool) -> Bool {
+    let stepsBefore = limit.steps
+    defer { otherSteps += limit.steps - stepsBefore }
+    return filter()
+  }
+
+  /// Adds a match, and returns a Boolean value that indicates whether it was none yet.
+  private func isNew(_ slot: Int, in part: TextPart) -> Bool {
+    if keepsOrder { return seen.insert(UInt64(part.number) << 32 | UInt64(slot)).inserted }
+    let bit: UInt64 = 1 << UInt64(slot & 63)
+    guard marks[Int(part.number)][slot >> 6] & bit == 0 else { return false }
+    marks[Int(part.number)][slot >> 6] |= bit
+    return true
   }
 }

@@ -58,8 +58,15 @@ struct WordDictionary: BitwiseCopyable {
     prefix.withUnsafeBufferPointer { words(in: 0..<count, after: 0, beginningWith: $0) }
   }
 
-  /// Returns a negative number where the word precedes all that begin with the bytes after `depth`, zero where it begins
-  /// with them, otherwise a positive one.
+  /// Returns the number of a word, where `range` has the words that begin with it; `nil` where it is none.
+  func number(of word: ContiguousArray<UInt8>, in range: Range<Int>) -> Int? {
+    // The shortest of the words that begin with the word is the first.
+    guard !range.isEmpty, self.word(range.lowerBound).count == word.count else { return nil }
+    return range.lowerBound
+  }
+
+  /// Returns a negative number where the word precedes all that begin with the bytes after `depth`, zero where it
+  /// begins with them, otherwise a positive one.
   @inline(__always)
   private func compare(_ number: Int, after depth: Int, _ rest: UnsafeBufferPointer<UInt8>) -> Int {
     let word = word(number)

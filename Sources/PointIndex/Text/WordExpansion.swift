@@ -13,7 +13,25 @@ struct WordExpansion {
   /// The first scalar of scripts that have no typos, which follow all others but rare ones.
   private static let firstUnspaced: UInt32 = 0x2E80
 
+  /// The properties of a term that determine the words near it.
+  struct Key: Hashable {
+    private let bytes: ContiguousArray<UInt8>
+    private let isBeginning: Bool
+    private let freesFirst: Bool
+    private let edits: Int
+    private let part: Int
+
+    init(_ term: QueryTerm, _ rules: TypoRules, part: Int) {
+      bytes = term.bytes
+      isBeginning = term.isIncomplete
+      freesFirst = rules.freesFirstLetter(of: term)
+      edits = WordExpansion.edits(of: term, rules)
+      self.part = part
+    }
+  }
+
   private let dictionary: WordDictionary
+  private let limit: SearchLimit
   private let scalars: ContiguousArray<UInt32>
   private let bytes: ContiguousArray<UInt8>
   private let byteStarts: ContiguousArray<Int>
@@ -25,8 +43,9 @@ struct WordExpansion {
   private(set) var ranges: [Range<Int>] = []
 
   /// Finds the words that match a word of a query, with and without edits.
-  init(of term: QueryTerm, in dictionary: WordDictionary, rules: TypoRules) {
+  init(of term: QueryTerm, in dictionary: WordDictionary, rules: TypoRules, _ limit: SearchLimit) {
     self.dictionary = dictionary
+    self.limit = limit
     scalars = term.scalars
     bytes = term.bytes
     isBeginning = term.isIncomplete
@@ -37,11 +56,17 @@ struct WordExpansion {
     let exact = dictionary.words(beginningWith: term.bytes)
     if !exact.isEmpty { ranges.append(exact) }
     guard !term.isUnspaced else { return }
-    // A word of the dictionary may be longer, and then have more edits.
-    let longest = scalars.count + (isBeginning ? 0 : rules.maximumEdits)
-    let edits = rules.edits(letters: longest)
+    let edits = Self.edits(of: term, rules)
     if edits > 0 { visit(0..<dictionary.count, depth: 0, index: 0, edits: edits) }
   }
+
+  private static func edits(of term: QueryTerm, _ rules: TypoRules) -> Int {
+    // A word of the dictionary may be longer, and then have more edits.
+    rules.edits(letters: term.scalars.count + (term.isIncomplete ? 0 : rules.maximumEdits))
+  }
+
+  /// The number of steps of the search for a node.
+  private static let stepsPerNode = 40
 
   private static func utf8Length(_ scalar: UInt32) -> Int {
     scalar < 0x80 ? 1 : scalar < 0x800 ? 2 : scalar < 0x10000 ? 3 : 4
@@ -54,7 +79,9 @@ struct WordExpansion {
   ///   - index: the number of scalars of the text that they stand for.
   ///   - edits: the number of edits that are left.
   private mutating func visit(_ range: Range<Int>, depth: Int, index: Int, edits: Int) {
-    guard !range.isEmpty, steps < Self.maximumSteps, ranges.count < Self.maximumRanges else { return }
+    guard !range.isEmpty, steps < Self.maximumSteps, ranges.count < Self.maximumRanges,
+      limit.spend(Self.stepsPerNode)
+    else { return }
     steps += 1
     if edits == 0 { return lookUp(range, depth: depth, index: index) }
     let rest = scalars.count - index

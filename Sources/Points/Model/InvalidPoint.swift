@@ -28,19 +28,3 @@ public struct InvalidPoint: Error, Hashable, Sendable, CustomStringConvertible {
     violations.map { $0.pointer.isEmpty ? $0.detail : "\($0.pointer) \($0.detail)" }.joined(separator: "; ")
   }
 }
-
-/// JSON pointers (RFC 6901).
-public enum JSONPointer {
-  /// Returns a reference token with `~` and `/` escaped.
-  public static func escape(_ token: String) -> String {
-    var escaped = ""
-    for character in token.unicodeScalars {
-      switch character {
-      case "~": escaped += "~0"
-      case "/": escaped += "~1"
-      default: escaped.unicodeScalars.append(character)
-      }
-    }
-    return escaped
-  }
-}

@@ -1,8 +1,8 @@
 import JSONText
 
 extension Tags {
-  /// Creates the tags of a stored JSON object, without validation; members that are not strings are left out, and a
-  /// value that is not an object is no tags.
+  /// Creates the tags of a stored JSON object, without validation; members that are not strings are left out, of a name
+  /// that stands twice the last member counts, and a value that is not an object is no tags.
   ///
   /// An object in canonical form is copied after one pass over its bytes; any other, with white space or in another
   /// order, is parsed and written anew.
@@ -13,15 +13,24 @@ extension Tags {
       self.init(json: String(decoding: bytes, as: UTF8.self))
       return
     }
-    guard case .object(let members)? = try? JSONReader.value(of: bytes) else {
-      self = .none
-      return
-    }
+    self = (try? Self.parse(bytes)) ?? .none
+  }
+
+  /// Returns the tags of a stored JSON object that is not in canonical form.
+  private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) throws(JSONError) -> Tags {
     var builder = TagsBuilder()
-    for member in members {
-      if case .string(let text) = member.value { builder.append(key: member.name, value: text) }
+    var reader = JSONReader(bytes)
+    guard try reader.nextKind() == .object else { return .none }
+    try reader.enterObject()
+    while let name = try reader.nextMember() {
+      if try reader.nextKind() == .string {
+        builder.append(key: try reader.string(of: name), value: try reader.string(of: reader.readString()))
+      } else {
+        try reader.skipValue()
+      }
     }
-    self = builder.buildStored()
+    try reader.finish()
+    return builder.buildStored()
   }
 
   /// Creates the tags of a stored JSON object that must be equal to ``json`` byte for byte; `nil` if it was damaged.

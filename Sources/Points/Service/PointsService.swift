@@ -86,6 +86,62 @@ public struct PointsService: Sendable {
     return page
   }
 
+  // MARK: Long searches
+
+  /// Returns the places of the moment, in which long searches are computed without waiting; `nil` where the store
+  /// searches elsewhere.
+  ///
+  /// - Parameter isRequired: a Boolean value that indicates whether only an index can search.
+  /// - Throws: ``PointStoreError`` where an index is required and can't be read.
+  public func snapshot(isRequired: Bool) async throws(PointStoreError) -> (any MapSnapshot)? {
+    guard let mapStore else { return nil }
+    return isRequired ? try await mapStore.mapSnapshot() : await mapStore.currentSnapshot()
+  }
+
+  /// Returns a page of the places of a snapshot that match, in the query's order.
+  ///
+  /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
+  /// - Throws: ``PointStoreError``.
+  public func page(
+    matching query: PointQuery, in snapshot: any MapSnapshot, isRecorded: Bool = true
+  ) throws(PointStoreError) -> PointPage {
+    let start = uptime()
+    let page = try snapshot.page(matching: query)
+    guard isRecorded else { return page }
+    analytics.record(Search(query, found: page.points.count, took: uptime() - start))
+    return page
+  }
+
+  /// Returns the same page as ``page(matching:in:)``, with only the fields of list responses.
+  ///
+  /// - Throws: ``PointStoreError``.
+  public func summaries(
+    matching query: PointQuery, in snapshot: any MapSnapshot
+  ) throws(PointStoreError) -> SummaryPage {
+    let start = uptime()
+    let page = try snapshot.summaries(matching: query)
+    analytics.record(Search(query, found: page.summaries.count, took: uptime() - start))
+    return page
+  }
+
+  /// Returns a page of the places of a snapshot that match a text, in the query's order.
+  ///
+  /// - Parameter isRecorded: a Boolean value that indicates whether the search counts in analytics.
+  /// - Throws: ``PointStoreError``.
+  public func matches(
+    of query: TextQuery, in snapshot: any MapSnapshot, isRecorded: Bool = true
+  ) throws(PointStoreError) -> TextPage {
+    let start = uptime()
+    let page = try snapshot.page(matching: query)
+    if isRecorded {
+      analytics.record(
+        Search(query, found: page.matches.count, took: uptime() - start, recordsText: recordsTexts))
+    }
+    return page
+  }
+
+  // MARK: Single places
+
   /// Returns the nearest place within a distance of a coordinate, or `nil`.
   ///
   /// - Throws: ``PointStoreError``.

@@ -7,10 +7,38 @@ public protocol MappedStore: Sendable {
   ///
   /// - Throws: ``PointStoreError``; ``PointStoreError/indexNotReady`` while there is no index.
   func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot
+
+  /// Returns the places of one moment; `nil` while there is no index and reads come from elsewhere.
+  func currentSnapshot() async -> (any MapSnapshot)?
 }
 
-/// The places of one moment, as a map is made of them.
+extension MappedStore {
+  /// Returns the places of ``mapSnapshot()``.
+  public func currentSnapshot() async -> (any MapSnapshot)? { try? await mapSnapshot() }
+}
+
+/// The places of one moment, as maps and long searches are made of them: by computation alone, without waiting.
 public protocol MapSnapshot: Sendable {
+  /// Returns a page of the places that match; see ``PointStore/page(matching:)``.
+  ///
+  /// - Throws: ``PointStoreError/filterTimeout``.
+  func page(matching query: PointQuery) throws(PointStoreError) -> PointPage
+
+  /// Returns the same page as ``page(matching:)-(PointQuery)``, with only the fields of list responses.
+  ///
+  /// - Throws: ``PointStoreError/filterTimeout``.
+  func summaries(matching query: PointQuery) throws(PointStoreError) -> SummaryPage
+
+  /// Returns the number of places that match; see ``PointStore/count(matching:)``.
+  ///
+  /// - Throws: ``PointStoreError/filterTimeout``.
+  func count(matching query: PointQuery) throws(PointStoreError) -> Int
+
+  /// Returns a page of the places that match a text; see ``TextSearchableStore/matches(of:)``.
+  ///
+  /// - Throws: ``PointStoreError/filterTimeout``.
+  func page(matching query: TextQuery) throws(PointStoreError) -> TextPage
+
   /// The least box of all places that does not cross the antimeridian; `nil` where there are none.
   var bounds: BoundingBox? { get }
 
@@ -231,6 +259,8 @@ public struct FacetQuery: Hashable, Sendable {
     case category
     /// The value of a tag.
     case tag(ExactText)
+    /// The elements of a tag whose value is a list.
+    case elements(ofTag: ExactText)
   }
 
   /// The accepted range of ``limit``.
@@ -272,7 +302,7 @@ public struct FacetQuery: Hashable, Sendable {
 
 /// The frequencies of values.
 public struct Facets: Hashable, Sendable {
-  /// A value and the number of places that have it.
+  /// A value, or an element of lists, and the number of places that have it.
   public struct Value: Hashable, Sendable {
     /// The value.
     @ComparedByBytes public private(set) var text: String

@@ -67,7 +67,16 @@ public protocol PointStore: Sendable {
   /// Returns when the store is available and its schema is current.
   ///
   /// - Throws: ``PointStoreError`` with the reason where it is not.
-  func checkReadiness() async throws(PointStoreError)
+  @discardableResult func checkReadiness() async throws(PointStoreError) -> StoreReadiness
+}
+
+/// The abilities of a store that is available.
+public enum StoreReadiness: Hashable, Sendable {
+  /// It reads and writes.
+  case ready
+
+  /// It reads, and refuses writes. The reason is for all, without addresses and paths.
+  case readOnly(reason: String)
 }
 
 extension PointStore {
@@ -101,6 +110,9 @@ public enum PointStoreError: Error, Hashable, Sendable {
   /// A filter took longer than its time limit, or its task was cancelled.
   case filterTimeout
 
+  /// A search reached the step limit of its query. It can be repeated without one where it holds up no other request.
+  case stepLimit
+
   /// The call waited too long in the queue, or the queue was full.
   case overloaded
 
@@ -123,6 +135,7 @@ public enum PointStoreError: Error, Hashable, Sendable {
     case .indexRequired: "index_required"
     case .indexNotReady: "index_not_ready"
     case .filterTimeout: "filter_timeout"
+    case .stepLimit: "step_limit"
     case .overloaded: "overloaded"
     case .timeout: "timeout"
     case .outcomeUnknown: "outcome_unknown"
@@ -138,7 +151,7 @@ extension PointStoreError: CustomStringConvertible {
     case .unavailable(let reason), .schemaMismatch(let reason), .misconfigured(let reason),
       .outcomeUnknown(let reason), .unexpected(let reason):
       "\(shortDescription): \(reason)"
-    case .indexRequired, .indexNotReady, .filterTimeout, .overloaded, .timeout: shortDescription
+    case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .timeout: shortDescription
     }
   }
 }

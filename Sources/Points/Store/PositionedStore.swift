@@ -13,12 +13,21 @@ public protocol PositionedStore: Sendable {
   /// The state of the index that reads come from, for operators: a word, and the number of places that it has.
   var indexState: (phase: String, points: Int) { get }
 
-  /// The reads that were made although the database was unavailable; `nil` where there are never any.
-  var readsWhileUnavailable: ReadsWhileUnavailable? { get }
+  /// A Boolean value that indicates whether the server should not be ready yet, because the index is not complete.
+  var awaitsIndex: Bool { get }
+
+  /// The reads from the last confirmed state; `nil` where there are never any.
+  var staleReads: StaleReads? { get }
 }
 
-/// The reads of a store that were made although its database was unavailable.
-public struct ReadsWhileUnavailable: Hashable, Sendable {
+/// The position that the reads of a task must contain.
+public enum RequiredPosition {
+  /// The text of the position; `nil` where none is required.
+  @TaskLocal public static var text: String?
+}
+
+/// The reads of a store from its last confirmed state, which writes may have followed.
+public struct StaleReads: Hashable, Sendable {
   /// The number of them so far.
   public var count: Int
 

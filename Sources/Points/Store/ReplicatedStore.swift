@@ -6,9 +6,9 @@ import Synchronization
 ///
 /// - Where one of the two can't be reached, lacks the schema or denies a read, the read goes to the other. Reads
 ///   continue while the primary is unavailable; a write then fails.
-/// - A search of the replica may miss the latest writes, by the replication lag. A place is read by its id from the primary while that
-///   is available, so that a client that reads its version and writes with `If-Match` does not meet an old one, and one
-///   that creates a place finds it at its address.
+/// - A search of the replica may miss the latest writes, by the replication lag. A place is read by its id from the
+///   primary while that is available, so that a client that reads its version and writes with `If-Match` does not meet
+///   an old one, and one that creates a place finds it at its address.
 /// - A page may come from one of the two and the next page from the other; positions are valid for both.
 /// - It has no versions of the data: a result may be of either.
 public struct ReplicatedStore<Primary: WritablePointStore, Replica: WritablePointStore>: Sendable {
@@ -52,7 +52,9 @@ extension PointStoreError {
   fileprivate var isUnavailability: Bool {
     switch self {
     case .unavailable, .schemaMismatch, .misconfigured: true
-    case .indexRequired, .indexNotReady, .filterTimeout, .overloaded, .timeout, .outcomeUnknown, .unexpected: false
+    case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .timeout, .outcomeUnknown,
+      .unexpected:
+      false
     }
   }
 }
@@ -112,8 +114,13 @@ extension ReplicatedStore: PointStore {
   /// Returns when one of the two is available: reads are served then.
   ///
   /// - Throws: ``PointStoreError``, the primary's.
-  public func checkReadiness() async throws(PointStoreError) {
-    try await call(replicaFirst: false) { store throws(PointStoreError) in try await store.checkReadiness() }
+  @discardableResult public func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
+    do {
+      return try await primary.checkReadiness()
+    } catch {
+      guard error.isUnavailability, (try? await replica.checkReadiness()) != nil else { throw error }
+      return .readOnly(reason: "the primary is unavailable")
+    }
   }
 }
 

@@ -23,11 +23,39 @@ public struct TextQuery: Hashable, Sendable {
     /// The last match's id.
     public let id: PointID
 
+    /// The rules that found the match, by which the next page is found too.
+    public let stage: Stage
+
     /// Creates a position.
-    public init(value: Double, id: PointID) {
+    public init(value: Double, id: PointID, stage: Stage = .words) {
       self.value = value
       self.id = id
+      self.stage = stage
     }
+  }
+
+  /// The rules by which the matches of all pages are found. They depend on what the first page finds, so that a place
+  /// that is written meanwhile does not change those of the pages after it.
+  public enum Stage: Hashable, Sendable {
+    /// Whole words and the beginnings of words.
+    case words
+    /// Also words with one edit.
+    case typos
+    /// Words with one or two edits beside a rare word without.
+    case typosBesideRareWord
+    /// Words with one edit, words of eight letters with two.
+    case moreTypos
+    /// The same, and the first letter may differ and short words may be missing.
+    case missingWords
+    /// The same text with two words joined: the one of this number, from 1, and the word before it.
+    case joined(word: UInt16)
+    /// The same text with a word separated behind this number of letters of all words, with or without the letter that
+    /// follows.
+    case separated(letter: UInt16, omitsLetter: Bool)
+    /// Further edits of the other words beside a word that matches.
+    case lenient
+    /// Text of a script without spaces, of which some pairs of characters are missing.
+    case missingPairs
   }
 
   /// The maximum number of characters of a text, as Unicode scalars.
@@ -57,11 +85,18 @@ public struct TextQuery: Hashable, Sendable {
   /// A Boolean value that indicates whether ``TextMatch/name`` is determined.
   public var includesMatchedNames: Bool
 
+  /// The longest time that the search may take; that of a property filter, an area or a route may be shorter.
+  public var timeLimit: Duration
+
+  /// The number of steps of a few nanoseconds after which the search ends with ``PointStoreError/stepLimit``; `nil` for
+  /// any number.
+  public var stepLimit: Int?
+
   /// Creates a query.
   public init(
     text: String, completesLastWord: Bool = false, bias: LocationBias? = nil, filters: PointQuery = PointQuery(),
     order: Order = .relevance, limit: Int = PointQuery.defaultLimit, after: Position? = nil,
-    includesMatchedNames: Bool = false
+    includesMatchedNames: Bool = false, timeLimit: Duration = .seconds(3600), stepLimit: Int? = nil
   ) {
     self.text = text
     self.completesLastWord = completesLastWord
@@ -71,6 +106,8 @@ public struct TextQuery: Hashable, Sendable {
     self.limit = limit
     self.after = after
     self.includesMatchedNames = includesMatchedNames
+    self.timeLimit = timeLimit
+    self.stepLimit = stepLimit
   }
 
   /// The coordinate that distances are measured from: the centre of the filters or else of the bias.
@@ -103,6 +140,8 @@ public struct LocationBias: Hashable, Sendable {
 public struct TextMatch: Hashable, Sendable {
   /// The kinds of matches; a greater one ranks before all matches of the others.
   public enum Tier: Int, Hashable, Sendable, Comparable, CaseIterable {
+    /// No name has a word of the text, which is or ends with the name of the place's category.
+    case category
     /// A word differs by one edit, or by two.
     case typo
     /// A word is the beginning of one of the place's.

@@ -28,6 +28,9 @@ public final class ChangeFeed: Sendable {
   /// The maximum number of entries of the log that are read at once.
   private static let maximumEntries = 1000
 
+  /// The maximum number of bytes of the tags of the places that are read at once. libpq buffers all rows of a result.
+  private static let maximumTagBytes = 8 << 20
+
   private let store: PostgresStore
   private let thread: PollingThread
 
@@ -55,6 +58,7 @@ public final class ChangeFeed: Sendable {
       Parameters {
         $0.add(position.snapshot.text)
         $0.add(Int64(Self.maximumEntries))
+        $0.add(Int64(Self.maximumTagBytes))
       },
       isRead: true, isUrgent: true)
     let column = PointColumns.count
@@ -63,13 +67,13 @@ public final class ChangeFeed: Sendable {
     }
     let current = try Self.position(first, from: column + 1)
     if let loss = try Self.loss(first, from: column + 1, to: current, after: position) { return .lost(reason: loss) }
-    guard try first.integer(column + 6) <= Self.maximumEntries else { return .manyChanges }
+    guard try first.integer(column + 7) <= Self.maximumEntries, try first.boolean(column + 8) else {
+      return .manyChanges
+    }
     var (puts, removals): (ContiguousArray<PointOfInterest>, [PointID]) = ([], [])
     for row in result.rows where !row.isNull(column) {
       if row.isNull(0) {
         removals.append(try row.id(column))
-      } else if row.texts.lacksTags {
-        return .manyChanges
       } else {
         puts.append(try row.point())
       }
@@ -86,8 +90,7 @@ public final class ChangeFeed: Sendable {
     return try Self.position(result.rows.first, from: 0)
   }
 
-  /// Returns an estimate of the number of places and of the bytes of their texts, from the database's statistics; before
-  /// the first statistics, from the size of the table.
+  /// Returns an estimate of the number of places and of the bytes of their texts, from a sample of the table.
   ///
   /// - Throws: ``PointStoreError``.
   public func estimatedSize() async throws(PointStoreError) -> (points: Int, textBytes: Int) {
@@ -107,6 +110,7 @@ public final class ChangeFeed: Sendable {
     let decoder = Mutex(CopiedPoints())
     let position = try await withSnapshot { session throws(DatabaseError) in
       let row = try await session.run(ChangeStatements.currentPosition).rows.first
+      guard let row, (try? row.boolean(3)) == true else { return row }
       try await session.copyOut(ChangeStatements.copyPoints) { message in
         decoder.withLock { $0.decode(message) { if case .point(let point) = $0 { body(point) } } }
       }
@@ -114,7 +118,9 @@ public final class ChangeFeed: Sendable {
     }
     let (failure, byteCount) = decoder.withLock { ($0.failure, $0.byteCount) }
     if let failure { throw .unexpected(reason: failure) }
-    return (try Self.position(position, from: 0), byteCount)
+    let current = try Self.position(position, from: 0)
+    guard let position, try position.boolean(3) else { throw .schemaMismatch(reason: Self.unloggedReason) }
+    return (current, byteCount)
   }
 
   /// Copies the places that have changed since a position, as they are in a newer snapshot, each once.
@@ -129,6 +135,10 @@ public final class ChangeFeed: Sendable {
       let row = try await session.run(ChangeStatements.currentPosition(after: position.snapshot)).rows.first
       guard let row, (try? Self.loss(row, from: 0, to: Self.position(row, from: 0), after: position)) == .some(nil)
       else { return row }
+      let many = try await session.run(ChangeStatements.hasManyMissing(from: position.snapshot)).rows.first
+      if (try? many?.boolean(0)) == true {
+        try await session.run(script: ChangeStatements.planManyChanges)
+      }
       try await session.copyOut(ChangeStatements.copyChanges(after: position.snapshot)) { message in
         decoder.withLock { decoder in
           decoder.decode(message) { row in
@@ -226,9 +236,14 @@ public final class ChangeFeed: Sendable {
   private static func loss(
     _ row: QueryResult.Row, from column: Int32, to current: ChangePosition, after former: ChangePosition
   ) throws(PointStoreError) -> String? {
-    if current.life != former.life { return "the server has restarted, or is another one" }
-    if try row.boolean(column + 3) { return "the change log was pruned" }
-    if try row.boolean(column + 4) { return "all places were removed at once" }
+    if try !row.boolean(column + 3) { return unloggedReason }
+    if current.life != former.life {
+      return "the server has restarted or is another one, or the table or its triggers were changed"
+    }
+    if try row.boolean(column + 4) { return "the change log was pruned" }
+    if try row.boolean(column + 5) { return "all places were removed at once" }
     return nil
   }
+
+  private static let unloggedReason = "triggers of the tables points and changes are missing or disabled"
 }

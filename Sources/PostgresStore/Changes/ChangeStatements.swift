@@ -6,19 +6,42 @@
 /// or were in progress in it (`xip`). Each is read once, whatever the order of the commits, and a transaction that is
 /// open for hours delays no other. A statement returns its own snapshot together with the entries that it sees, so that
 /// both are of the same moment.
+///
+/// The numbers of entries that were copied from another server, as by `pg_restore`, mean nothing here. Therefore an
+/// entry counts only if the new snapshot sees the transaction of its number, as it does for every entry that was
+/// written here. Other entries are ignored until the numbers of this server have passed theirs; each then has a place
+/// read once in vain.
 enum ChangeStatements {
-  /// The SQL expression of a text that differs between servers, between their starts and recoveries, and between
-  /// databases and tables. Transaction numbers are only compared where it is the same.
+  /// The triggers without which changes, or deletions of their entries, would not be logged.
+  private static let triggers = [
+    "points_log_insert", "points_log_update", "points_log_delete", "points_log_truncate", "points_log_id_change",
+    "changes_log_delete", "changes_log_truncate", "changes_pruned_log_delete",
+  ]
+
+  private static let tables = "('points'::regclass, 'changes'::regclass, 'changes_pruned'::regclass)"
+
+  /// The SQL expression of a text that differs between servers, between their starts and recoveries, between databases
+  /// and tables, and after each rewriting of the table and each change of the triggers, since changes may have been
+  /// made without them. Transaction numbers are only compared where it is the same.
   static let life = """
     concat_ws(
       ' ', (SELECT concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), extract(epoch FROM stats_reset))
         FROM pg_stat_bgwriter),
-      (SELECT oid FROM pg_database WHERE datname = current_database()), 'points'::regclass::oid
+      (SELECT oid FROM pg_database WHERE datname = current_database()), 'points'::regclass::oid,
+      (SELECT relfilenode FROM pg_class WHERE oid = 'points'::regclass),
+      (SELECT string_agg(concat_ws(':', tgrelid, oid, tgenabled, xmin), ' ' ORDER BY oid)
+        FROM pg_trigger WHERE tgrelid IN \(tables))
     )
     """
 
-  /// Returns the columns of the current position: the life, the snapshot as text, and whether the server is a standby.
-  private static let position = "\(life), pg_current_snapshot()::text, pg_is_in_recovery()"
+  /// The columns of the current position: the life, the snapshot as text, whether the server is a standby, and whether
+  /// changes are logged.
+  private static let position = """
+    \(life), pg_current_snapshot()::text, pg_is_in_recovery(),
+      (SELECT count(*) = \(triggers.count) FROM pg_trigger
+        WHERE tgrelid IN \(tables) AND tgenabled IN ('O', 'A')
+          AND tgname IN (\(triggers.map { "'\($0)'" }.joined(separator: ", "))))
+    """
 
   /// The query for the position of a transaction's snapshot, in the columns of ``position``.
   static let currentPosition = "SELECT \(position)"
@@ -27,31 +50,55 @@ enum ChangeStatements {
   static let currentPositionStatement = Statement("changes_position", currentPosition)
 
   /// Returns the query for the position of a transaction's snapshot, and two columns that indicate whether the changes
-  /// after another one can't be read: whether entries may have been pruned, and whether all places were removed at once.
+  /// after another one can't be read: whether entries were pruned, and whether all places were removed at once.
   static func currentPosition(after snapshot: TransactionSnapshot) -> String {
     """
-    SELECT \(position), (SELECT transaction FROM changes_pruned) >= '\(snapshot.start)'::xid8,
-      EXISTS (SELECT FROM changes WHERE point_id IS NULL AND (\(isMissing(from: snapshot))))
+    SELECT \(position), \(isPruned(after: "'\(snapshot.text)'::pg_snapshot")),
+      EXISTS (SELECT FROM changes WHERE point_id IS NULL AND \(isMissing(from: snapshot)))
     """
   }
 
-  /// Returns the condition of the entries that a snapshot does not see, as SQL. The text is made from numbers.
+  /// Returns the condition, as SQL, that an entry was deleted which a former snapshot does not see.
+  ///
+  /// A deletion that the former snapshot sees has deleted no such entry, so each deletion counts once at most. Of the
+  /// others only those of unseen transactions count, however long a transaction stays open.
+  private static func isPruned(after former: String) -> String {
+    """
+    EXISTS (
+        SELECT FROM changes_pruned
+        WHERE NOT pg_visible_in_snapshot(pruned_by, \(former))
+          AND pg_visible_in_snapshot(pruned_by, pg_current_snapshot())
+          AND (
+            settled >= pg_snapshot_xmin(\(former))
+            OR EXISTS (
+              SELECT FROM unnest(recent) AS number WHERE NOT pg_visible_in_snapshot(number, \(former))))
+      )
+    """
+  }
+
+  /// Returns the condition of the entries that a snapshot does not see and the present one does, as SQL. The text is
+  /// made from numbers.
   private static func isMissing(from snapshot: TransactionSnapshot) -> String {
     let inProgress = snapshot.inProgress.map { "'\($0)'" }.joined(separator: ", ")
-    return "transaction >= '\(snapshot.end)'::xid8 OR transaction = ANY (ARRAY[\(inProgress)]::xid8[])"
+    return """
+      (transaction >= '\(snapshot.end)'::xid8 OR transaction = ANY (ARRAY[\(inProgress)]::xid8[]))
+        AND pg_visible_in_snapshot(transaction, pg_current_snapshot())
+      """
   }
 
   /// The statement for the current position and the places that were changed after another one. Values: the snapshot of
-  /// the other position as text, the maximum number of entries.
+  /// the other position as text, the maximum number of entries, the maximum number of bytes of all tags.
   ///
-  /// One row has null in the columns of a place and an id; then the columns of ``position``, whether entries may have
-  /// been pruned, whether all places were removed at once, and the number of entries. If these are not more than the
-  /// maximum, there is also a row for each changed place: the columns of the place, with the length of long tags in place
-  /// of the tags, all null where it was deleted, and its id.
+  /// One row has null in the columns of a place and an id; then the columns of ``position``, whether entries were
+  /// pruned, whether all places were removed at once, the number of entries, and whether the tags fit. If the entries
+  /// and the tags are not more than the maximum, there is also a row for each changed place: the columns of the place,
+  /// all null where it was deleted, and its id.
   ///
-  /// Each index scan stops at the maximum, so that the statement is short however many entries there are. The planner
-  /// would use the values of the snapshot and the maximum to plan each execution anew, which takes five times as long as
-  /// the execution; it does not look into subqueries. `OFFSET 0` has it look each place up, instead of reading a small table as a whole.
+  /// Each index scan stops at the maximum, so that the statement is short however many entries there are. Tags are
+  /// measured only where their stored sizes do not tell, because measuring reads them completely. The planner would use
+  /// the values of the snapshot and the maximum to plan each execution anew, which takes five times as long as the
+  /// execution; it does not look into subqueries. `OFFSET 0` has it look each place up, instead of reading a small
+  /// table as a whole.
   static let feed = Statement(
     "changes_feed",
     """
@@ -59,50 +106,82 @@ enum ChangeStatements {
       (
         SELECT point_id FROM changes
         WHERE transaction >= pg_snapshot_xmax(\(former))
+          AND transaction < (SELECT pg_snapshot_xmax(pg_current_snapshot()))
+          AND pg_visible_in_snapshot(transaction, (SELECT pg_current_snapshot()))
         ORDER BY transaction LIMIT (SELECT $2::int8 + 1)
       )
       UNION ALL
       (
         SELECT point_id FROM changes
-        WHERE transaction = ANY (ARRAY(SELECT pg_snapshot_xip(\(former))))
+        WHERE transaction = ANY (ARRAY(
+          SELECT number FROM pg_snapshot_xip(\(former)) AS former (number)
+          WHERE pg_visible_in_snapshot(number, pg_current_snapshot())))
         ORDER BY transaction LIMIT (SELECT $2::int8 + 1)
       )
     ), total AS MATERIALIZED (
       SELECT count(*) AS count, bool_or(point_id IS NULL) IS TRUE AS is_reset FROM logged
+    ), changed AS MATERIALIZED (
+      SELECT point_id, point.*
+      FROM (
+        SELECT DISTINCT point_id FROM logged WHERE (SELECT count <= $2::int8 AND NOT is_reset FROM total)
+      ) AS ids
+      LEFT JOIN LATERAL (
+        SELECT \(PointColumns.all) FROM points WHERE points.id = ids.point_id OFFSET 0
+      ) AS point ON true
+    ), size AS MATERIALIZED (
+      SELECT CASE
+          WHEN stored <= (SELECT $3::int8 / \(LongTags.maximumCompression)) THEN true
+          WHEN stored > (SELECT $3::int8) THEN false
+          ELSE (SELECT coalesce(sum(octet_length(tags::text)), 0) FROM changed) <= (SELECT $3::int8)
+        END AS fits
+      FROM (SELECT coalesce(sum(pg_column_size(tags)), 0) AS stored FROM changed) AS total
     )
     SELECT NULL::uuid, NULL::float8, NULL::float8, NULL::text, NULL::text, NULL::json, NULL::int8, NULL::timestamptz,
       NULL::timestamptz, NULL::text, NULL::text, NULL::uuid, \(position),
-      (SELECT transaction FROM changes_pruned) >= pg_snapshot_xmin(\(former)), is_reset, count
-    FROM total
+      \(isPruned(after: former)), is_reset, count, fits
+    FROM total, size
     UNION ALL
-    SELECT point.*, point_id, NULL, NULL, NULL, NULL, NULL, NULL
-    FROM (
-      SELECT DISTINCT point_id FROM logged WHERE (SELECT count <= $2::int8 AND NOT is_reset FROM total)
-    ) AS changed
-    LEFT JOIN LATERAL (
-      SELECT \(PointColumns.all.boundedList) FROM points WHERE points.id = changed.point_id OFFSET 0
-    ) AS point ON true
+    SELECT \(PointColumns.all), point_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    FROM changed WHERE (SELECT fits FROM size)
     """
   )
 
   private static let former = "((SELECT $1::text)::pg_snapshot)"
 
   /// The statement for the estimated numbers of places and of bytes of their texts.
+  ///
+  /// It reads some pages of the table at random, with about a thousand places, however many there are. Of these it
+  /// takes the stored size of the tags, which costs nothing, and of a hundred also their length, which reads them
+  /// completely. Statistics do not tell: the width of a value that is stored outside of its row is given as 18 bytes.
   static let estimate = Statement(
     "changes_estimate",
     """
-    SELECT places, (places * widths)::int8
-    FROM (
-      SELECT CASE WHEN reltuples >= 0 THEN reltuples::int8 ELSE pg_relation_size(oid) / 200 END AS places,
-        (
-          SELECT coalesce(sum(avg_width), 100)
-          FROM pg_stats
-          WHERE schemaname = current_schema() AND tablename = 'points' AND attname IN ('name', 'tags', 'source_id')
-        ) AS widths
+    WITH size AS MATERIALIZED (
+      SELECT relpages > 0 AND reltuples >= 0 AS is_known, greatest(1, CASE
+          WHEN relpages > 0 AND reltuples >= 0
+            THEN reltuples * pg_relation_size(oid) / current_setting('block_size')::int8 / relpages
+          ELSE pg_relation_size(oid) / 200
+        END)::float8 AS places
       FROM pg_class WHERE oid = 'points'::regclass
-    ) AS estimate
+    ), sample AS MATERIALIZED (
+      SELECT octet_length(name) + coalesce(octet_length(source_id), 0) AS others, pg_column_size(tags) AS stored, tags
+      FROM points TABLESAMPLE SYSTEM ((SELECT \(samplePercent) FROM size))
+    ), total AS MATERIALIZED (
+      SELECT CASE WHEN is_known THEN places ELSE (SELECT count(*) FROM sample) * 100 / (\(samplePercent)) END AS places
+      FROM size
+    ), compression AS MATERIALIZED (
+      SELECT sum(octet_length(tags::text)) / sum(stored)::float8 AS ratio
+      FROM (SELECT stored, tags FROM sample ORDER BY random() LIMIT 100) AS few
+    )
+    SELECT places::int8, (places * coalesce((
+        SELECT avg(others) + avg(stored) * (SELECT ratio FROM compression) FROM sample
+      ), 100))::int8
+    FROM total
     """
   )
+
+  /// The SQL expression of the part of the pages that ``estimate`` reads, from the number of places.
+  private static let samplePercent = "least(100, 100 * 1000 / places)"
 
   /// The query that copies all places in binary, in the order in which they are stored.
   static let copyPoints = "COPY (SELECT \(PointColumns.all) FROM points) TO STDOUT (FORMAT binary)"
@@ -119,6 +198,21 @@ enum ChangeStatements {
     """
   }
 
+  /// Returns the query for whether so many places were changed after a snapshot that reading all is faster than looking
+  /// each of them up.
+  static func hasManyMissing(from snapshot: TransactionSnapshot) -> String {
+    """
+    SELECT 20 * (SELECT count(*) FROM changes WHERE \(isMissing(from: snapshot)))
+      > (SELECT reltuples FROM pg_class WHERE oid = 'points'::regclass)
+    """
+  }
+
+  /// The script that has the rest of a transaction read all places once, and find the changed ones in memory. By itself
+  /// the planner looks each of them up and sorts their ids on disk: it does not know yet how long the log has become.
+  static let planManyChanges = """
+    SET LOCAL enable_nestloop = off; SET LOCAL enable_sort = off; SET LOCAL work_mem = '64MB'
+    """
+
   /// The channel on which changes are notified.
   static let channel = "waymark_changes"
 
@@ -127,7 +221,8 @@ enum ChangeStatements {
   static let notify = Statement("changes_notify", "SELECT pg_notify('\(channel)', '')")
 
   /// The statement that deletes a batch of the entries of transactions that had ended before a time, in a fraction of a
-  /// second. An entry's own time would not do: it may be hours before the commit that makes it visible.
+  /// second. An entry's own time would not do: it may be hours before the commit that makes it visible. Numbers that no
+  /// transaction has reached were copied from another server, and their entries are deleted too.
   static let prune = Statement(
     "changes_prune",
     """
@@ -135,8 +230,16 @@ enum ChangeStatements {
     WHERE ctid = ANY (ARRAY(
       SELECT ctid
       FROM changes
-      WHERE transaction < (SELECT horizon FROM changes_pruned WHERE horizon_time <= $1::timestamptz)
+      WHERE transaction < (
+        SELECT horizon FROM changes_pruned
+        WHERE horizon_time <= $1::timestamptz AND horizon <= pg_snapshot_xmin(pg_current_snapshot())
+        ORDER BY horizon LIMIT 1)
       ORDER BY transaction
+      LIMIT \(prunedAtOnce)
+    ) || ARRAY(
+      SELECT ctid
+      FROM changes
+      WHERE transaction >= (SELECT pg_snapshot_xmax(pg_current_snapshot()))
       LIMIT \(prunedAtOnce)
     ))
     """

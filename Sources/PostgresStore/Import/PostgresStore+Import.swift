@@ -97,7 +97,10 @@ extension PostgresStore: PointImporter {
       session: session, dryRun: options.dryRun, isAtomic: isAtomic, removal: options.removal)
     let report = try await merge.report()
     let takesNothing = options.dryRun || (isAtomic && report.rejected > 0)
-    if !takesNothing { try await register(options.sources, session) }
+    if !takesNothing {
+      try await register(options.sources, session)
+      try await recordImport(session)
+    }
     return (report, takesNothing)
   }
 

@@ -15,6 +15,9 @@ enum LongTags {
   /// copy. Tags that compress to this size are 11 KB at most with pglz, and 31 KB with LZ4.
   private static let unmeasuredBytes = 128
 
+  /// The maximum ratio of the length of a text to its stored size, with LZ4; 92 with pglz.
+  static let maximumCompression = 256
+
   /// The SQL expression for the tags in the column `tags`, or their length if they are long.
   ///
   /// It belongs after a statement's `LIMIT`, because PostgreSQL reads long tags completely to measure them.
@@ -26,7 +29,8 @@ enum LongTags {
 
   /// Returns the SQL expression.
   ///
-  /// - Parameter ids: the placeholder of the ids of places whose tags are included whatever their length; `nil` for none.
+  /// - Parameter ids: the placeholder of the ids of places whose tags are included whatever their length; `nil` for
+  ///   none.
   static func expression(including ids: String?) -> String {
     ids.map { "CASE WHEN id = ANY (\($0)) THEN tags ELSE \(expression) END" } ?? expression
   }

@@ -52,7 +52,7 @@ public struct DatabaseCheck: Sendable {
     WHERE relation.oid = ANY (ARRAY[
         to_regclass('waymark_migrations'), to_regclass('points'), to_regclass('changes'),
         to_regclass('changes_pruned'), to_regclass('idempotency_keys'), to_regclass('searches'),
-        to_regclass('sources')]::oid[])
+        to_regclass('sources'), to_regclass('source_imports')]::oid[])
       AND NOT pg_has_role(current_user, relation.relowner, 'USAGE')
     ORDER BY relation.relname
     """

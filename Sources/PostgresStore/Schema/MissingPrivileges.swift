@@ -8,6 +8,7 @@ enum MissingPrivileges {
     ("point_versions", ["USAGE", "UPDATE"]),
     ("changes", ["SELECT", "DELETE"]), ("changes_pruned", ["SELECT", "UPDATE"]),
     ("idempotency_keys", ["SELECT", "INSERT", "UPDATE", "DELETE"]), ("sources", ["SELECT", "INSERT", "UPDATE"]),
+    ("source_imports", ["SELECT", "INSERT", "UPDATE"]),
   ]
 
   /// The privileges for recording searches.

@@ -16,6 +16,29 @@ private enum SourceStatements {
         coalesce(excluded.url, sources.url))
       IS DISTINCT FROM (sources.licence, sources.attribution, sources.url)
     """
+
+  /// The script that records the time of an import for the data sets of its staged rows, of which there are few.
+  static let recordImport = """
+    SET LOCAL enable_hashagg = on; \
+    INSERT INTO source_imports (source, imported_at) \
+    SELECT source, now() FROM import_rows WHERE source IS NOT NULL GROUP BY source ORDER BY source LIMIT \(maximumImports) \
+    ON CONFLICT (source) DO UPDATE SET imported_at = excluded.imported_at; \
+    SET LOCAL enable_hashagg = off
+    """
+
+  static let lastImports = Statement(
+    "source_imports",
+    """
+    SELECT source, extract(epoch FROM imported_at)::float8
+    FROM source_imports
+    WHERE EXISTS (SELECT FROM points WHERE points.source = source_imports.source)
+    ORDER BY imported_at DESC, source
+    LIMIT \(maximumImports)
+    """
+  )
+
+  /// The maximum number of data sets whose imports are recorded at once, and reported.
+  private static let maximumImports = 100
 }
 
 extension PostgresStore {
@@ -28,6 +51,23 @@ extension PostgresStore {
         DataSource(name: try row.text(0), licence: try text(1), attribution: try text(2), url: try text(3)))
     }
     return sources
+  }
+
+  /// Returns the data sets with places that were imported last, at most a hundred, with the times in seconds since
+  /// 1970.
+  ///
+  /// - Throws: ``PointStoreError``.
+  package func lastImports() async throws(PointStoreError) -> [(source: String, seconds: Double)] {
+    var imports: [(source: String, seconds: Double)] = []
+    for row in try await read(SourceStatements.lastImports, Parameters()).rows {
+      imports.append((try row.text(0), try row.double(1)))
+    }
+    return imports
+  }
+
+  /// Records the time of an import in its transaction, for the data sets of its staged rows.
+  func recordImport(_ session: Session) async throws {
+    try await session.run(script: SourceStatements.recordImport)
   }
 
   /// Registers data sets in the transaction of an import. A value that is not given stays.

@@ -5,6 +5,7 @@ import MemoryStore
 import Points
 import PostgresStore
 import PrometheusMetrics
+import Synchronization
 
 /// Collects the number of places in memory.
 struct PointsCollector: MetricsCollector {
@@ -80,7 +81,7 @@ struct IndexCollector: MetricsCollector {
   private let store: IndexedStore
   private let index: IndexFollower
   private let phases: [(phase: IndexFollower.Phase, meter: Meter)]
-  private let places, age: Meter
+  private let places, age, notReady: Meter
   private let builds, changes, indexReads, databaseReads: TotalFollower
 
   init(_ store: IndexedStore, _ index: IndexFollower, factory: any MetricsFactory) {
@@ -94,6 +95,7 @@ struct IndexCollector: MetricsCollector {
     }
     places = Meter(label: MetricCatalogue.indexPlaces.name, factory: factory)
     age = Meter(label: MetricCatalogue.indexAge.name, factory: factory)
+    notReady = Meter(label: MetricCatalogue.indexNotReady.name, factory: factory)
     builds = counter(MetricCatalogue.indexBuilds.name)
     changes = counter(MetricCatalogue.indexChanges.name)
     indexReads = counter(MetricCatalogue.indexReads.name, [("source", "index")])
@@ -105,10 +107,62 @@ struct IndexCollector: MetricsCollector {
     for (phase, meter) in phases { meter.set(phase == status.phase ? 1 : 0) }
     places.set(status.points)
     age.set(status.age.map { $0 / .seconds(1) } ?? 0)
+    notReady.set(status.notReady / .seconds(1))
     builds.follow(Double(status.builds))
     changes.follow(Double(status.changes))
     indexReads.follow(Double(store.indexReads))
     databaseReads.follow(Double(store.databaseReads))
+  }
+}
+
+/// Collects the times of the last imports of data sets.
+///
+/// The database is asked beside the rendering, which does not wait for it, at most once in some seconds.
+final class ImportsCollector: MetricsCollector {
+  private static let interval = Duration.seconds(10)
+
+  private struct State {
+    var lastQuery: ContinuousClock.Instant?
+    var isQuerying = false
+    var meters: [String: Meter] = [:]
+  }
+
+  private let store: PostgresStore
+  private let factory: any MetricsFactory
+  private let state = Mutex(State())
+
+  init(_ store: PostgresStore, factory: any MetricsFactory) {
+    self.store = store
+    self.factory = factory
+  }
+
+  func collect() async {
+    let isDue = state.withLock { state in
+      let now = ContinuousClock.now
+      if state.isQuerying { return false }
+      if let last = state.lastQuery, now - last < Self.interval { return false }
+      state.lastQuery = now
+      state.isQuerying = true
+      return true
+    }
+    if isDue { Task { await update() } }
+  }
+
+  private func update() async {
+    let imports = try? await store.lastImports()
+    state.withLock { state in
+      state.isQuerying = false
+      guard let imports else { return }
+      // A series stays until the process ends; without a value it fires no alert.
+      for (_, meter) in state.meters { meter.set(Double.nan) }
+      for (source, seconds) in imports {
+        let meter =
+          state.meters[source]
+          ?? Meter(label: MetricCatalogue.lastImport.name, dimensions: [("source", source)], factory: factory)
+        state.meters[source] = meter
+        meter.set(seconds)
+      }
+    }
   }
 }
 

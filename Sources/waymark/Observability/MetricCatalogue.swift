@@ -12,6 +12,12 @@ enum MetricCatalogue {
     "http_responses_incomplete_total", "Responses cut short: the client disconnected, or the handler failed.")
   static let connections = MetricDescription("http_connections_open", "Open connections.")
   static let requestsInFlight = MetricDescription("http_requests_in_flight", "Current requests.")
+  static let computations = MetricDescription(
+    "computations", "Long computations of requests, by state: running, or waiting for a thread.")
+  static let computationWait = MetricDescription(
+    "computation_wait_seconds_total", "Time for which computations have waited for a thread.")
+  static let rejectedComputations = MetricDescription(
+    "computations_rejected_total", "Computations that found no thread in time, whose requests got 503 overloaded.")
   static let storeDuration = MetricDescription(
     "store_call_duration_seconds", "Calls of the store, by operation and outcome.")
   static let poolConnections = MetricDescription(
@@ -33,11 +39,15 @@ enum MetricCatalogue {
     "point_index_places", "Places in the index, or copied so far while it is being built.")
   static let indexAge = MetricDescription(
     "point_index_age_seconds", "Time since the index was known to have all committed writes.")
+  static let indexNotReady = MetricDescription(
+    "point_index_not_ready_seconds", "Time for which the index has been built or has caught up; 0 while it follows.")
   static let indexBuilds = MetricDescription("point_index_builds_total", "Times that the index was built.")
   static let indexChanges = MetricDescription(
     "point_index_changes_total", "Changed places that were applied to the index.")
   static let indexReads = MetricDescription(
     "point_index_reads_total", "Reads of places, by source: the index or the database.")
+  static let lastImport = MetricDescription(
+    "source_last_import_timestamp_seconds", "Time of the last import of a data set, in seconds since 1970.")
   static let droppedSearches = MetricDescription(
     "analytics_dropped_searches_total", "Searches that analytics dropped for lack of room.")
   static let tokenKeys = MetricDescription("token_keys", "Keys of JWT_JWKS_URL that tokens are verified with.")
@@ -46,9 +56,11 @@ enum MetricCatalogue {
 
   static let all =
     [
-      requests, requestDuration, bodyBytes, incompleteResponses, connections, requestsInFlight, storeDuration,
+      requests, requestDuration, bodyBytes, incompleteResponses, connections, requestsInFlight, computations,
+      computationWait, rejectedComputations, storeDuration,
       poolConnections, poolLimit, poolWaiting, bulkConnections, bulkLimit, bulkWaiting, places, indexPhase, indexPlaces,
-      indexAge, indexBuilds, indexChanges, indexReads, droppedSearches,
+      indexAge, indexNotReady, indexBuilds, indexChanges, indexReads, lastImport,
+      droppedSearches,
       tokenKeys, tokenKeyFetches, build,
     ] + ProcessMetrics.descriptions
 }

@@ -18,6 +18,9 @@ struct IndexConfiguration: Hashable {
   let use: Use
   let freshness: ReadFreshness
 
+  /// The longest time at a start for which the server is not ready because the index is not complete.
+  let readinessLimit: Duration
+
   /// Creates the configuration of the settings.
   ///
   /// - Throws: ``ConfigurationError``, also for a setting that would have no effect.
@@ -28,14 +31,15 @@ struct IndexConfiguration: Hashable {
     if consistency == .strict, settings["READ_MAX_STALENESS_MS"] != nil {
       throw .conflict("READ_MAX_STALENESS_MS", "needs READ_CONSISTENCY=bounded")
     }
-    let unavailable = try settings.integer("READ_STALE_WHEN_UNAVAILABLE_S")
+    let staleLifetime = try settings.integer("READ_STALE_S")
+    readinessLimit = .seconds(try settings.integer("READY_INDEX_WAIT_S"))
     if use == .off {
-      for name in ["READ_CONSISTENCY", "READ_STALE_WHEN_UNAVAILABLE_S"] where settings[name] != nil {
-        throw .conflict(name, "is for reads from the index, but POINT_INDEX is off")
+      for name in ["READ_CONSISTENCY", "READ_STALE_S", "READY_INDEX_WAIT_S"] where settings[name] != nil {
+        throw .conflict(name, "is for the index, but POINT_INDEX is off")
       }
     }
     freshness = ReadFreshness(
       consistency == .strict ? .strict : .bounded(maximumAge: maximumAge),
-      maximumAgeWhenUnavailable: .seconds(unavailable))
+      staleLifetime: .seconds(staleLifetime))
   }
 }

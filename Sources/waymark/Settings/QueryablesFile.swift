@@ -39,9 +39,7 @@ extension Queryables {
         throw error(
           "whose member '\(member.name)' must be an object with the member type, one of \(names), and optionally index")
       }
-      guard types.updateValue(type, forKey: ExactText(member.name)) == nil else {
-        throw error("which declares '\(member.name)' twice")
-      }
+      types[ExactText(member.name)] = type
       guard let index = member.value["index"] else { continue }
       guard case .string(let indexName) = index, let kind = TagIndexKind(rawValue: indexName) else {
         throw error("whose member '\(member.name)' has an index that must be one of \(indexNames)")

@@ -70,6 +70,9 @@ struct ServeConfiguration {
   let clusterMaximumZoom: Int
   let tileCacheBytes: Int
 
+  /// A digest of the settings that affect responses.
+  let responseDigest: UInt64
+
   /// A Boolean value that indicates whether each request is logged at level `info`.
   let logsRequests: Bool
 
@@ -120,6 +123,7 @@ struct ServeConfiguration {
     self.collections = collections
     clusterMaximumZoom = try settings.integer("TILE_CLUSTER_MAX_ZOOM")
     tileCacheBytes = try settings.integer("TILE_CACHE_BYTES")
+    responseDigest = settings.responseDigest()
     logsRequests = try settings.boolean("ACCESS_LOG")
     tellsTiming = try settings.boolean("SERVER_TIMING")
     drainDelay = try settings.milliseconds("DRAIN_DELAY_MS")

@@ -58,9 +58,18 @@ struct Setting: Sendable {
     case none
   }
 
+  /// The parts of the program that a setting affects.
+  enum Effect: Sendable {
+    /// Responses that have entity tags: the tags contain a digest of the value, or of the file that it names.
+    case responses
+    /// The operation of the service, other responses, or header fields alone.
+    case operation
+  }
+
   /// The environment variable.
   let name: String
   let kind: Kind
+  let effect: Effect
   let fallback: Default
   /// A sentence in Markdown.
   let help: String
@@ -71,11 +80,12 @@ struct Setting: Sendable {
   let option: Option
 
   init(
-    _ name: String, _ kind: Kind, default fallback: Default = .none, _ help: String, details: String = "",
-    isSecret: Bool = false, option: Option = .sameName
+    _ name: String, _ kind: Kind, affects effect: Effect, default fallback: Default = .none, _ help: String,
+    details: String = "", isSecret: Bool = false, option: Option = .sameName
   ) {
     self.name = name
     self.kind = kind
+    self.effect = effect
     self.fallback = fallback
     self.help = help
     self.details = details

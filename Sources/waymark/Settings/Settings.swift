@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 
 /// The values of settings: those of command-line options first, then those of the environment.
@@ -94,6 +95,26 @@ struct Settings {
   /// Returns the parts of a list with commas between, without spaces around them and without empty ones.
   func list(_ name: String) -> [String] {
     (self[name] ?? "").split(separator: ",").map { $0.trimmingCharacters(in: [" "]) }.filter { !$0.isEmpty }
+  }
+
+  /// Returns a digest of everything that the operator chose and responses depend on, for entity tags: the values of the
+  /// settings that affect responses, and the contents of the files that they name.
+  func responseDigest() -> UInt64 {
+    var hash = FNV1a()
+    for setting in Setting.ofServer where setting.effect == .responses {
+      var value = self[setting.name]
+      if case .value(let fallback) = setting.fallback { value = value ?? fallback }
+      guard let value else { continue }
+      hash.combine(bytes: "\(setting.name)=".utf8)
+      if case .file = setting.kind {
+        hash.combine(bytes: FileManager.default.contents(atPath: value) ?? Data())
+      } else {
+        hash.combine(bytes: value.utf8)
+      }
+      // No text has this byte.
+      hash.combine(bytes: [0xFF])
+    }
+    return hash.value
   }
 
   /// Returns the error for the value of a setting, which it shows unless it is a secret.

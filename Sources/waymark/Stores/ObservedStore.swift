@@ -76,8 +76,11 @@ struct ObservedStore: WritablePointStore {
 
   func knownDataVersion() -> DataVersion? { store.knownDataVersion() }
 
-  func checkReadiness() async throws(PointStoreError) {
-    try await observe(.readiness) { () throws(PointStoreError) in try await store.checkReadiness() }
+  /// Returns the store's readiness; that it refuses writes, where the last one found it unavailable and only writes
+  /// find that.
+  @discardableResult func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
+    let readiness = try await observe(.readiness) { () throws(PointStoreError) in try await store.checkReadiness() }
+    return outages?.refusalOfWrites.map { .readOnly(reason: $0) } ?? readiness
   }
 
   func exportPoints(
@@ -133,6 +136,9 @@ struct ObservedTextStore: TextSearchableStore {
       let page = try await store.matches(of: query)
       metrics.record(.matches, since: start)
       return page
+    } catch .stepLimit {
+      // No failure: the search is repeated.
+      throw .stepLimit
     } catch {
       metrics.record(.matches, failure: error.outcome, since: start)
       throw error
@@ -164,6 +170,10 @@ struct ObservedMappedStore: MappedStore {
       throw error
     }
   }
+
+  func currentSnapshot() async -> (any MapSnapshot)? {
+    await store.currentSnapshot().map { ObservedMapSnapshot(snapshot: $0, metrics: metrics) }
+  }
 }
 
 private struct ObservedMapSnapshot: MapSnapshot {
@@ -192,6 +202,22 @@ private struct ObservedMapSnapshot: MapSnapshot {
 
   func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets {
     try observe(.facets) { () throws(PointStoreError) in try snapshot.facets(matching: query) }
+  }
+
+  func page(matching query: PointQuery) throws(PointStoreError) -> PointPage {
+    try observe(.page) { () throws(PointStoreError) in try snapshot.page(matching: query) }
+  }
+
+  func summaries(matching query: PointQuery) throws(PointStoreError) -> SummaryPage {
+    try observe(.summaries) { () throws(PointStoreError) in try snapshot.summaries(matching: query) }
+  }
+
+  func count(matching query: PointQuery) throws(PointStoreError) -> Int {
+    try observe(.count) { () throws(PointStoreError) in try snapshot.count(matching: query) }
+  }
+
+  func page(matching query: TextQuery) throws(PointStoreError) -> TextPage {
+    try observe(.matches) { () throws(PointStoreError) in try snapshot.page(matching: query) }
   }
 
   private func observe<Value>(

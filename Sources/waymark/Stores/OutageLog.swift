@@ -14,7 +14,11 @@ final class OutageLog: Sendable {
 
   private let name: String
   private let watch: Watch
+  /// A path that ``refusalOfWrites`` must not have, and what replaces it.
+  private let hidden: (path: String, replacement: String)?
   private let logger: Logger
+  /// The reason of the last outage.
+  private let reason = Mutex("")
   private let state = Atomic(State.available)
   /// The privileges that were denied when they were last needed, a bit each.
   private let denied = Atomic<UInt16>(0)
@@ -29,11 +33,25 @@ final class OutageLog: Sendable {
 
   /// Creates a log.
   ///
-  /// - Parameter name: the store's name in log lines.
-  init(of name: String = "the store", watching watch: Watch = .all, logger: Logger) {
+  /// - Parameters:
+  ///   - name: the store's name in log lines.
+  ///   - hidden: a path that clients must not be told, and what they are told instead.
+  init(
+    of name: String = "the store", watching watch: Watch = .all,
+    hiding hidden: (path: String, replacement: String)? = nil, logger: Logger
+  ) {
     self.name = name
     self.watch = watch
+    self.hidden = hidden
     self.logger = logger
+  }
+
+  /// The reason for which the last write was refused, for clients; `nil` where it was not, and where reads indicate the
+  /// store's state too.
+  var refusalOfWrites: String? {
+    guard watch == .writes, state.load(ordering: .acquiring) != .available else { return nil }
+    let reason = reason.withLock { $0 }
+    return hidden.map { reason.replacing($0.path, with: $0.replacement) } ?? reason
   }
 
   func noteSuccess(of operation: StoreOperation, isWrite: Bool) {
@@ -60,12 +78,16 @@ final class OutageLog: Sendable {
       logger.error(
         "\(name) denies an operation", metadata: ["operation": "\(privilege.name)", "reason": "\(reason)"])
     case .schemaMismatch(let reason) where operation == .readiness:
+      self.reason.withLock { $0 = reason }
       if state.exchange(.mismatched, ordering: .relaxed) == .available { logBeginning(reason) }
     case .unavailable(let reason), .schemaMismatch(let reason):
-      if state.compareExchange(expected: .available, desired: .unavailable, ordering: .relaxed).exchanged {
+      self.reason.withLock { $0 = reason }
+      if state.compareExchange(expected: .available, desired: .unavailable, ordering: .releasing).exchanged {
         logBeginning(reason)
       }
-    case .indexRequired, .indexNotReady, .filterTimeout, .overloaded, .timeout, .outcomeUnknown, .unexpected: break
+    case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .timeout, .outcomeUnknown,
+      .unexpected:
+      break
     }
   }
 

@@ -102,7 +102,7 @@ struct RunningStore: Service {
     }
     logger.info(
       "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
-    let outages = OutageLog(watching: .writes, logger: logger)
+    let outages = OutageLog(watching: .writes, hiding: (path, "MEMORY_STORE_PATH"), logger: logger)
     var running = RunningStore(ObservedStore(memory, factory: metrics, outages: outages))
     running.textStore = ObservedTextStore(memory, factory: metrics)
     running.mapStore = ObservedMappedStore(memory, factory: metrics)
@@ -154,7 +154,9 @@ struct RunningStore: Service {
     }
     let searchLog = keepsSearches ? PostgresSearchLog(primary, minimumTextCount: search.minimumTextCount) : nil
     running.changePruning = .changes(of: primary, logger: logger)
-    running.collectors += [PoolCollector(primary, limit: database.poolSize, factory: metrics)]
+    running.collectors += [
+      PoolCollector(primary, limit: database.poolSize, factory: metrics), ImportsCollector(primary, factory: metrics),
+    ]
     running.searchLog = searchLog
     running.close = {
       await searchLog?.shutDown()
@@ -176,8 +178,8 @@ struct RunningStore: Service {
     let follower = IndexFollower(
       ObservedFeed(feed: try ChangeFeed(primary), outages: outages), freshness: database.index.freshness,
       memoryLimit: database.index.use == .auto ? AvailableMemory.ofProcess.bytes / 2 : nil, text: text,
-      logger: logger)
-    let indexed = IndexedStore(build(nil), index: follower)
+      waitLimit: database.waitTime, logger: logger)
+    let indexed = IndexedStore(build(nil), index: follower, readinessLimit: database.index.readinessLimit)
     var running = RunningStore(ObservedStore(indexed, factory: metrics))
     running.textStore = ObservedTextStore(indexed, factory: metrics)
     running.mapStore = ObservedMappedStore(indexed, factory: metrics)

@@ -114,12 +114,14 @@ import Testing
 
     #expect(response.status == 406)
     #expect(try response.code == "not-acceptable")
+    #expect(response.headers["vary"] == ["accept, accept-encoding"])
   }
 
   @Test(arguments: [
     ("gzip", true), ("x-gzip", true), ("GZIP;Q=0.5", true), ("br;q=1, gzip;q=0.1", true), ("*", true),
     ("gzip;q=0", false), ("gzip;q=0, *", false), ("identity", false), ("", false), ("deflate", false),
-    ("gzip;q=0.5, identity;q=0.9", false), ("gzip;q=nonsense", false),
+    ("gzip;q=0.5, identity;q=0.9", false), ("gzip;q=nonsense", true),
+    ("gzip;q=2", true), ("identity;q=nonsense", false),
   ])
   func codingIsChosenByWeights(header: String, isGzip: Bool) throws {
     let (coding, isRequired) = try #require(ContentCoding.chosen(by: ["accept-encoding": header]))

@@ -27,6 +27,7 @@ import Testing
     var store = StubStore()
     store.onReadiness = { () throws(PointStoreError) in
       if checks.add() > 1 { throw .unavailable(reason: "gone") }
+      return .ready
     }
     let driver = ServiceDriver(store: store, uptime: { uptime.now })
 
@@ -46,6 +47,7 @@ import Testing
     store.onReadiness = { () throws(PointStoreError) in
       checks.add()
       await gate.pass()
+      return .ready
     }
     // Time that passes during a call of the store causes no second call.
     let driver = ServiceDriver(store: store, uptime: { .seconds(checks.value * 10) })

@@ -193,9 +193,10 @@ import Testing
   @Test func lastModifiedIsOmittedDuringTheCurrentSecond() async throws {
     let store = try await store()
     let revalidation = Revalidation(
-      service: PointsService(store: store), policy: CachePolicy(), program: "1", clock: FixedClock(Self.start))
+      service: PointsService(store: store), policy: CachePolicy(), program: ProgramTag(version: "1", settingsDigest: 0),
+      clock: FixedClock(Self.start))
     let later = Revalidation(
-      service: PointsService(store: store), policy: CachePolicy(), program: "1",
+      service: PointsService(store: store), policy: CachePolicy(), program: ProgramTag(version: "1", settingsDigest: 0),
       clock: FixedClock(Timestamp(microsecondsSinceEpoch: Self.start.microsecondsSinceEpoch + 1_000_000)))
     let request = ServiceDriver.request(.GET, "/locations")
 

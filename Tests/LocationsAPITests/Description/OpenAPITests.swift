@@ -114,20 +114,109 @@ import Testing
     #expect(schema.json(.v3_0) == ["type": "string", "nullable": true])
   }
 
-  @Test func readingNeedsAKeyInTheDocumentWhereItDoes() {
-    func security(_ readsNeedKey: Bool) -> JSONValue? {
-      OpenAPIDocument(
-        openAPI: .v3_1, routes: DescribedService.routes, version: "1", readsNeedKey: readsNeedKey, server: "."
-      ).json["paths"]?["/categories"]?["get"]?["security"]
+  @Test(arguments: [
+    (AccessPolicy(keys: nil, isLoopback: true), true, true), (AccessPolicy(keys: nil, isLoopback: false), true, false),
+    (AccessPolicy(keys: [], isLoopback: true), true, false),
+    (AccessPolicy(keys: [], isLoopback: true, readRequiresKey: true), false, false),
+  ])
+  func aKeyIsOptionalInTheDocumentWhereTheServerNeedsNone(
+    policy: AccessPolicy, isReadingOpen: Bool, isWritingOpen: Bool
+  ) async throws {
+    let driver = ServiceDriver(writing: MemoryStore(), access: policy)
+
+    for path in ["/openapi.json", "/openapi-3.0.json", "/ogc/api"] {
+      let document = try JSONReader.value(of: try await driver.send(.GET, path).body)
+      let isOfFeatures = path == "/ogc/api"
+      let scope: (String) -> JSONValue = { path == "/openapi.json" ? [.string($0)] : [] }
+      let places = document["paths"]?[isOfFeatures ? "/collections/places/items" : "/locations"]
+      #expect(
+        places?["get"]?["security"] == (isReadingOpen ? [[:], ["bearer": scope("read")]] : [["bearer": scope("read")]]))
+      #expect(
+        places?["post"]?["security"]
+          == (isWritingOpen ? [[:], ["bearer": scope("write")]] : [["bearer": scope("write")]]))
+    }
+  }
+
+  @Test(arguments: OpenAPIVersion.allCases) func problemsHaveOneSchemaAndTheirCodesAsExamples(
+    version: OpenAPIVersion
+  ) throws {
+    let document = Self.document(version)
+    for route in DescribedService.routes {
+      let responses = document["paths"]?[route.path]?[route.method.rawValue.lowercased()]?["responses"]
+      for (status, problems) in Dictionary(grouping: route.problems, by: \.status) {
+        guard case .string(let reference)? = responses?["\(status)"]?["$ref"] else {
+          Issue.record("\(route.path) \(status)")
+          continue
+        }
+        let name = String(reference.dropFirst("#/components/responses/".count))
+        let media = document["components"]?["responses"]?[name]?["content"]?[Problem.mediaType]
+        #expect(media?["schema"] == ["$ref": "#/components/schemas/Problem"])
+        guard case .object(let examples)? = media?["examples"] else { throw Problem.internal }
+        #expect(Set(examples.map(\.name)) == Set(problems.map(\.code.rawValue)))
+        for example in examples {
+          #expect(Schema.component("Problem").violations(in: example.value["value"] ?? .null) == [])
+        }
+      }
+    }
+  }
+
+  /// A generator makes a type of each schema of an object or of several strings that has no name, for each call.
+  @Test func generatedClientsHaveFewTypes() {
+    func types(_ value: JSONValue?) -> Int {
+      guard let value else { return 0 }
+      switch value {
+      case .object(let members):
+        let isType = value["enum"] != nil || value["properties"] != nil
+        return (isType ? 1 : 0) + members.reduce(0) { $0 + types($1.value) }
+      case .array(let elements): return elements.reduce(0) { $0 + types($1) }
+      default: return 0
+      }
+    }
+    let document = Self.document(.v3_1)
+    func resolved(_ value: JSONValue) -> JSONValue {
+      guard case .string(let reference)? = value["$ref"] else { return value }
+      return reference.dropFirst(2).split(separator: "/").reduce(document) { $0[String($1)] ?? .null }
+    }
+    func elements(_ value: JSONValue?) -> [JSONValue] {
+      switch value {
+      case .array(let elements): elements
+      case .object(let members): members.map(\.value)
+      default: []
+      }
     }
 
-    #expect(security(false) == [[:], ["bearer": ["read"]]])
-    #expect(security(true) == [["bearer": ["read"]]])
+    let count = elements(document["paths"]).flatMap { elements($0) }.reduce(0) { count, operation in
+      let parts = elements(operation["parameters"]) + elements(operation["responses"])
+      return count + parts.reduce(0) { $0 + types(resolved($1)) }
+    }
+
+    #expect(count <= 60, "\(count)")
+  }
+
+  @Test func theLimitAndTheTimeOfFeaturesAreStatedAsOGCAPIFeaturesPrescribes() async throws {
+    let document = try JSONReader.value(of: try await Self.send(.GET, "/ogc/api").body)
+    let components = document["components"]?["parameters"]
+    for name in ["limit", "datetime"] {
+      #expect(components?[name]?["style"] == "form")
+      #expect(components?[name]?["explode"] == false)
+    }
+    let items = Self.document(.v3_1)["paths"]?["/ogc/collections/{collection}/items"]?["get"]?["parameters"]
+    guard case .array(let parameters)? = items else { throw Problem.internal }
+    #expect(parameters.first { $0["name"] == "limit" }?["explode"] == false)
+  }
+
+  @Test(arguments: ["/locations?cursor=", "/locations?q=a&cursor=", "/ogc/collections/places/items?cursor="])
+  func anEmptyCursorIsInvalid(target: String) async throws {
+    let response = try await Self.send(.GET, target)
+
+    #expect(response.status == 400)
+    #expect(try response.parameters == ["cursor"])
+    #expect(Self.document(.v3_1)["components"]?["parameters"]?["cursor"]?["schema"]?["minLength"] == 1)
   }
 
   private static func document(_ version: OpenAPIVersion) -> JSONValue {
     OpenAPIDocument(
-      openAPI: version, routes: DescribedService.routes, version: "1", readsNeedKey: false, server: "."
+      openAPI: version, routes: DescribedService.routes, version: "1", openScopes: [.read], server: "."
     ).json
   }
 
@@ -247,7 +336,9 @@ import Testing
     #expect(try await Self.send(.GET, path, headers: ["accept": "text/html"]).status == 406)
   }
 
-  @Test(arguments: ["/openapi.json", "/openapi-3.0.json", PageRoute.mapSettingsPath] + PageFile.all.map(\.path))
+  @Test(
+    arguments: ["/openapi.json", "/openapi-3.0.json", PageRoute.mapSettingsPath, PageRoute.statusSettingsPath]
+      + PageFile.all.map(\.path))
   func fileIsRevalidatedByItsEntityTag(path: String) async throws {
     let etag = try #require(try await Self.send(.GET, path).headers.first(name: "etag"))
 
@@ -294,6 +385,7 @@ extension MediaDescription {
 extension Schema {
   /// The first value of an enumeration.
   fileprivate var firstChoice: JSONValue? {
+    if case .component(let name) = kind { return Schema.components.first { $0.name == name }?.schema.firstChoice }
     guard case .array(let values)? = JSONValue.object(keywords)["enum"] else { return nil }
     return values.first
   }

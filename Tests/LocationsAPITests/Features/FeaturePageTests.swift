@@ -43,15 +43,20 @@ import Testing
     #expect(page.headers["x-content-type-options"] == ["nosniff"])
   }
 
-  @Test(arguments: targets) func linksOfAPageLeadToPagesAndDocuments(target: String) async throws {
+  /// The references of pages are relative, so that they lead there under any path prefix.
+  @Test(arguments: targets + ["/ogc/"], ["", "/poi", "/a/b"])
+  func linksOfAPageLeadToPagesAndDocuments(target: String, prefix: String) async throws {
     let service = try await Self.service()
     let page = try await Self.page(target, service)
 
     let references = page.text.matches(of: /href="([^"]*)"/).map { String($0.output.1).replacing("&amp;", with: "&") }
     #expect(!references.isEmpty)
+    let base = URL(string: "http://localhost:8080\(prefix)\(target)")
     for reference in references {
-      #expect(reference.hasPrefix("http://localhost:8080/"))
-      #expect(try await service.get(reference.pathAndQuery).status == 200, "\(reference)")
+      let resolved = try #require(URL(string: reference, relativeTo: base)).absoluteString
+      #expect(resolved.hasPrefix("http://localhost:8080\(prefix)/"), "\(reference)")
+      let own = resolved.pathAndQuery.dropFirst(prefix.count)
+      #expect(try await service.get(String(own)).status == 200, "\(reference)")
     }
   }
 
@@ -72,8 +77,31 @@ import Testing
     #expect(page.contains("10 of 25 items."))
     #expect(page.matches(of: #/<circle /#).count == 10)
     let next = try #require(page.firstMatch(of: /href="([^"]*)">Next page/)).output.1
-    let second = try await service.get(String(next).replacing("&amp;", with: "&").pathAndQuery)
+    let base = URL(string: "http://localhost:8080" + Self.items)
+    let target = try #require(URL(string: String(next).replacing("&amp;", with: "&"), relativeTo: base)).absoluteString
+    let second = try await service.get(target.pathAndQuery)
     #expect(second.text.contains("p11") && !second.text.contains(">p10<"))
+  }
+
+  @Test func pagesHaveColoursForADarkScheme() async throws {
+    let page = try await Self.page("/ogc", try await Self.service()).text
+
+    #expect(page.contains("<meta name=\"color-scheme\" content=\"light dark\">"))
+    #expect(page.contains("@media(prefers-color-scheme:dark)"))
+  }
+
+  @Test func labelsOfASketchAreOnTheEarthAndZeroHasNoSign() async throws {
+    for places in [[(-0.4, -0.3), (0.3, 0.4)], [(-80.0, -170.0), (85, 179)], [(-0.0004, 0.0002), (0.0003, -0.0001)]] {
+      let service = try await FeaturesService(try places.map { try .at($0.0, $0.1, name: "p") })
+      let page = try await Self.page(Self.items, service).text
+
+      let labels = page.matches(of: /(-?[0-9.]+)°/).map { String($0.output.1) }
+      #expect(labels.contains("0"), "\(labels)")
+      #expect(!labels.contains { $0.hasPrefix("-0") && Double($0) == 0 })
+      #expect(labels.allSatisfy { abs(Double($0) ?? .nan) <= 180 })
+      let parallels = page.matches(of: /x="2" y="[0-9.]+">(-?[0-9.]+)°/).compactMap { Double($0.output.1) }
+      #expect(!parallels.isEmpty && parallels.allSatisfy { abs($0) <= 90 }, "\(parallels)")
+    }
   }
 
   @Test func sketchIsFiniteWhereverPlacesAre() async throws {

@@ -53,6 +53,20 @@ import Testing
     #expect(try await put([:]) == 200)
   }
 
+  @Test func featureIsReplacedInTheVersionThatWasReadUnderOtherSettings() async throws {
+    let service = try await Self.service()
+    let etag = try #require(try await service.get(Self.first).headers.first(name: "etag"))
+    let other = etag.replacing(/-[0-9a-z]+/, with: "-other")
+
+    let read = try await service.get(Self.first, headers: ["if-none-match": other])
+    let written = try await service.driver.send(
+      .PUT, Self.first, headers: ["if-match": other, "content-type": "application/geo+json"], json: Self.feature)
+
+    #expect(other != etag)
+    #expect(read.status == 200)
+    #expect(written.status == 200)
+  }
+
   @Test func featureThatWasReadCanBePutBack() async throws {
     let service = try await Self.service()
     let body = try await service.get(Self.first).text
@@ -138,6 +152,41 @@ import Testing
     #expect(try await post(Self.feature.replacing("Point", with: "LineString")) == 422)
     #expect(try await post(Self.feature.replacing("{\"name\"", with: "{\"colour\":1,\"name\"")) == 422)
     #expect(try await post(Self.feature, "text/csv") == 415)
+  }
+
+  @Test(arguments: [
+    (#""name":"a","cuisine":[1,2]"#, "/properties/cuisine"),
+    (#""name":"a","tags":{"river":[1]}"#, "/properties/tags/river"),
+    (#""name":"a","tags":{"cuisine":{}}"#, "/properties/tags/cuisine"), (#""name":"""#, "/properties/name"),
+    (#""name":"a","source":"s""#, "/properties/sourceId"), (#""name":"a","colour":1"#, "/properties/colour"),
+  ])
+  func problemsNameTheMembersThatWereSent(properties: String, pointer: String) async throws {
+    let service = try await FeaturesService([.at(0, 1, name: "old")], types: FeaturesService.types)
+    let json =
+      #"{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{\#(properties)}}"#
+
+    let created = try await service.driver.send(
+      .POST, Self.items, headers: ["content-type": "application/geo+json"], json: json)
+    let patched = try await service.driver.send(
+      .PATCH, Self.first, headers: ["content-type": "application/merge-patch+json"],
+      json: #"{"properties":{\#(properties)}}"#)
+
+    #expect(try created.pointers == [pointer], "\(created.text)")
+    #expect(try patched.pointers == [pointer], "\(patched.text)")
+  }
+
+  @Test(arguments: ["/ogc/collections/places/items", "/locations"])
+  func conflictNamesTheProperty(target: String) async throws {
+    let service = try await Self.service()
+    let feature = Self.feature.replacing("{\"name\"", with: #"{"source":"s","sourceId":"1","name""#)
+    func post() async throws -> ServiceDriver.Response {
+      try await service.driver.send(.POST, target, headers: ["content-type": "application/geo+json"], json: feature)
+    }
+
+    #expect(try await post().status == 201)
+    let conflict = try await post()
+    #expect(conflict.status == 409)
+    #expect(try conflict.pointers == ["/properties/sourceId"])
   }
 
   @Test func groupTakesFeaturesOfItsCategoriesAlone() async throws {

@@ -1,7 +1,9 @@
+import CQL2
 import Foundation
 import Geo
 import Gzip
 import HTTPServer
+import JSONText
 import MemoryStore
 import NIOHTTP1
 import Points
@@ -364,6 +366,24 @@ import Testing
     #expect(facets["tag.cuisine"]?.map { $0["value"] as? String } == ["k0", "k1"])
     #expect(facets["tag.cuisine"]?.map { $0["count"] as? Int } == [8, 8])
     #expect(object["missing"] as? [String: Int] == ["category": 1, "tag.cuisine": 1])
+  }
+
+  @Test func facetsOfAListAreItsElements() async throws {
+    let cuisines = ["pizza; pasta", "pizza", "pasta;pizza;pizza", " ; ", "sushi"]
+    let places = try cuisines.enumerated().map { number, cuisine in
+      try PointDraft.at(0, Double(number), name: "p", tags: ["cuisine": cuisine, "kind": cuisine])
+    }
+    let driver = try await ServiceDriver(
+      places: places + [.at(0, 9, name: "none")],
+      filtering: Filtering(queryables: Queryables(types: ["cuisine": .stringArray]), timeLimit: .seconds(600)))
+
+    let object = try await driver.send(.GET, "/locations/facets?by=tag.cuisine,tag.kind").object
+
+    let facets = try #require(object["facets"] as? [String: [[String: Any]]])
+    #expect(facets["tag.cuisine"]?.map { $0["value"] as? String } == ["pizza", "pasta", "sushi"])
+    #expect(facets["tag.cuisine"]?.map { $0["count"] as? Int } == [3, 2, 1])
+    #expect(facets["tag.kind"]?.count == 5)
+    #expect(object["missing"] as? [String: Int] == ["tag.cuisine": 2, "tag.kind": 1])
   }
 
   @Test func facetsAreThoseOfTheBoxAndTheFilters() async throws {

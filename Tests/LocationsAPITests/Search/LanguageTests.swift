@@ -87,7 +87,7 @@ import Testing
     #expect(try own.object["name"] as? String == "서울역")
     #expect(own.headers["etag"] == ["\"1\""])
     #expect(try translated.object["name"] as? String == "Seoul Station")
-    #expect(tag == "W/\"1\"")
+    #expect(tag.hasPrefix("W/\"1-"))
     #expect(known.status == 304)
     #expect(rejected.status == 412)
     #expect(try unchanged.object["name"] as? String == "서울역")

@@ -123,6 +123,28 @@ import Testing
     #expect(try response.parameters == ["cursor"])
   }
 
+  @Test func cursorOfTheFormerFormIsRejected() async throws {
+    let former = Base64URL.encode([2] + [UInt8](repeating: 0, count: 28))
+
+    let response = try await driver().send(.GET, "/locations?q=winchester&cursor=\(former)")
+
+    #expect(response.status == 400)
+    #expect(try response.parameters == ["cursor"])
+  }
+
+  @Test func placesOfACategoryAreFoundByItsNamePageByPage() async throws {
+    let driver = try await driver()
+
+    let first = try await driver.send(.GET, "/locations?q=museum&limit=1&fields=name,match")
+    let second = try await driver.send(.GET, try #require(first.next))
+
+    #expect(try first.names == ["Mystery Museum"])
+    #expect(try second.names == ["Winchester Mystery House"])
+    #expect(try second.array[0]["match"] == nil)
+    #expect(second.next == nil)
+    #expect(try await driver.send(.GET, "/locations?q=station&lang=en").names == ["Seoul Station"])
+  }
+
   @Test func cursorOfAListIsNoneOfASearch() async throws {
     let driver = try await driver()
     let next = try #require(try await driver.send(.GET, "/locations?limit=1").next)
@@ -134,7 +156,8 @@ import Testing
 
   @Test(arguments: [
     ("q=", ["q"]), ("q=%20%20", ["q"]), ("q=!!!", ["q"]), ("q=%E2%80%8B", ["q"]), ("autocomplete=true", ["q"]),
-    ("sort=distance", ["q"]), ("sort=relevance&lat=0&long=0", ["q"]), ("q=a&sort=distance", ["lat", "long"]),
+    ("sort=distance", ["q"]), ("sort=updatedAt", ["sort"]), ("sort=relevance&lat=0&long=0", ["q"]),
+    ("q=a&sort=distance", ["lat", "long"]),
     ("q=a&sort=name", ["sort"]), ("q=a&autocomplete=yes", ["autocomplete"]), ("q=a&lat=0", ["long"]),
     ("q=a&radius=5", ["lat", "long"]), ("q=a&fields=rank", ["fields"]), ("q=a&lang=e_n", ["lang"]), ("q=a&q=b", ["q"]),
     ("q=\(String(repeating: "a", count: 201))", ["q"]), ("fields=score", ["fields"]), ("fields=match", ["fields"]),

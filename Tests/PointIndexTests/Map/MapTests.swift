@@ -40,7 +40,7 @@ extension MapCell {
     var places = try ChangingPlaces([0, 300, 5_000, 20_000][Int(seed)], seed: seed)
 
     for _ in 0..<4 {
-      try places.change(batches: 30, sizes: [1, 1, 5, 60, 600])
+      try places.change(batches: 30, sizes: [1, 1, 5, 60, 600, 3_000])
 
       try Self.check(places, levels: [0, 4, 7, 11, 17, 26])
     }

@@ -2,7 +2,8 @@ import Geo
 import JSONText
 import Points
 
-/// A reference implementation of searches by name without typos, which compares the words of every place.
+/// A reference implementation of searches by name without typos, and of places of a category that a text names, which
+/// compares the words of every place.
 struct NaiveTextSearch {
   struct Match {
     let id: PointID
@@ -17,6 +18,7 @@ struct NaiveTextSearch {
   private struct Texts {
     let names: [[Word]]
     let context: [Word]
+    let categoryNames: [[String]]
     let importance: Double
   }
 
@@ -24,11 +26,13 @@ struct NaiveTextSearch {
     self.points = points
     texts = points.map { point in
       let tags = point.draft.tags.pairs
+      let category = point.draft.category ?? ""
       return Texts(
         names: [Self.words(point.draft.name)]
           + tags.filter { $0.key.hasPrefix("name:") || $0.key == "alt_name" }.map { Self.words($0.value) },
         context: Self.words(point.draft.category ?? "")
           + tags.filter { $0.key.hasPrefix("addr:") }.flatMap { Self.words($0.value) },
+        categoryNames: [category, String(category.split(separator: ":").last ?? "")].map { Self.words($0).map(\.text) },
         importance: Self.importance(tags))
     }
   }
@@ -78,7 +82,11 @@ struct NaiveTextSearch {
       coverage = max(coverage, Double(min(covered, total)) / Double(name.reduce(0) { $0 + $1.letters }))
       if tier == .allWords, name.map(\.text) == terms.map(\.text) { tier = .exact }
     }
-    guard coverage > 0 else { return nil }
+    if coverage == 0 {
+      let isNamed = texts.categoryNames.contains { !$0.isEmpty && $0 == terms.suffix($0.count).map(\.text) }
+      guard isNamed else { return nil }
+      tier = .category
+    }
     var score = Double(tier.rawValue) + 0.5 * coverage + 0.2 * texts.importance
     if let bias = query.bias {
       let chord = EarthCentred(bias.center).chordSquared(to: EarthCentred(draft.coordinate)).squareRoot()

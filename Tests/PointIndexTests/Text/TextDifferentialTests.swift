@@ -47,7 +47,7 @@ import Testing
       let place = try #require(reference.points.randomElement(using: &random))
       let query = try query(for: place, using: &random)
       let expected = reference.matches(of: query)
-      let actual = snapshot.allMatches(of: query).filter { $0.tier > .typo }
+      let actual = snapshot.allMatches(of: query).filter { $0.tier != .typo }
       found += expected.count
       let isEqual =
         Dictionary(uniqueKeysWithValues: expected.map { ($0.id, $0.tier) })
@@ -64,9 +64,11 @@ import Testing
     var words = place.draft.name.split(separator: " ").map(String.init)
     if let street = place.draft.tags["addr:street"], Bool.random(using: &random) { words.append(street) }
     words.shuffle(using: &random)
+    let category = place.draft.category.flatMap { Int.random(in: 0..<4, using: &random) == 0 ? $0 : nil }
     words = words.prefix(Int.random(in: 1...3, using: &random)).map { word in
       Int.random(in: 0..<3, using: &random) == 0 ? String(word.prefix(Int.random(in: 1...4, using: &random))) : word
     }
+    if let category { words = (Bool.random(using: &random) ? words : []) + [category] }
     var query = TextQuery(text: words.joined(separator: " "), completesLastWord: Bool.random(using: &random))
     let coordinate = place.draft.coordinate
     if Bool.random(using: &random) {

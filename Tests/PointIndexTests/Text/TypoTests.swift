@@ -115,7 +115,7 @@ import Testing
       if dictionary.isUnspaced(word) { continue }
       let text = String(decoding: dictionary.word(word), as: UTF8.self).edited(edits, using: &random)
       guard let term = QueryTerm.terms(of: text, completesLastWord: false).first, !term.isUnspaced else { continue }
-      let expansion = WordExpansion(of: term, in: dictionary, rules: rules)
+      let expansion = WordExpansion(of: term, in: dictionary, rules: rules, SearchLimit(nil))
       let actual = Set(expansion.ranges.flatMap { Array($0) }).filter { number in
         rules.edits(term, dictionary.word(number), letters: dictionary.letterCount(number)) != nil
       }

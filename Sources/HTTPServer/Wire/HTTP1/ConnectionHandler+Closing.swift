@@ -45,8 +45,8 @@ extension ConnectionHandler {
       if deadline.kind == .nothing { watch(nextDeadline) }
     case .closeGracefully:
       closeGracefully()
-    case .close:
-      close()
+    case .failInput:
+      failInput(.malformedRequest("the request ended early"))
     case .finishClosing:
       // Until the last response is sent, that is awaited.
       if deadline.kind == .linger { close() }

@@ -122,7 +122,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     if let problem = Problem(inputError: error, limits: server.configuration.limits) { return failInput(problem) }
     switch error {
     case HTTPParserError.invalidEOFState where state.isReceiving:
-      close()  // A client that stops in the middle of a body does not wait for a response.
+      break  // The end of the input, or of the connection, is an event of its own.
     case is HTTPParserError:
       failInput(.malformedRequest("this is not a request of HTTP/1.1"))
     case is ByteToMessageDecoderError:

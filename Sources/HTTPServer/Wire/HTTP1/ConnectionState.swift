@@ -154,8 +154,8 @@ struct ConnectionState {
     case finishResponding
     /// Nothing is to come; a response may still be on its way.
     case closeGracefully
-    /// The current request is incomplete.
-    case close
+    /// The current request is incomplete, which is a failure of the input.
+    case failInput
     case finishClosing
   }
 
@@ -164,7 +164,7 @@ struct ConnectionState {
     isInputClosed = true
     switch phase {
     case .waiting: return hasQueued ? .finishResponding : .closeGracefully
-    case .exchanging: return exchange.isReceiving ? .close : .finishResponding
+    case .exchanging: return exchange.isReceiving ? .failInput : .finishResponding
     case .lingering, .closed: return .finishClosing
     }
   }

@@ -13,8 +13,8 @@ struct RequestHeadFacts {
 
   /// Creates the facts of a head.
   ///
-  /// - Throws: 414 `uri-too-long`, 431 `headers-too-large`, 400 `malformed-request` or 417 where an expectation is not
-  ///   known.
+  /// - Throws: 414 `uri-too-long`, 431 `headers-too-large`, 400 `malformed-request`, 417 where an expectation is not
+  ///   known, or 501 where a transfer coding is not.
   init(_ head: HTTPRequestHead, limits: HTTPServerConfiguration.Limits) throws(Problem) {
     guard head.uri.utf8.count <= limits.uriBytes else { throw .uriTooLong(limit: limits.uriBytes) }
     persists = head.isKeepAlive
@@ -34,6 +34,7 @@ struct RequestHeadFacts {
     var lengths = 0
     var codings = 0
     var isChunked = false
+    var hasUnknownCoding = false
     var isUpgrade = false
     var hasUnknownExpectation = false
 
@@ -61,8 +62,19 @@ struct RequestHeadFacts {
       case 17 where name.equalsIgnoringCase("transfer-encoding"):
         codings += 1
         isChunked = value.equalsIgnoringCase("chunked")
+        hasUnknownCoding = hasUnknownCoding || (!isChunked && Self.namesUnknownCoding(value))
       default: break
       }
+    }
+
+    /// Returns a Boolean value that indicates whether a well-formed list of transfer codings has another than `chunked`
+    /// (RFC 9112, sections 6.1 and 7).
+    private static func namesUnknownCoding(_ list: String) -> Bool {
+      let names = list.utf8.split(separator: UInt8(ascii: ",")).map { element in
+        element.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+      }
+      return names.allSatisfy { !$0.isEmpty && $0.allSatisfy(FieldWriter.isTokenByte) }
+        && names.contains { !String(decoding: $0, as: UTF8.self).equalsIgnoringCase("chunked") }
     }
   }
 
@@ -76,6 +88,7 @@ struct RequestHeadFacts {
     guard fields.lengths <= 1, fields.lengths == 0 || bodyLength != nil, fields.lengths == 0 || fields.codings == 0
     else { throw .malformedRequest("the length of the body is contradictory") }
     if fields.codings > 0 {
+      guard !fields.hasUnknownCoding || isOld else { throw .unknownTransferCoding }
       guard fields.codings == 1, fields.isChunked, !isOld else {
         throw .malformedRequest("chunked is the only Transfer-Encoding")
       }
@@ -94,6 +107,9 @@ extension Problem {
   static func malformedRequest(_ detail: String) -> Problem {
     Problem(.badRequest, code: "malformed-request", detail: detail)
   }
+
+  static let unknownTransferCoding = Problem(
+    .notImplemented, code: "not-implemented", detail: "chunked is the only Transfer-Encoding")
 
   static let unknownMethod = Problem(
     .notImplemented, code: "not-implemented", detail: "the request's method is not known here")

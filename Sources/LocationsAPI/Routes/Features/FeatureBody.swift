@@ -6,6 +6,25 @@ import NIOHTTP1
 import PointFormats
 import Points
 
+/// A feature in the form of places, or the changes to one.
+struct ConvertedFeature {
+  let value: JSONValue
+
+  /// The declared tags that were properties of their own, and are in `tags` now.
+  var ownTags: Set<ExactText> = []
+
+  /// Returns violations with the pointers of the feature as it was sent.
+  func restoring(_ invalid: InvalidPoint) -> InvalidPoint {
+    let pointers = Dictionary(
+      uniqueKeysWithValues: ownTags.map { tag in
+        let name = JSONPointer.escape(tag.text)
+        return (ExactText("/properties/tags/" + name), "/properties/" + name)
+      })
+    return InvalidPoint(
+      invalid.violations.map { .init(pointer: pointers[ExactText($0.pointer)] ?? $0.pointer, detail: $0.detail) })
+  }
+}
+
 /// The feature, or the changes to one, in a request's body.
 ///
 /// Features are as responses have them: declared tags are properties of their own, and the position is in the system
@@ -23,7 +42,7 @@ enum FeatureBody {
   /// - Throws: `Problem` 400, 415, or that of a body that did not arrive.
   static func read(
     _ request: HTTPRequest, _ properties: FeatureProperties
-  ) async throws(Problem) -> (feature: JSONValue, bytes: ByteBuffer) {
+  ) async throws(Problem) -> (feature: ConvertedFeature, bytes: ByteBuffer) {
     switch request.mediaType {
     case nil, "application/geo+json", "application/json": break
     default: throw .unsupportedMediaType(request, accepted: mediaTypes, header: "accept-post")
@@ -36,7 +55,7 @@ enum FeatureBody {
   /// - Throws: `Problem` 400, 415, or that of a body that did not arrive.
   static func readPatch(
     _ request: HTTPRequest, _ properties: FeatureProperties
-  ) async throws(Problem) -> JSONValue {
+  ) async throws(Problem) -> ConvertedFeature {
     switch request.mediaType {
     case nil, "application/merge-patch+json", "application/geo+json", "application/json": break
     default: throw .unsupportedMediaType(request, accepted: patchMediaTypes, header: "accept-patch")
@@ -46,7 +65,7 @@ enum FeatureBody {
 
   private static func feature(
     of request: HTTPRequest, _ properties: FeatureProperties
-  ) async throws(Problem) -> (feature: JSONValue, bytes: ByteBuffer) {
+  ) async throws(Problem) -> (feature: ConvertedFeature, bytes: ByteBuffer) {
     let system = try system(of: request.headers)
     let bytes = try await PointBody.collect(request)
     do {
@@ -83,11 +102,13 @@ enum FeatureBody {
   /// - Parameter id: the id of the path, which the feature must not contradict; `nil` where its own is ignored.
   /// - Throws: `Problem` 400 or 422.
   static func draft(
-    of feature: JSONValue, id: PointID?, in collection: PointCollection
+    of feature: ConvertedFeature, id: PointID?, in collection: PointCollection
   ) throws(Problem) -> PointDraft {
     let document: PointDocument
     do {
-      document = try PointDocument(feature.text, form: .feature)
+      document = try PointDocument(feature.value.text, form: .feature)
+    } catch .invalid(let invalid) {
+      throw Problem(feature.restoring(invalid))
     } catch {
       throw Problem(error)
     }
@@ -107,22 +128,27 @@ enum FeatureBody {
   /// Returns a feature in the form of places. What is no feature stays as it is, and is rejected later.
   private static func converted(
     _ value: JSONValue, from system: ReferenceSystem, _ properties: FeatureProperties
-  ) -> JSONValue {
-    guard case .object(let members) = value else { return value }
-    return .object(
-      members.compactMap { member in
-        switch member.name {
-        case "properties": .init(name: member.name, value: withTags(member.value, properties))
-        case "geometry": .init(name: member.name, value: inDegrees(member.value, from: system))
-        case "links": nil
-        default: member
-        }
-      })
+  ) -> ConvertedFeature {
+    guard case .object(let members) = value else { return ConvertedFeature(value: value) }
+    var ownTags: Set<ExactText> = []
+    let converted = members.compactMap { member -> JSONValue.Member? in
+      switch member.name {
+      case "properties": .init(name: member.name, value: withTags(member.value, properties, own: &ownTags))
+      case "geometry": .init(name: member.name, value: inDegrees(member.value, from: system))
+      case "links": nil
+      default: member
+      }
+    }
+    return ConvertedFeature(value: .object(converted), ownTags: ownTags)
   }
 
   /// Returns properties with the declared tags as members of `tags`, which may be text that is JSON, as GDAL and QGIS
   /// have objects.
-  private static func withTags(_ value: JSONValue, _ properties: FeatureProperties) -> JSONValue {
+  ///
+  /// - Parameter ownTags: set to the declared tags that are properties.
+  private static func withTags(
+    _ value: JSONValue, _ properties: FeatureProperties, own ownTags: inout Set<ExactText>
+  ) -> JSONValue {
     guard case .object(let members) = value else { return value }
     var rest: [JSONValue.Member] = []
     var own: [JSONValue.Member] = []
@@ -139,8 +165,11 @@ enum FeatureBody {
       }
     }
     guard !own.isEmpty || tags != nil else { return value }
+    ownTags = Set(own.map { ExactText($0.name) })
     switch tags {
-    case .object(let members)?: tags = .object(members + own)
+    case .object(let members)?:
+      // A property of its own takes precedence over a tag of the name.
+      tags = .object(members.filter { !ownTags.contains(ExactText($0.name)) } + own)
     case nil, .null?: tags = own.isEmpty ? .null : .object(own)
     default: break
     }

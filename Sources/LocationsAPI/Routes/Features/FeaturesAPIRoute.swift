@@ -19,7 +19,7 @@ final class FeaturesAPIRoute: RouteHandler {
   /// Creates the route.
   ///
   /// - Parameter routes: the routes that are described.
-  init(describing routes: [Route], _ context: FeaturesContext, version: String, readsNeedKey: Bool) {
+  init(describing routes: [Route], _ context: FeaturesContext, version: String, openScopes: Set<AccessScope>) {
     self.context = context
     let own = DescribedRoute(.GET, FeatureLinks.root + "/api")
     let named = routes.filter { $0.template.utf8.last != UInt8(ascii: "/") }.map { DescribedRoute($0) }
@@ -28,7 +28,7 @@ final class FeaturesAPIRoute: RouteHandler {
         ? context.collections.all.map { Self.describe(route, of: $0, context.properties) } : [Self.describe(route)]
     }
     document = OpenAPIDocument(
-      openAPI: .v3_0, routes: described, version: version, readsNeedKey: readsNeedKey, server: "")
+      openAPI: .v3_0, routes: described, version: version, openScopes: openScopes, server: "")
   }
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -76,7 +76,8 @@ final class FeaturesAPIRoute: RouteHandler {
             [
               "minimum": 1, "maximum": .count(FeatureArguments.maximumLimit),
               "default": .count(FeatureArguments.defaultLimit),
-            ]))
+            ]),
+          statesStyle: true)
       ),
       (
         Parameter.box.name,
@@ -106,6 +107,6 @@ extension ParameterDescription {
     case .string, .stringArray, .geometry: schema = Schema(.string)
     }
     schema.description = nil
-    return ParameterDescription("Only features whose `\(property.name)` has this value.", schema, isProperty: true)
+    return ParameterDescription("Only features whose `\(property.name)` has this value.", schema, statesStyle: true)
   }
 }

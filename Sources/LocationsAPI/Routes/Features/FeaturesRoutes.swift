@@ -47,9 +47,10 @@ struct FeaturesRoute: RouteHandler {
     let isGeoJSON = resource == .schema && values[.format] == "geojson"
     let format = try FeatureFormat.chosen(
       by: isGeoJSON ? "json" : values[.format], accept: request.headers, from: formats)
-    let links = FeatureLinks(context.address, for: request)
+    let links = FeatureLinks(context.address, for: request, inPage: format == .html)
     let document =
-      isGeoJSON ? context.properties.geoJSONSchema(of: collection) : await json(collection, format, links)
+      isGeoJSON
+      ? context.properties.geoJSONSchema(of: collection) : try await json(collection, format, links, for: request)
     return try await Self.reusable(
       format == .html
         ? HTTPResponse(page(of: document, collection, links))
@@ -87,8 +88,8 @@ struct FeaturesRoute: RouteHandler {
   // MARK: JSON
 
   private func json(
-    _ collection: PointCollection, _ format: FeatureFormat, _ links: FeatureLinks
-  ) async -> JSONValue {
+    _ collection: PointCollection, _ format: FeatureFormat, _ links: FeatureLinks, for request: HTTPRequest
+  ) async throws(Problem) -> JSONValue {
     switch resource {
     case .landing: landing(links.selfAndAlternate(format), links)
     case .conformance: ["conformsTo": .array(context.conformance.map(JSONValue.string))]
@@ -97,13 +98,15 @@ struct FeaturesRoute: RouteHandler {
         "links": links.selfAndAlternate(format).json,
         "crs": .array(ReferenceSystem.allCases.map { .string($0.rawValue) }),
         "collections": .array(
-          zip(context.collections.all, await context.extents(of: context.collections.all)).map { collection, extent in
+          zip(context.collections.all, try await context.extents(of: context.collections.all, for: request)).map {
+            collection, extent in
             description(of: collection, in: extent, [], links)
           }),
       ]
     case .collection:
       description(
-        of: collection, in: await context.extents(of: [collection])[0], links.selfAndAlternate(format), links)
+        of: collection, in: try await context.extents(of: [collection], for: request)[0],
+        links.selfAndAlternate(format), links)
     case .queryables: context.properties.queryables(of: collection, id: links.collection(collection, "/queryables"))
     case .schema: context.properties.schema(of: collection, id: links.collection(collection, "/schema"))
     }
@@ -196,9 +199,11 @@ struct FeaturesRoute: RouteHandler {
 
 extension FeaturesContext {
   /// Returns the box of the places of each collection; `nil` where it has none, and where no index knows it.
-  fileprivate func extents(of collections: [PointCollection]) async -> [BoundingBox?] {
+  fileprivate func extents(
+    of collections: [PointCollection], for request: HTTPRequest
+  ) async throws(Problem) -> [BoundingBox?] {
     guard let snapshot = try? await service.mapStore?.mapSnapshot() else { return collections.map { _ in nil } }
-    return await besideEventLoop {
+    return try await request.computing {
       collections.map { snapshot.extent(ofCategories: Set($0.categories.map { ExactText($0) })) }
     }
   }

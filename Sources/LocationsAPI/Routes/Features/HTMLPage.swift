@@ -17,11 +17,19 @@ struct HTMLPage {
   var alternate: String
 
   private static let style = """
-    body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:1rem auto;padding:0 1rem;color:#222}\
-    a{color:#0645ad}nav{font-size:.9rem}table{border-collapse:collapse;width:100%}\
-    th,td{text-align:left;vertical-align:top;padding:.25rem .5rem;border-bottom:1px solid #ddd}\
-    th{white-space:nowrap}td{overflow-wrap:anywhere}svg{width:100%;height:auto;border:1px solid #ccc;background:#f4f8fb}\
-    .l{stroke:#c5d3de;stroke-width:1;fill:none}.t{font-size:11px;fill:#67798a}.p{fill:#c0392b;fill-opacity:.8}
+    :root{color-scheme:light dark;--text:#222;--ground:#fff;--link:#0645ad;--visited:#6b3fa0;--line:#ddd;--edge:#ccc;\
+    --map:#f4f8fb;--grid:#c5d3de;--label:#5a6b7b;--place:#c0392b}\
+    @media(prefers-color-scheme:dark){:root{--text:#e4e9ef;--ground:#151a20;--link:#82bcf5;--visited:#c9a7f5;\
+    --line:#333d48;--edge:#4a5663;--map:#1e252d;--grid:#37444f;--label:#a3aebb;--place:#ff7b6b}}\
+    body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:1rem auto;padding:0 1rem;\
+    color:var(--text);background:var(--ground)}\
+    a{color:var(--link)}a:visited{color:var(--visited)}\
+    nav{font-size:.9rem}table{border-collapse:collapse;width:100%}\
+    th,td{text-align:left;vertical-align:top;padding:.25rem .5rem;border-bottom:1px solid var(--line)}\
+    th{white-space:nowrap}td{overflow-wrap:anywhere}\
+    svg{width:100%;height:auto;border:1px solid var(--edge);background:var(--map)}\
+    .l{stroke:var(--grid);stroke-width:1;fill:none}.t{font-size:11px;fill:var(--label)}\
+    .p{fill:var(--place);fill-opacity:.8}
     """
 
   /// Nothing is loaded, nothing runs, and no other page has this one in a frame.
@@ -69,6 +77,7 @@ struct HTMLPage {
       <head>
       <meta charset="utf-8">
       <meta name="viewport" content="width=device-width">
+      <meta name="color-scheme" content="light dark">
       <title>\(Self.escape(title))</title>
       <style>\(Self.style)</style>
       </head>

@@ -3,7 +3,8 @@ import NIOHTTP1
 import PointFormats
 import Points
 
-/// `GET /ogc/collections/{collection}/items/{id}`: one feature, with an entity tag made from its version.
+/// `GET /ogc/collections/{collection}/items/{id}`: one feature, with an entity tag made from its version and, as it has
+/// links and declared tags, from the settings.
 struct ItemRoute: RouteHandler {
   static let parameters: Set<Parameter> = [.crs, .format]
 
@@ -21,16 +22,16 @@ struct ItemRoute: RouteHandler {
     let point = try await context.point(id, in: collection, for: request)
     guard let point else { throw .noItem(id) }
 
-    let links = FeatureLinks(context.address, for: request)
+    let links = FeatureLinks(context.address, for: request, inPage: format == .html)
     if format == .html {
       var response = HTTPResponse(FeaturePages.item(point, in: collection, links, context.properties))
       try await ContentCoding.apply(to: &response, of: request)
       // No change is accepted with the tag of a page.
-      add(etag: "W/\"\(point.version).html\"", to: &response)
+      add(etag: "W/\"\(point.version)\(context.program.suffix).html\"", to: &response)
       return response
     }
     let tags = request.headers.entityTags("if-none-match")
-    if let known = EntityTag.known(of: point, format: .geoJSON, ifNoneMatch: tags) {
+    if let known = EntityTag.known(of: point, format: .geoJSON, program: context.program, ifNoneMatch: tags) {
       var response = HTTPResponse(status: .notModified)
       add(etag: known, to: &response)
       return response
@@ -38,7 +39,8 @@ struct ItemRoute: RouteHandler {
     var response = context.response(point, in: collection, system, format, links)
     try await ContentCoding.apply(to: &response, of: request)
     let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
-    add(etag: EntityTag.of(version: point.version, format: .geoJSON, coding: coding), to: &response)
+    let etag = EntityTag.of(version: point.version, format: .geoJSON, coding: coding, program: context.program)
+    add(etag: etag, to: &response)
     return response
   }
 

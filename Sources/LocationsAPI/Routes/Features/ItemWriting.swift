@@ -82,8 +82,9 @@ struct ChangeItemRoute: RouteHandler {
         guard target.collection.contains(category: point.draft.category) else {
           throw .noItem(target.id)
         }
-        return try FeatureBody.draft(
-          of: FeatureBody.feature(of: point).merging(patch), id: target.id, in: target.collection)
+        let feature = ConvertedFeature(
+          value: try FeatureBody.feature(of: point).merging(patch.value), ownTags: patch.ownTags)
+        return try FeatureBody.draft(of: feature, id: target.id, in: target.collection)
       }
     } catch {
       throw request.problem(for: error)
@@ -136,7 +137,8 @@ extension FeaturesContext {
   ) -> HTTPResponse {
     let links = FeatureLinks(address, for: request)
     var response = response(point, in: collection, .crs84, .geoJSON, links)
-    response.headers.add(name: "etag", value: EntityTag.of(version: point.version, format: .geoJSON))
+    response.headers.add(
+      name: "etag", value: EntityTag.of(version: point.version, format: .geoJSON, program: program))
     if wasCreated {
       response.status = .created
       response.headers.add(name: "location", value: links.collection(collection, "/items/\(point.id)"))

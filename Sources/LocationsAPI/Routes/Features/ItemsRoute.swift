@@ -9,6 +9,7 @@ struct FeaturesContext: Sendable {
   let service: PointsService
   let editor: PointEditor?
   let revalidation: Revalidation
+  let program: ProgramTag
   let address: PublicAddress
   let filtering: Filtering
   let collections: PointCollections
@@ -60,48 +61,74 @@ struct ItemsRoute: RouteHandler {
   /// The estimated number of bytes of each feature of a long page.
   private static let featureBytes = 1024
 
-  /// The number of features up to which a page is short, so that it is read at once even where memory is short.
-  private static let shortLimit = 100
-
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let collection = try context.collection(of: request)
     let arguments = try FeatureArguments(request, collection, context.properties, context.filtering)
     return try await context.revalidation.respond(
       to: request, in: .geoJSON, representation: arguments.format == .html ? ".html" : ""
     ) { () async throws(Problem) in
-      let limit = arguments.query?.limit ?? 0
+      guard let query = arguments.query else { return response(of: FeaturePage(), arguments, collection, for: request) }
+      let limit = query.limit
       let reservation =
-        limit > Self.shortLimit ? try await request.reserveMemory(bytes: limit * Self.featureBytes) : nil
+        limit > PointQuery.shortLimit ? try await request.reserveMemory(bytes: limit * Self.featureBytes) : nil
       defer { extendLifetime(reservation) }
-      // A filter and a long page take long: elsewhere they do not hold up the other connections of the event loop.
-      guard arguments.query?.timeLimit != nil || limit > Self.shortLimit else {
-        return try await find(arguments, in: collection, for: request)
+      guard query.isLong else {
+        let page = try await request.reportingStoreErrors { () throws(PointStoreError) -> FeaturePage in
+          try await self.page(query, isContinued: arguments.isContinued)
+        }
+        return response(of: page, arguments, collection, for: request)
       }
-      return try await besideEventLoop { () throws(Problem) in
-        try await find(arguments, in: collection, for: request)
+      return try await context.service.searching(
+        of: request, needsIndex: query.needsIndex
+      ) { snapshot throws(PointStoreError) in
+        try page(query, isContinued: arguments.isContinued, in: snapshot)
+      } inStore: { () throws(PointStoreError) in
+        try await page(query, isContinued: arguments.isContinued)
+      } response: { page in
+        response(of: page, arguments, collection, for: request)
       }
     }
   }
 
-  private func find(
-    _ arguments: FeatureArguments, in collection: PointCollection, for request: HTTPRequest
-  ) async throws(Problem) -> HTTPResponse {
-    let links = FeatureLinks(context.address, for: request)
-    var page = FeaturePage(
-      points: [], numberMatched: 0, links: links.selfAndAlternate(arguments.format, json: .geoJSON))
-    if let query = arguments.query {
-      let found = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await context.service.page(matching: query)
+  private func page(_ query: PointQuery, isContinued: Bool) async throws(PointStoreError) -> FeaturePage {
+    let page = try await context.service.page(matching: query)
+    var result = FeaturePage(page)
+    if isContinued || page.hasMore {
+      // The number is not known where a filter does not find it out in its time.
+      do throws(PointStoreError) {
+        result.numberMatched = try await context.service.store.count(matching: query)
+      } catch .filterTimeout {
+        result.numberMatched = nil
       }
-      page.points = found.points
-      page.numberMatched = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await numberMatched(query, found, isContinued: arguments.isContinued)
+    }
+    return result
+  }
+
+  private func page(
+    _ query: PointQuery, isContinued: Bool, in snapshot: any MapSnapshot
+  ) throws(PointStoreError) -> FeaturePage {
+    let page = try context.service.page(matching: query, in: snapshot)
+    var result = FeaturePage(page)
+    if isContinued || page.hasMore {
+      do throws(PointStoreError) {
+        result.numberMatched = try snapshot.count(matching: query)
+      } catch .filterTimeout {
+        result.numberMatched = nil
       }
-      if let next = found.next {
-        let type = arguments.format == .html ? FeatureFormat.html : .geoJSON
-        let target = links.next(cursor: Cursor.text(for: next, in: query))
-        page.links.append(.init(relation: "next", mediaType: type.mediaType, target: target))
-      }
+    }
+    return result
+  }
+
+  private func response(
+    of found: FeaturePage, _ arguments: FeatureArguments, _ collection: PointCollection, for request: HTTPRequest
+  ) -> HTTPResponse {
+    let links = FeatureLinks(context.address, for: request, inPage: arguments.format == .html)
+    var page = found
+    page.links = links.selfAndAlternate(arguments.format, json: .geoJSON)
+    if let query = arguments.query, let next = found.next {
+      let type = arguments.format == .html ? FeatureFormat.html : .geoJSON
+      let target = links.next(cursor: Cursor.text(for: next, in: query))
+      page.links.append(.init(relation: "next", mediaType: type.mediaType, target: target))
     }
     page.links.append(
       .init(
@@ -119,26 +146,24 @@ struct ItemsRoute: RouteHandler {
     }
     return response
   }
-
-  /// Returns the number of places that match; `nil` where a filter does not find it out in its time.
-  private func numberMatched(
-    _ query: PointQuery, _ page: PointPage, isContinued: Bool
-  ) async throws(PointStoreError) -> Int? {
-    if !isContinued, !page.hasMore { return page.points.count }
-    do {
-      return try await context.service.store.count(matching: query)
-    } catch .filterTimeout {
-      return nil
-    }
-  }
 }
 
 /// A page of features.
 struct FeaturePage {
-  var points: [FoundPoint]
+  var points: [FoundPoint] = []
 
   /// The number of places that match, on this page and others; `nil` where it is not known.
-  var numberMatched: Int?
+  var numberMatched: Int? = 0
 
-  var links: [PointGeoJSON.Link]
+  /// The end of the page; `nil` where no other follows.
+  var next: PointQuery.Position?
+
+  var links: [PointGeoJSON.Link] = []
+}
+
+extension FeaturePage {
+  /// Creates a page without links, whose places are all that match.
+  fileprivate init(_ page: PointPage) {
+    self.init(points: page.points, numberMatched: page.points.count, next: page.next)
+  }
 }

@@ -47,7 +47,12 @@ enum MapSketch {
 
   private static func text(_ number: Double) -> String { "\((number * 10).rounded() / 10)" }
 
-  private static func degrees(_ number: Double) -> String { "\((number * 1000).rounded() / 1000)°" }
+  /// Returns the label of a meridian or a parallel.
+  private static func degrees(_ number: Double) -> String {
+    // Adding 0 makes it of a negative zero, which is written with its sign.
+    let rounded = (number * 1000).rounded() / 1000 + 0
+    return rounded == rounded.rounded() ? "\(Int(rounded))°" : "\(rounded)°"
+  }
 
   /// The part of the earth that a sketch shows.
   private struct Frame {
@@ -72,7 +77,9 @@ enum MapSketch {
         north = max(north, coordinate.latitude)
       }
       let margin = max(east - west, north - south, MapSketch.leastSpan) / 20
-      self.init(west: west - margin, south: south - margin, east: east + margin, north: north + margin)
+      self.init(
+        west: max(west - margin, -180), south: max(south - margin, -90), east: min(east + margin, 180),
+        north: min(north + margin, 90))
     }
 
     /// The width of a degree of longitude as a part of that of a degree of latitude.

@@ -31,10 +31,13 @@ struct PageFile: Sendable {
   }
 }
 
-/// `GET` of a file of a page, or of the map's settings.
+/// `GET` of a file of a page, or of a page's settings.
 struct PageRoute: RouteHandler {
   /// The path of the settings that the map page reads.
   static let mapSettingsPath = "/map/settings.json"
+
+  /// The path of the settings that the status page reads.
+  static let statusSettingsPath = "/status/settings.json"
 
   private let file: StaticFile
   private let mediaType: String
@@ -54,8 +57,10 @@ struct PageRoute: RouteHandler {
 
   /// Returns the routes of all files.
   ///
-  /// - Parameter baseMap: the base map of the map page; `nil` for none.
-  static func routes(baseMap: BaseMap?) -> [Route] {
+  /// - Parameters:
+  ///   - baseMap: the base map of the map page; `nil` for none.
+  ///   - openScopes: the scopes of the calls that need neither a key nor a token.
+  static func routes(baseMap: BaseMap?, openScopes: Set<AccessScope>) -> [Route] {
     PageFile.all.map { file in
       Route(
         .GET, file.path,
@@ -64,13 +69,21 @@ struct PageRoute: RouteHandler {
     } + [
       Route(
         .GET, mapSettingsPath,
-        handler: PageRoute(mapSettings(baseMap).text, mediaType: "application/json", baseMap: baseMap))
+        handler: PageRoute(mapSettings(baseMap).text, mediaType: "application/json", baseMap: baseMap)),
+      Route(
+        .GET, statusSettingsPath,
+        handler: PageRoute(statusSettings(openScopes).text, mediaType: "application/json")),
     ]
   }
 
   private static func mapSettings(_ baseMap: BaseMap?) -> JSONValue {
     guard let baseMap else { return [:] }
     return ["tiles": .string(baseMap.tiles), "attribution": .string(baseMap.attribution)]
+  }
+
+  /// Returns the settings with which the status page makes no calls that would be rejected for want of a key.
+  private static func statusSettings(_ openScopes: Set<AccessScope>) -> JSONValue {
+    ["openScopes": .array(openScopes.sorted().map { .string($0.rawValue) })]
   }
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {

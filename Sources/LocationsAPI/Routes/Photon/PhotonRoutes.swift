@@ -11,6 +11,9 @@ struct PhotonSearchRoute: RouteHandler {
   let service: PointsService
   let revalidation: Revalidation
 
+  /// The longest time of each search for a text.
+  let timeLimit: Duration
+
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     var arguments = try PhotonArguments(request, allowing: PhotonArguments.searchParameters)
     let text = arguments.text()
@@ -21,7 +24,7 @@ struct PhotonSearchRoute: RouteHandler {
     let languages = arguments.languages(request.headers)
     try arguments.check()
     let query = text.map { text in
-      TextQuery(text: text, completesLastWord: true, bias: bias, filters: PointQuery(box: box))
+      TextQuery(text: text, completesLastWord: true, bias: bias, filters: PointQuery(box: box), timeLimit: timeLimit)
     }
     return try await revalidation.respond(
       to: request, in: .geoJSON, languages: languages
@@ -35,12 +38,32 @@ struct PhotonSearchRoute: RouteHandler {
   private func find(
     _ query: TextQuery, _ filter: PhotonFilter, limit: Int, for request: HTTPRequest
   ) async throws(Problem) -> [PhotonPlace] {
-    var query = query
-    return try await filter.places(limit: limit) { stepSize, isFirst throws(Problem) in
-      query.limit = stepSize
-      let (points, next) = try await service.matches(of: query, [], isRecorded: isFirst, for: request)
-      query.after = next
-      return (points, next != nil)
+    let names = try service.textSearch()
+    guard !filter.isEmpty else {
+      var query = query
+      query.limit = limit
+      return try await service.matches(of: query, [], for: request).points.map { PhotonPlace($0.point) }
+    }
+    return try await service.searching(of: request, needsIndex: true) { snapshot throws(PointStoreError) in
+      var (query, found) = (query, PhotonMatches(filter, limit: limit))
+      while let count = found.nextCount {
+        query.limit = count
+        let page = try service.matches(of: query, in: snapshot, isRecorded: found.isFirst)
+        found.add(page.matches.lazy.map(\.point), hasMore: page.next != nil)
+        query.after = page.next
+      }
+      return found.places
+    } inStore: { () throws(PointStoreError) in
+      var (query, found) = (query, PhotonMatches(filter, limit: limit))
+      while let count = found.nextCount {
+        query.limit = count
+        let page = try await service.matches(of: query, in: names, isRecorded: found.isFirst)
+        found.add(page.matches.lazy.map(\.point), hasMore: page.next != nil)
+        query.after = page.next
+      }
+      return found.places
+    } response: {
+      $0
     }
   }
 }
@@ -70,41 +93,72 @@ struct PhotonReverseRoute: RouteHandler {
   private func find(
     _ query: PointQuery, _ filter: PhotonFilter, limit: Int, for request: HTTPRequest
   ) async throws(Problem) -> [PhotonPlace] {
-    var query = query
-    return try await filter.places(limit: limit) { stepSize, isFirst throws(Problem) in
-      query.limit = stepSize
-      let step = query
-      let page = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await service.page(matching: step, isRecorded: isFirst)
+    guard !filter.isEmpty else {
+      var query = query
+      query.limit = limit
+      let page = try await request.reportingStoreErrors { [query] () throws(PointStoreError) in
+        try await service.page(matching: query)
       }
-      query.after = page.next
-      return (page.points, page.next != nil)
+      return page.points.map { PhotonPlace($0.point) }
+    }
+    return try await service.searching(of: request, needsIndex: false) { snapshot throws(PointStoreError) in
+      var (query, found) = (query, PhotonMatches(filter, limit: limit))
+      while let count = found.nextCount {
+        query.limit = count
+        let page = try service.page(matching: query, in: snapshot, isRecorded: found.isFirst)
+        found.add(page.points.lazy.map(\.point), hasMore: page.next != nil)
+        query.after = page.next
+      }
+      return found.places
+    } inStore: { () throws(PointStoreError) in
+      var (query, found) = (query, PhotonMatches(filter, limit: limit))
+      while let count = found.nextCount {
+        query.limit = count
+        let page = try await service.page(matching: query, isRecorded: found.isFirst)
+        found.add(page.points.lazy.map(\.point), hasMore: page.next != nil)
+        query.after = page.next
+      }
+      return found.places
+    } response: {
+      $0
     }
   }
 }
 
-extension PhotonFilter {
-  /// The number of places that are examined at most where the filter leaves some out.
+/// The first places of a search that match a filter, which leaves some of them out: more are looked for step by step.
+private struct PhotonMatches {
+  /// The number of places that are examined at most.
   private static let maximumExamined = 2000
 
-  /// The number of places in one step of such a search.
+  /// The number of places in one step.
   private static let stepSize = 200
 
-  /// Returns the first places of a search that match, looking for more step by step.
-  ///
-  /// - Parameter step: returns the next places, and whether there are more.
-  fileprivate func places(
-    limit: Int,
-    _ step: (_ count: Int, _ isFirst: Bool) async throws(Problem) -> (points: [FoundPoint], hasMore: Bool)
-  ) async throws(Problem) -> [PhotonPlace] {
-    var places: [PhotonPlace] = []
-    var examined = 0
-    while true {
-      let (points, hasMore) = try await step(isEmpty ? limit : Self.stepSize, examined == 0)
-      places += points.lazy.map { PhotonPlace($0.point) }.filter(matches)
-      examined += points.count
-      guard places.count < limit, hasMore, examined < Self.maximumExamined else { return Array(places.prefix(limit)) }
+  private let filter: PhotonFilter
+  private let limit: Int
+  private var found: [PhotonPlace] = []
+  private var examined = 0
+  private var hasMore = true
+
+  init(_ filter: PhotonFilter, limit: Int) {
+    self.filter = filter
+    self.limit = limit
+  }
+
+  var places: [PhotonPlace] { Array(found.prefix(limit)) }
+
+  var isFirst: Bool { examined == 0 }
+
+  /// The number of places to look for next; `nil` at the end.
+  var nextCount: Int? { found.count < limit && hasMore && examined < Self.maximumExamined ? Self.stepSize : nil }
+
+  /// Adds the places of a step that match.
+  mutating func add(_ points: some Sequence<PointOfInterest>, hasMore: Bool) {
+    for point in points {
+      examined += 1
+      let place = PhotonPlace(point)
+      if filter.matches(place) { found.append(place) }
     }
+    self.hasMore = hasMore
   }
 }
 

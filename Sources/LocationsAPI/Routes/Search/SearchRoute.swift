@@ -3,8 +3,8 @@ import JSONText
 import NIOHTTP1
 import Points
 
-/// `POST /locations/search`: a page of the places that match the conditions of a body, which may be longer than those of
-/// a request target. The response is that of `GET /locations`; the same body is sent to the target of its link.
+/// `POST /locations/search`: a page of the places that match the conditions of a body, which may be longer than those
+/// of a request target. The response is that of `GET /locations`; the same body is sent to the target of its link.
 struct SearchRoute: RouteHandler {
   /// The parameters of the query beside the body.
   static let parameters: Set<Parameter> = [.cursor, .format]
@@ -18,10 +18,11 @@ struct SearchRoute: RouteHandler {
   }
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let body = try await PointBody.readQuery(request)
-    let values = try ParameterValues(
-      body, beside: request, allowing: ListRoute.parameters, inQuery: Self.parameters)
-    let arguments = try ListArguments(values, request, list.filtering)
+    let arguments = try await PointBody.readQuery(request) { body throws(Problem) in
+      let values = try ParameterValues(
+        body, beside: request, allowing: ListRoute.parameters, inQuery: Self.parameters)
+      return try ListArguments(values, request, list.filtering)
+    }
     var response = try await list.search(arguments, for: request)
     try await ContentCoding.apply(to: &response, of: request)
     response.headers.add(name: "cache-control", value: "no-store")

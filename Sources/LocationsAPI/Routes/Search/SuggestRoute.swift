@@ -29,7 +29,7 @@ struct SuggestRoute: RouteHandler {
     var filters = values.filters(by: filtering)
     filters.limit = values.limit(in: Self.limits, default: Self.defaultLimit)
     if !values.has(.text) { values.note(.missing, "q", "must be given for suggestions") }
-    let arguments = values.textArguments(&filters)
+    let arguments = values.textArguments(&filters, by: filtering)
     let languages = LanguageNegotiation(parameter: values.languages(), headers: request.headers)
     try values.check()
     _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
@@ -37,24 +37,35 @@ struct SuggestRoute: RouteHandler {
     var query = arguments.query(filters)
     query.completesLastWord = true
     return try await revalidation.respond(to: request, in: .json, languages: languages) { () async throws(Problem) in
-      guard query.filters.timeLimit != nil else { return try await suggest(query, languages, for: request) }
-      return try await besideEventLoop { [query] () throws(Problem) in
-        try await suggest(query, languages, for: request)
+      let names = try service.textSearch()
+      let counts = try await categories(for: query, for: request)
+      guard query.filters.isLong else {
+        let (points, _) = try await service.matches(of: query, [], isRecorded: false, for: request)
+        return Self.response(points, counts, limit: query.limit, languages)
+      }
+      return try await service.searching(of: request, needsIndex: true) { [query] snapshot throws(PointStoreError) in
+        try service.matches(of: query, in: snapshot, isRecorded: false)
+      } inStore: { [query] () throws(PointStoreError) in
+        try await service.matches(of: query, in: names, isRecorded: false)
+      } response: { page in
+        Self.response(page.matches.map { FoundPoint($0) }, counts, limit: query.limit, languages)
       }
     }
   }
 
-  private func suggest(
-    _ query: TextQuery, _ languages: LanguageNegotiation, for request: HTTPRequest
-  ) async throws(Problem) -> HTTPResponse {
-    var (points, _) = try await service.matches(of: query, [], isRecorded: false, for: request)
-    var counts: [CategoryCount] = []
-    if query.filters.categories.isEmpty {
-      counts = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await categories.matches(
-          of: query.text, limit: min(Self.maximumCategories, query.limit / 2), in: service.store)
-      }
+  /// Returns the categories that match a text, where the query has none.
+  private func categories(for query: TextQuery, for request: HTTPRequest) async throws(Problem) -> [CategoryCount] {
+    guard query.filters.categories.isEmpty else { return [] }
+    return try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await categories.matches(
+        of: query.text, limit: min(Self.maximumCategories, query.limit / 2), in: service.store)
     }
+  }
+
+  private static func response(
+    _ points: [FoundPoint], _ counts: [CategoryCount], limit: Int, _ languages: LanguageNegotiation
+  ) -> HTTPResponse {
+    var points = points
     let language = languages.translate(&points)
     var json = JSONWriter()
     json.beginArray()
@@ -65,7 +76,7 @@ struct SuggestRoute: RouteHandler {
       json.write(member: "count", count.count)
       json.endObject()
     }
-    for point in points.prefix(query.limit - counts.count) { Self.write(point, to: &json) }
+    for point in points.prefix(limit - counts.count) { write(point, to: &json) }
     json.endArray()
     var response = HTTPResponse(json)
     response.addContentLanguage(language)

@@ -25,7 +25,10 @@ struct TextArguments: Hashable {
   let bias: LocationBias?
 
   /// The end of the page before.
-  let after: TextQuery.Position?
+  var after: TextQuery.Position?
+
+  /// The longest time of the search.
+  let timeLimit: Duration
 
   /// Returns the query with the conditions and the limit of a list.
   ///
@@ -34,7 +37,12 @@ struct TextArguments: Hashable {
     TextQuery(
       text: text.text, completesLastWord: isIncomplete, bias: bias, filters: filters,
       order: sort == .distance ? .distance : .relevance, limit: filters.limit, after: after,
-      includesMatchedNames: includesMatchedNames)
+      includesMatchedNames: includesMatchedNames, timeLimit: timeLimit)
+  }
+
+  /// Returns the query of a list.
+  func query(_ arguments: ListArguments) -> TextQuery {
+    query(arguments.query, includesMatchedNames: arguments.fields.contains(.match))
   }
 }
 
@@ -56,12 +64,12 @@ extension ParameterValues {
 
   /// Returns the arguments of a search for a text; `nil` where `q` is not given, or something is invalid.
   ///
-  /// - Parameter filters: the conditions. A centre without a radius is only a bias, and is removed.
-  mutating func textArguments(_ filters: inout PointQuery) -> TextArguments? {
+  /// - Parameters:
+  ///   - filters: the conditions. A centre without a radius is only a bias, and is removed.
+  ///   - filtering: the operator's decisions.
+  mutating func textArguments(_ filters: inout PointQuery, by filtering: Filtering) -> TextArguments? {
     guard has(.text) else {
-      for parameter in [Parameter.autocomplete, .sort] where has(parameter) {
-        note(.missing, "q", "must be given where \(parameter.name) is")
-      }
+      noteParametersOfTexts()
       return nil
     }
     let text = text()
@@ -73,13 +81,27 @@ extension ParameterValues {
       for name in ["lat", "long"] { note(.missing, name, "must be given for sort=distance") }
     }
     guard let text else { return nil }
-    let arguments = TextArguments(
-      text: text, isIncomplete: isIncomplete, sort: sort, bias: center.map { LocationBias(center: $0) }, after: nil)
+    var arguments = TextArguments(
+      text: text, isIncomplete: isIncomplete, sort: sort, bias: center.map { LocationBias(center: $0) }, after: nil,
+      timeLimit: filtering.timeLimit)
     guard let cursor = self[.cursor] else { return arguments }
-    let after = Cursor.position(from: cursor, in: arguments.query(filters))
-    if after == nil { noteInvalidCursor() }
-    return TextArguments(
-      text: text, isIncomplete: isIncomplete, sort: sort, bias: arguments.bias, after: after)
+    arguments.after = Cursor.position(from: cursor, in: arguments.query(filters))
+    if arguments.after == nil { noteInvalidCursor() }
+    return arguments
+  }
+
+  /// Notes the parameters that are given without the `q` that they need.
+  private mutating func noteParametersOfTexts() {
+    if has(.autocomplete) { note(.missing, "q", "must be given where \(Parameter.autocomplete.name) is") }
+    guard let sort = self[.sort] else { return }
+    guard TextArguments.Sort(rawValue: sort) != nil else {
+      _ = choice(.sort, default: TextArguments.Sort.relevance)
+      return
+    }
+    note(
+      .missing, "q",
+      "must be given where sort is; without it, places are in the order of their distance from lat and long, in that"
+        + " along the route, or else in that of their ids")
   }
 }
 
@@ -90,13 +112,49 @@ extension PointsService {
   func matches(
     of query: TextQuery, _ fields: FieldSet, isRecorded: Bool = true, for request: HTTPRequest
   ) async throws(Problem) -> (points: [FoundPoint], next: TextQuery.Position?) {
-    guard let names = textStore, names.supportsTextSearch else { throw .noTextSearch }
-    return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      let page = try await matches(of: query, in: names, isRecorded: isRecorded)
-      var points = page.matches.map { FoundPoint($0) }
-      if fields.contains(.attribution) { try await addAttribution(to: &points) }
-      return (points, page.next)
+    let page = try await page(of: query, isRecorded: isRecorded, for: request)
+    var points = page.matches.map { FoundPoint($0) }
+    if fields.contains(.attribution) {
+      try await request.reportingStoreErrors { () throws(PointStoreError) in try await addAttribution(to: &points) }
     }
+    return (points, page.next)
+  }
+
+  /// The number of steps of a search for a text on the event loop, about a millisecond.
+  private static let stepsOnEventLoop = 400_000
+
+  /// Returns a page of the places that match a text. A search of many steps is begun again beside the event loop, where
+  /// it holds up no other request.
+  private func page(
+    of query: TextQuery, isRecorded: Bool, for request: HTTPRequest
+  ) async throws(Problem) -> TextPage {
+    let names = try textSearch()
+    let short = try await request.reportingStoreErrors { () throws(PointStoreError) -> TextPage? in
+      var query = query
+      query.stepLimit = Self.stepsOnEventLoop
+      do throws(PointStoreError) {
+        return try await matches(of: query, in: names, isRecorded: isRecorded)
+      } catch {
+        guard error == .stepLimit else { throw error }
+        return nil
+      }
+    }
+    if let short { return short }
+    return try await searching(of: request, needsIndex: true) { snapshot throws(PointStoreError) in
+      try matches(of: query, in: snapshot, isRecorded: isRecorded)
+    } inStore: { () throws(PointStoreError) in
+      try await matches(of: query, in: names, isRecorded: isRecorded)
+    } response: { page in
+      page
+    }
+  }
+
+  /// Returns the store that searches for texts.
+  ///
+  /// - Throws: `Problem` 501 where texts can't be searched for.
+  func textSearch() throws(Problem) -> any TextSearchableStore {
+    guard let textStore, textStore.supportsTextSearch else { throw .noTextSearch }
+    return textStore
   }
 }
 

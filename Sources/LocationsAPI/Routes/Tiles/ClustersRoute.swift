@@ -36,17 +36,17 @@ struct ClustersRoute: RouteHandler {
       let reservation = try await request.reserveMemory(bytes: Self.maximumCount * Self.featureBytes)
       defer { extendLifetime(reservation) }
       let snapshot = try await service.mapSnapshot(for: request, text: text)
-      let cells = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await besideEventLoop { () throws(PointStoreError) in
+      return try await request.computing { () throws(Problem) in
+        let cells = try request.reportingSearchErrors { () throws(PointStoreError) in
           try snapshot.cells(matching: query, limit: Self.maximumCount)
         }
+        guard let cells else {
+          throw .invalidParameter(
+            "zoom",
+            "must be lower, or bbox smaller: the response would have more than \(Self.maximumCount) features")
+        }
+        return Self.response(cells)
       }
-      guard let cells else {
-        throw .invalidParameter(
-          "zoom",
-          "must be lower, or bbox smaller: the response would have more than \(Self.maximumCount) features")
-      }
-      return Self.response(cells)
     }
   }
 

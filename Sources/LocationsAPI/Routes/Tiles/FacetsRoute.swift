@@ -17,17 +17,19 @@ struct FacetsRoute: RouteHandler {
     var values = try ParameterValues(request, allowing: Self.parameters)
     let filters = values.filters(by: filtering)
     let text = values.text()
-    let facets = values.facets()
+    let facets = values.facets(by: filtering)
     let limit = values.limit(in: FacetQuery.limits, default: FacetQuery.defaultLimit)
     try values.check()
     let query = FacetQuery(
       facets: facets, filters: filters, text: text, limit: limit, timeLimit: filtering.timeLimit)
     return try await revalidation.respond(to: request, in: .json) { () async throws(Problem) in
       let snapshot = try await service.mapSnapshot(for: request, text: text)
-      let found = try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await besideEventLoop { () throws(PointStoreError) in try snapshot.facets(matching: query) }
+      return try await request.computing { () throws(Problem) in
+        let found = try request.reportingSearchErrors { () throws(PointStoreError) in
+          try snapshot.facets(matching: query)
+        }
+        return Self.response(found, facets: facets)
       }
-      return Self.response(found, facets: facets)
     }
   }
 
@@ -59,7 +61,7 @@ struct FacetsRoute: RouteHandler {
   private static func name(of facet: FacetQuery.Facet) -> String {
     switch facet {
     case .category: "category"
-    case .tag(let key): Queryables.tagPrefix + key.text
+    case .tag(let key), .elements(let key): Queryables.tagPrefix + key.text
     }
   }
 }

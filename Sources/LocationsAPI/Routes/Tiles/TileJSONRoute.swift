@@ -21,7 +21,7 @@ struct TileJSONRoute: RouteHandler {
     let tags = arguments.tags
     try values.check()
     let snapshot = try await service.mapSnapshot(for: request, text: arguments.text)
-    let bounds = await besideEventLoop { snapshot.bounds }
+    let bounds = try await request.computing { snapshot.bounds }
     let attribution = try await attribution(for: request)
     let query = request.query.map { $0.isEmpty ? "" : "?" + $0 } ?? ""
     var json = JSONWriter()

@@ -58,8 +58,7 @@ struct TileResponder: Sendable {
   let clusterMaximumZoom: Int
   private let cache: TileCache
 
-  /// A part of entity tags: a hash of the version of the program and of the settings that tiles depend on.
-  private let programTag: String
+  private let program: ProgramTag
 
   /// The number of places up to which a tile is drawn on the event loop.
   private static let shortCount = 1000
@@ -71,21 +70,16 @@ struct TileResponder: Sendable {
   private static let textBytes = 8 << 20
 
   /// Creates a responder.
-  ///
-  /// - Parameter version: the version of the program.
   init(
     service: PointsService, policy: CachePolicy, filtering: Filtering, clusterMaximumZoom: Int, cache: TileCache,
-    version: String
+    program: ProgramTag
   ) {
     self.service = service
     self.cache = cache
     self.policy = policy
     self.filtering = filtering
     self.clusterMaximumZoom = clusterMaximumZoom
-    var hash = FNV1a()
-    let texts = service.textStore.map { "\($0.textConfiguration)" } ?? ""
-    hash.combine(bytes: "\(version) \(clusterMaximumZoom) \(filtering.typesOfTags) \(texts)".utf8)
-    programTag = hash.tagSuffix
+    self.program = program
   }
 
   /// Returns the response with a tile.
@@ -103,7 +97,7 @@ struct TileResponder: Sendable {
       tile: tile, filters: arguments.filters, text: arguments.text, tags: arguments.tags,
       clusterMaximumZoom: clusterMaximumZoom, timeLimit: filtering.timeLimit)
     let known = policy.isOff ? [] : request.headers.entityTags("if-none-match")
-    let suffix = programTag + arguments.variant
+    let suffix = program.suffix + arguments.variant
     let cache = cache.isOn && arguments.areCacheable ? cache : nil
     let kept: @Sendable (TileVersions) -> HTTPResponse? = { versions in
       if !known.isEmpty, let tag = versions.own?.tag(suffix), EntityTag.matches(tag, ifNoneMatch: known) {
@@ -154,8 +148,10 @@ struct TileResponder: Sendable {
     let reservation = try await request.reserveMemory(
       bytes: min(count, TileQuery.maximumPlaces) * Self.placeBytes + (query.text == nil ? 0 : Self.textBytes))
     defer { extendLifetime(reservation) }
-    return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await besideEventLoop { () throws(PointStoreError) in try snapshot.tile(matching: query, unless: isKept) }
+    return try await request.computing { () throws(Problem) in
+      try request.reportingSearchErrors { () throws(PointStoreError) in
+        try snapshot.tile(matching: query, unless: isKept)
+      }
     }
   }
 
@@ -197,11 +193,6 @@ extension TileAddress {
     else { return nil }
     return Int(text)
   }
-}
-
-extension FNV1a {
-  /// The hash as a part of entity tags.
-  var tagSuffix: String { "-" + String(value & 0xFFFF_FFFF, radix: 36) }
 }
 
 extension ContentVersion {
@@ -263,7 +254,7 @@ extension ParameterValues {
   }
 
   /// Returns the facets of `by`.
-  mutating func facets() -> [FacetQuery.Facet] {
+  mutating func facets(by filtering: Filtering) -> [FacetQuery.Facet] {
     guard let text = self[.facets] else {
       note(.missing, Parameter.facets.name, "must be given")
       return []
@@ -275,7 +266,8 @@ extension ParameterValues {
       } else if let key = Queryables.tagKey(ofProperty: name),
         key.unicodeScalars.count <= Tags.maximumKeyLength
       {
-        facets.append(.tag(ExactText(key)))
+        let isList = filtering.queryables.type(ofTag: key) == .stringArray
+        facets.append(isList ? .elements(ofTag: ExactText(key)) : .tag(ExactText(key)))
       } else {
         note(
           .invalid, Parameter.facets.name,

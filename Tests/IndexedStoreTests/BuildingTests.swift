@@ -1,0 +1,114 @@
+import Points
+import PostgresStore
+import PostgresTestSupport
+import Testing
+
+@testable import IndexedStore
+
+/// The conditions under which an index is built.
+@Suite(.serialized) struct BuildingTests {
+  /// Inserts places with 23 KB of tags, which PostgreSQL stores in a few hundred bytes outside of the rows.
+  private func insertLongTags(_ count: Int, _ database: TemporaryDatabase) async throws {
+    try await database.run(
+      """
+      INSERT INTO points (id, lat, long, name, tags)
+      SELECT gen_random_uuid(), 1, 2, 'A', json_build_object('a', repeat(md5(i::text), 720))
+      FROM generate_series(1, \(count)) AS i
+      """)
+  }
+
+  @Test(arguments: [false, true]) func estimateHasTheLengthsOfLongTags(_ isAnalyzed: Bool) async throws {
+    let database = try await TemporaryDatabase.make()
+    let postgres = try await database.migratedStore()
+    try await insertLongTags(4000, database)
+    if isAnalyzed { try await database.run("ANALYZE points") }
+
+    let size = try await ChangeFeed(postgres).estimatedSize()
+
+    #expect((1000...10_000).contains(size.points), "\(size)")
+    let bytes = size.points * 23_000
+    #expect((bytes * 8 / 10...bytes * 12 / 10).contains(size.textBytes), "\(size)")
+    await postgres.shutDown()
+  }
+
+  @Test func estimateOfAnEmptyTableIsAlmostNothing() async throws {
+    let database = try await TemporaryDatabase.make()
+    let postgres = try await database.migratedStore()
+
+    let size = try await ChangeFeed(postgres).estimatedSize()
+
+    #expect(size.points <= 1)
+    #expect(size.textBytes <= 100)
+    await postgres.shutDown()
+  }
+
+  @Test func buildThatExceedsTheLimitStops() async throws {
+    let database = try await TemporaryDatabase.make()
+    let postgres = try await database.migratedStore()
+    try await insertLongTags(1000, database)
+    try await RunningIndexes.with { indexes in
+      let feed = UnderestimatingFeed(feed: try ChangeFeed(postgres))
+      let index = indexes.start(following: feed, memoryLimit: 5_000_000)
+
+      try await index.wait { $0.phase == .tooLarge }
+
+      #expect(index.status.builds == 0)
+      let store = IndexedStore(postgres, index: index)
+      #expect(try await store.page(matching: PointQuery(limit: 10)).points.count == 10)
+      await #expect(throws: PointStoreError.indexRequired) { try await store.mapSnapshot() }
+    }
+    await postgres.shutDown()
+  }
+
+  @Test func indexesThatAreLostSoonAreBuiltAfterAGrowingDelay() {
+    var backOff = RebuildBackOff(least: .milliseconds(100), most: .seconds(10))
+    var now = ContinuousClock.now
+    #expect(backOff.delay(at: now) == nil)
+
+    var delays: [Duration] = []
+    for _ in 0..<9 {
+      backOff.noteBuild(at: now)
+      now += .seconds(1)
+      if let delay = backOff.delay(at: now) { delays.append(delay) }
+    }
+    #expect(delays.prefix(3) == [.milliseconds(100), .milliseconds(200), .milliseconds(400)])
+    #expect(delays.suffix(2) == [.seconds(10), .seconds(10)])
+
+    // A failed attempt to build does not wait again here, and an index that lasted resets the delay.
+    #expect(backOff.delay(at: now) == nil)
+    backOff.noteBuild(at: now)
+    now += RebuildBackOff.soon
+    #expect(backOff.delay(at: now) == nil)
+    backOff.noteBuild(at: now)
+    #expect(backOff.delay(at: now + .seconds(1)) == .milliseconds(100))
+  }
+}
+
+/// A feed that estimates no places.
+private struct UnderestimatingFeed: PointChangeFeed {
+  let feed: ChangeFeed
+
+  func changes(after position: ChangePosition) async throws(PointStoreError) -> ChangeFeed.Answer {
+    try await feed.changes(after: position)
+  }
+
+  func currentPosition() async throws(PointStoreError) -> ChangePosition { try await feed.currentPosition() }
+
+  func estimatedSize() async throws(PointStoreError) -> (points: Int, textBytes: Int) { (0, 0) }
+
+  func copyPoints(
+    _ body: @escaping @Sendable (PointFields) -> Void
+  ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int) {
+    try await feed.copyPoints(body)
+  }
+
+  func copyChanges(
+    after position: ChangePosition, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
+  ) async throws(PointStoreError) -> ChangeFeed.CopyResult {
+    try await feed.copyChanges(after: position, body)
+  }
+
+  func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool {
+    try await feed.listen(onChange)
+  }
+}

@@ -1,0 +1,262 @@
+import Dispatch
+import Geo
+import HTTPServer
+import HTTPTestSupport
+import JSONText
+import Logging
+import MemoryStore
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Points
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LocationsAPI
+
+/// Requests beside computations that occupy all threads for them, over sockets.
+@Suite(.timeLimit(.minutes(5))) struct ComputationTests {
+  /// Holds computations until the test opens it. It blocks their threads, as a computation does.
+  private final class Barrier: Sendable {
+    private let condition = DispatchSemaphore(value: 0)
+    private let isOpen = Atomic(false)
+    let begun = Counter()
+
+    func pass() {
+      begun.add()
+      if isOpen.load(ordering: .sequentiallyConsistent) { return }
+      condition.wait()
+      condition.signal()
+    }
+
+    func open() {
+      isOpen.store(true, ordering: .sequentiallyConsistent)
+      condition.signal()
+    }
+  }
+
+  /// The number of requests that is more than the global executor has threads.
+  private static let manyRequests = System.coreCount + 2
+
+  @Test func everyOtherRequestIsServedWhileComputationsOccupyTheirThreads() async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    try await withServer(onComputing: { barrier.pass() }) { server in
+      var attackers: [RawHTTPConnection] = []
+      for _ in 0..<Self.manyRequests {
+        let connection = try await RawHTTPConnection.open(port: server.port)
+        try await connection.send("GET /locations/facets?by=category HTTP/1.1\r\nHost: test\r\n\r\n")
+        attackers.append(connection)
+      }
+      try await until { barrier.begun.value == 1 && server.computations.waiting == Self.manyRequests - 1 }
+      let connection = try await RawHTTPConnection.open(port: server.port)
+
+      // Each needs the event loop, an actor or a task of the global executor.
+      #expect(try await connection.put("/locations/\(Self.id)", #"{"name":"A","lat":1,"long":2}"#) == 201)
+      for target in ["/locations/\(Self.id)", "/locations?lat=1&long=2", "/locations?q=place", "/health/ready"] {
+        #expect(try await connection.get(target).status == 200, "\(target)")
+      }
+      #expect(server.computations.running == 1)
+      barrier.open()
+      for attacker in attackers { #expect(try await attacker.response().status == 200) }
+      #expect(server.computations.running == 0)
+    }
+  }
+
+  @Test func streamsOfOneConnectionDoNotStarveAnotherConnection() async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    let order = Mutex<[String]>([])
+    try await withServer(onComputing: { barrier.pass() }, onFacets: { name in order.withLock { $0.append(name) } }) {
+      server in
+      let client = try await HTTP2Client.open(port: server.port)
+      var streams: [HTTP2ClientStream] = []
+      for _ in 0..<50 { streams.append(try await client.start("GET", "/locations/facets?by=category&category=many")) }
+      try await until { server.computations.waiting == 49 }
+      let other = try await RawHTTPConnection.open(port: server.port)
+      try await other.send("GET /locations/facets?by=category&category=other HTTP/1.1\r\nHost: test\r\n\r\n")
+      try await until { server.computations.waiting == 50 }
+
+      barrier.open()
+      #expect(try await other.response().status == 200)
+      for stream in streams { #expect(try await stream.receiveResponse().status == 200) }
+    }
+
+    #expect(order.withLock { $0.firstIndex(of: "other") } == 1)
+  }
+
+  @Test func disconnectRemovesAComputationFromTheQueue() async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    try await withServer(onComputing: { barrier.pass() }) { server in
+      let first = try await RawHTTPConnection.open(port: server.port)
+      try await first.send("GET /locations/facets?by=category HTTP/1.1\r\nHost: test\r\n\r\n")
+      try await until { server.computations.running == 1 }
+      let second = try await RawHTTPConnection.open(port: server.port)
+      try await second.send("GET /locations/facets?by=category HTTP/1.1\r\nHost: test\r\n\r\n")
+      try await until { server.computations.waiting == 1 }
+
+      second.reset()
+      try await until { server.computations.waiting == 0 }
+
+      barrier.open()
+      #expect(try await first.response().status == 200)
+      #expect(barrier.begun.value == 1)
+    }
+  }
+
+  @Test func computationThatWaitsForTooLongIsOverloaded() async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    try await withServer(timeout: .milliseconds(50), onComputing: { barrier.pass() }) { server in
+      let first = try await RawHTTPConnection.open(port: server.port)
+      try await first.send("GET /locations/facets?by=category HTTP/1.1\r\nHost: test\r\n\r\n")
+      try await until { server.computations.running == 1 }
+      let second = try await RawHTTPConnection.open(port: server.port)
+
+      let response = try await second.get("/locations/facets?by=category")
+
+      #expect(response.status == 503)
+      #expect(response.text.contains("\"code\":\"overloaded\""))
+      #expect(response["retry-after"] == "1")
+      #expect(server.computations.rejections == 1)
+      barrier.open()
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("/locations?limit=100", false), ("/locations?limit=101", true), ("/locations?limit=200&f=geojson", true),
+      ("/locations?q=place&limit=100", false), ("/locations?q=place&limit=101", true),
+      ("/ogc/collections/places/items?limit=100", false), ("/ogc/collections/places/items?limit=101", true),
+      ("/locations?limit=1&filter=name%3D'place'", true),
+    ])
+  func longPagesAndFiltersLeaveTheEventLoop(target: String, leaves: Bool) async throws {
+    let threads = Counter()
+    try await withServer(onComputing: {
+      #expect(MultiThreadedEventLoopGroup.currentEventLoop == nil)
+      threads.add()
+    }) { server in
+      let response = try await RawHTTPConnection.open(port: server.port).get(target)
+
+      #expect(response.status == 200)
+    }
+    #expect((threads.value > 0) == leaves)
+  }
+
+  @Test(arguments: [(1, false), (600, true)]) func longFilterInABodyIsParsedBesideTheEventLoop(
+    terms: Int, isBeside: Bool
+  ) async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    try await withServer(onComputing: { barrier.pass() }) { server in
+      let first = try await RawHTTPConnection.open(port: server.port)
+      try await first.send("GET /locations/facets?by=category HTTP/1.1\r\nHost: test\r\n\r\n")
+      try await until { server.computations.running == 1 }
+      let filter = Array(repeating: "name = 'x'", count: terms).joined(separator: " OR ")
+      let json = #"{"filter":"\#(filter)","limit":0}"#
+
+      let second = try await RawHTTPConnection.open(port: server.port)
+      try await second.send(
+        "POST /locations/search HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
+          + "Content-Length: \(json.utf8.count)\r\n\r\n\(json)")
+      if isBeside {
+        try await until { server.computations.waiting == 1 }
+        barrier.open()
+      }
+
+      #expect(try await second.response(to: "POST").status == 400)
+      barrier.open()
+      _ = try await first.response()
+    }
+  }
+
+  @Test(arguments: [
+    "GET /locations?q=place", "GET /locations/suggest?q=place", "GET /api?q=place", "POST /locations/search",
+  ])
+  func textOfManyStepsLeavesTheEventLoop(call: String) async throws {
+    let threads = Counter()
+    try await withServer(
+      places: 1_000,
+      onComputing: {
+        #expect(MultiThreadedEventLoopGroup.currentEventLoop == nil)
+        threads.add()
+      }
+    ) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      let body = call.hasPrefix("POST") ? #"{"q":"place"}"# : ""
+      let request =
+        "\(call) HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+
+      try await connection.send(request + body)
+      #expect(try await connection.response().status == 200)
+      #expect(threads.value == 1)
+
+      // The first search has indexed the words of the places, which were most of the steps.
+      try await connection.send(request + body)
+      #expect(try await connection.response().status == 200)
+      #expect(threads.value == 1)
+    }
+  }
+
+  private static let id = "0190b7c5-7e5a-7000-8000-000000000001"
+
+  /// Runs the body against a server with one event loop and one thread for computations.
+  private func withServer(
+    places: Int = 200, timeout: Duration = .seconds(3_600), onComputing: @escaping @Sendable () -> Void,
+    onFacets: @escaping @Sendable (String) -> Void = { _ in }, body: (HTTPServer) async throws -> Void
+  ) async throws {
+    let memory = MemoryStore.countingFromOne()
+    let rows = try (1...places).map { try ImportRow.sample("place \($0)", 1, Double($0) / 100, number: $0) }
+    _ = try await memory.load(AsyncStream([rows]))
+    let store = ComputedStore(store: memory, onComputing: onComputing, onFacets: onFacets)
+    let service = PointsService(store: store, textStore: memory, mapStore: store)
+    let router = LocationsAPI(
+      service: service, editor: PointEditor(store: store), filtering: Filtering(timeLimit: .seconds(3_600)),
+      version: "1.2.3"
+    ).router()
+    var configuration = HTTPServerConfiguration(port: 0)
+    configuration.threads = 1
+    configuration.limits.computations = 1
+    configuration.timeouts.computation = timeout
+    configuration.timeouts.header = .seconds(300)
+    let server = try await HTTPServer.bind(
+      configuration: configuration, responder: router,
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    do {
+      try await body(server)
+    } catch {
+      await server.shutdown(gracePeriod: .zero)
+      throw error
+    }
+    await server.shutdown(gracePeriod: .zero)
+  }
+
+  /// Waits until a condition holds that the server comes to by itself.
+  private func until(_ condition: () -> Bool) async throws {
+    while !condition() { try await Task.sleep(for: .milliseconds(2)) }
+  }
+}
+
+extension RawHTTPConnection {
+  /// Puts a place and returns the status.
+  fileprivate func put(_ target: String, _ json: String) async throws -> Int {
+    try await send(
+      "PUT \(target) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        + "Content-Length: \(json.utf8.count)\r\n\r\n\(json)")
+    return try await response(to: "PUT").status
+  }
+}
+
+/// A store whose long searches call closures of a test.
+private struct ComputedStore: ForwardingStore, MappedStore {
+  let store: MemoryStore
+  let onComputing: @Sendable () -> Void
+  let onFacets: @Sendable (String) -> Void
+
+  func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot {
+    ComputedSnapshot(
+      snapshot: try await store.mapSnapshot(), onComputing: onComputing, onFacets: onFacets)
+  }
+}
