@@ -11,6 +11,7 @@ public final class PostgresStore: Sendable {
   let thread: PollingThread
   let configuration: PostgresConfiguration
   let versionCache = VersionCache()
+  let sharedCount = SharedCount()
   let changeNotifier = ChangeNotifier()
   /// The server whose sequence of versions has been moved up to the clock; see ``followClock(again:)``.
   let followedServer = Mutex<FollowedServer?>(nil)

@@ -84,8 +84,15 @@ extension PostgresStore {
   /// Returns the number of places of each category, in descending order. It scans the index of categories, or reads the
   /// places in the box.
   public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+    if let box { return try await categoryCounts(Self.categoryCounts(in: box)) }
+    return try await sharedCount.counts { [self] () async throws(PointStoreError) in
+      try await categoryCounts((Self.categoryCounts, Parameters()))
+    }
+  }
+
+  private func categoryCounts(_ query: (Statement, Parameters)) async throws(PointStoreError) -> [CategoryCount] {
     var counts: [CategoryCount] = []
-    for row in try await read(box.map { Self.categoryCounts(in: $0) } ?? (Self.categoryCounts, Parameters())).rows {
+    for row in try await read(query).rows {
       counts.append(CategoryCount(category: try row.text(0), count: Int(try row.integer(1))))
     }
     return counts
