@@ -28,7 +28,7 @@ import Testing
     #expect(empty.status == 1)
     #expect(empty.output.contains("problem  the database has no tables of this program: run `waymark migrate`"))
     #expect(plan.status == 1)
-    #expect(plan.output.contains("would run 0001_points"))
+    #expect(plan.output.contains("would run 0001_schema"))
     #expect(plan.log.contains("GRANT CREATE ON SCHEMA public TO \(role)"), "\(plan.log)")
     #expect(migrated.status == 0 && well.status == 0, "\(well.output)")
     #expect(well.output.contains("ok       the schema is current"))
@@ -36,6 +36,33 @@ import Testing
     #expect(reader.status == 1)
     #expect(reader.output.contains("has no INSERT on the table points: GRANT INSERT ON points TO \(role)"))
     #expect(!reader.output.contains("has no SELECT"), "\(reader.output)")
+  }
+
+  @Test func schemaOfAnUnreleasedVersionIsRejectedByEachCommand() async throws {
+    let url = try await TemporaryDatabase.make().url
+    let folder = try TemporaryFolder()
+    _ = try folder.write("CREATE TABLE points ()", to: "0001_points.sql")
+    _ = try folder.write("-- oldest-program: 0001\nCREATE TABLE searches ()", to: "0002_searches.sql")
+    let former = try await WaymarkProcess.run(
+      ["migrate"], environment: ["DATABASE_URL": url, "MIGRATIONS_PATH": folder.path(of: "")])
+    try #require(former.status == 0, "\(former.log)")
+    let environment = ["DATABASE_URL": url, "HTTP_PORT": "0", "READY_INDEX_WAIT_S": "0"]
+
+    let migrated = try await WaymarkProcess.run(["migrate"], environment: environment)
+    let checked = try await WaymarkProcess.run(["check"], environment: environment)
+    let server = try await WaymarkProcess(["serve"], environment: environment)
+    let ready = try await ServerDriver(port: try await server.port()).get("/health/ready")
+
+    let reason = """
+      this database has run 0001_points.sql, which this program does not know: the schema is of an unreleased version, or \
+      of another program; use an empty database
+      """
+    #expect(migrated.status == 1)
+    #expect(migrated.log == "waymark: \(reason)\n")
+    #expect(checked.status == 1)
+    #expect(checked.output.contains("problem  \(reason)\n"), "\(checked.output)")
+    #expect(ready.status == 503)
+    #expect(String(decoding: ready.body, as: UTF8.self).contains(reason))
   }
 
   @Test func aDatabaseBehindATransactionPoolerIsMigratedExaminedFilledAndExported() async throws {

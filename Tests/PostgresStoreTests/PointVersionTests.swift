@@ -135,29 +135,4 @@ import Testing
     #expect(restored.version > former.version)
     #expect(anew.version > former.version)
   }
-
-  @Test func placesFromBeforeTheSequenceKeepTheirVersionsAndGoOnAboveThem() async throws {
-    let database = try await TemporaryDatabase.make()
-    let configuration = try PostgresConfiguration.withLongTimeouts(url: database.url)
-    let former = try Migration.all(inDirectory: migrationsDirectory).filter { $0.name < "0004" }
-    _ = try await Migrator(configuration: configuration, migrations: former).migrate()
-    try await database.run(
-      """
-      INSERT INTO points (id, lat, long, name, version) VALUES
-        ('\(PointID.sample(1))', 1, 1, 'a', 3), ('\(PointID.sample(2))', 1, 1, 'b', 4000000000000000);
-      INSERT INTO idempotency_keys (key, request_hash, point_id, lat, long, name, tags, created_at)
-      VALUES ('k', 7, '\(PointID.sample(1))', 1, 1, 'a', '{}', now())
-      """
-    )
-
-    let store = try await database.migratedStore()
-    let repeated = try await store.create(place("a"), once: IdempotencyKey(text: "k", requestHash: 7))
-    let before = try #require(try await store.point(id: .sample(1)))
-    let (changed, _) = try await store.put(place("c"), id: .sample(1), if: .versions([3]))
-
-    #expect(repeated.version == 1)
-    #expect(before.version == 3)
-    #expect(changed.version > 4_000_000_000_000_000)
-    #expect(changed.version < 1 << 53)
-  }
 }

@@ -103,6 +103,8 @@ public enum MigrationError: Error, Hashable, Sendable {
   case changed(name: String)
   /// The database has run a migration that is unknown to this program and does not allow a program of its age.
   case unknown(name: String)
+  /// The database has run a migration that is none of this program's, although it is not newer than they are.
+  case foreign(name: String)
   /// A pending migration comes before one that has run.
   case outOfOrder(name: String)
   /// PostgreSQL rejected a migration, which was rolled back.
@@ -126,6 +128,11 @@ extension MigrationError: CustomStringConvertible {
     case .changed(let name):
       "\(name).sql was changed after it was run on this database; put it back, and make the change in a new file"
     case .unknown(let name): "this database has run \(name).sql, which needs a newer program than this one"
+    case .foreign(let name):
+      """
+      this database has run \(name).sql, which this program does not know: the schema is of an unreleased version, or of \
+      another program; use an empty database
+      """
     case .outOfOrder(let name):
       "\(name).sql has not been run on this database, but a later one has; give it a later number"
     case .failed(let name, let reason): "\(name).sql failed and was rolled back: \(reason)"

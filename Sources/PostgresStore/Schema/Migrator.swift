@@ -14,12 +14,10 @@ public struct Migrator: Sendable {
     CREATE TABLE waymark_migrations (
       name text COLLATE "C" PRIMARY KEY,
       checksum bytea NOT NULL,
-      applied_at timestamptz NOT NULL DEFAULT now()
+      applied_at timestamptz NOT NULL DEFAULT now(),
+      oldest_program bigint NOT NULL
     )
     """
-
-  /// A row of an earlier program has null in this column, which allows no older program.
-  private static let addOldestProgram = "ALTER TABLE waymark_migrations ADD COLUMN IF NOT EXISTS oldest_program bigint"
 
   private static let record = """
     INSERT INTO waymark_migrations (name, checksum, oldest_program)
@@ -71,7 +69,6 @@ public struct Migrator: Sendable {
       if !pending.isEmpty {
         try await translatingErrors { () async throws(DatabaseError) in
           if try await !tableExists(session) { try await session.run(script: Self.createTable) }
-          try await session.run(script: Self.addOldestProgram)
           try await session.run(script: Self.commit)
         }
       }

@@ -12,17 +12,16 @@ struct SchemaState: Sendable {
     case unknown(name: String)
     /// The migration has run and is newer than all known ones, but allows a program of this age.
     case newer(name: String)
+    /// The migration has run, but is none of this program's, although it is not newer than they are.
+    case foreign(name: String)
   }
 
   /// The query that compares both by name and checksum. PostgreSQL computes the checksums of these files and has stored
   /// those of the migrations that it ran.
-  ///
-  /// A table from an earlier program lacks the column `oldest_program`, which then reads as null.
   static let comparison = Statement(
     "schema",
     """
-    SELECT coalesce(known.name, run.name), known.name IS NOT NULL, run.name IS NOT NULL,
-      (to_jsonb(run) ->> 'oldest_program')::bigint
+    SELECT coalesce(known.name, run.name), known.name IS NOT NULL, run.name IS NOT NULL, run.oldest_program
     FROM (
       SELECT name, sha256(convert_to(sql, 'UTF8')) AS checksum FROM unnest($1::text[], $2::text[]) AS files (name, sql)
     ) AS known
@@ -51,9 +50,11 @@ struct SchemaState: Sendable {
       switch (try row.boolean(1), try row.boolean(2)) {
       case (true, false): differences.append(.pending(name: name))
       case (false, true):
-        let oldestProgram = try row.isNull(3) ? nil : row.integer(3)
-        let isCompatible = Migration(name: name, sql: "").number > newest && oldestProgram.map { $0 <= newest } == true
-        differences.append(isCompatible ? .newer(name: name) : .unknown(name: name))
+        if Migration(name: name, sql: "").number <= newest {
+          differences.append(.foreign(name: name))
+        } else {
+          differences.append(try row.integer(3) <= newest ? .newer(name: name) : .unknown(name: name))
+        }
       default: differences.append(.changed(name: name))
       }
     }
@@ -67,15 +68,22 @@ struct SchemaState: Sendable {
 
   /// The reason for which a program with these migrations is incompatible with the schema; `nil` if it is compatible.
   var incompatibility: String? {
-    let first = differences.first { difference in
-      if case .newer = difference { false } else { true }
+    if let error { return error.description }
+    for case .pending(let name) in differences { return "the database has not run \(name).sql: run `waymark migrate`" }
+    return nil
+  }
+
+  /// The error of the first difference that running the pending migrations would not end.
+  private var error: MigrationError? {
+    for difference in differences {
+      switch difference {
+      case .changed(let name): return .changed(name: name)
+      case .unknown(let name): return .unknown(name: name)
+      case .foreign(let name): return .foreign(name: name)
+      case .pending, .newer: break
+      }
     }
-    return switch first {
-    case nil, .newer: nil
-    case .pending(let name): "the database has not run \(name).sql: run `waymark migrate`"
-    case .changed(let name): "\(name).sql was changed after the database ran it: `waymark migrate` says more"
-    case .unknown(let name): "the database has run \(name).sql, which needs a newer program than this one"
-    }
+    return nil
   }
 
   /// The names of the migrations that a newer program ran and that are compatible with this one.
@@ -87,16 +95,10 @@ struct SchemaState: Sendable {
 
   /// Returns the pending migrations.
   ///
-  /// - Throws: ``MigrationError`` when a migration was changed or is unknown, or a pending one comes before one that
-  ///   has run.
+  /// - Throws: ``MigrationError`` when a migration was changed, is unknown or foreign, or a pending one comes before one
+  ///   that has run.
   func pending(of migrations: [Migration]) throws(MigrationError) -> [Migration] {
-    for difference in differences {
-      switch difference {
-      case .changed(let name): throw .changed(name: name)
-      case .unknown(let name): throw .unknown(name: name)
-      case .pending, .newer: break
-      }
-    }
+    if let error { throw error }
     let pending = migrations.filter { differences.contains(.pending(name: $0.name)) }
     guard let first = pending.first else { return [] }
     let areLast = newer.isEmpty && migrations.drop(while: { $0 != first }).count == pending.count

@@ -17,8 +17,8 @@ enum VersionStatements {
 
   /// Returns the SQL expression of a place's next version, given its version column.
   ///
-  /// The sequence is above every version drawn from it. A greater version comes from an older version of this program,
-  /// which incremented the place's version, or from an operator; it is incremented, unless it exceeds the maximum.
+  /// The sequence is above every version drawn from it. A greater version comes from another program or an operator; it
+  /// is incremented, unless it exceeds the maximum.
   ///
   /// - Parameter drawn: an SQL expression of a version drawn for this change.
   static func next(after version: String, drawn: String = next) -> String {

@@ -1,0 +1,365 @@
+-- The schema of version 0.1.0.
+
+-- Needs no privilege if PostGIS is installed already.
+CREATE EXTENSION IF NOT EXISTS postgis;
+
+-- The versions of all places, so that a place created under the id of a deleted one continues above it. A version is
+-- about the time in microseconds: a database that is set up again continues above the one before it, and a number is
+-- still exact as a JavaScript number. CACHE 1, so that numbers grow in the order in which sessions draw them.
+CREATE SEQUENCE point_versions AS bigint MAXVALUE 9007199254740991 CACHE 1;
+SELECT setval('point_versions', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+
+CREATE TABLE points (
+  -- Version 7, so that new places go to the end of the index.
+  id uuid PRIMARY KEY,
+
+  -- Plain numbers beside the geometry: a response needs no conversion and has the exact numbers that were written.
+  -- BETWEEN also rejects NaN, which PostgreSQL sorts above all numbers.
+  lat double precision NOT NULL CHECK (lat BETWEEN -90 AND 90),
+  long double precision NOT NULL CHECK (long BETWEEN -180 AND 180),
+
+  -- The default is for other programs that write places.
+  version bigint NOT NULL DEFAULT nextval('point_versions') CHECK (version >= 1),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+
+  -- Texts sort and compare by their bytes, which in UTF-8 is by code point: the same on every system, and faster than a
+  -- language's order.
+  name text COLLATE "C" NOT NULL CHECK (name <> ''),
+  category text COLLATE "C" CHECK (category <> ''),
+  -- The text that responses contain, sorted by key. PostgreSQL would have to serialize jsonb for each row of each
+  -- response.
+  tags json NOT NULL DEFAULT '{}' CHECK (json_typeof(tags) = 'object'),
+  source text COLLATE "C",
+  source_id text COLLATE "C",
+
+  -- Earth-centred x, y and z on the WGS 84 ellipsoid, in metres (EPSG 4978). In space there is no antimeridian and no
+  -- pole, and the straight line to a place ranks as the geodesic does, but for centimetres. Written out, because
+  -- ST_Transform depends on the rows of spatial_ref_sys and on the grids that PROJ finds. The sine's square is taken
+  -- from the cosine, and a longitude of next to nothing for nothing, because PostgreSQL rejects products that
+  -- underflow.
+  position geometry(PointZ, 4978) NOT NULL GENERATED ALWAYS AS (
+    ST_SetSRID(
+      ST_MakePoint(
+        6378137.0 / sqrt(1 - 0.0066943799901413165 * (1 - cosd(lat) ^ 2)) * cosd(lat) * cosd(long),
+        6378137.0 / sqrt(1 - 0.0066943799901413165 * (1 - cosd(lat) ^ 2)) * cosd(lat)
+          * CASE WHEN abs(long) < 1e-200 THEN 0 ELSE sind(long) END,
+        6335439.3272928195 / sqrt(1 - 0.0066943799901413165 * (1 - cosd(lat) ^ 2)) * sind(lat)
+      ),
+      4978
+    )
+  ) STORED,
+
+  -- Any number of places may have no origin; those that have one share it with no other.
+  CONSTRAINT points_origin UNIQUE (source, source_id),
+  CHECK ((source IS NULL) = (source_id IS NULL)),
+
+  -- Other times, such as 'infinity', cannot be expressed in a response.
+  CONSTRAINT points_times_check CHECK (
+    created_at BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999999+00'
+    AND updated_at BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999999+00')
+);
+
+-- The sequence is dropped with the column, as that of an identity column is.
+ALTER SEQUENCE point_versions OWNED BY points.version;
+
+-- Nearest neighbours (<<->>) and boxes (&&&), in three dimensions.
+CREATE INDEX points_position ON points USING gist (position gist_geometry_ops_nd);
+
+-- Places of rare categories, and the count of each category.
+CREATE INDEX points_category ON points (category);
+
+-- A place at random: the first whose key is not below a random number. The key is a hash of the id and needs no column.
+CREATE INDEX points_shuffle ON points (uuid_hash_extended(id, 0));
+
+-- The data sets that places come from, with licence and attribution.
+CREATE TABLE sources (
+  -- As points.source. A data set may have no places, and a place's data set need not be here.
+  name text COLLATE "C" PRIMARY KEY,
+  licence text COLLATE "C",
+  attribution text COLLATE "C",
+  url text COLLATE "C",
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  CONSTRAINT sources_times_check CHECK (
+    updated_at BETWEEN '0001-01-01 00:00:00+00' AND '9999-12-31 23:59:59.999999+00')
+);
+
+-- The time of the last import of each data set.
+CREATE TABLE source_imports (
+  -- As points.source. The data set need not be in the table sources.
+  source text COLLATE "C" PRIMARY KEY,
+  imported_at timestamptz NOT NULL
+);
+
+-- The outcomes of creations and imports with an idempotency key, which are the responses to repeats.
+CREATE TABLE idempotency_keys (
+  key text COLLATE "C" PRIMARY KEY,
+  request_hash bigint NOT NULL,
+
+  -- The place as it was created, whatever has become of it since; null, with version 1, for an import.
+  point_id uuid,
+  lat double precision,
+  long double precision,
+  name text COLLATE "C",
+  category text COLLATE "C",
+  tags json,
+  source text COLLATE "C",
+  source_id text COLLATE "C",
+  created_at timestamptz NOT NULL,
+  version bigint NOT NULL DEFAULT 1,
+
+  -- The report of an import; null for a place.
+  created bigint,
+  updated bigint,
+  unchanged bigint,
+  rejected bigint,
+  -- The first rows that were rejected, by number, and why.
+  rejected_rows bigint[],
+  rejected_details text[] COLLATE "C",
+  deleted bigint,
+
+  CONSTRAINT idempotency_keys_response CHECK (point_id IS NOT NULL OR created IS NOT NULL)
+);
+
+-- To find the oldest: each new key removes a few that have expired.
+CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
+
+-- A row for each search, if ANALYTICS=postgres. Places are rounded, so that a row reveals no one's whereabouts.
+CREATE TABLE searches (
+  time timestamptz NOT NULL,
+
+  -- The middle of a cell of a hundredth of a degree, in hundredths; both null for a search without a centre.
+  lat_hundredths smallint,
+  long_hundredths smallint,
+
+  -- The requested categories; null for all.
+  categories text[] COLLATE "C",
+
+  -- The number of places on the page, and the duration in the store in microseconds.
+  found integer NOT NULL,
+  duration_us integer NOT NULL,
+
+  -- The normalised text of a search that found nothing, if ANALYTICS_SEARCH_TEXTS is on.
+  text text COLLATE "C",
+
+  CHECK ((lat_hundredths IS NULL) = (long_hundredths IS NULL))
+);
+
+-- Reports and pruning are by time. Rows are inserted in the order of their times, so a summary of each range of pages
+-- is enough, and costs an insertion next to nothing.
+CREATE INDEX searches_time ON searches USING brin (time) WITH (pages_per_range = 32, autosummarize = true);
+
+-- The change log by transaction, written by triggers, so that it is complete whoever writes.
+CREATE TABLE changes (
+  -- The order of the insertions, for people. Numbers are assigned before commit and become visible out of order, so no
+  -- reader of the log depends on them.
+  sequence bigint GENERATED ALWAYS AS IDENTITY,
+
+  -- No foreign key: the log contains deleted places, and a key would cost each write a look-up. Null in an entry that
+  -- stands for all places, as after TRUNCATE.
+  point_id uuid,
+  kind text COLLATE "C" NOT NULL CHECK (kind IN ('created', 'updated', 'deleted', 'reset')),
+  -- After the change; that of the removed place for a deletion.
+  version bigint CHECK (version >= 1),
+  time timestamptz NOT NULL DEFAULT now(),
+
+  -- The transaction that made the change. A reader remembers a snapshot (pg_current_snapshot()), takes a newer one, and
+  -- reads the entries of the transactions that are visible in the new one and were not in the old.
+  transaction xid8 NOT NULL DEFAULT pg_current_xact_id(),
+
+  CONSTRAINT changes_place_check CHECK (kind = 'reset' OR point_id IS NOT NULL AND version IS NOT NULL)
+);
+CREATE INDEX changes_transaction ON changes (transaction);
+
+-- One row about the pruning of the log. A reader has missed a deleted entry only if its snapshot sees neither the
+-- deletion nor the entry's transaction; it must read all places again then.
+CREATE TABLE changes_pruned (
+  -- The greatest transaction of a deleted entry.
+  transaction xid8 NOT NULL,
+
+  -- A transaction below which all had ended at that time. When the time is long enough ago for all readers to have seen
+  -- them, their entries are deleted.
+  horizon xid8 NOT NULL,
+  horizon_time timestamptz NOT NULL,
+
+  -- The transaction of the last deletion.
+  pruned_by xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  -- The transactions of deleted entries from the horizon on, at most some thousands.
+  recent xid8[] NOT NULL DEFAULT '{}',
+  -- The greatest transaction of the other deleted entries.
+  settled xid8 NOT NULL DEFAULT '0'
+);
+INSERT INTO changes_pruned (transaction, horizon, horizon_time)
+VALUES ('0', pg_snapshot_xmin(pg_current_snapshot()), now());
+
+-- The functions run with the privileges of their owner, so that whoever may write places needs none on the log. Their
+-- search path has this schema and no other that a caller could create objects in.
+DO $body$
+DECLARE
+  path text := format('pg_catalog, %I, pg_temp', current_schema());
+BEGIN
+  EXECUTE format($function$
+    CREATE FUNCTION log_point_changes() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
+    BEGIN
+      IF TG_OP = 'TRUNCATE' THEN
+        INSERT INTO changes (kind) VALUES ('reset');
+      ELSIF TG_OP = 'INSERT' THEN
+        INSERT INTO changes (point_id, kind, version) SELECT id, 'created', version FROM new_points;
+      ELSIF TG_OP = 'UPDATE' THEN
+        INSERT INTO changes (point_id, kind, version) SELECT id, 'updated', version FROM new_points;
+      ELSE
+        INSERT INTO changes (point_id, kind, version) SELECT id, 'deleted', version FROM old_points;
+      END IF;
+      -- Wakes up readers at the commit. A notification makes commits wait for each other, so a program that sends its
+      -- own ones after its commits switches these off.
+      IF current_setting('waymark.notifies', true) IS DISTINCT FROM 'off' THEN
+        PERFORM pg_notify('waymark_changes', '');
+      END IF;
+      RETURN NULL;
+    END
+    $$
+  $function$, path);
+
+  EXECUTE format($function$
+    CREATE FUNCTION log_point_id_change() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
+    BEGIN
+      INSERT INTO changes (point_id, kind, version) VALUES (OLD.id, 'deleted', OLD.version);
+      RETURN NULL;
+    END
+    $$
+  $function$, path);
+
+  EXECUTE format($function$
+    CREATE FUNCTION renew_point_version() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
+    BEGIN
+      NEW.version := greatest(nextval('point_versions'), OLD.version + 1);
+      IF NEW.updated_at = OLD.updated_at THEN NEW.updated_at := greatest(now(), OLD.updated_at); END IF;
+      RETURN NEW;
+    END
+    $$
+  $function$, path);
+
+  EXECUTE format($function$
+    CREATE FUNCTION log_pruned_changes() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
+    DECLARE
+      deleted xid8[];
+    BEGIN
+      IF TG_OP = 'TRUNCATE' THEN
+        INSERT INTO changes (kind) VALUES ('reset');
+        RETURN NULL;
+      END IF;
+      -- Concurrent deletions wait for each other. The statements below see what the one before has recorded.
+      PERFORM FROM changes_pruned FOR UPDATE;
+      -- Other numbers than these were copied from another server, and no reader here has missed their entries.
+      deleted := ARRAY(
+        SELECT DISTINCT transaction FROM old_changes
+        WHERE pg_visible_in_snapshot(transaction, pg_current_snapshot()) OR transaction = pg_current_xact_id()
+        ORDER BY transaction);
+      IF cardinality(deleted) = 0 THEN RETURN NULL; END IF;
+      UPDATE changes_pruned AS pruned
+      SET (pruned_by, recent, settled, transaction) = (
+        SELECT pg_current_xact_id(), kept.numbers,
+          greatest(
+            CASE WHEN pruned.settled < pg_snapshot_xmax(pg_current_snapshot()) THEN pruned.settled ELSE '0' END,
+            (
+              SELECT number FROM unnest(pruned.recent || deleted) AS number
+              WHERE (cardinality(kept.numbers) = 0 OR number < kept.numbers[cardinality(kept.numbers)])
+                AND (pg_visible_in_snapshot(number, pg_current_snapshot()) OR number = pg_current_xact_id())
+              ORDER BY number DESC LIMIT 1
+            )),
+          greatest(
+            CASE WHEN pruned.transaction < pg_snapshot_xmax(pg_current_snapshot()) THEN pruned.transaction ELSE '0' END,
+            deleted[cardinality(deleted)])
+        FROM (
+          SELECT ARRAY(
+            SELECT DISTINCT number FROM unnest(pruned.recent || deleted) AS number
+            WHERE number >= pruned.horizon
+              AND (pg_visible_in_snapshot(number, pg_current_snapshot()) OR number = pg_current_xact_id())
+            ORDER BY number DESC LIMIT 5000
+          ) AS numbers
+        ) AS kept);
+      IF NOT FOUND THEN
+        INSERT INTO changes_pruned (transaction, settled, horizon, horizon_time)
+        VALUES (deleted[cardinality(deleted)], deleted[cardinality(deleted)], pg_snapshot_xmin(pg_current_snapshot()), now());
+      END IF;
+      RETURN NULL;
+    END
+    $$
+  $function$, path);
+
+  EXECUTE format($function$
+    CREATE FUNCTION log_reset() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
+    BEGIN
+      INSERT INTO changes (kind) VALUES ('reset');
+      RETURN NULL;
+    END
+    $$
+  $function$, path);
+
+  EXECUTE format($function$
+    CREATE FUNCTION log_replicated_change() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = %s AS $$
+    BEGIN
+      IF TG_OP = 'DELETE' THEN
+        INSERT INTO changes (point_id, kind, version) VALUES (OLD.id, 'deleted', OLD.version);
+      ELSE
+        INSERT INTO changes (point_id, kind, version)
+        VALUES (NEW.id, CASE TG_OP WHEN 'INSERT' THEN 'created' ELSE 'updated' END, NEW.version);
+      END IF;
+      IF current_setting('waymark.notifies', true) IS DISTINCT FROM 'off' THEN
+        PERFORM pg_notify('waymark_changes', '');
+      END IF;
+      RETURN NULL;
+    END
+    $$
+  $function$, path);
+END
+$body$;
+
+CREATE TRIGGER points_log_insert AFTER INSERT ON points
+  REFERENCING NEW TABLE AS new_points FOR EACH STATEMENT EXECUTE FUNCTION log_point_changes();
+CREATE TRIGGER points_log_update AFTER UPDATE ON points
+  REFERENCING NEW TABLE AS new_points FOR EACH STATEMENT EXECUTE FUNCTION log_point_changes();
+CREATE TRIGGER points_log_delete AFTER DELETE ON points
+  REFERENCING OLD TABLE AS old_points FOR EACH STATEMENT EXECUTE FUNCTION log_point_changes();
+CREATE TRIGGER points_log_truncate AFTER TRUNCATE ON points
+  FOR EACH STATEMENT EXECUTE FUNCTION log_point_changes();
+
+-- Only statements by hand change an id, or a place without its version.
+CREATE TRIGGER points_log_id_change AFTER UPDATE ON points
+  FOR EACH ROW WHEN (OLD.id <> NEW.id) EXECUTE FUNCTION log_point_id_change();
+CREATE TRIGGER points_renew_version BEFORE UPDATE ON points
+  FOR EACH ROW WHEN (OLD.version = NEW.version) EXECUTE FUNCTION renew_point_version();
+
+CREATE TRIGGER changes_log_delete AFTER DELETE ON changes
+  REFERENCING OLD TABLE AS old_changes FOR EACH STATEMENT EXECUTE FUNCTION log_pruned_changes();
+CREATE TRIGGER changes_log_truncate AFTER TRUNCATE ON changes
+  FOR EACH STATEMENT EXECUTE FUNCTION log_pruned_changes();
+
+-- Logical replication fires no triggers of statements, only those of rows. The condition holds where an operator has
+-- enabled the trigger for all sessions.
+CREATE TRIGGER points_log_replicated AFTER INSERT OR UPDATE OR DELETE ON points
+  FOR EACH ROW WHEN (current_setting('session_replication_role') = 'replica') EXECUTE FUNCTION log_replicated_change();
+
+-- Whoever removes the record of deletions has every reader read all places again.
+CREATE TRIGGER changes_pruned_log_delete AFTER DELETE OR TRUNCATE ON changes_pruned
+  FOR EACH STATEMENT EXECUTE FUNCTION log_reset();
+
+-- ALWAYS: also while session_replication_role is replica.
+ALTER TABLE points
+  ENABLE ALWAYS TRIGGER points_log_insert,
+  ENABLE ALWAYS TRIGGER points_log_update,
+  ENABLE ALWAYS TRIGGER points_log_delete,
+  ENABLE ALWAYS TRIGGER points_log_truncate,
+  ENABLE ALWAYS TRIGGER points_log_id_change,
+  ENABLE ALWAYS TRIGGER points_renew_version,
+  ENABLE REPLICA TRIGGER points_log_replicated;
+ALTER TABLE changes
+  ENABLE ALWAYS TRIGGER changes_log_delete,
+  ENABLE ALWAYS TRIGGER changes_log_truncate;
+ALTER TABLE changes_pruned ENABLE ALWAYS TRIGGER changes_pruned_log_delete;
