@@ -25,8 +25,8 @@ public final class SQLiteJournal: Sendable {
   /// - Parameter onDamage: called with each damaged row, which is then skipped; without it, loading a file with a
   ///   damaged row fails.
   /// - Throws: ``Points/PointStoreError``: `unavailable` where the file can't be opened or is in use by another
-  ///   process, `schemaMismatch` where it is not a journal or that of a newer version, `unexpected` where it is
-  ///   damaged. The reason names the file.
+  ///   process, `schemaMismatch` where it is not a journal or one of another schema version, `unexpected` where it
+  ///   is damaged. The reason names the file.
   public static func open(
     path: String,
     onDamage: (@Sendable (JournalDamage) -> Void)? = nil

@@ -126,14 +126,14 @@ struct StoredRow {
     } catch {
       throw RowDamage(error.description)
     }
-    let createdAt = try time(9, "created_at")
+    let (createdAt, updatedAt) = (try time(9, "created_at"), try time(10, "updated_at"))
+    guard createdAt <= updatedAt else { throw RowDamage("updated_at is before created_at") }
     return PointOfInterest(
       id: try id(0),
       draft: place,
       version: try version(8),
       createdAt: createdAt,
-      // An earlier version of this program let the time go back with the clock.
-      updatedAt: max(createdAt, try time(10, "updated_at"))
+      updatedAt: updatedAt
     )
   }
 }

@@ -35,6 +35,7 @@ import Testing
     ("latitude = 91", "not a latitude and a longitude"), ("longitude = 9e999", "not a latitude and a longitude"),
     ("version = 0", "version is 0"), ("version = -7", "version is -7"),
     ("created_at = \(Int64.max)", "created_at is beyond"), ("updated_at = \(Int64.min)", "updated_at is beyond"),
+    ("updated_at = created_at - 1", "updated_at is before created_at"),
   ])
   func damagedRowIsNamedAndNothingIsLoaded(damage: String, reason: String) async throws {
     let folder = try await folder()

@@ -76,82 +76,6 @@ import Testing
     #expect(changed.microsecondsSinceEpoch / 1_000_000 > before.microsecondsSinceEpoch / 1_000_000)
   }
 
-  @Test func fileFromBeforeTheVersionCounterContinuesAboveItsVersions() async throws {
-    let folder = try JournalFolder()
-    try await write(
-      folder, upTo: "1 places, changes and answered keys",
-      """
-      INSERT INTO place (id, name, latitude, longitude, tags, version, created_at, updated_at)
-        VALUES (x'\(PointID.sample(1).bytes.hex)', 'a', 1, 2, '{}', 70, 1000, 1000);
-      INSERT INTO change (id, kind, version, time)
-        VALUES (x'\(PointID.sample(1).bytes.hex)', 'created', 70, 1000), (x'\(PointID.sample(2).bytes.hex)', 'deleted', 90, 80);
-      """)
-
-    let (upgraded, _) = try await store(folder, at: 10)
-
-    #expect(!upgraded.wasNew)
-    #expect(try await upgraded.point(id: .sample(1))?.version == 70)
-    #expect(try await upgraded.put(try .sample("b"), id: .sample(1), if: .versions([70])).point.version > 1000)
-  }
-
-  @Test(arguments: [
-    "", "DELETE FROM change",
-    "DELETE FROM place; UPDATE version_counter SET highest = 8000000; DELETE FROM change",
-  ])
-  func fileWithAChangeLogKeepsItsPlacesAndGreatestVersion(former: String) async throws {
-    let folder = try JournalFolder()
-    try await write(
-      folder, upTo: "3 answered imports",
-      """
-      INSERT INTO place (id, name, latitude, longitude, tags, version, created_at, updated_at)
-        VALUES (x'\(PointID.sample(1).bytes.hex)', 'a', 1, 2, '{}', 7000000, 5, 6);
-      INSERT INTO change (id, kind, version, time)
-        VALUES (x'\(PointID.sample(1).bytes.hex)', 'created', 7000000, 5);
-      UPDATE version_counter SET highest = 7000000;
-      \(former)
-      """)
-    let places = former.contains("place") ? 0 : 1
-    let highest: Int64 = places == 0 ? 8_000_000 : 7_000_000
-
-    // The process is killed after the upgrade, and once more after its first write.
-    let (upgraded, journal) = try await store(folder, at: 10)
-    #expect(upgraded.count == places)
-    #expect(!upgraded.wasNew)
-    let beforeTheWrite = try folder.copy()
-    let (restarted, _) = try await store(beforeTheWrite, at: 10)
-    #expect(!restarted.wasNew)
-    let (first, _) = try await upgraded.put(try .sample("b"), id: .sample(2), if: .absent)
-    try await upgraded.delete(id: .sample(2), if: .none)
-    let afterTheWrite = try folder.copy()
-    let (again, _) = try await store(afterTheWrite, at: 10)
-    let (second, _) = try await again.put(try .sample("c"), id: .sample(2), if: .absent)
-    let tables = try await journal.database.read { try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema") }
-
-    #expect(try await restarted.put(try .sample("b"), id: .sample(2), if: .absent).point.version > highest)
-    #expect(first.version > highest)
-    #expect(second.version > first.version)
-    #expect(!tables.contains("change"))
-    withExtendedLifetime((beforeTheWrite, afterTheWrite)) {}
-  }
-
-  @Test func fileWithoutAnyChangeIsStillNewAfterTheUpgrade() async throws {
-    let folder = try JournalFolder()
-    try await write(folder, upTo: "3 answered imports", "UPDATE version_counter SET highest = 7000000")
-
-    let (upgraded, _) = try await store(folder, at: 10)
-
-    #expect(upgraded.wasNew)
-    #expect(try await upgraded.put(try .sample("a"), id: .sample(1), if: .absent).point.version > 7_000_000)
-  }
-
-  /// Writes a file as an earlier program left it, whose last migration was the given one.
-  private func write(_ folder: JournalFolder, upTo migration: String, _ sql: String) async throws {
-    let database = try DatabaseQueue(path: folder.path)
-    try Schema.migrator.migrate(database, upTo: migration)
-    try await database.write { try $0.execute(sql: sql) }
-    try database.close()
-  }
-
   @Test func placeWithTheGreatestVersionCanBeReplacedAndRemoved() async throws {
     let folder = try JournalFolder()
     let (store, journal) = try await store(folder, at: 1_000)
@@ -165,8 +89,4 @@ import Testing
 
     #expect(point.version < 1 << 53)
   }
-}
-
-extension Data {
-  fileprivate var hex: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }

@@ -182,6 +182,24 @@ import Testing
     #expect(error == .schemaMismatch(reason: "\(folder.path) is a database of another kind"))
   }
 
+  @Test(arguments: ["INSERT INTO grdb_migrations VALUES ('version 2')", "UPDATE grdb_migrations SET identifier = '1'"])
+  func fileOfAnotherSchemaVersionIsNotOpened(change: String) async throws {
+    let folder = try JournalFolder()
+    try await SQLiteJournal.open(path: folder.path).close()
+    let other = try DatabaseQueue(path: folder.path)
+    try await other.write { try $0.execute(sql: change) }
+    try other.close()
+    let file = try Data(contentsOf: URL(filePath: folder.path))
+
+    let opening = await #expect(throws: PointStoreError.self) { try await SQLiteJournal.open(path: folder.path) }
+    let verifying = await #expect(throws: PointStoreError.self) { try await SQLiteJournal.verify(path: folder.path) }
+
+    let reason = "\(folder.path) has a schema version that this program does not know"
+    #expect(opening == .schemaMismatch(reason: reason))
+    #expect(verifying == opening)
+    #expect(try Data(contentsOf: URL(filePath: folder.path)) == file)
+  }
+
   @Test func missingFolderIsNamedInTheError() async throws {
     let error = await #expect(throws: PointStoreError.self) {
       try await SQLiteJournal.open(path: "/nowhere/at/all/places.db")
