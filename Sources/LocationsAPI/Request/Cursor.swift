@@ -14,7 +14,7 @@ enum Cursor {
   private static let byteCount = 1 + 8 + 8 + 8 + 4
 
   /// The version of the positions in the matches of a text, which end with the stage: its number and a detail.
-  private static let textVersion: UInt8 = 3
+  private static let textVersion: UInt8 = 2
   private static let stageByteCount = 1 + 2
 
   /// Returns the text of a position in the places that match a query.

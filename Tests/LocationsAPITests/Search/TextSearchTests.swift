@@ -123,10 +123,10 @@ import Testing
     #expect(try response.parameters == ["cursor"])
   }
 
-  @Test func cursorOfTheFormerFormIsRejected() async throws {
-    let former = Base64URL.encode([2] + [UInt8](repeating: 0, count: 28))
+  @Test func cursorWithoutAStageIsRejected() async throws {
+    let cursor = Base64URL.encode([2] + [UInt8](repeating: 0, count: 28))
 
-    let response = try await driver().send(.GET, "/locations?q=winchester&cursor=\(former)")
+    let response = try await driver().send(.GET, "/locations?q=winchester&cursor=\(cursor)")
 
     #expect(response.status == 400)
     #expect(try response.parameters == ["cursor"])

@@ -13,7 +13,6 @@ struct CacheEntry {
     let latitude: Double?
     let longitude: Double?
     let receivedAt: Double
-    /// Files of earlier versions lack it.
     let maxAge: Double?
   }
 
