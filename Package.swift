@@ -208,11 +208,11 @@ let package = Package(
         path: "Benchmarks/waymark-bench",
         swiftSettings: strict
       ),
-      // Prints what the reader of OpenStreetMap files yields, for scripts/judge-osm and scripts/bench.
+      // Prints what the reader of OpenStreetMap files yields, for scripts/conformance openstreetmap and scripts/bench.
       .executableTarget(
         name: "osm-places", dependencies: ["Geo", "OpenStreetMap"], path: "Benchmarks/osm-places",
         swiftSettings: strict),
-      // Prints what filters yield, for scripts/judge-cql2.
+      // Prints what filters yield, for scripts/conformance filters.
       .executableTarget(
         name: "cql2-filters", dependencies: ["CQL2", "JSONText"], path: "Benchmarks/cql2-filters",
         swiftSettings: strict),

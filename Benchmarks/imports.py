@@ -13,14 +13,14 @@ import csv
 import json
 import math
 import os
-import pathlib
 import random
 import subprocess
 import sys
 import time
 
-from client import request
-from programs import Database, Server, temporary_folder
+from http_clients import request
+from programs import Database, Server
+from servers import MIGRATIONS, temporary_folder
 
 MODES = {
     "strict": {"READ_CONSISTENCY": "strict"},
@@ -64,12 +64,6 @@ class LoggingServer(Server):
     def lines(self, message):
         """Returns the objects of the log lines with a message."""
         return [json.loads(line) for line in self.log.read_text().splitlines() if f'"{message}"' in line]
-
-    def metric(self, name):
-        for line in self.get("/metrics")[0].decode().splitlines():
-            if line.startswith(name + " "):
-                return float(line.split()[-1])
-        raise SystemExit(f"the server has no metric {name}")
 
 
 class Poller:
@@ -209,8 +203,7 @@ class ImportBench:
         return asyncio.run(Poller(server.port, self.options.rate).run(is_over))
 
     def full_environment(self):
-        migrations = pathlib.Path(__file__).resolve().parent.parent / "Migrations"
-        return os.environ | self.environment | {"MIGRATIONS_PATH": str(migrations)}
+        return os.environ | self.environment | {"MIGRATIONS_PATH": str(MIGRATIONS)}
 
     def waymark(self, *arguments):
         subprocess.run(

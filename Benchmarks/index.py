@@ -7,9 +7,8 @@ import re
 import statistics
 import subprocess
 import time
-import urllib.request
 
-from client import Connection, request
+from http_clients import Connection, metrics, request
 
 COLUMNS = "id, lat, long, name, category, tags, version, created_at, updated_at, source, source_id"
 MILLION = 1_000_000
@@ -50,20 +49,11 @@ class IndexBench:
         """Returns a server whose index has been built."""
         server = self.bench.waymark(log=log, **self.environment, **settings)
         deadline = time.monotonic() + 600
-        while self.metric(server, 'point_index_phase{phase="following"}') != 1:
+        while metrics(server.port).get('point_index_phase{phase="following"}') != 1:
             if time.monotonic() > deadline:
                 raise SystemExit("the index was not built within 600 seconds")
             time.sleep(0.05)
         return server
-
-    @staticmethod
-    def metric(server, name):
-        """Returns a metric of a server; `None` if there is none of that name."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/metrics", timeout=60) as response:
-            for line in response.read().decode().splitlines():
-                if line.startswith(name + " "):
-                    return float(line.split()[-1])
-        return None
 
     # --- Building
 
@@ -169,7 +159,7 @@ class IndexBench:
     def record_sources(self, name, server):
         """Records how many reads came from the index, so that nothing else was measured."""
         index, database = (
-            self.metric(server, f'point_index_reads_total{{source="{source}"}}') or 0 for source in ("index", "database")
+            metrics(server.port).get(f'point_index_reads_total{{source="{source}"}}', 0) for source in ("index", "database")
         )
         self.bench.fact(f"{name}, reads from the index", f"{index / max(1, index + database):.2%}", "100 %")
 

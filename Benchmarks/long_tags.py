@@ -10,7 +10,8 @@ import sys
 import tempfile
 import time
 
-from programs import Database, Server, Waymark
+from programs import Database, Server
+from servers import Waymark
 
 # 12 values of the maximum length of 2,000 characters.
 TAG_COUNT = 12

@@ -25,6 +25,7 @@ import urllib.request
 from bulk import Bulk
 from index import IndexBench
 from programs import Database
+from servers import free_port, memory_mib
 
 ROOT = pathlib.Path(__file__).parent.parent
 # The number of queries of a pgbench run.
@@ -33,12 +34,6 @@ SAMPLE = 100
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 def get(url):
@@ -72,15 +67,11 @@ class Server:
         self.seconds_to_ready = time.monotonic() - start
 
     def resident_mib(self):
-        return self.memory_mib("VmRSS")
+        return memory_mib(self.process.pid, "VmRSS")
 
     def peak_mib(self):
         """Returns the peak resident memory since the start."""
-        return self.memory_mib("VmHWM")
-
-    def memory_mib(self, field):
-        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(re.search(rf"{field}:\s+(\d+)", status)[1]) / 1024
+        return memory_mib(self.process.pid, "VmHWM")
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)

@@ -17,8 +17,9 @@ import sys
 import tempfile
 import time
 
-from client import Connection, request
-from measure import Server, free_port, say
+from http_clients import Connection, request
+from measure import Server, say
+from servers import free_port
 
 DIRECTORY = pathlib.Path(__file__).parent
 PLACES = 100_000
@@ -145,7 +146,7 @@ def compare(counts, thresholds):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="scripts/bench-micro", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="scripts/bench micro", description=__doc__.splitlines()[0])
     parser.add_argument("--waymark", required=True, help="path of the program")
     parser.add_argument("--generator", required=True, help="path of waymark-bench")
     parser.add_argument("--counter", required=True, help="path of the counting library")

@@ -1,15 +1,12 @@
 """The programs that benchmarks start: PostgreSQL, Waymark and the load generator."""
 
-import os
 import pathlib
 import re
 import subprocess
 import sys
-import urllib.request
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "scripts"))
-
-from load import Postgres, Waymark, temporary_folder  # noqa: E402, F401
+import http_clients
+from servers import Postgres, Waymark, processor_seconds
 
 SETTINGS = ("shared_buffers=2GB", "max_wal_size=8GB", "max_connections=50")
 # The settings of comparisons of reads alone, on a machine with fast disks and much memory.
@@ -55,14 +52,15 @@ class Server(Waymark):
 
     def get(self, target, **headers):
         """Returns the body and the header fields of a response."""
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{target}", headers=headers)
-        with urllib.request.urlopen(request, timeout=60) as response:
-            return response.read(), response.headers
+        return http_clients.get(self.port, target, **headers)
+
+    def metric(self, series):
+        """Returns a metric of the server; `None` if there is none of that name."""
+        return http_clients.metrics(self.port).get(series)
 
     def processor_seconds(self):
         """Returns the processor time that the server has used."""
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.process.pid)
 
     def stop(self):
         self.process.terminate()

@@ -15,10 +15,11 @@ import tempfile
 import time
 
 from areas import KINDS, AreaBench
-from client import Connection, request
+from http_clients import Connection, request
 from measure import Server as Process
-from measure import free_port, say
+from measure import say
 from programs import READ_SETTINGS, Database, Server, load
+from servers import free_port
 
 WORKERS = 2
 ITEMS = "/ogc/collections/places/items"

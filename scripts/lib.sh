@@ -3,9 +3,38 @@
 say() { printf '%s\n' "$*" >&2; }
 die() { say "$0: $*"; exit 1; }
 
-# Prints the comment at the top of the script and exits, if the first argument is -h or --help.
+# Prints the comment at the top of the script and exits, if the first argument is -h or --help. To be called after the only
+# change of the folder.
 handle_help() {
-  case "${1:-}" in -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "scripts/${0##*/}"; exit ;; esac
+  local file=$0
+  case $file in /*) ;; *) file=$OLDPWD/$file ;; esac
+  case "${1:-}" in -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$file"; exit ;; esac
+}
+
+# Prints names of checks, each with the first line of its description. The first argument is their folder.
+list_checks() {
+  local folder=$1 name
+  shift
+  for name in "$@"; do
+    printf '%-14s %s\n' "$name" "$(sed -n '1s/^"""//p; 2s/^# //p' "$folder/$name" "$folder/$name.py" 2>/dev/null)"
+  done
+}
+
+# Replaces the shell by a Python program, which can import the modules of Tests/Harness. PYTHON names the interpreter.
+run_python() {
+  export PYTHONPATH=$PWD/Tests/Harness${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
+  exec "${PYTHON:-python3}" "$@"
+}
+
+# Sets PYTHON to the interpreter of a virtual environment, which is kept in the user's cache, and installs packages of
+# PyPI in it. The first argument is the name of the environment.
+require_python() {
+  local environment=${XDG_CACHE_HOME:-$HOME/.cache}/waymark/$1
+  shift
+  require_packages "to install programs in Python" python3 python3-venv
+  [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
+  "$environment/bin/pip" install -q "$@"
+  PYTHON=$environment/bin/python
 }
 
 # Exits with an error if the Swift toolchain is missing.
@@ -115,46 +144,33 @@ build_release() {
   RELEASE=$(swift build "${options[@]}" --show-bin-path)
 }
 
-# Sets WAYMARK to the release build unless it is set, and installs the requirements of the tests in Python.
+# Sets a variable to the release build of a product, unless it is set.
+require_product() {
+  local variable=$1 product=$2
+  [ -z "${!variable:-}" ] || return 0
+  require_swift
+  require_build_packages
+  build_release "$product"
+  printf -v "$variable" %s "$RELEASE/$product"
+}
+
+# Sets WAYMARK to the release build unless it is set, and installs the requirements of the checks in Python.
 require_waymark() {
   command -v python3 >/dev/null || require_packages "to generate load" python3
-  [ -z "${WAYMARK:-}" ] || return 0
-  require_swift
-  require_build_packages
-  require_test_packages
-  build_release waymark
-  WAYMARK=$RELEASE/waymark
+  [ -n "${WAYMARK:-}" ] || require_test_packages
+  require_product WAYMARK waymark
 }
 
-# Sets WAYMARK_BENCH to the release build of waymark-bench unless it is set.
-require_waymark_bench() {
-  [ -z "${WAYMARK_BENCH:-}" ] || return 0
-  require_swift
-  require_build_packages
-  build_release waymark-bench
-  WAYMARK_BENCH=$RELEASE/waymark-bench
-}
-
-# Sets OSM_PLACES to the release build of osm-places unless it is set, and installs osmium-tool and pyosmium.
+# Sets OSM_PLACES to the release build of osm-places unless it is set, installs osmium-tool and pyosmium, and sets PYTHON
+# to the interpreter that has it.
 require_osmium() {
-  require_packages "to write and read OpenStreetMap files" osmium-tool python3 python3-venv
-  if [ ! -x .build/osmium/bin/python ]; then
-    mkdir -p .build
-    python3 -m venv .build/osmium
-    .build/osmium/bin/pip install -q osmium
-  fi
-  [ -z "${OSM_PLACES:-}" ] || return 0
-  require_swift
-  require_build_packages
-  build_release osm-places
-  OSM_PLACES=$RELEASE/osm-places
+  require_packages "to write and read OpenStreetMap files" osmium-tool
+  require_python osmium osmium
+  require_product OSM_PLACES osm-places
 }
 
-# Installs Chromium and Playwright, and sets BROWSER_PYTHON to the interpreter that has it.
+# Installs Chromium and Playwright, and sets PYTHON to the interpreter that has it.
 require_browser() {
-  require_packages "to drive the pages" chromium python3-venv
-  local environment=${XDG_CACHE_HOME:-$HOME/.cache}/waymark/browser
-  [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
-  "$environment/bin/pip" install -q 'playwright>=1.50,<2' 'pillow>=11,<13'
-  BROWSER_PYTHON=$environment/bin/python
+  require_packages "to drive the pages" chromium
+  require_python browser 'playwright>=1.50,<2' 'pillow>=11,<13'
 }

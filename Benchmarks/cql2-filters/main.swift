@@ -6,7 +6,7 @@ import JSONText
 //
 // Reads a CQL2 Text filter a line, as a JSON string, and prints a line for each: its encoding as CQL2 JSON, its text as
 // it is printed, and the ids of the selected places; or the error. PLACES is a GeoJSON file of points with integers as
-// ids and a member "queryables" with the type of each property. For scripts/judge-cql2.
+// ids and a member "queryables" with the type of each property. For scripts/conformance filters.
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data("cql2-filters: \(message)\n".utf8))

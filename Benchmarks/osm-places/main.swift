@@ -4,7 +4,7 @@ import OpenStreetMap
 
 // osm-places [--count] [--threads N] [--memory MIB] [--area FILE] [--bbox W,S,E,N] FILE
 //
-// Prints what the reader yields as NDJSON, or the counts. For the judge and the benchmark of the reader.
+// Prints what the reader yields as NDJSON, or the counts. For scripts/conformance openstreetmap and scripts/bench osm.
 
 func fail(_ message: String) -> Never {
   FileHandle.standardError.write(Data("osm-places: \(message)\n".utf8))

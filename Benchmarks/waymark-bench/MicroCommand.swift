@@ -7,7 +7,7 @@ struct MicroCommand: AsyncParsableCommand {
     abstract: "Measures parts of the service in process.",
     discussion: """
       Writes a line for each: its name, the least and the median duration in nanoseconds, and its allocations where they \
-      are counted, separated by tabs. scripts/bench-micro makes a table of them.
+      are counted, separated by tabs. scripts/bench micro makes a table of them.
       """
   )
 

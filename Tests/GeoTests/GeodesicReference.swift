@@ -1,4 +1,4 @@
-// Printed by scripts/geodesic-reference.py; not to be edited.
+// Written by scripts/conformance geodesics; not to be edited.
 
 /// Pairs of coordinates with the distance that GeographicLib gives.
 enum GeodesicReference {

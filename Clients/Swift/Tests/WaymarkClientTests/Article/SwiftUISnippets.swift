@@ -1,4 +1,4 @@
-// The type-checker of `scripts/check-client-platforms` reads this file; on Linux, it is empty otherwise.
+// The type-checker of `Clients/check-platforms` reads this file; on Linux, it is empty otherwise.
 #if canImport(SwiftUI) && canImport(MapKit)
   import MapKit
   import SwiftUI

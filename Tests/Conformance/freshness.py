@@ -1,0 +1,177 @@
+"""Writes to two instances, and checks that no vector tile of either is stale.
+
+The tiles are decoded with mapbox-vector-tile from PyPI. Installs PostgreSQL with PostGIS.
+
+  scripts/conformance freshness                  # 100,000 writes, each read on two instances
+  scripts/conformance freshness --probes 5000
+"""
+
+import argparse
+import collections
+import http.client
+import itertools
+import json
+import math
+import random
+import sys
+import time
+import uuid
+
+import mapbox_vector_tile
+
+from servers import Postgres, Waymark, temporary_folder
+
+ZOOMS = [0, 3, 6, 9, 12, 14, 16, 19, 22]
+PLACES = 3000
+LAST_CLUSTERED_ZOOM = 13
+
+
+def tile_of(latitude, longitude, zoom):
+    angle = math.radians(latitude)
+    y = 0.5 - math.log(math.tan(angle) + 1 / math.cos(angle)) / (2 * math.pi)
+    return zoom, math.floor((longitude + 180) / 360 * 2**zoom), math.floor(y * 2**zoom)
+
+
+class Instance:
+    def __init__(self, program, environment):
+        self.server = Waymark(program, environment)
+        self.server.start()
+        self.server.wait_until_ready()
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+
+    def send(self, method, target, body=None, **headers):
+        fields = {name.replace("_", "-"): value for name, value in headers.items()}
+        if body is not None:
+            fields["Content-Type"] = "application/json"
+        self.connection.request(method, target, body=None if body is None else json.dumps(body), headers=fields)
+        response = self.connection.getresponse()
+        return response.status, response.headers, response.read()
+
+
+class Probes:
+    """Places and the tiles that show them, changed by one writer."""
+
+    def __init__(self, instances, random):
+        self.instances = instances
+        self.random = random
+        self.places = {}
+        # The names of the places of each tile. A name has the number of its write, and never comes back.
+        self.contents = collections.defaultdict(set)
+        self.revision = 0
+        # The last entity tag of each tile, which both instances gave, with the names that it stands for.
+        self.tags = {}
+        self.violations = []
+        self.not_modified = self.modified = 0
+
+    def require(self, condition, text):
+        if not condition:
+            self.violations.append(text)
+
+    def position(self):
+        town = self.random.randrange(8)
+        return round(town * 13 - 45 + self.random.gauss(0, 0.05), 6), round(town * 40 - 150 + self.random.gauss(0, 0.05), 6)
+
+    def write(self):
+        """Changes a place on one of the instances. Returns its former and its present position, where it has them."""
+        writer = self.random.choice(self.instances)
+        draw = self.random.random()
+        self.revision += 1
+        if len(self.places) < PLACES and (draw < 0.5 or not self.places):
+            id, former = str(uuid.UUID(int=self.random.getrandbits(128), version=4)), None
+        else:
+            id = self.random.choice(list(self.places))
+            former = self.places.pop(id)
+            for zoom in ZOOMS:
+                self.contents[tile_of(*former[:2], zoom)].discard(former[2])
+            if draw > 0.85:
+                status, _, body = writer.send("DELETE", f"/locations/{id}")
+                self.require(status == 204, f"DELETE was {status} {body}")
+                return [former[:2]]
+        position = former[:2] if former and draw < 0.7 else self.position()
+        name = f"revision {self.revision}"
+        status, _, body = writer.send("PUT", f"/locations/{id}", {"name": name, "lat": position[0], "long": position[1]})
+        self.require(status in (200, 201), f"PUT was {status} {body}")
+        self.places[id] = (*position, name)
+        for zoom in ZOOMS:
+            self.contents[tile_of(*position, zoom)].add(name)
+        return [position] + ([former[:2]] if former else [])
+
+    def probe(self):
+        zoom = self.random.choice(ZOOMS)
+        tiles = {tile_of(*position, zoom) for position in self.write()}
+        if self.tags:
+            tiles.add(self.random.choice(self.recent()))
+        for tile in tiles:
+            self.check(tile)
+
+    def recent(self):
+        """Returns some of the tiles that were read last."""
+        return list(itertools.islice(reversed(self.tags), 50))
+
+    def check(self, tile):
+        """Reads a tile of both instances, in random order, on condition of the last known entity tag."""
+        known, content = self.tags.pop(tile, (None, None))
+        present = frozenset(self.contents[tile])
+        tags = []
+        for instance in self.random.sample(self.instances, 2):
+            headers = {"If_None_Match": known} if known else {}
+            status, fields, body = instance.send("GET", "/tiles/{}/{}/{}.mvt".format(*tile), **headers)
+            tags.append(fields["etag"])
+            self.require(
+                status == (304 if content == present else 200), f"{tile} was {status} after revision {self.revision}")
+            if status == 304:
+                self.not_modified += 1
+            else:
+                self.modified += 1
+                self.check_content(tile, body, present)
+        self.require(tags[0] == tags[1], f"{tile} has the tags {tags}")
+        self.tags[tile] = tags[0], present
+
+    def check_content(self, tile, body, present):
+        layers = mapbox_vector_tile.decode(body) if body else {}
+        single = [feature["properties"]["name"] for feature in layers.get("places", {"features": []})["features"]]
+        counts = [feature["properties"]["count"] for feature in layers.get("clusters", {"features": []})["features"]]
+        self.require(
+            len(single) + sum(counts) == len(present) and present.issuperset(single),
+            f"{tile} has {len(single)} + {sum(counts)} places, not {len(present)}, after revision {self.revision}")
+        if tile[0] > LAST_CLUSTERED_ZOOM:
+            self.require(present == set(single), f"{tile} has former names after revision {self.revision}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--waymark", required=True)
+    parser.add_argument("--probes", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    with temporary_folder("waymark-freshness.") as folder:
+        database = Postgres(folder)
+        database.create()
+        database.start()
+        environment = {
+            "POINT_STORE": "postgres", "DATABASE_URL": database.url, "POINT_INDEX": "on", "READ_CONSISTENCY": "strict"}
+        instances = []
+        try:
+            Waymark(arguments.waymark, environment).command("migrate")
+            for _ in range(2):
+                instances.append(Instance(arguments.waymark, environment))
+            for instance in instances:
+                instance.server.wait_until_ready("/tiles/0/0/0.mvt")
+            probes = Probes(instances, random.Random(arguments.seed))
+            start = time.monotonic()
+            for _ in range(arguments.probes):
+                probes.probe()
+            seconds = time.monotonic() - start
+        finally:
+            for instance in instances:
+                instance.server.kill()
+            database.stop()
+    print(f"{arguments.probes:,} writes, {probes.modified:,} tiles read and {probes.not_modified:,} confirmed in {seconds:.0f} s;"
+          f" {len(probes.violations)} violations")
+    for violation in probes.violations[:10]:
+        print(violation)
+    sys.exit(1 if probes.violations else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,738 @@
+"""Drives the map page and the operator's page of a server in headless Chromium.
+
+Moves, zooms, opens clusters, searches, opens, edits, drags, creates and deletes places, with mouse, finger and keyboard;
+checks roles, names, the order of the focus and the contrast in light and dark, that nothing is written to the console,
+and that no other host is called. Installs Chromium, and Playwright from PyPI.
+
+  scripts/conformance map
+  scripts/conformance map --only cluster           # the checks whose names have this text
+"""
+
+import argparse
+import base64
+import hashlib
+import http.server
+import json
+import re
+import subprocess
+import sys
+import threading
+import traceback
+import urllib.request
+
+from map_accessibility import count_of_texts, focus_order, low_contrast, roles, unnamed
+from map_pages import NARROW, MapScreen, StatusScreen, browsing
+from servers import Waymark, temporary_folder
+
+HOSTILE = '<img src=x onerror="document.title=\'owned\'">'
+VIENNA = "#map=12/48.2/16.37"
+MUSEUM = "#map=15/48.2052/16.3599"
+ONE_PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+FIRST_PAINT_LIMIT_MS = 5000
+KEY = "a-key-for-the-browser-test"
+
+
+def places():
+    """Returns the places of the server: cafés in Vienna, a hostile one, and some far away."""
+    rows = [
+        {"sourceId": f"cafe-{index}", "name": f"Café {index:02}", "category": "cafe",
+         "lat": 48.2 + (index % 5 - 2) * 0.004, "long": 16.37 + (index // 5 - 2) * 0.006}
+        for index in range(25)]
+    rows += [
+        {"sourceId": "hostile", "name": HOSTILE, "category": "<b>bold</b>", "lat": 48.3, "long": 16.1,
+         "tags": {"<i>key</i>": "<script>document.title='owned'</script>", "website": "https://example.com/a?b=1",
+                  "link": "javascript:document.title='owned'"}},
+        {"sourceId": "museum", "name": "Natural History Museum", "category": "museum", "lat": 48.2052, "long": 16.3599,
+         "tags": {"wheelchair": "yes"}},
+        {"sourceId": "tokyo", "name": "Tokyo Tower", "category": "tower", "lat": 35.6586, "long": 139.7454},
+        {"sourceId": "fiji", "name": "Taveuni", "category": "island", "lat": -16.85, "long": 179.98},
+        {"sourceId": "samoa", "name": "Wallis", "category": "island", "lat": -13.3, "long": -176.2},
+    ]
+    return [{"source": "check", **row} for row in rows]
+
+
+class Tiles(http.server.BaseHTTPRequestHandler):
+    """A server of base map tiles on another origin."""
+
+    paths = []
+
+    def do_GET(self):
+        Tiles.paths.append((self.path, self.headers.get("referer")))
+        self.send_response(200)
+        self.send_header("content-type", "image/png")
+        self.end_headers()
+        self.wfile.write(ONE_PIXEL)
+
+    def log_message(self, *arguments):
+        pass
+
+
+class Pages:
+    def __init__(self, browser, port):
+        self.browser = browser
+        self.port = port
+        self.failures = 0
+
+    # Requests beside the browser
+
+    def call(self, path, method="GET", body=None, headers=None):
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}{path}", method=method,
+            data=None if body is None else json.dumps(body).encode(), headers=headers or {})
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return json.loads(response.read() or b"null")
+
+    def place(self, source_id):
+        return self.call(f"/locations?source=check&sourceId={source_id}&fields=*")[0]
+
+    def patch(self, place, **changes):
+        return self.call(
+            f"/locations/{place['id']}", "PATCH", changes, {"Content-Type": "application/merge-patch+json"})
+
+    # Checks
+
+    def run(self, checks):
+        for check in checks:
+            name = check.__name__.replace("_", " ")
+            before = len(self.browser.console)
+            try:
+                figure = check(self)
+                complaints = [line for line in self.browser.console[before:] if not line.startswith("log")]
+                expect(not complaints, f"the console has {complaints}")
+                expect(not self.browser.foreign_requests, f"requests to {self.browser.foreign_requests}")
+                print(f"ok      {name}" + (f": {figure}" if figure else ""), flush=True)
+            except Exception as error:
+                self.failures += 1
+                self.browser.foreign_requests.clear()
+                print(f"FAILED  {name}: {error}", flush=True)
+                if not isinstance(error, AssertionError):
+                    traceback.print_exc()
+
+    def tab(self, fragment=VIENNA, **options):
+        return MapTab(self.browser, fragment, options)
+
+
+class MapTab:
+    """The map page in a tab of its own."""
+
+    def __init__(self, browser, fragment, options):
+        self.browser, self.fragment = browser, fragment
+        self.context = browser.tab(**options)
+
+    def __enter__(self):
+        return MapScreen(self.browser, self.context.__enter__()).open(self.fragment)
+
+    def __exit__(self, *details):
+        return self.context.__exit__(*details)
+
+
+def expect(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def near(found, wanted, distance):
+    return all(abs(a - b) <= distance for a, b in zip(found, wanted))
+
+
+# The map
+
+
+def the_page_loads_with_a_policy_and_paints_soon(pages):
+    with pages.tab("") as screen:
+        headers = screen.response.headers
+        policy = headers["content-security-policy"]
+        expect("default-src 'none'" in policy and "unsafe" not in policy, policy)
+        expect(headers["content-encoding"] == "gzip", "the page is not compressed")
+        expect(screen.total() == len(places()), f"the summary is {screen.summary()!r}")
+        paint = screen.first_paint_milliseconds()
+        expect(paint < FIRST_PAINT_LIMIT_MS, f"first paint after {paint:.0f} ms")
+        return f"first paint after {paint:.0f} ms"
+
+
+def the_mouse_a_finger_and_arrow_keys_move_the_map(pages):
+    with pages.tab(touch=True) as screen:
+        zoom, latitude, longitude = screen.view()
+        screen.drag(200, 0)
+        expect(screen.view()[2] < longitude - 0.01, "the mouse did not move the map")
+        screen.touch([(0, 0), (-50, 0), (-200, 0)])
+        expect(near(screen.view()[2:], (longitude,), 0.02), f"the finger moved the map to {screen.view()}")
+        screen.keys("ArrowUp", "ArrowUp")
+        expect(screen.view()[1] > latitude + 0.01, "the arrow keys did not move the map")
+        screen.keys("ArrowRight")
+        expect(screen.view()[2] > longitude + 0.005 and screen.view()[0] == zoom, "the arrow keys did not move the map")
+
+
+def the_map_zooms_in_every_way(pages):
+    with pages.tab(touch=True) as screen:
+        def zooms(action, by, *arguments):
+            before = screen.view()[0]
+            action(*arguments)
+            found = screen.view()[0] - before
+            expect(by[0] <= found <= by[1], f"{action.__name__} {arguments} zoomed by {found:.2f}")
+        zooms(screen.wheel, (0.5, 1.5), -300)
+        zooms(screen.wheel, (-1.5, -0.5), 300)
+        zooms(screen.keys, (0.99, 1.01), "+")
+        zooms(screen.keys, (-1.01, -0.99), "-")
+        zooms(screen.double_click, (0.99, 1.01))
+        zooms(screen.click, (-1.01, -0.99), "zoom-out")
+        zooms(screen.click, (0.99, 1.01), "zoom-in")
+        zooms(screen.touch, (0.8, 1.2), [(-50, 0), (-75, 0), (-100, 0)], [(50, 0), (75, 0), (100, 0)])
+        screen.click("zoom-all")
+        expect(screen.total() == len(places()), f"the summary is {screen.summary()!r}")
+
+
+def motion_ends_where_the_view_without_motion_is(pages):
+    ends = []
+    for calm in (True, False):
+        with pages.tab(calm=calm) as screen:
+            screen.click("zoom-in")
+            screen.double_click()
+            screen.open_from_list("Café 12")
+            screen.settle()
+            ends.append(screen.view())
+    expect(near(ends[0], ends[1], 0.001), f"the ends are {ends}")
+
+
+def clusters_open_and_their_counts_add_up(pages):
+    with pages.tab("#map=8/48.2/16.37") as screen:
+        expect(screen.total() == 27, f"the summary is {screen.summary()!r}")
+        expect(screen.clusters().count() >= 1, "there is no cluster")
+        zoom, steps = screen.view()[0], 0
+        while screen.clusters().count() and steps < 6:
+            screen.open_cluster()
+            steps += 1
+        expect(screen.view()[0] > zoom + 3, f"the view is {screen.view()}")
+        expect(screen.markers().count() >= 1, "the clusters did not open")
+
+
+def the_antimeridian_is_crossed(pages):
+    with pages.tab("#map=5/-15.5/-179.5") as screen:
+        expect(set(screen.names()) == {"Taveuni", "Wallis"}, f"the list is {screen.names()}")
+
+
+def the_address_has_the_view_and_the_filters(pages):
+    with pages.tab() as screen:
+        screen.choose_category("museum")
+        screen.open_from_list("Natural History Museum")
+        address = screen.page.url
+        with pages.tab(address[address.index("#"):]) as other:
+            expect(other.popup().title() == "Natural History Museum", "the place is not shown")
+            expect(other.view() == screen.view(), f"the view is {other.view()}")
+            expect(other.names() == ["Natural History Museum"], f"the list is {other.names()}")
+
+
+def the_command_for_curl_returns_the_places_in_view(pages):
+    with pages.tab() as screen:
+        screen.choose_category("cafe")
+        command = screen.curl()
+        output = subprocess.run(
+            ["bash", "-c", command.replace("curl -i", "curl -s")], capture_output=True, text=True, check=True).stdout
+        expect(len(json.loads(output)) == screen.total(), f"{command} returned {output[:100]}")
+
+
+# Searching
+
+
+def the_search_suggests_and_opens_a_place_with_the_keyboard(pages):
+    with pages.tab() as screen:
+        screen.press("Tab", "Tab")
+        expect(screen.focused() == "search", f"the focus is on {screen.focused()}")
+        expect("Tokyo Tower" in screen.type_search("tokio"), f"the suggestions are {screen.suggestions()}")
+        screen.press("ArrowDown")
+        expect(screen.active_suggestion() == "Tokyo Tower", f"active is {screen.active_suggestion()}")
+        screen.press("Enter")
+        expect(screen.popup().title() == "Tokyo Tower", "the place is not shown")
+        screen.settle()
+        expect(near(screen.view()[1:], (35.6586, 139.7454), 0.01), f"the view is {screen.view()}")
+
+
+def escape_closes_suggestions_first_and_then_clears_the_text(pages):
+    with pages.tab() as screen:
+        screen.type_search("caf")
+        screen.press("Escape")
+        expect(not screen.element("suggestions").is_visible(), "the suggestions are still there")
+        expect(screen.search_box().input_value() == "caf", "the text is gone")
+        screen.press("Escape")
+        expect(screen.search_box().input_value() == "", "the text is still there")
+
+
+def a_category_is_suggested_and_chosen(pages):
+    with pages.tab() as screen:
+        expect(screen.type_search("muse")[0] == "museum", f"the suggestions are {screen.suggestions()}")
+        screen.press("ArrowDown", "Enter")
+        screen.settle()
+        expect(screen.element("category").input_value() == "museum", "the category is not chosen")
+        expect(screen.names() == ["Natural History Museum"], f"the list is {screen.names()}")
+
+
+def a_text_shows_its_matches_alone_and_moves_to_them(pages):
+    with pages.tab() as screen:
+        screen.submit_search("history museum")
+        expect(screen.names() == ["Natural History Museum"], f"the list is {screen.names()}")
+        screen.submit_search("tokyo tower")
+        expect(screen.names() == ["Tokyo Tower"], f"the list is {screen.names()}")
+        screen.click("clear")
+        expect("matching" not in screen.summary(), f"the summary is {screen.summary()!r}")
+
+
+def the_category_filters_the_map(pages):
+    with pages.tab() as screen:
+        screen.choose_category("museum")
+        expect(screen.total() == 1, f"the summary is {screen.summary()!r}")
+        screen.choose_category("")
+        expect(screen.total() == 26, f"the summary is {screen.summary()!r}")
+
+
+# Places
+
+
+def the_popup_has_all_fields_and_a_link(pages):
+    with pages.tab(MUSEUM) as screen:
+        popup = screen.open_from_list("Natural History Museum")
+        place = pages.place("museum")
+        fields = popup.fields()
+        for name, value in {
+            "Category": "museum", "wheelchair": "yes", "Source": "check", "Source id": "museum", "Id": place["id"],
+            "Version": str(place["version"]), "Position": "48.205200, 16.359900",
+        }.items():
+            expect(fields.get(name) == value, f"{name} is {fields.get(name)!r}, not {value!r}")
+        expect("Changed" in fields and "Created" in fields, f"the fields are {list(fields)}")
+        expect(place["id"] in popup.link(), f"the link is {popup.link()}")
+        expect(screen.focused() == "popup", f"the focus is on {screen.focused()}")
+        screen.press("Escape")
+        expect(not screen.has_popup(), "the popup is still there")
+        expect(screen.focused() == "place-item", f"the focus is on {screen.focused()}")
+
+
+def a_marker_opens_the_popup(pages):
+    with pages.tab(MUSEUM) as screen:
+        screen.markers().filter(has_text="Natural History Museum").click()
+        expect(screen.popup().title() == "Natural History Museum", "the place is not shown")
+
+
+def a_hostile_place_is_shown_as_text(pages):
+    with pages.tab("#map=12/48.3/16.1") as screen:
+        popup = screen.open_from_list(HOSTILE)
+        expect(popup.title() == HOSTILE, f"the title is {popup.title()!r}")
+        fields = popup.fields()
+        expect(fields["<i>key</i>"].startswith("<script>"), f"the fields are {fields}")
+        popup.edit()
+        expect(popup.value("name") == HOSTILE, f"the form has {popup.value('name')!r}")
+        found = screen.page.evaluate(
+            "() => document.querySelectorAll('#popup img, #list img, #map img, dd script, dd b, dd i').length")
+        expect(found == 0, "the place has become elements")
+        links = screen.page.evaluate("() => [...document.links].map((link) => link.protocol)")
+        expect(set(links) <= {"http:", "https:"}, f"there are links of {set(links)}")
+        expect("owned" not in screen.page.title(), "the place has run a script")
+
+
+def changes_are_dropped_only_on_request(pages):
+    with pages.tab("#map=15/48.203/16.362") as screen:
+        browser = pages.browser
+        other = next(name for name in screen.names() if name != "Natural History Museum")
+        popup = screen.open_from_list("Natural History Museum").edit()
+        # Nothing was changed: no question.
+        screen.open_from_list(other)
+        screen.wait_until(lambda: popup.title() == other, "the other place")
+        popup = screen.open_from_list("Natural History Museum")
+        screen.wait_until(lambda: popup.title() == "Natural History Museum", "the museum")
+        popup.edit().write(name="Museum of Nature")
+        browser.questions, browser.answers = [], [False]
+        screen.item(other).click()
+        screen.wait_until(lambda: browser.questions, "the question")
+        expect(popup.is_form() and popup.value("name") == "Museum of Nature", "the changes were dropped")
+        browser.answers = [True]
+        screen.item(other).click()
+        screen.wait_until(lambda: not popup.is_form() and popup.title() == other, "the other place")
+        expect(len(browser.questions) == 2, f"the questions are {browser.questions}")
+        expect(pages.place("museum")["name"].startswith("Natural History Museum"), "the changes were saved")
+
+
+def a_place_is_edited_with_the_keyboard_alone(pages):
+    with pages.tab(MUSEUM) as screen:
+        screen.item("Natural History Museum").focus()
+        screen.press("Enter")
+        popup = screen.popup()
+        for _ in range(4):
+            screen.press("Tab")
+            if screen.focused() == "edit":
+                break
+        screen.press("Enter")
+        screen.wait_until(popup.is_form, "the form")
+        expect(screen.focused() == "edit-name", f"the focus is on {screen.focused()}")
+        screen.page.keyboard.press("End")
+        screen.page.keyboard.type(" Vienna")
+        screen.press("Enter")
+        screen.wait_until(lambda: not popup.is_form(), "the saved place")
+        expect(pages.place("museum")["name"] == "Natural History Museum Vienna", "the server has another name")
+        headers = pages.browser.last_request("PATCH").headers
+        expect(headers.get("if-match", "").startswith('"'), f"the header fields are {headers}")
+        expect(json.loads(pages.browser.last_request("PATCH").post_data) == {"name": "Natural History Museum Vienna"},
+               "the patch has more than the change")
+        screen.settle()
+        expect("Natural History Museum Vienna" in screen.names(), f"the list is {screen.names()}")
+    pages.patch(pages.place("museum"), name="Natural History Museum")
+
+
+def tags_are_added_and_removed(pages):
+    with pages.tab(MUSEUM) as screen:
+        popup = screen.open_from_list("Natural History Museum").edit()
+        popup.add_tag("opening_hours", "We-Mo 09:00-18:00").save()
+        expect(pages.place("museum")["tags"] == {"wheelchair": "yes", "opening_hours": "We-Mo 09:00-18:00"},
+               f"the tags are {pages.place('museum')['tags']}")
+        popup.edit().node.get_by_label("Remove the tag opening_hours").click()
+        popup.save()
+        expect(pages.place("museum")["tags"] == {"wheelchair": "yes"}, f"the tags are {pages.place('museum')['tags']}")
+
+
+def a_place_is_dragged_and_moved_with_arrow_keys(pages):
+    with pages.tab(MUSEUM) as screen:
+        before = pages.place("museum")
+        popup = screen.open_from_list("Natural History Museum").edit()
+        popup.drag_handle(60, -40).save()
+        after = pages.place("museum")
+        # A pixel at zoom 15 is 360 / 256 / 2^15 degrees of longitude.
+        pixel = 360 / 256 / 2 ** 15
+        expect(abs(after["long"] - before["long"] - 60 * pixel) < 2 * pixel, f"the longitude is {after['long']}")
+        expect(after["lat"] > before["lat"] + 20 * pixel, f"the latitude is {after['lat']}")
+        popup.edit()
+        screen.element("handle").focus()
+        screen.press("ArrowLeft", "ArrowLeft")
+        popup.save()
+        expect(abs(pages.place("museum")["long"] - after["long"] + 4 * pixel) < pixel, "the arrow keys did not move it")
+    pages.patch(pages.place("museum"), lat=before["lat"], long=before["long"])
+
+
+def a_conflict_is_explained_and_the_change_applied_to_the_current_place(pages):
+    with pages.tab(MUSEUM) as screen:
+        popup = screen.open_from_list("Natural History Museum").edit()
+        pages.patch(pages.place("museum"), category="gallery")
+        complaints = len(pages.browser.console)
+        popup.write(name="Museum of Nature").save()
+        expect("Someone else has changed this place" in popup.problem() and '"gallery"' in popup.problem(),
+               f"the problem is {popup.problem()!r}")
+        # Chromium reports the response 412 in the console.
+        del pages.browser.console[complaints:]
+        popup.apply_anyway()
+        place = pages.place("museum")
+        expect((place["name"], place["category"]) == ("Museum of Nature", "gallery"), f"the place is {place}")
+    pages.patch(place, name="Natural History Museum", category="museum")
+
+
+def an_invalid_place_is_explained(pages):
+    with pages.tab(MUSEUM) as screen:
+        popup = screen.open_from_list("Natural History Museum").edit()
+        complaints = len(pages.browser.console)
+        popup.write(lat="north").save()
+        expect("/lat" in popup.problem(), f"the problem is {popup.problem()!r}")
+        del pages.browser.console[complaints:]
+        popup.write(lat="48.2052").save()
+        expect(not popup.is_form(), "the form is still there")
+
+
+def a_place_is_created_and_deleted(pages):
+    with pages.tab("#map=14/47.0/15.4") as screen:
+        popup = screen.new_place().write(name="New Kiosk", category="kiosk").save()
+        expect(popup.title() == "New Kiosk", f"the title is {popup.title()!r}")
+        found = pages.call("/locations?lat=47.0&long=15.4&radius=50&fields=name,category")
+        expect(found == [{"name": "New Kiosk", "category": "kiosk"}], f"the server has {found}")
+        screen.settle()
+        expect(screen.names() == ["New Kiosk"], f"the list is {screen.names()}")
+        popup.edit().delete()
+        screen.settle()
+        expect(pages.call("/locations?lat=47.0&long=15.4&radius=50") == [], "the server still has the place")
+        expect(screen.total() == 0, f"the summary is {screen.summary()!r}")
+
+
+# Accessibility
+
+
+def everything_is_reached_with_tab_in_the_order_of_the_page(pages):
+    with pages.tab(MUSEUM) as screen:
+        order = focus_order(screen.page)
+        wanted = ["search", "category", "new-place", "curl", "set-key", "place-item", "map", "zoom-in", "zoom-out",
+                  "zoom-all"]
+        positions = [order.index(name) if name in order else -1 for name in wanted]
+        expect(-1 not in positions and positions == sorted(positions), f"the order is {order}")
+        expect(order[0].startswith("Skip"), f"the first is {order[0]!r}")
+        popup = screen.open_from_list("Natural History Museum")
+        expect({"popup-close", "edit", "place-link"} <= set(focus_order(screen.page)), "the popup is not reached")
+        popup.edit()
+        expect({"edit-name", "edit-category", "edit-lat", "edit-long", "add-tag", "save", "cancel", "delete", "handle"}
+               <= set(focus_order(screen.page)), "the form is not reached")
+
+
+def roles_and_names_are_in_the_accessibility_tree(pages):
+    with pages.tab(MUSEUM) as screen:
+        found = roles(screen.page)
+        for role, name in [
+            ("application", "Map"), ("combobox", "Search for places"), ("combobox", "Category"), ("search", ""),
+            ("heading", "Waymark"), ("heading", "Places in view"), ("button", "Zoom in"), ("main", ""), ("banner", ""),
+        ]:
+            expect((role, name) in found, f"there is no {role} {name!r}")
+        expect(unnamed(screen.page) == [], f"without a name: {unnamed(screen.page)}")
+        screen.type_search("muse")
+        screen.press("ArrowDown")
+        found = roles(screen.page)
+        expect(("listbox", "Suggestions") in found, "there is no list of suggestions")
+        expect(any(role == "option" and name.startswith("museum") for role, name in found), "there is no option")
+        screen.press("Escape", "Escape")
+        screen.open_from_list("Natural History Museum").edit()
+        expect(("dialog", "Edit Natural History Museum") in roles(screen.page), "there is no dialog")
+        expect(unnamed(screen.page) == [], f"without a name: {unnamed(screen.page)}")
+
+
+def texts_have_enough_contrast_in_light_and_dark(pages):
+    count = 0
+    for scheme in ("light", "dark"):
+        for size in ((1280, 800), NARROW):
+            with pages.tab(MUSEUM, scheme=scheme, size=size) as screen:
+                def check(what):
+                    low = low_contrast(screen.page)
+                    expect(not low, f"{scheme}, {what}: {low[:5]}")
+                    return count_of_texts(screen.page)
+                count += check("map")
+                if size == NARROW:
+                    screen.show_list()
+                    count += check("list")
+                popup = screen.open_from_list("Natural History Museum")
+                count += check("popup")
+                popup.edit()
+                count += check("form")
+                popup.close()
+                screen.type_search("caf")
+                screen.press("ArrowDown")
+                count += check("suggestions")
+    return f"{count} texts"
+
+
+def the_page_fits_a_narrow_screen(pages):
+    with pages.tab(MUSEUM, size=NARROW) as screen:
+        expect(screen.scroll_width() <= NARROW[0], f"the page is {screen.scroll_width()} wide")
+        screen.show_list()
+        popup = screen.open_from_list("Natural History Museum")
+        box = popup.box()
+        expect(box["x"] == 0 and abs(box["y"] + box["height"] - NARROW[1]) < 1, f"the popup is at {box}")
+        screen.settle()
+        expect(screen.scroll_width() <= NARROW[0], f"the page is {screen.scroll_width()} wide")
+
+
+# The operator's page
+
+
+def the_operators_page_draws_the_metrics(pages):
+    for scheme in ("light", "dark"):
+        with pages.browser.tab(scheme=scheme) as page:
+            screen = StatusScreen(pages.browser, page).open()
+            screen.wait_for_samples()
+            for _ in range(20):
+                pages.call("/locations?lat=48&long=16")
+            expect(screen.state() == "Ready", f"the state is {screen.state()!r}")
+            charts = screen.charts()
+            expect(len(charts) >= 5 and charts[0].startswith("Requests: "), f"the charts are {charts}")
+            screen.wait_until(lambda: not screen.charts()[0].startswith("Requests: 2xx, 3xx 0/s"), "the requests")
+            expect(screen.facts("store").get("Places in memory") == str(len(places())), f"{screen.facts('store')}")
+            expect(unnamed(page) == [], f"without a name: {unnamed(page)}")
+            expect(not low_contrast(page), f"{scheme}: {low_contrast(page)}")
+            headers = screen.response.headers
+            expect("default-src 'none'" in headers["content-security-policy"], "there is no policy")
+
+
+def the_operators_page_lists_errors(pages):
+    with pages.browser.tab(size=NARROW) as page:
+        screen = StatusScreen(pages.browser, page).open().wait_for_samples(1)
+        request = urllib.request.Request(f"http://127.0.0.1:{pages.port}/locations?lat=north")
+        try:
+            urllib.request.urlopen(request, timeout=30)
+        except urllib.error.HTTPError as error:
+            expect(error.code == 400, f"the status is {error.code}")
+        screen.wait_until(lambda: re.search(r"400\s+GET /locations\s+\d+\s+\d", screen.errors()), "the error")
+        expect(screen.scroll_width() <= NARROW[0], f"the page is {screen.scroll_width()} wide")
+
+
+DATABASE_METRICS = """
+database_pool_connections{state="busy"} 3
+database_pool_connections{state="idle"} 5
+database_pool_connections_limit 12
+database_pool_waiting_calls 2
+database_bulk_connections{kind="export"} 1
+database_bulk_connections_limit{kind="export"} 2
+database_bulk_waiting_calls{kind="export"} 0
+point_index_phase{phase="following"} 1
+point_index_phase{phase="building"} 0
+point_index_places 1234
+point_index_age_seconds 0.01
+point_index_reads_total{source="index"} 99
+"""
+REPORT = {
+    "since": "2026-11-14T10:15:00Z", "until": "2026-11-21T10:15:00Z", "searches": 7, "foundNothing": 2,
+    "durationMs": {"p50": 0.25, "p99": None}, "busiestCells": [], "categories": [],
+    "cellsFoundNothing": [{"lat": 48.12, "long": 16.65, "searches": 5, "foundNothing": 1}],
+    "textsFoundNothing": [{"text": HOSTILE, "searches": 6, "foundNothing": 6}], "hours": [],
+}
+
+
+def the_operators_page_shows_the_connections_and_searches_of_a_database(pages):
+    with pages.browser.tab() as page:
+        screen = StatusScreen(pages.browser, page)
+
+        def metrics(route):
+            response = route.fetch()
+            lines = [line for line in response.text().splitlines() if not line.startswith("memory_store_places")]
+            route.fulfill(response=response, body="\n".join(lines) + DATABASE_METRICS)
+        # What PostgreSQL would say; the rest is that of the server.
+        page.route("**/metrics", metrics)
+        page.route("**/analytics/searches*", lambda route: route.fulfill(json=REPORT))
+        screen.open().wait_for_samples(1)
+        pool = screen.facts("pool")
+        expect((pool["Busy"], pool["Idle"], pool["Limit"], pool["Waiting calls"]) == ("3", "5", "12", "2"), f"{pool}")
+        expect(pool["Exports"] == "1 of 2, 0 waiting", f"{pool}")
+        store = screen.facts("store")
+        expect((store["Kind"], store["Index"], store["Places in the index"]) == ("PostgreSQL", "following", "1,234"),
+               f"{store}")
+        text = screen.searches()
+        expect("7 searches, of which 2 found nothing" in text and HOSTILE in text, f"the report is {text!r}")
+        link = page.get_by_role("link", name="48.12, 16.65").get_attribute("href")
+        expect(link == "map#map=12/48.12/16.65", f"the link is {link}")
+        page.unroute_all()
+
+
+# The pages of OGC API Features
+
+
+def the_pages_of_features_follow_the_colour_scheme(pages):
+    grounds = {}
+    for scheme in ("light", "dark"):
+        with pages.browser.tab(scheme=scheme) as page:
+            for path in ("/ogc", "/ogc/collections/places", "/ogc/collections/places/items"):
+                page.goto(pages.browser.url + path + "?f=html")
+                expect(not low_contrast(page), f"{scheme}: {low_contrast(page)}")
+            grounds[scheme] = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+            labels = page.locator("svg text").all_text_contents()
+            expect(labels and not any(label.startswith("-0") for label in labels), f"the labels are {labels}")
+    expect(grounds["light"] != grounds["dark"], f"the backgrounds are {grounds}")
+
+
+# A server with keys and a base map
+
+
+def the_operators_page_causes_no_error_of_its_own(pages):
+    with pages.browser.tab() as page:
+        screen = StatusScreen(pages.browser, page).open()
+        screen.wait_until(screen.asks_for_key, "the question for the key")
+        screen.press("Escape")
+        screen.wait_until(lambda: "key" in screen.element("message").inner_text(), "the message")
+        expect(not any("/metrics" in request.url for request in pages.browser.requests), "there was a call without a key")
+        screen.element("set-key").click()
+        screen.enter_key(KEY)
+        screen.wait_for_samples(1)
+        expect(screen.errors() == "None since the server started.", f"the errors are {screen.errors()!r}")
+
+
+def a_key_is_asked_for_where_reading_needs_one(pages):
+    with pages.browser.tab() as page:
+        screen = MapScreen(pages.browser, page)
+        page.goto(pages.browser.url + "/map" + MUSEUM)
+        screen.wait_until(screen.asks_for_key, "the question for the key")
+        screen.enter_key(KEY)
+        screen.settle()
+        expect("Café 12" in screen.names(), f"the list is {screen.names()}")
+        expect(page.evaluate("() => sessionStorage.length") == 1, "the key is not in the tab's storage")
+        expect(page.evaluate("() => localStorage.length") == 0, "the key is stored for longer than the tab")
+        expect("$KEY" in screen.curl() and KEY not in screen.curl(), "the command shows the key")
+        page.reload()
+        screen.settle()
+        expect("Café 12" in screen.names(), f"the list is {screen.names()}")
+        popup = screen.open_from_list("Café 12").edit().write(name="Café Twelve").save()
+        expect(popup.title() == "Café Twelve", f"the title is {popup.title()!r}")
+        # Chromium reports the responses 401 in the console.
+        pages.browser.console[:] = [line for line in pages.browser.console if "401" not in line]
+
+
+def the_base_map_is_shown_with_its_attribution(pages):
+    with pages.browser.tab() as page:
+        screen = MapScreen(pages.browser, page)
+        page.goto(pages.browser.url + "/map" + VIENNA)
+        screen.wait_until(screen.asks_for_key, "the question for the key")
+        screen.enter_key(KEY)
+        screen.settle()
+        expect("© The Tile Makers" in screen.element("attribution").inner_text(), "there is no attribution")
+        shown = page.locator("#map img").count()
+        expect(shown >= 12, f"{shown} tiles are shown")
+        expect(all(re.fullmatch(r"/\d+/\d+/\d+\.png", path) for path, _ in Tiles.paths), f"{Tiles.paths[:3]}")
+        expect(all(referrer == pages.browser.url + "/" for _, referrer in Tiles.paths), f"{Tiles.paths[:3]}")
+        pages.browser.console[:] = [line for line in pages.browser.console if "401" not in line]
+    return f"{shown} tiles"
+
+
+OPEN_CHECKS = [
+    the_page_loads_with_a_policy_and_paints_soon, the_mouse_a_finger_and_arrow_keys_move_the_map,
+    the_map_zooms_in_every_way, motion_ends_where_the_view_without_motion_is, clusters_open_and_their_counts_add_up,
+    the_antimeridian_is_crossed, the_address_has_the_view_and_the_filters,
+    the_command_for_curl_returns_the_places_in_view, the_search_suggests_and_opens_a_place_with_the_keyboard,
+    escape_closes_suggestions_first_and_then_clears_the_text, a_category_is_suggested_and_chosen,
+    a_text_shows_its_matches_alone_and_moves_to_them, the_category_filters_the_map,
+    the_popup_has_all_fields_and_a_link, a_marker_opens_the_popup, a_hostile_place_is_shown_as_text,
+    changes_are_dropped_only_on_request, a_place_is_edited_with_the_keyboard_alone, tags_are_added_and_removed,
+    a_place_is_dragged_and_moved_with_arrow_keys,
+    a_conflict_is_explained_and_the_change_applied_to_the_current_place, an_invalid_place_is_explained,
+    a_place_is_created_and_deleted, everything_is_reached_with_tab_in_the_order_of_the_page,
+    roles_and_names_are_in_the_accessibility_tree, texts_have_enough_contrast_in_light_and_dark,
+    the_page_fits_a_narrow_screen, the_operators_page_draws_the_metrics, the_operators_page_lists_errors,
+    the_operators_page_shows_the_connections_and_searches_of_a_database,
+    the_pages_of_features_follow_the_colour_scheme,
+]
+# The first one is on a server that has had no other requests.
+KEY_CHECKS = [
+    the_operators_page_causes_no_error_of_its_own, a_key_is_asked_for_where_reading_needs_one, the_base_map_is_shown_with_its_attribution,
+]
+
+
+def check_server(program, environment, checks, tiles=None):
+    """Runs checks on a server of its own, and returns the number of failures."""
+    server = Waymark(program, environment)
+    server.start()
+    try:
+        server.wait_until_ready()
+        with browsing(f"http://127.0.0.1:{server.port}") as browser:
+            pages = Pages(browser, server.port)
+            if tiles:
+                browser.allowed_hosts.add(f"127.0.0.1:{tiles}")
+            pages.run(checks)
+            return pages.failures
+    finally:
+        server.kill()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--waymark", required=True, help="the program")
+    parser.add_argument("--only", default="", help="run the checks whose names have this text")
+    options = parser.parse_args()
+    words = options.only.replace(" ", "_")
+    selected = [[check for check in checks if words in check.__name__] for checks in (OPEN_CHECKS, KEY_CHECKS)]
+    tiles = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Tiles)
+    threading.Thread(target=tiles.serve_forever, daemon=True).start()
+    failures = 0
+    with temporary_folder("waymark-map.") as folder:
+        data = folder / "places.ndjson"
+        data.write_text("".join(json.dumps(place) + "\n" for place in places()))
+        keys = folder / "keys"
+        keys.write_text(f"check:write:{hashlib.sha256(KEY.encode()).hexdigest()}\n")
+        with_keys = {
+            "DATA_FILE": str(data), "API_KEYS_FILE": str(keys), "READ_REQUIRES_KEY": "true",
+            "MAP_TILES_URL": f"http://127.0.0.1:{tiles.server_port}/{{z}}/{{x}}/{{y}}.png",
+            "MAP_TILES_ATTRIBUTION": "© The Tile Makers https://tiles.example.com/copyright",
+        }
+        servers = (({"DATA_FILE": str(data)}, None), (with_keys, tiles.server_port))
+        for (environment, port), checks in zip(servers, selected):
+            if checks:
+                failures += check_server(options.waymark, environment, checks, port)
+    print(f"{sum(map(len, selected)) - failures} of {sum(map(len, selected))} checks passed")
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""Hooks of schemathesis for scripts/conformance openapi: the rules between values that an OpenAPI document cannot state.
+
+They change valid requests alone, those that the server is expected to accept; invalid ones are sent as they are.
+"""
+
+import base64
+import re
+import uuid
+
+import schemathesis
+
+# Valid bodies of the formats that are no JSON, and of those whose rows any JSON may be.
+BODIES = {
+    "text/csv": ["source;sourceId;name;lat;long\ndemo;1;North;1,5;2\n", "source,sourceId,name,lat,long\ndemo,1,North,1,2\ndemo,2,South,-91,2\n"],
+    "application/x-ndjson": ['{"name":"North","lat":1,"long":2}\n', '{"name":"South","lat":-91,"long":2}\n\n'],
+    "application/geo+json-seq": [
+        '\x1e{"type":"Feature","geometry":{"type":"Point","coordinates":[2,1]},"properties":{"name":"North"}}\n'],
+    "application/geo+json": [{"type": "FeatureCollection", "features": [
+        {"type": "Feature", "geometry": {"type": "Point", "coordinates": [2, 1]}, "properties": {"name": "North"}}]}],
+}
+ENTITY_TAGS = re.compile(r'\*|(W/)?"[^"]*"([ \t]*,[ \t]*(W/)?"[^"]*")*')
+
+
+@schemathesis.serializer("text/csv", "application/x-ndjson", "application/geo+json-seq")
+def serialize_text(context, value):
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else bytes(str(value), "utf-8")
+
+
+def correct_position(query):
+    """A position has both coordinates, and a radius has a position."""
+    longitude = "lon" if "lon" in query else "long"
+    if ("lat" in query) != (longitude in query):
+        query.pop("lat", None)
+        query.pop(longitude, None)
+    if "lat" not in query:
+        query.pop("radius", None)
+
+
+def correct_box(query):
+    """South is at most north, and both are latitudes."""
+    box = query.get("bbox")
+    if isinstance(box, str):
+        box = [float(edge) for edge in box.split(",")]
+    if isinstance(box, list) and len(box) == 4:
+        south, north = sorted(max(-90, min(90, float(box[index]))) for index in (1, 3))
+        query["bbox"] = [box[0], south, box[2], north] if isinstance(query["bbox"], list) else \
+            f"{box[0]},{south},{box[2]},{north}"
+
+
+def correct_search(query, path):
+    """A text has a word; an order and a text being typed have a text, and a filter is one of its language."""
+    text = query.get("q")
+    if text is not None and not re.search("[A-Za-z0-9]", str(text)):
+        query["q"] = "museum"
+    if text is None:
+        query.pop("autocomplete", None)
+        query.pop("sort", None)
+        fields = query.get("fields")
+        if path == "/locations" and any(name in str(fields) for name in ("label", "score", "match")):
+            query.pop("fields")
+    if query.get("sort") == "distance" and "lat" not in query:
+        query.pop("sort")
+    if "filter" in query:
+        language = query.get("filter-lang")
+        query["filter"] = '{"op": "=", "args": [{"property": "category"}, "cafe"]}' if language == "cql2-json" \
+            else "category = 'cafe'"
+    else:
+        query.pop("filter-lang", None)
+
+
+def correct_features(query):
+    """The first coordinates of a box are the least in each order of the axes, and times exist."""
+    box = query.get("bbox")
+    if box is not None and "bbox-crs" in query:
+        box = [float(edge) for edge in box.split(",")] if isinstance(box, str) else box
+        if len(box) == 4:
+            query["bbox"] = ",".join(str(edge) for edge in (
+                min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3])))
+    if "datetime" in query:
+        query["datetime"] = "2026-01-01T00:00:00Z/.."
+    for name in ("createdAt", "updatedAt"):
+        if name in query:
+            query[name] = "2026-01-01T00:00:00Z"
+
+
+def correct_shapes(query):
+    """A shape is one, a route is given instead of a position, and has a radius."""
+    if "within" in query:
+        query["within"] = "POLYGON((16.3 48.1, 16.5 48.1, 16.4 48.3, 16.3 48.1))"
+    if "route" in query:
+        query["route"] = "LINESTRING(16.3 48.1, 16.5 48.2)"
+        for name in ("lat", "long", "lon"):
+            query.pop(name, None)
+        query["radius"] = 500
+        if query.get("sort") == "distance":
+            query.pop("sort")
+
+
+def correct_conditions(body, query):
+    """The body of a search has the rules of a query, and nothing that the query has."""
+    for name in query:
+        body.pop(name, None)
+    correct_position(body)
+    correct_box(body)
+    correct_search(body, "/locations")
+    correct_shapes(body)
+    if "filter" in body:
+        body.pop("filter-lang", None)
+        body["filter"] = {"op": "=", "args": [{"property": "category"}, "cafe"]}
+    if "source" not in body:
+        body.pop("sourceId", None)
+    for name in list(body):
+        if name in ("cursor", "lang", "fields", "category") or name not in (
+                "lat", "long", "radius", "bbox", "limit", "source", "sourceId", "filter", "within", "route", "q", "sort",
+                "autocomplete", "f"):
+            body.pop(name)
+
+
+def correct_import(query):
+    """Texts about a data set need its name, and a replacement needs rows of its source."""
+    query.pop("replaceSource", None)
+    query.pop("idField", None)
+    if "source" not in query:
+        for name in ("licence", "attribution", "attributionUrl"):
+            query.pop(name, None)
+    if query.get("unknownFields") == "reject":
+        query.pop("unknownFields")
+    if query.get("mode") == "atomic":
+        query.pop("mode")
+
+
+def correct_body(body, method):
+    """A source and an id in it are given both or neither; an id is that of the path; a latitude is one."""
+    if not isinstance(body, dict):
+        return
+    fields = body.get("properties", body)
+    geometry = body.get("geometry")
+    position = geometry.get("coordinates") if isinstance(geometry, dict) else None
+    if position:
+        position[1] = max(-90, min(90, position[1]))
+    if body.get("type") == "Feature":
+        # RFC 7946 leaves other members to applications; GeoJSON 2008 had this one.
+        body.pop("crs", None)
+    body.pop("id", None)
+    if not isinstance(fields, dict):
+        return
+    # The pair is unique: a fixed one would be that of another place.
+    if method == "PATCH" or not (str(fields.get("source") or "").strip() and str(fields.get("sourceId") or "").strip()):
+        fields.pop("source", None)
+        fields.pop("sourceId", None)
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    if case.meta is None or not case.meta.generation.mode.is_positive:
+        return
+    query = case.query
+    if query:
+        correct_position(query)
+        correct_box(query)
+        correct_search(query, case.path)
+        if case.path.startswith("/ogc/"):
+            correct_features(query)
+        correct_shapes(query)
+        if "source" not in query:
+            query.pop("sourceId", None)
+        # A cursor comes from a response, and a period depends on now.
+        for name in ("cursor", "since", "until"):
+            query.pop(name, None)
+    if case.path == "/locations/import":
+        correct_import(query or {})
+        if case.media_type in BODIES:
+            bodies = BODIES[case.media_type]
+            case.body = bodies[len(str(case.body)) % len(bodies)]
+    elif case.path == "/locations/search" and isinstance(case.body, dict):
+        correct_conditions(case.body, query or {})
+    else:
+        correct_body(case.body, case.method)
+    if case.headers:
+        # A position comes from a response, and a key stands for one request.
+        case.headers.pop("Waymark-Min-Position", None)
+        if "Idempotency-Key" in case.headers:
+            case.headers["Idempotency-Key"] = base64.b32encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # The positions of generated bodies are in degrees, longitude first.
+        case.headers.pop("Content-Crs", None)
+        # Values that responses gave to other fields are tried in this one too.
+        if not ENTITY_TAGS.fullmatch(case.headers.get("If-Match", "*")):
+            case.headers.pop("If-Match")
+        if case.method != "GET" and case.headers.get("If-None-Match", "*") != "*":
+            case.headers.pop("If-None-Match")

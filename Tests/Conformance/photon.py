@@ -1,0 +1,114 @@
+"""Calls a server with the geocoder Photon of geopy, and compares the results with its places.
+
+By name, near a coordinate, in a box, in another language, by tags, and in reverse. Installs geopy from PyPI.
+
+  scripts/conformance photon
+"""
+
+import argparse
+import json
+import sys
+import urllib.request
+
+from geopy.exc import GeocoderQueryError
+from geopy.geocoders import Photon
+from geopy.point import Point
+
+from servers import Waymark, temporary_folder
+
+PLACES = [
+    ("way/123", "Rathaus", "townhall", 53.0758, 8.8072, {
+        "amenity": "townhall", "name:en": "Town Hall", "addr:street": "Am Markt", "addr:housenumber": "21",
+        "addr:postcode": "28195", "addr:city": "Bremen", "addr:state": "Bremen", "addr:country": "DE"}),
+    ("node/5", "Rathaus Apotheke", "pharmacy", 53.0770, 8.8080, {"amenity": "pharmacy", "addr:city": "Bremen"}),
+    ("node/6", "Rathaus", "townhall", 48.1374, 11.5755, {"amenity": "townhall", "addr:city": "München"}),
+    ("node/7", "서울역", "station", 37.5547, 126.9707, {"railway": "station", "name:en": "Seoul Station"}),
+    ("relation/8", "Winchester Mystery House", "museum", 37.3184, -121.9511, {"tourism": "museum"}),
+]
+
+
+def feature(place):
+    source_id, name, category, latitude, longitude, tags = place
+    return {
+        "type": "Feature", "geometry": {"type": "Point", "coordinates": [longitude, latitude]},
+        "properties": {"name": name, "category": category, "tags": tags, "source": "osm", "sourceId": source_id}}
+
+
+def server(program, folder, **settings):
+    """Returns a server of the places."""
+    file = folder / "places.geojson"
+    file.write_text(json.dumps({"type": "FeatureCollection", "features": [feature(place) for place in PLACES]}))
+    return Waymark(program, {"POINT_STORE": "memory", "DATA_FILE": str(file)} | settings)
+
+
+failures = 0
+
+
+def expect(what, found, wanted):
+    global failures
+    if found == wanted:
+        print(f"ok      {what}: {found}")
+    else:
+        failures += 1
+        print(f"DIFFERS {what}: {found}, expected {wanted}")
+
+
+def ids(locations):
+    return [location.raw["properties"]["osm_id"] for location in locations or []]
+
+
+def check(domain):
+    photon = Photon(scheme="http", domain=domain, timeout=10)
+    house = photon.geocode("winchester mystery house")
+    expect("a place by its name", (house.address, house.latitude, house.longitude),
+           ("Winchester Mystery House", 37.3184, -121.9511))
+    expect("its object", {key: house.raw["properties"][key] for key in ("osm_type", "osm_id", "osm_key", "osm_value")},
+           {"osm_type": "R", "osm_id": 8, "osm_key": "tourism", "osm_value": "museum"})
+    expect("the beginning of a name", ids(photon.geocode("winch myst", exactly_one=False)), [8])
+    expect("a bias to Munich", ids([photon.geocode("rathaus", location_bias=(48.1, 11.6))]), [6])
+    expect("a bias to Bremen", ids([photon.geocode("rathaus", location_bias=Point(53.07, 8.80))]), [123])
+    expect("a bias hides nothing", sorted(ids(photon.geocode(
+        "rathaus", exactly_one=False, location_bias=(48.1, 11.6)))), [5, 6, 123])
+    expect("a limit", len(photon.geocode("rathaus", exactly_one=False, limit=2)), 2)
+    expect("a box", ids(photon.geocode(
+        "rathaus", exactly_one=False, bbox=[Point(47, 11), Point(49, 12)])), [6])
+    expect("another language", photon.geocode("서울역", language="en").address, "Seoul Station")
+    expect("a name in another language", photon.geocode("seoul station").address, "서울역")
+    expect("a tag", ids(photon.geocode("rathaus", exactly_one=False, osm_tag="amenity:pharmacy")), [5])
+    expect("a value", ids(photon.geocode("rathaus", exactly_one=False, osm_tag=":pharmacy")), [5])
+    expect("an excluded value", sorted(ids(photon.geocode(
+        "rathaus", exactly_one=False, osm_tag=["amenity", ":!pharmacy"]))), [6, 123])
+    expect("an excluded key", photon.geocode("rathaus", exactly_one=False, osm_tag="!amenity"), None)
+    expect("nothing", photon.geocode("xyzzy quux"), None)
+
+    hall = photon.reverse((53.0758, 8.8073), language="en")
+    expect("the nearest place", hall.address,
+           "Town Hall, 21, Am Markt, 28195, Am Markt, Bremen, Bremen, Germany")
+    expect("the nearest places", ids(photon.reverse((53.0758, 8.8073), exactly_one=False, limit=5)), [123, 5])
+    expect("nothing within a kilometre", photon.reverse((0, 0)), None)
+    try:
+        photon.geocode("")
+        expect("an empty text", "a result", "GeocoderQueryError")
+    except GeocoderQueryError:
+        expect("an empty text", "GeocoderQueryError", "GeocoderQueryError")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--waymark", required=True)
+    options = parser.parse_args()
+    with temporary_folder("waymark-photon.") as folder:
+        with server(options.waymark, folder) as waymark:
+            check(f"127.0.0.1:{waymark.port}")
+        with server(options.waymark, folder, PHOTON_API="off") as waymark:
+            with urllib.request.urlopen(f"{waymark.url}/locations?q=rathaus&limit=1") as response:
+                expect("the search without Photon's API", response.status, 200)
+            try:
+                Photon(scheme="http", domain=f"127.0.0.1:{waymark.port}").geocode("rathaus")
+                expect("PHOTON_API=off", "a result", "404")
+            except Exception as error:
+                expect("PHOTON_API=off", "404" in str(error), True)
+    sys.exit(1 if failures else 0)
+
+
+main()
