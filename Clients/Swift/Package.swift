@@ -11,7 +11,13 @@ let package = Package(
   targets: [
     .target(name: "WaymarkClient", resources: [.copy("PrivacyInfo.xcprivacy")]),
     .target(name: "WaymarkTesting", dependencies: ["WaymarkClient"]),
-    .testTarget(name: "WaymarkClientTests", dependencies: ["WaymarkClient", "WaymarkTesting"]),
+    // The tests compile the examples of the documentation comments. They have the reader of declarations by a link,
+    // because they cannot be linked with the program of a plugin that they use.
+    .executableTarget(name: "ExampleWriter", path: "Tests/ExampleWriter"),
+    .plugin(name: "WriteExamples", capability: .buildTool(), dependencies: ["ExampleWriter"]),
+    .testTarget(
+      name: "WaymarkClientTests", dependencies: ["WaymarkClient", "WaymarkTesting"],
+      plugins: ["WriteExamples"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -4,8 +4,8 @@ import Testing
 /// Holds the rule that the documentation of each public symbol shows its use, in code that type-checks.
 ///
 /// Each public type has an example in its documentation comment, and so does each public function and initializer,
-/// unless that of its type calls it. Properties, cases and type aliases need none. The examples are copied into a file
-/// of the tests, so that the compiler reads them.
+/// unless that of its type calls it. Properties, cases and type aliases need none. The plugin `WriteExamples` copies the
+/// examples into a file of the tests, so that the compiler reads them.
 @Suite struct ExampleTests {
   /// Requirements of protocols and classes outside the package, which an app does not call itself.
   private static let calledBySystem: Set = [
@@ -44,7 +44,8 @@ import Testing
   }
 
   @Test func everyPublicDeclarationHasAnExample() throws {
-    let declarations = try PublicDeclaration.allInPackage().flatMap(\.declarations)
+    let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources").standardized
+    let declarations = try PublicDeclaration.all(inFolder: sources).flatMap(\.declarations)
 
     #expect(declarations.count > 300)
     #expect(undocumented(declarations) == [])
@@ -67,85 +68,5 @@ import Testing
   ])
   func missingExamplesAreFound(source: String, expected: [String]) {
     #expect(undocumented(PublicDeclaration.all(in: source)) == expected)
-  }
-
-  /// The file with the examples, which is written with `UPDATE_EXAMPLES=1`.
-  private static let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Examples.swift")
-
-  @Test func everyExampleIsCompiled() throws {
-    let expected = ExampleFile.text(of: try PublicDeclaration.allInPackage())
-
-    if ProcessInfo.processInfo.environment["UPDATE_EXAMPLES"] != nil {
-      try Data(expected.utf8).write(to: Self.file)
-    }
-
-    let isCurrent = try String(contentsOf: Self.file, encoding: .utf8) == expected
-    #expect(isCurrent, "the examples have changed: run the tests with UPDATE_EXAMPLES=1, and then once more")
-  }
-}
-
-/// The source file that contains the examples of the documentation comments.
-private enum ExampleFile {
-  private static let head = """
-    // swift-format-ignore-file
-    // The examples of the documentation comments. ExampleTests writes this file.
-    import Foundation
-    import WaymarkClient
-    import WaymarkTesting
-
-    #if canImport(AppKit)
-      import AppKit
-    #endif
-    #if canImport(CoreLocation)
-      import CoreLocation
-    #endif
-    #if canImport(FoundationNetworking)
-      import FoundationNetworking
-    #endif
-    #if canImport(MapKit)
-      import MapKit
-    #endif
-    #if canImport(Testing)
-      import Testing
-    #endif
-    #if canImport(UIKit)
-      import UIKit
-    #endif
-
-    extension ExampleContext {
-
-    """
-
-  /// Returns the contents of the file.
-  static func text(of files: [(file: String, declarations: [PublicDeclaration])]) -> String {
-    var text = head
-    var count = 0
-    for file in files {
-      for declaration in file.declarations {
-        for example in declaration.examples {
-          count += 1
-          text += function(example, number: count, declaration, file.file)
-        }
-      }
-    }
-    return text + "}\n"
-  }
-
-  /// Returns a function with an example, which uses each of its variables.
-  private static func function(
-    _ example: String, number: Int, _ declaration: PublicDeclaration, _ file: String
-  ) -> String {
-    let lines = example.components(separatedBy: "\n")
-    let names = lines.flatMap { line -> [String] in
-      guard let match = line.firstMatch(of: /^(?:let|var) (\(?)([A-Za-z0-9, ]+)/) else { return [] }
-      return match.1.isEmpty
-        ? [String(match.2.prefix { $0 != " " })] : match.2.split(separator: ", ").map(String.init)
-    }
-    let conditions = declaration.conditions + (example.contains("#expect(") ? ["canImport(Testing)"] : [])
-    var function = "\n  // \(file): \(declaration.path)\n  func example\(number)() async throws {\n"
-    for line in lines + names.map({ "_ = \($0)" }) { function += line.isEmpty ? "\n" : "    \(line)\n" }
-    function += "  }\n"
-    for condition in conditions.reversed() { function = "\n#if \(condition)" + function + "#endif\n" }
-    return function
   }
 }
