@@ -1,6 +1,6 @@
 /// A generator of names like those of real places, in sixteen languages of fourteen scripts: a proper name made of
 /// syllables, a kind of place, or both. Few proper names are frequent, most are rare.
-public struct SyntheticNames {
+package struct SyntheticNames {
   struct Language {
     /// The syllables of proper names.
     let syllables: [String]
@@ -21,15 +21,15 @@ public struct SyntheticNames {
   private var generator: SeededGenerator
 
   /// Creates a generator; the same seed gives the same names.
-  public init(seed: UInt64) {
+  package init(seed: UInt64) {
     generator = SeededGenerator(seed: seed)
   }
 
   /// The number of languages.
-  public static let languageCount = languages.count
+  package static let languageCount = languages.count
 
   /// Returns the next name, in the language of a number.
-  public mutating func name(language number: Int) -> String {
+  package mutating func name(language number: Int) -> String {
     let language = Self.languages[number % Self.languages.count]
     let kindDraw = Double.random(in: 0..<1, using: &generator)
     let kind = language.kinds[Int(kindDraw * kindDraw * Double(language.kinds.count))]
@@ -47,7 +47,7 @@ public struct SyntheticNames {
   }
 
   /// Returns the next name of a street or a town.
-  public mutating func properName(language number: Int) -> String {
+  package mutating func properName(language number: Int) -> String {
     properName(Self.languages[number % Self.languages.count])
   }
 

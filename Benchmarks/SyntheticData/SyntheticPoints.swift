@@ -1,11 +1,11 @@
-public import Geo
-public import Points
+package import Geo
+package import Points
 
 /// A generator of places distributed like real ones: most in towns of very different sizes and in a few categories,
 /// some at shared positions; and a list of places that are hard to search.
-public struct SyntheticPoints {
+package struct SyntheticPoints {
   /// The number of different categories.
-  public static let categoryCount = 60
+  package static let categoryCount = 60
 
   private struct Town {
     let center: Coordinate
@@ -23,7 +23,7 @@ public struct SyntheticPoints {
   ///   - townCount: the number of towns, at least 1; the first ones have most places.
   ///   - areNamed: a Boolean value that indicates whether the places have names of many languages, addresses and tags
   ///     of importance, instead of numbers.
-  public init(seed: UInt64, townCount: Int = 400, areNamed: Bool = false) throws {
+  package init(seed: UInt64, townCount: Int = 400, areNamed: Bool = false) throws {
     names = areNamed ? SyntheticNames(seed: seed &+ 1) : nil
     generator = SeededGenerator(seed: seed)
     for _ in 0..<townCount {
@@ -33,7 +33,7 @@ public struct SyntheticPoints {
   }
 
   /// Returns a coordinate, about uniformly distributed on the ellipsoid.
-  public mutating func anywhere() throws -> Coordinate {
+  package mutating func anywhere() throws -> Coordinate {
     while true {
       let x = Double.random(in: -1...1, using: &generator)
       let y = Double.random(in: -1...1, using: &generator)
@@ -49,7 +49,7 @@ public struct SyntheticPoints {
   }
 
   /// Returns the next rows, each with a source reference and no id.
-  public mutating func rows(count: Int) throws -> [ImportRow] {
+  package mutating func rows(count: Int) throws -> [ImportRow] {
     var rows: [ImportRow] = []
     rows.reserveCapacity(count)
     var last: Coordinate?
@@ -126,7 +126,7 @@ public struct SyntheticPoints {
 extension SyntheticPoints {
   /// Returns places that are hard to search: at and around the poles, on both sides of the antimeridian, on the
   /// equator, many at one position and closer to each other than a printed digit, and at the antipodes of others.
-  public static func hardCases() throws -> [ImportRow] {
+  package static func hardCases() throws -> [ImportRow] {
     var coordinates: [(Double, Double)] = []
     for longitude in [-180.0, -90, 0, 17, 90, 180] {
       coordinates += [(90, longitude), (-90, longitude), (89.999_999_9, longitude), (-89.9, longitude)]
@@ -157,16 +157,16 @@ extension SyntheticPoints {
 
 /// A generator of random numbers that are the same in every run: SplitMix64 (Steele, Lea and Flood, "Fast splittable
 /// pseudorandom number generators", OOPSLA 2014).
-public struct SeededGenerator: RandomNumberGenerator, Sendable {
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   /// Creates a generator; the same seed gives the same numbers.
-  public init(seed: UInt64) {
+  package init(seed: UInt64) {
     state = seed
   }
 
   /// Returns the next number, uniformly distributed.
-  public mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
     mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
@@ -176,7 +176,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
 
   /// Returns a number with mean 0 and standard deviation 1: the sum of twelve uniform ones, which is normal except in
   /// the tails.
-  public mutating func normal() -> Double {
+  package mutating func normal() -> Double {
     (0..<12).reduce(-6.0) { sum, _ in sum + Double.random(in: 0..<1, using: &self) }
   }
 }

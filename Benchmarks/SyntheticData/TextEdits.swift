@@ -1,7 +1,7 @@
 extension String {
   /// Returns the text with a number of random edits of its letters: insertions, deletions, replacements and
   /// transpositions of neighbours.
-  public func edited(_ count: Int, using random: inout some RandomNumberGenerator) -> String {
+  package func edited(_ count: Int, using random: inout some RandomNumberGenerator) -> String {
     var scalars = Array(unicodeScalars)
     let letters = scalars.filter { $0.properties.isAlphabetic }
     for _ in 0..<count where scalars.count > 1 {

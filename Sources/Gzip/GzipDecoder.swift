@@ -1,12 +1,12 @@
 import CZlib
 
 /// A decoder of gzip (RFC 1952), chunk by chunk and in constant memory. Members that follow one another are one text.
-public final class GzipDecoder {
+package final class GzipDecoder {
   /// The maximum ratio of the lengths of a text and its gzip, beyond ``freeBytes``.
-  public static let maximumRatio = 100
+  package static let maximumRatio = 100
 
   /// The number of bytes that a text may have whatever the length of its gzip.
-  public static let freeBytes = 16 << 20
+  package static let freeBytes = 16 << 20
 
   /// 15 bits of window and a gzip header.
   private static let windowBits: Int32 = 15 + 16
@@ -20,7 +20,7 @@ public final class GzipDecoder {
   /// Creates a decoder that has read nothing.
   ///
   /// - Throws: ``GzipError/outOfMemory``.
-  public init() throws(GzipError) {
+  package init() throws(GzipError) {
     stream = .allocate(capacity: 1)
     stream.initialize(to: z_stream())
     let code = inflateInit2_(stream, Self.windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
@@ -37,7 +37,7 @@ public final class GzipDecoder {
   ///
   /// - Returns: the number of bytes that were taken, and the output, at most `limit` bytes.
   /// - Throws: ``GzipError``.
-  public func decode(
+  package func decode(
     _ input: UnsafeRawBufferPointer, atMost limit: Int
   ) throws(GzipError) -> (taken: Int, output: [UInt8]) {
     stream.pointee.next_in = UnsafeMutablePointer(mutating: input.assumingMemoryBound(to: UInt8.self).baseAddress)
@@ -75,7 +75,7 @@ public final class GzipDecoder {
   /// Checks that the bytes did not end within a member.
   ///
   /// - Throws: ``GzipError/truncated``.
-  public func finish() throws(GzipError) {
+  package func finish() throws(GzipError) {
     guard isBetweenMembers else { throw .truncated }
   }
 }
@@ -84,7 +84,7 @@ public final class GzipDecoder {
 extension GzipDecoder: Sendable {}
 
 /// The reason why bytes are not gzip (RFC 1952), or can't be compressed.
-public enum GzipError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum GzipError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The bytes break the format, or their checksum is another.
   case malformed
   /// The bytes end too early.
@@ -95,7 +95,7 @@ public enum GzipError: Error, Hashable, Sendable, CustomStringConvertible {
   case outOfMemory
 
   /// The message for a user; it follows the name of the bytes.
-  public var description: String {
+  package var description: String {
     switch self {
     case .malformed: "is not valid gzip"
     case .truncated: "ends before its gzip does"

@@ -1,7 +1,7 @@
 import CZlib
 
 /// An encoder of gzip (RFC 1952), chunk by chunk and in constant memory.
-public final class GzipEncoder {
+package final class GzipEncoder {
   /// Fast rather than small: responses are compressed at the pace of a network.
   private static let level: Int32 = 4
 
@@ -16,7 +16,7 @@ public final class GzipEncoder {
   /// Creates an encoder that has written nothing.
   ///
   /// - Throws: ``GzipError/outOfMemory``.
-  public init() throws(GzipError) {
+  package init() throws(GzipError) {
     stream = .allocate(capacity: 1)
     stream.initialize(to: z_stream())
     let code = deflateInit2_(
@@ -31,12 +31,12 @@ public final class GzipEncoder {
   }
 
   /// Compresses bytes and appends the gzip that is complete, which may be none yet.
-  public func encode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8]) {
+  package func encode(_ input: UnsafeRawBufferPointer, into output: inout [UInt8]) {
     run(input, flush: Z_NO_FLUSH, into: &output)
   }
 
   /// Appends the gzip's end. Nothing may be encoded after it.
-  public func finish(into output: inout [UInt8]) {
+  package func finish(into output: inout [UInt8]) {
     run(UnsafeRawBufferPointer(start: nil, count: 0), flush: Z_FINISH, into: &output)
   }
 

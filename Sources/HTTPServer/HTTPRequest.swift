@@ -1,6 +1,6 @@
-import Logging
-import NIOCore
-import NIOHTTP1
+public import Logging
+public import NIOCore
+public import NIOHTTP1
 
 /// A request: its head, and its body as far as it has been read.
 public struct HTTPRequest: Sendable {

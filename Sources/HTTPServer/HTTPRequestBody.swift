@@ -1,4 +1,4 @@
-import NIOCore
+public import NIOCore
 import NIOHTTP1
 
 /// A request's body: a sequence of buffers, read once.

@@ -1,5 +1,5 @@
-import Logging
-import NIOCore
+public import Logging
+public import NIOCore
 import NIOExtras
 import NIOHTTP1
 import NIOPosix

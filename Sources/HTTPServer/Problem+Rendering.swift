@@ -1,5 +1,5 @@
 import JSONText
-import NIOCore
+public import NIOCore
 import NIOHTTP1
 
 extension Problem {

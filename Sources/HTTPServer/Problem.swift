@@ -1,4 +1,4 @@
-import NIOHTTP1
+public import NIOHTTP1
 
 /// A problem with a request, for its sender: the problem details of RFC 9457.
 ///

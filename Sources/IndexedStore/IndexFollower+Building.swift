@@ -7,7 +7,7 @@ import Synchronization
 
 extension IndexFollower {
   /// Builds the index, follows the changes, and builds it again when it is lost, until the task is cancelled.
-  public func run() async {
+  package func run() async {
     await withTaskGroup { group in
       group.addTask { await self.keepBuilt() }
       group.addTask { await self.listen() }

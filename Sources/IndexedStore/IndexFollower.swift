@@ -1,7 +1,7 @@
 import Dispatch
-import Logging
+package import Logging
 import PointIndex
-import Points
+package import Points
 import PostgresStore
 import Synchronization
 
@@ -15,7 +15,7 @@ import Synchronization
 /// While the index is being built, is too far behind or can't be confirmed, ``snapshot(isNeeded:)`` returns `nil`, and
 /// the caller reads from the database. A caller that only the index can serve waits until it follows again, up to a
 /// limit, or reads the last confirmed state where ``ReadFreshness/staleLifetime`` allows it.
-public final class IndexFollower: Sendable {
+package final class IndexFollower: Sendable {
   /// An index and what it stands for.
   struct Standing: Sendable {
     var snapshot: PointSnapshot
@@ -25,7 +25,7 @@ public final class IndexFollower: Sendable {
   }
 
   /// The phases of an index.
-  public enum Phase: String, CaseIterable, Sendable {
+  package enum Phase: String, CaseIterable, Sendable {
     /// All places are being copied.
     case building
     /// Changes are applied as they are found.
@@ -37,20 +37,20 @@ public final class IndexFollower: Sendable {
   }
 
   /// The state of an index, for operators.
-  public struct Status: Sendable {
+  package struct Status: Sendable {
     /// The phase.
-    public var phase: Phase
+    package var phase: Phase
     /// The number of places in the index; while it is being built, the number of those that were copied so far.
-    public var points: Int
+    package var points: Int
     /// The time since the index was known to have everything that was committed; `nil` while it is not used.
-    public var age: Duration?
+    package var age: Duration?
     /// The number of times that the index was built.
-    public var builds: Int
+    package var builds: Int
     /// The number of changed places that were applied.
-    public var changes: Int
+    package var changes: Int
     /// The time for which the index has not followed the database, because it is built or catches up; zero while it
     /// follows, and where the places need too much memory.
-    public var notReady: Duration
+    package var notReady: Duration
   }
 
   /// The outcome of a round for its callers.
@@ -124,7 +124,7 @@ public final class IndexFollower: Sendable {
   ///     is allowed.
   ///   - text: the fields that texts are searched in.
   ///   - waitLimit: the longest wait of a read that only the index can answer while it is built or catches up.
-  public init(
+  package init(
     _ feed: any PointChangeFeed, freshness: ReadFreshness = ReadFreshness(), memoryLimit: Int? = nil,
     text configuration: TextIndexConfiguration = .init(), waitLimit: Duration = .seconds(2), logger: Logger
   ) {
@@ -137,7 +137,7 @@ public final class IndexFollower: Sendable {
   }
 
   /// The state of the index.
-  public var status: Status {
+  package var status: Status {
     state.withLock { state in
       let isUsed = state.phase == .following || state.phase == .catchingUp
       return Status(

@@ -1,7 +1,7 @@
-public import Geo
-public import JSONText
+package import Geo
+package import JSONText
 import PointIndex
-public import Points
+package import Points
 import PostgresStore
 import Synchronization
 
@@ -14,7 +14,7 @@ import Synchronization
 ///   ``ReadFreshness/staleLifetime`` allows it.
 /// - The place at a pivot of the shuffled order comes from the database, so that instances with an index and without
 ///   one choose the same; from the index while the database is unavailable and the index may be read.
-public struct IndexedStore: Sendable {
+package struct IndexedStore: Sendable {
   private let database: any WritablePointStore
   private let follower: IndexFollower
   private let counts = ReadCounts()
@@ -29,7 +29,7 @@ public struct IndexedStore: Sendable {
   ///   - follower: an index that follows the same places.
   ///   - readinessLimit: the longest time from now for which the server is not ready because the index was not complete
   ///     yet.
-  public init(_ database: any WritablePointStore, index follower: IndexFollower, readinessLimit: Duration = .zero) {
+  package init(_ database: any WritablePointStore, index follower: IndexFollower, readinessLimit: Duration = .zero) {
     self.database = database
     self.follower = follower
     awaitsIndexUntil = .now + readinessLimit
@@ -70,10 +70,10 @@ public struct IndexedStore: Sendable {
 
 extension IndexedStore {
   /// The number of reads from the index so far.
-  public var indexReads: Int { counts.index.load(ordering: .relaxed) }
+  package var indexReads: Int { counts.index.load(ordering: .relaxed) }
 
   /// The number of reads from the database so far.
-  public var databaseReads: Int { counts.database.load(ordering: .relaxed) }
+  package var databaseReads: Int { counts.database.load(ordering: .relaxed) }
 }
 
 /// The numbers of reads by their source.
@@ -84,7 +84,7 @@ private final class ReadCounts: Sendable {
 
 extension IndexedStore: PointStore {
   /// Returns a page of the matching places, all from one snapshot.
-  public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
+  package func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
     try await read(needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
       try snapshot.page(matching: query)
     } fromDatabase: { () throws(PointStoreError) in
@@ -93,7 +93,7 @@ extension IndexedStore: PointStore {
   }
 
   /// Returns the same page as summaries, whose texts are not copied if it is from the index.
-  public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
+  package func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
     try await read(needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
       try snapshot.summaries(matching: query)
     } fromDatabase: { () throws(PointStoreError) in
@@ -102,7 +102,7 @@ extension IndexedStore: PointStore {
   }
 
   /// Returns the number of matching places of one snapshot.
-  public func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
+  package func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
     try await read(needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
       try snapshot.count(matching: query)
     } fromDatabase: { () throws(PointStoreError) in
@@ -111,7 +111,7 @@ extension IndexedStore: PointStore {
   }
 
   /// Returns the place of an id, or `nil`.
-  public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
+  package func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     try await read {
       $0.point(id: id)
     } fromDatabase: { () throws(PointStoreError) in
@@ -120,7 +120,7 @@ extension IndexedStore: PointStore {
   }
 
   /// Returns every category with the number of its places.
-  public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+  package func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
     try await read {
       $0.categoryCounts(in: box)
     } fromDatabase: { () throws(PointStoreError) in
@@ -129,10 +129,10 @@ extension IndexedStore: PointStore {
   }
 
   /// Returns the data sets from the database.
-  public func sources() async throws(PointStoreError) -> [DataSource] { try await database.sources() }
+  package func sources() async throws(PointStoreError) -> [DataSource] { try await database.sources() }
 
   /// Returns the place from the database.
-  public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
+  package func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     do {
       return try await database.point(shuffledAtOrAfter: pivot)
     } catch {
@@ -144,7 +144,7 @@ extension IndexedStore: PointStore {
   }
 
   /// Returns the version of the places in the index, after it was confirmed; `nil` where it could not be.
-  public func dataVersion() async throws(PointStoreError) -> DataVersion? {
+  package func dataVersion() async throws(PointStoreError) -> DataVersion? {
     guard await follower.snapshot() != nil else { return nil }
     return knownDataVersion()
   }
@@ -152,7 +152,7 @@ extension IndexedStore: PointStore {
   /// Returns the version of the places in the index; `nil` where it is not in use.
   ///
   /// Reads from the database change the version's source: their results may be newer than the index.
-  public func knownDataVersion() -> DataVersion? {
+  package func knownDataVersion() -> DataVersion? {
     follower.version().map {
       DataVersion(token: $0.token, source: UInt64(counts.database.load(ordering: .sequentiallyConsistent)))
     }
@@ -161,7 +161,7 @@ extension IndexedStore: PointStore {
   /// Returns when the database is available and its schema is current, or the last confirmed state may be read.
   ///
   /// - Throws: ``Points/PointStoreError`` with the reason where neither is so.
-  @discardableResult public func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
+  @discardableResult package func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
     do {
       return try await database.checkReadiness()
     } catch {
@@ -173,25 +173,25 @@ extension IndexedStore: PointStore {
 
 extension IndexedStore: TextSearchableStore {
   /// Returns a page of the places that match a text from the index. The database can't search for texts.
-  public func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
+  package func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
     try await neededSnapshot().page(matching: query)
   }
 
   /// The fields of places that are searched.
-  public var textConfiguration: TextIndexConfiguration { follower.textConfiguration }
+  package var textConfiguration: TextIndexConfiguration { follower.textConfiguration }
 
   /// A Boolean value that indicates whether the places fit into the index.
-  public var supportsTextSearch: Bool { follower.status.phase != .tooLarge }
+  package var supportsTextSearch: Bool { follower.status.phase != .tooLarge }
 }
 
 extension IndexedStore: MappedStore {
   /// Returns the places of the index. The database can't draw maps.
-  public func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot {
+  package func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot {
     try await neededSnapshot()
   }
 
   /// Returns the places of the index; `nil` while reads come from the database.
-  public func currentSnapshot() async -> (any MapSnapshot)? {
+  package func currentSnapshot() async -> (any MapSnapshot)? {
     guard let snapshot = await follower.snapshot() else { return nil }
     counts.index.add(1, ordering: .relaxed)
     return snapshot
@@ -200,7 +200,7 @@ extension IndexedStore: MappedStore {
 
 extension IndexedStore: PositionedStore {
   /// Returns the position of the index after it was confirmed, or else that of the database.
-  public func currentPosition() async -> String? {
+  package func currentPosition() async -> String? {
     if await follower.confirm() != nil, follower.ageWhileUnavailable() == nil, let position = follower.position() {
       return position.text
     }
@@ -210,7 +210,7 @@ extension IndexedStore: PositionedStore {
   /// Returns when the index has reached a position, or reads go to the database.
   ///
   /// A position of another life of the server is older than any of the present one.
-  public func waitUntilReads(contain position: String) async throws(PointStoreError) -> Bool {
+  package func waitUntilReads(contain position: String) async throws(PointStoreError) -> Bool {
     guard let wanted = ChangePosition(text: position) else { return false }
     if let current = follower.position(), current.contains(wanted) { return true }
     // As after a write of this instance, an index that is only fresh by its age is not enough for the reads to come.
@@ -223,28 +223,28 @@ extension IndexedStore: PositionedStore {
   }
 
   /// The phase of the index and the number of places in it, or copied so far while it is built.
-  public var indexState: (phase: String, points: Int) {
+  package var indexState: (phase: String, points: Int) {
     let status = follower.status
     return (status.phase.rawValue, status.points)
   }
 
   /// A Boolean value that indicates whether the index has not been complete since the start, and the server should wait
   /// for it.
-  public var awaitsIndex: Bool { !follower.hasBeenComplete && ContinuousClock.now < awaitsIndexUntil }
+  package var awaitsIndex: Bool { !follower.hasBeenComplete && ContinuousClock.now < awaitsIndexUntil }
 
   /// The reads from the last confirmed state; `nil` where there are never any.
-  public var staleReads: StaleReads? { follower.staleReads }
+  package var staleReads: StaleReads? { follower.staleReads }
 }
 
 extension IndexedStore: PointWriter {
   /// Creates a place in the database.
-  public func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+  package func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
     defer { follower.noteWrite() }
     return try await database.create(draft, once: key)
   }
 
   /// Replaces or creates a place in the database.
-  public func put(
+  package func put(
     _ draft: PointDraft, id: PointID, if condition: WriteCondition
   ) async throws(PointWriteError) -> (point: PointOfInterest, wasCreated: Bool) {
     defer { follower.noteWrite() }
@@ -252,13 +252,13 @@ extension IndexedStore: PointWriter {
   }
 
   /// Deletes a place in the database.
-  public func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
+  package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     defer { follower.noteWrite() }
     try await database.delete(id: id, if: condition)
   }
 
   /// Deletes a batch of places in the database.
-  public func deleteBatch(
+  package func deleteBatch(
     ofSource source: String, after position: ExactText?
   ) async throws(PointWriteError) -> DeletedBatch {
     defer { follower.noteWrite() }
@@ -268,7 +268,7 @@ extension IndexedStore: PointWriter {
 
 extension IndexedStore: PointImporter {
   /// Imports rows into the database.
-  public func importRows<Batches: AsyncSequence & Sendable>(
+  package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     defer { follower.noteWrite() }
@@ -278,7 +278,7 @@ extension IndexedStore: PointImporter {
 
 extension IndexedStore: PointExporter {
   /// Passes every matching place from the index, or from the database, ordered by id and from one snapshot.
-  public func exportPoints(
+  package func exportPoints(
     matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     guard let snapshot = await follower.snapshot(isNeeded: query.needsIndex) else {

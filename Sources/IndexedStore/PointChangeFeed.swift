@@ -1,8 +1,8 @@
-public import Points
-public import PostgresStore
+package import Points
+package import PostgresStore
 
 /// The source of a database's places and their changes, for an index that follows them.
-public protocol PointChangeFeed: Sendable {
+package protocol PointChangeFeed: Sendable {
   /// Returns what has changed since a position, as of a moment during the call.
   ///
   /// - Throws: ``Points/PointStoreError``.

@@ -1,7 +1,7 @@
 /// The promise how fresh the results of reads are.
-public struct ReadFreshness: Hashable, Sendable {
+package struct ReadFreshness: Hashable, Sendable {
   /// The relation of a result to the writes before its request.
-  public enum Consistency: Hashable, Sendable {
+  package enum Consistency: Hashable, Sendable {
     /// A result contains every write that was committed before the request arrived.
     case strict
     /// A result contains every write that was committed more than this time before.
@@ -9,15 +9,15 @@ public struct ReadFreshness: Hashable, Sendable {
   }
 
   /// The relation of a result to the writes before its request.
-  public var consistency: Consistency
+  package var consistency: Consistency
 
   /// The time after the last confirmation of the index for which reads are answered from it while they can't be
   /// current: the database is unavailable, or only the index can answer them and it catches up or is built again. Zero
   /// for none.
-  public var staleLifetime: Duration
+  package var staleLifetime: Duration
 
   /// Creates a promise.
-  public init(_ consistency: Consistency = .strict, staleLifetime: Duration = .zero) {
+  package init(_ consistency: Consistency = .strict, staleLifetime: Duration = .zero) {
     self.consistency = consistency
     self.staleLifetime = staleLifetime
   }

@@ -1,13 +1,16 @@
-public import HTTPServer
+package import HTTPServer
 import JSONText
 import NIOHTTP1
-public import Points
+package import Points
+
+/// A function that copies the file in which places are kept.
+package typealias BackupAction = @Sendable () async throws(PointStoreError) -> BackupFile
 
 /// The service's HTTP interface, as one table of routes. The handler of each has a file of its own with three parts to
 /// it: its arguments, the operation, the response.
-public struct LocationsAPI: Sendable {
+package struct LocationsAPI: Sendable {
   /// The beginning of the `type` of this service's problems.
-  public static let problemTypePrefix = "urn:waymark:problem:"
+  package static let problemTypePrefix = "urn:waymark:problem:"
 
   private let service: PointsService
   private let editor: PointEditor?
@@ -58,7 +61,7 @@ public struct LocationsAPI: Sendable {
   ///   - baseMap: the base map of the map page; without it the page draws a graticule.
   ///   - version: the version in the response of `GET /`.
   ///   - settingsDigest: a digest of the settings that affect responses, which is a part of entity tags.
-  public init(
+  package init(
     service: PointsService,
     editor: PointEditor? = nil,
     access: AccessControl = AccessControl(AccessPolicy(keys: nil, isLoopback: true)),
@@ -116,7 +119,7 @@ public struct LocationsAPI: Sendable {
   ///
   /// - Parameter middlewares: the middlewares in the order in which a request passes them. Authentication comes after
   ///   them, as the last before the route's handler.
-  public func router(middlewares: [any Middleware] = []) -> Router {
+  package func router(middlewares: [any Middleware] = []) -> Router {
     Router(
       routes,
       middlewares: middlewares + [AuthenticationMiddleware(access: access)]

@@ -1,8 +1,8 @@
 import Geo
-public import Points
+package import Points
 
 /// A source of ids for places that are imported without one.
-public protocol ImportIDSource: Sendable {
+package protocol ImportIDSource: Sendable {
   /// Returns an id for a new place.
   ///
   /// - Parameter attempt: the number of earlier calls whose ids were taken; each attempt gives another id.
@@ -31,13 +31,13 @@ struct NewIDs: ImportIDSource {
 /// gives the same ids.
 ///
 /// The id of a place with a source reference is derived from that, any other from the name and the coordinate.
-public struct DerivedIDs: ImportIDSource {
+package struct DerivedIDs: ImportIDSource {
   /// Creates the source.
-  public init() {}
+  package init() {}
 
   /// Returns the id derived from the source reference, or else from the name and the coordinate, and from the attempt
   /// unless it is the first.
-  public func id(for place: PointDraft, attempt: Int) -> PointID {
+  package func id(for place: PointDraft, attempt: Int) -> PointID {
     var identity: [UInt8] = []
     if let origin = place.origin {
       identity.append(contentsOf: origin.source.utf8)

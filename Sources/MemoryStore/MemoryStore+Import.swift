@@ -1,5 +1,5 @@
 import PointIndex
-public import Points
+package import Points
 import Synchronization
 
 extension MemoryStore: PointImporter {
@@ -8,7 +8,7 @@ extension MemoryStore: PointImporter {
   ///
   /// O(n log n) for n rows. Until the last row has arrived, rows that change something are held, repeated ones once,
   /// and of rows that equal a place of the store some 30 bytes. A dry run needs as much memory as an import.
-  public func importRows<Batches: AsyncSequence & Sendable>(
+  package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     if options.dryRun {
@@ -29,7 +29,7 @@ extension MemoryStore: PointImporter {
   /// Imports the rows, except those it rejects. Places without an id get one from the given source.
   ///
   /// - Throws: ``Points/PointStoreError``, or the error of the sequence; nothing has been imported then.
-  public func load<Batches: AsyncSequence & Sendable>(
+  package func load<Batches: AsyncSequence & Sendable>(
     _ batches: Batches,
     ids: any ImportIDSource = DerivedIDs()
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {

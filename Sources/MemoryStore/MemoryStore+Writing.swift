@@ -1,12 +1,12 @@
-public import JSONText
+package import JSONText
 import PointIndex
-public import Points
+package import Points
 
 extension MemoryStore: PointWriter {
   /// Creates a place under a new id; see ``Points/PointWriter/create(_:once:)``.
   ///
   /// Concurrent requests with one key return the same place: none fails as being in flight.
-  public func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+  package func create(_ place: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
     try await write { transaction throws(PointWriteError) in
       if let key, let record = transaction.record(of: key) {
         guard record.key.requestHash == key.requestHash, case .created(let point) = record.outcome else {
@@ -23,7 +23,7 @@ extension MemoryStore: PointWriter {
   }
 
   /// Replaces the place with that id, or creates it; see ``Points/PointWriter/put(_:id:if:)``.
-  public func put(
+  package func put(
     _ place: PointDraft,
     id: PointID,
     if condition: WriteCondition
@@ -38,7 +38,7 @@ extension MemoryStore: PointWriter {
   }
 
   /// Removes the place with that id; see ``Points/PointWriter/delete(id:if:)``.
-  public func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
+  package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     try await write { transaction throws(PointWriteError) in
       guard let point = transaction.point(id: id) else { throw .notFound }
       guard condition.holds(of: point.version) else { throw .conditionFailed(currentVersion: point.version) }
@@ -50,7 +50,7 @@ extension MemoryStore: PointWriter {
   /// ``Points/PointWriter/deleteBatch(ofSource:after:)``.
   ///
   /// The places are searched outside the writer, so that other writes do not wait for the search.
-  public func deleteBatch(
+  package func deleteBatch(
     ofSource source: String, after position: ExactText?
   ) async throws(PointWriteError) -> DeletedBatch {
     let last = position.flatMap { PointID($0.text) }

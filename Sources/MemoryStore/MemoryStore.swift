@@ -1,25 +1,25 @@
-public import Geo
+package import Geo
 import PointIndex
-public import Points
+package import Points
 
 /// A store of places in memory: a ``PointIndex/PointIndex`` whose changes are committed to a journal.
 ///
 /// Reads search the current snapshot, and never wait for a write. A write builds the next snapshot, commits its effects
 /// to the journal, and replaces the current snapshot.
-public final class MemoryStore: Sendable {
+package final class MemoryStore: Sendable {
   let writer: GroupCommitWriter
   let clock: MonotoneClock
   private let index: PointIndex
 
   /// A Boolean value that indicates whether no place had ever been written to the store when it was created.
-  public let wasNew: Bool
+  package let wasNew: Bool
 
   /// Creates an empty store that keeps nothing beyond the process.
   ///
   /// - Parameters:
   ///   - text: the fields that texts are searched in.
   ///   - clock: the source of the times of places and of the age of idempotency keys.
-  public convenience init(
+  package convenience init(
     text configuration: TextIndexConfiguration = .init(), clock: any WallClock = SystemClock()
   ) {
     self.init(JournalContents(), journal: nil, keyLimits: .init(), text: configuration, clock: clock)
@@ -35,7 +35,7 @@ public final class MemoryStore: Sendable {
   ///   - text: the fields that texts are searched in.
   ///   - clock: the source of the times of places and of the age of idempotency keys.
   /// - Throws: ``Points/PointStoreError`` with the reason that the journal can't be read.
-  public convenience init(
+  package convenience init(
     journal: any PointJournal,
     text configuration: TextIndexConfiguration = .init(),
     clock: any WallClock = SystemClock()
@@ -81,76 +81,76 @@ public final class MemoryStore: Sendable {
   }
 
   /// The number of places.
-  public var count: Int { snapshot.count }
+  package var count: Int { snapshot.count }
 
   var snapshot: PointSnapshot { index.snapshot }
 }
 
 extension MemoryStore: PointStore {
   /// Returns one page of the matching places, all from one snapshot.
-  public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
+  package func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
     try snapshot.page(matching: query)
   }
 
   /// Returns the same page as summaries, whose texts are not copied.
-  public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
+  package func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
     try snapshot.summaries(matching: query)
   }
 
   /// Returns the number of matching places of one snapshot.
-  public func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
+  package func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
     try snapshot.count(matching: query)
   }
 
   /// Returns the place with that id, or `nil`. O(log² n).
-  public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
+  package func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     snapshot.point(id: id)
   }
 
   /// Returns every category that a place has, the most frequent first. Without a box they are counted once after a
   /// write.
-  public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+  package func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
     snapshot.categoryCounts(in: box)
   }
 
   /// Returns the place with the least ``Points/PointID/shuffleKey`` that is not below the pivot, or else with the least
   /// of all; `nil` when there are no places. O(log² n).
-  public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
+  package func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     snapshot.point(shuffledAtOrAfter: pivot)
   }
 
   /// Returns the registered data sets, by name.
-  public func sources() async throws(PointStoreError) -> [DataSource] { await writer.dataSources }
+  package func sources() async throws(PointStoreError) -> [DataSource] { await writer.dataSources }
 
   /// Returns the version of the current snapshot. No other process gives it, not even with the same places.
-  public func dataVersion() async throws(PointStoreError) -> DataVersion? { index.version }
+  package func dataVersion() async throws(PointStoreError) -> DataVersion? { index.version }
 
   /// Returns the version of the current snapshot.
-  public func knownDataVersion() -> DataVersion? { index.version }
+  package func knownDataVersion() -> DataVersion? { index.version }
 
   /// Returns at once: memory can always be read.
-  @discardableResult public func checkReadiness() async throws(PointStoreError) -> StoreReadiness { .ready }
+  @discardableResult package func checkReadiness() async throws(PointStoreError) -> StoreReadiness { .ready }
 }
 
 extension MemoryStore: TextSearchableStore {
   /// Returns a page of the places that match a text, all from one snapshot.
-  public func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
+  package func matches(of query: TextQuery) async throws(PointStoreError) -> TextPage {
     try snapshot.page(matching: query)
   }
 
   /// The fields of places that are searched.
-  public var textConfiguration: TextIndexConfiguration { snapshot.textConfiguration }
+  package var textConfiguration: TextIndexConfiguration { snapshot.textConfiguration }
 }
 
 extension MemoryStore: MappedStore {
   /// Returns the current snapshot.
-  public func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot { snapshot }
+  package func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot { snapshot }
 }
 
 extension MemoryStore: PointExporter {
   /// Passes every matching place of the current snapshot to a closure; see
   /// ``PointIndex/PointSnapshot/exportPoints(matching:to:)``.
-  public func exportPoints(
+  package func exportPoints(
     matching query: PointQuery,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {

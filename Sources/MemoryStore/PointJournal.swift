@@ -1,9 +1,9 @@
-public import Points
+package import Points
 
 /// A log that keeps the writes of a ``MemoryStore``, whose places are an index in memory.
 ///
 /// The store makes one call at a time: it loads once, before anything else, and commits one batch after another.
-public protocol PointJournal: Sendable {
+package protocol PointJournal: Sendable {
   /// Returns the contents.
   ///
   /// - Throws: ``PointStoreError`` with the reason that they can't be read.
@@ -16,24 +16,24 @@ public protocol PointJournal: Sendable {
 }
 
 /// The contents of a journal.
-public struct JournalContents: Sendable {
+package struct JournalContents: Sendable {
   /// The places, in any order.
-  public var points: ContiguousArray<PointOfInterest>
+  package var points: ContiguousArray<PointOfInterest>
 
   /// The outcomes of requests with idempotency keys, the oldest first.
-  public var records: [IdempotencyRecord]
+  package var records: [IdempotencyRecord]
 
   /// The registered data sets.
-  public var sources: [DataSource] = []
+  package var sources: [DataSource] = []
 
   /// A Boolean value that indicates whether no place was ever committed, not even one that was removed since.
-  public var isNew: Bool
+  package var isNew: Bool
 
   /// The greatest version that was ever committed, including those of removed places; 0 before the first.
-  public var highestVersion: Int64
+  package var highestVersion: Int64
 
   /// Creates contents.
-  public init(
+  package init(
     points: ContiguousArray<PointOfInterest> = [],
     records: [IdempotencyRecord] = [],
     isNew: Bool = true,
@@ -47,45 +47,45 @@ public struct JournalContents: Sendable {
 }
 
 /// The effects of some writes, which a journal commits together.
-public struct JournalBatch: Sendable {
+package struct JournalBatch: Sendable {
   /// The places that were created or changed, each once, as they are now.
-  public internal(set) var puts: ContiguousArray<PointOfInterest> = []
+  package internal(set) var puts: ContiguousArray<PointOfInterest> = []
 
   /// The ids of the places that were removed, each once.
-  public internal(set) var removals: [PointID] = []
+  package internal(set) var removals: [PointID] = []
 
   /// The outcomes of requests with idempotency keys, the oldest first.
-  public internal(set) var records: [IdempotencyRecord] = []
+  package internal(set) var records: [IdempotencyRecord] = []
 
   /// The data sets that were registered or changed.
-  public internal(set) var sources: [DataSource] = []
+  package internal(set) var sources: [DataSource] = []
 
   /// The idempotency keys whose records are to be deleted.
-  public internal(set) var evictedKeys: [String] = []
+  package internal(set) var evictedKeys: [String] = []
 
   /// The greatest version given so far, by these writes or before them.
-  public internal(set) var highestVersion: Int64 = 0
+  package internal(set) var highestVersion: Int64 = 0
 
   /// A Boolean value that indicates whether there is nothing to commit.
-  public var isEmpty: Bool { !hasChanges && records.isEmpty && evictedKeys.isEmpty && sources.isEmpty }
+  package var isEmpty: Bool { !hasChanges && records.isEmpty && evictedKeys.isEmpty && sources.isEmpty }
 
   /// A Boolean value that indicates whether a place was created, changed or removed.
-  public var hasChanges: Bool { !puts.isEmpty || !removals.isEmpty }
+  package var hasChanges: Bool { !puts.isEmpty || !removals.isEmpty }
 }
 
 /// The outcome of a request with an idempotency key, which a repeat of the request returns again.
-public struct IdempotencyRecord: Hashable, Sendable {
+package struct IdempotencyRecord: Hashable, Sendable {
   /// The key, with the hash of the request.
-  public let key: IdempotencyKey
+  package let key: IdempotencyKey
 
   /// The time of the request.
-  public let time: Timestamp
+  package let time: Timestamp
 
   /// The outcome of the request.
-  public let outcome: Outcome
+  package let outcome: Outcome
 
   /// The outcome of a request.
-  public enum Outcome: Hashable, Sendable {
+  package enum Outcome: Hashable, Sendable {
     /// A place was created; this is its first version.
     case created(PointOfInterest)
     /// Places were imported.
@@ -93,7 +93,7 @@ public struct IdempotencyRecord: Hashable, Sendable {
   }
 
   /// Creates a record.
-  public init(key: IdempotencyKey, time: Timestamp, outcome: Outcome) {
+  package init(key: IdempotencyKey, time: Timestamp, outcome: Outcome) {
     self.key = key
     self.time = time
     self.outcome = outcome

@@ -1,7 +1,7 @@
 import Foundation
 
 /// An area of polygons in the plane of longitude and latitude.
-public struct OSMArea: Hashable, Sendable {
+package struct OSMArea: Hashable, Sendable {
   private struct Polygon: Hashable {
     let box: Box
     /// The ends of the edges of all rings.
@@ -38,7 +38,7 @@ public struct OSMArea: Hashable, Sendable {
   /// GeometryCollection of such. An area that crosses the antimeridian must be cut there (RFC 7946, section 3.1.9).
   ///
   /// - Throws: ``OSMAreaError``.
-  public init(geoJSON: [UInt8]) throws(OSMAreaError) {
+  package init(geoJSON: [UInt8]) throws(OSMAreaError) {
     let json: Any
     do {
       json = try JSONSerialization.jsonObject(with: Data(geoJSON))
@@ -52,7 +52,7 @@ public struct OSMArea: Hashable, Sendable {
   }
 
   /// Returns a Boolean value that indicates whether the position is in one of the polygons and in none of its holes.
-  public func contains(_ position: OSMPosition) -> Bool {
+  package func contains(_ position: OSMPosition) -> Bool {
     polygons.contains { polygon in
       guard polygon.box.contains(position) else { return false }
       var isInside = false
@@ -112,7 +112,7 @@ public struct OSMArea: Hashable, Sendable {
 }
 
 /// The reason why a text is no area.
-public enum OSMAreaError: Error, Hashable, Sendable, CustomStringConvertible {
+package enum OSMAreaError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The text is not JSON; the detail is the parser's.
   case invalidJSON(String)
   /// The text contains no polygon.
@@ -121,7 +121,7 @@ public enum OSMAreaError: Error, Hashable, Sendable, CustomStringConvertible {
   case invalidRing(String)
 
   /// The message for users; it follows the name of the file.
-  public var description: String {
+  package var description: String {
     switch self {
     case .invalidJSON(let detail): "is not valid JSON: \(detail)"
     case .noPolygon: "contains no GeoJSON Polygon or MultiPolygon"

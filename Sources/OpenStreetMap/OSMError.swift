@@ -1,5 +1,5 @@
 /// The reason why a file can't be read. Nothing else ends a reader early.
-public enum OSMError: Error, Hashable, Sendable {
+package enum OSMError: Error, Hashable, Sendable {
   /// The file can't be opened or read; the text is the system's.
   case unreadable(String)
   /// The name's ending is of no known format.
@@ -28,7 +28,7 @@ public enum OSMError: Error, Hashable, Sendable {
 
 extension OSMError: CustomStringConvertible {
   /// The message for users; it follows the name of the file.
-  public var description: String {
+  package var description: String {
     switch self {
     case .unreadable(let reason): "the file can't be read: \(reason)"
     case .unknownFormat:

@@ -9,9 +9,9 @@ import Geo
 /// }
 /// print(reader.report.places[.way, default: 0])
 /// ```
-public struct OSMFile: Hashable, Sendable {
+package struct OSMFile: Hashable, Sendable {
   /// The formats that are read.
-  public enum Format: String, CaseIterable, Hashable, Sendable {
+  package enum Format: String, CaseIterable, Hashable, Sendable {
     /// Protocol buffers: `.osm.pbf`, `.pbf`.
     case pbf
     /// XML: `.osm`, `.osm.xml`; compressed with gzip where the name ends in `.gz`.
@@ -21,13 +21,13 @@ public struct OSMFile: Hashable, Sendable {
   }
 
   /// The path. The file must be seekable if it is PBF.
-  public let path: String
+  package let path: String
 
   /// The format.
-  public let format: Format
+  package let format: Format
 
   /// Creates a file of the given format.
-  public init(path: String, format: Format) {
+  package init(path: String, format: Format) {
     self.path = path
     self.format = format
   }
@@ -35,7 +35,7 @@ public struct OSMFile: Hashable, Sendable {
   /// Creates a file of the format that its name says.
   ///
   /// - Throws: ``OSMError/unknownFormat``.
-  public init(path: String) throws(OSMError) {
+  package init(path: String) throws(OSMError) {
     guard let format = Format(fileName: path) else { throw .unknownFormat }
     self.init(path: path, format: format)
   }
@@ -43,7 +43,7 @@ public struct OSMFile: Hashable, Sendable {
   /// Returns a reader of the selected places.
   ///
   /// - Throws: ``OSMError`` if the file can't be opened or is a change file.
-  public func places(
+  package func places(
     _ selection: OSMSelection = OSMSelection(),
     options: OSMReaderOptions = OSMReaderOptions(),
     onProgress: (@Sendable (OSMProgress) -> Void)? = nil
@@ -55,7 +55,7 @@ public struct OSMFile: Hashable, Sendable {
   /// Returns a reader of the changes of selected places.
   ///
   /// - Throws: ``OSMError`` if the file can't be opened or is not a change file.
-  public func changes(
+  package func changes(
     _ selection: OSMSelection = OSMSelection(),
     options: OSMReaderOptions = OSMReaderOptions(),
     onProgress: (@Sendable (OSMProgress) -> Void)? = nil
@@ -67,7 +67,7 @@ public struct OSMFile: Hashable, Sendable {
 
 extension OSMFile.Format {
   /// Creates the format of a file name, or nil if its ending is of no known format.
-  public init?(fileName: String) {
+  package init?(fileName: String) {
     let name = fileName.lowercased()
     let plain = name.hasSuffix(".gz") ? String(name.dropLast(3)) : name
     if name.hasSuffix(".pbf") {
@@ -84,13 +84,13 @@ extension OSMFile.Format {
 
 /// A reader of the places of a file, batch by batch, in bounded memory. It may be used by one task at a time, and
 /// may be discarded before its end.
-public final class OSMPlaceReader {
+package final class OSMPlaceReader {
   private let reading: OSMReading
 
   init(_ reading: OSMReading) { self.reading = reading }
 
   /// The counts so far.
-  public var report: OSMReport { reading.report }
+  package var report: OSMReport { reading.report }
 
   /// Returns the next places, or nil after the last ones. The calling thread waits for other threads that decode.
   ///
@@ -98,47 +98,47 @@ public final class OSMPlaceReader {
   /// the relations and ways before it returns the first nodes. After an error there are no further places.
   ///
   /// - Throws: ``OSMError``.
-  public func next() throws(OSMError) -> [OSMPlace]? { try reading.nextPlaces() }
+  package func next() throws(OSMError) -> [OSMPlace]? { try reading.nextPlaces() }
 }
 
 /// A reader of the changes of a file, batch by batch, in bounded memory. It may be used by one task at a time.
-public final class OSMChangeReader {
+package final class OSMChangeReader {
   private let reading: OSMReading
 
   init(_ reading: OSMReading) { self.reading = reading }
 
   /// The counts so far.
-  public var report: OSMReport { reading.report }
+  package var report: OSMReport { reading.report }
 
   /// Returns the next changes, or nil after the last ones: those of nodes, then ways, then relations. Changes of the
   /// same object are in the order of the file, so that the last one is valid.
   ///
   /// - Throws: ``OSMError``.
-  public func next() throws(OSMError) -> [OSMChange]? { try reading.nextChanges() }
+  package func next() throws(OSMError) -> [OSMChange]? { try reading.nextChanges() }
 }
 
 /// The limits of a reader.
-public struct OSMReaderOptions: Sendable {
+package struct OSMReaderOptions: Sendable {
   /// The number of threads that decode, at least 1; by default, the number of processors.
-  public var threads: Int?
+  package var threads: Int?
 
   /// The maximum bytes of node locations in memory. Above it, they are in a mapped temporary file.
-  public var locationMemoryBytes = 256 << 20
+  package var locationMemoryBytes = 256 << 20
 
   /// The folder of temporary files, or nil for the system's. They have no name while they are in use.
-  public var temporaryFolder: String?
+  package var temporaryFolder: String?
 
   /// The number of positions that relations may use however few there are.
   var freeRelationPositions = 20_000_000
 
   /// Creates the default options.
-  public init() {}
+  package init() {}
 }
 
 /// The progress of a reader.
-public struct OSMProgress: Hashable, Sendable {
+package struct OSMProgress: Hashable, Sendable {
   /// The phases, in their order.
-  public enum Phase: String, CaseIterable, Hashable, Sendable {
+  package enum Phase: String, CaseIterable, Hashable, Sendable {
     /// XML is parsed and written to a temporary file. PBF has no such phase.
     case parse
     /// The relations are read, to learn which ways and nodes they need.
@@ -154,19 +154,19 @@ public struct OSMProgress: Hashable, Sendable {
   }
 
   /// The phase.
-  public let phase: Phase
+  package let phase: Phase
 
   /// The bytes of the file, or of the temporary file, that this phase has read.
-  public let bytesDone: Int
+  package let bytesDone: Int
 
   /// The bytes that this phase will read.
-  public let bytesTotal: Int
+  package let bytesTotal: Int
 }
 
 /// The counts of a reader.
-public struct OSMReport: Hashable, Sendable {
+package struct OSMReport: Hashable, Sendable {
   /// The reasons why a selected object is no place.
-  public enum SkipReason: String, CaseIterable, Hashable, Sendable {
+  package enum SkipReason: String, CaseIterable, Hashable, Sendable {
     /// The point is outside the box or area of the selection.
     case outsideArea
     /// None of the nodes is in the file.
@@ -180,17 +180,17 @@ public struct OSMReport: Hashable, Sendable {
   }
 
   /// The number of objects in the file by kind, whether they are selected or not.
-  public internal(set) var objects: [OSMKind: Int] = [:]
+  package internal(set) var objects: [OSMKind: Int] = [:]
 
   /// The number of places, or changes, by kind.
-  public internal(set) var places: [OSMKind: Int] = [:]
+  package internal(set) var places: [OSMKind: Int] = [:]
 
   /// The number of selected objects that are no places, by reason.
-  public internal(set) var skipped: [SkipReason: Int] = [:]
+  package internal(set) var skipped: [SkipReason: Int] = [:]
 
   /// The sequence number of the replication state that the file has, or nil.
-  public internal(set) var replicationSequence: Int64?
+  package internal(set) var replicationSequence: Int64?
 
   /// The time of the replication state that the file has, in seconds since 1970, or nil.
-  public internal(set) var replicationTimestamp: Int64?
+  package internal(set) var replicationTimestamp: Int64?
 }

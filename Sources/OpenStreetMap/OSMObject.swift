@@ -1,47 +1,47 @@
-import JSONText
+package import JSONText
 
 /// The three kinds of OpenStreetMap objects.
-public enum OSMKind: String, CaseIterable, Hashable, Sendable {
+package enum OSMKind: String, CaseIterable, Hashable, Sendable {
   case node, way, relation
 }
 
 /// A tag of an object.
-public struct OSMTag: Hashable, Sendable {
+package struct OSMTag: Hashable, Sendable {
   /// The key, such as `amenity`.
-  @ComparedByBytes public var key: String
+  @ComparedByBytes package var key: String
 
   /// The value, such as `cafe`.
-  @ComparedByBytes public var value: String
+  @ComparedByBytes package var value: String
 
   /// Creates a tag.
-  public init(_ key: String, _ value: String) {
+  package init(_ key: String, _ value: String) {
     self.key = key
     self.value = value
   }
 }
 
 /// An object that a selection keeps, reduced to a point.
-public struct OSMPlace: Hashable, Sendable {
+package struct OSMPlace: Hashable, Sendable {
   /// The kind. Ids are unique only within a kind.
-  public let kind: OSMKind
+  package let kind: OSMKind
 
   /// The id; negative in files of editors that have not been uploaded.
-  public let id: Int64
+  package let id: Int64
 
   /// The version, or nil if the file has none.
-  public let version: Int32?
+  package let version: Int32?
 
   /// The tags in the order of the file, all of them.
-  public let tags: [OSMTag]
+  package let tags: [OSMTag]
 
   /// Degrees north of the equator, -90…90.
-  public let latitude: Double
+  package let latitude: Double
 
   /// Degrees east of Greenwich, -180…180.
-  public let longitude: Double
+  package let longitude: Double
 
   /// Creates a place.
-  public init(kind: OSMKind, id: Int64, version: Int32?, tags: [OSMTag], latitude: Double, longitude: Double) {
+  package init(kind: OSMKind, id: Int64, version: Int32?, tags: [OSMTag], latitude: Double, longitude: Double) {
     self.kind = kind
     self.id = id
     self.version = version
@@ -51,13 +51,13 @@ public struct OSMPlace: Hashable, Sendable {
   }
 
   /// The first value of a key, or nil.
-  public subscript(key: String) -> String? { tags.first { $0.key.hasSameBytes(as: key) }?.value }
+  package subscript(key: String) -> String? { tags.first { $0.key.hasSameBytes(as: key) }?.value }
 }
 
 /// A change of one object in a change file.
-public struct OSMChange: Hashable, Sendable {
+package struct OSMChange: Hashable, Sendable {
   /// The kinds of changes.
-  public enum Action: String, Hashable, Sendable {
+  package enum Action: String, Hashable, Sendable {
     /// The object is new, and is a place.
     case create
     /// The object has a new version, which is a place. The previous one need not have been a place.
@@ -67,26 +67,26 @@ public struct OSMChange: Hashable, Sendable {
   }
 
   /// The kind of the change.
-  public let action: Action
+  package let action: Action
 
   /// The kind.
-  public let kind: OSMKind
+  package let kind: OSMKind
 
   /// The id.
-  public let id: Int64
+  package let id: Int64
 
   /// The new version, or nil if the file has none.
-  public let version: Int32?
+  package let version: Int32?
 
   /// The tags of the new version; none for a deletion.
-  public let tags: [OSMTag]
+  package let tags: [OSMTag]
 
   /// The new position. It is nil for a deletion, and for a way or relation with nodes that the change file does not
   /// contain: such a place keeps the position that it has.
-  public let position: OSMPosition?
+  package let position: OSMPosition?
 
   /// Creates a change.
-  public init(action: Action, kind: OSMKind, id: Int64, version: Int32?, tags: [OSMTag], position: OSMPosition?) {
+  package init(action: Action, kind: OSMKind, id: Int64, version: Int32?, tags: [OSMTag], position: OSMPosition?) {
     self.action = action
     self.kind = kind
     self.id = id
@@ -97,15 +97,15 @@ public struct OSMChange: Hashable, Sendable {
 }
 
 /// A position in decimal degrees (WGS 84).
-public struct OSMPosition: Hashable, Sendable, BitwiseCopyable {
+package struct OSMPosition: Hashable, Sendable, BitwiseCopyable {
   /// Degrees north of the equator, -90…90.
-  public let latitude: Double
+  package let latitude: Double
 
   /// Degrees east of Greenwich, -180…180.
-  public let longitude: Double
+  package let longitude: Double
 
   /// Creates a position.
-  public init(latitude: Double, longitude: Double) {
+  package init(latitude: Double, longitude: Double) {
     self.latitude = latitude
     self.longitude = longitude
   }

@@ -1,29 +1,29 @@
-import Geo
-import JSONText
+package import Geo
+package import JSONText
 
 /// The objects of a file that become places.
 ///
 /// An object is kept if one of its tags matches one of the ``filters``, its kind is one of ``kinds``, the
 /// ``predicate`` accepts it, and its point is in the ``box`` and in the ``area``.
-public struct OSMSelection: Sendable {
+package struct OSMSelection: Sendable {
   /// The filters, of which one must match. They are applied to every object, so they are data rather than code.
-  public var filters: [OSMTagFilter]
+  package var filters: [OSMTagFilter]
 
   /// The kinds of objects.
-  public var kinds: Set<OSMKind>
+  package var kinds: Set<OSMKind>
 
   /// A further condition on the tags of objects that match a filter, or nil. It is called on several threads, and
   /// must return the same value for the same object.
-  public var predicate: (@Sendable (OSMKind, [OSMTag]) -> Bool)?
+  package var predicate: (@Sendable (OSMKind, [OSMTag]) -> Bool)?
 
   /// The box that the point must be in, or nil.
-  public var box: BoundingBox?
+  package var box: BoundingBox?
 
   /// The area that the point must be in, or nil.
-  public var area: OSMArea?
+  package var area: OSMArea?
 
   /// Creates a selection.
-  public init(
+  package init(
     filters: [OSMTagFilter] = OSMTagFilter.places,
     kinds: Set<OSMKind> = Set(OSMKind.allCases),
     box: BoundingBox? = nil,
@@ -39,21 +39,21 @@ public struct OSMSelection: Sendable {
 }
 
 /// A condition on one tag.
-public struct OSMTagFilter: Hashable, Sendable {
+package struct OSMTagFilter: Hashable, Sendable {
   /// The key.
-  @ComparedByBytes public var key: String
+  @ComparedByBytes package var key: String
 
   /// The accepted values, or nil if every value but `no` is accepted.
-  public var values: Set<ExactText>?
+  package var values: Set<ExactText>?
 
   /// Creates a filter.
-  public init(_ key: String, _ values: [String]? = nil) {
+  package init(_ key: String, _ values: [String]? = nil) {
     self.key = key
     self.values = values.map { Set($0.map { ExactText($0) }) }
   }
 
   /// Creates a filter from `key`, `key=value` or `key=value,value`; `key=*` is `key`. Returns nil if the key is empty.
-  public init?(parsing text: String) {
+  package init?(parsing text: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard let key = parts.first, !key.isEmpty else { return nil }
     self.key = String(key)
@@ -62,7 +62,7 @@ public struct OSMTagFilter: Hashable, Sendable {
   }
 
   /// The filters for points of interest: named objects, and those with a key that places have.
-  public static let places: [OSMTagFilter] =
+  package static let places: [OSMTagFilter] =
     [
       "name", "amenity", "shop", "tourism", "leisure", "historic", "office", "craft", "healthcare", "public_transport",
       "place", "emergency",

@@ -1,12 +1,12 @@
 import CBuiltInMappings
 
 /// The mappings that are part of the program.
-public enum BuiltInMappings {
+package enum BuiltInMappings {
   /// The names.
-  public static let names: [String] = (0...).lazy.map(entry).prefix { $0 != nil }.compactMap { $0?.name }
+  package static let names: [String] = (0...).lazy.map(entry).prefix { $0 != nil }.compactMap { $0?.name }
 
   /// Returns the text of a mapping file; `nil` where there is none of that name.
-  public static func text(named name: String) -> String? {
+  package static func text(named name: String) -> String? {
     (0...).lazy.map(entry).prefix { $0 != nil }.compactMap(\.self).first { $0.name == name }?.text
   }
 

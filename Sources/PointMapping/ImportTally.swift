@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The counts of what a mapping left out.
-public final class ImportTally: Sendable {
+package final class ImportTally: Sendable {
   private struct Counts {
     var skipped: [String: Int] = [:]
     var tags = 0
@@ -10,10 +10,10 @@ public final class ImportTally: Sendable {
   private let counts = Mutex(Counts())
 
   /// Creates a tally of nothing.
-  public init() {}
+  package init() {}
 
   /// Counts skipped records.
-  public func skip(_ reason: String, count: Int = 1) {
+  package func skip(_ reason: String, count: Int = 1) {
     counts.withLock { $0.skipped[reason, default: 0] += count }
   }
 
@@ -23,10 +23,10 @@ public final class ImportTally: Sendable {
   }
 
   /// The numbers of skipped records by reason, the most frequent first.
-  public var skipped: [(reason: String, count: Int)] {
+  package var skipped: [(reason: String, count: Int)] {
     counts.withLock { $0.skipped }.map { ($0.key, $0.value) }.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
   }
 
   /// The number of tags that were left out.
-  public var omittedTags: Int { counts.withLock { $0.tags } }
+  package var omittedTags: Int { counts.withLock { $0.tags } }
 }

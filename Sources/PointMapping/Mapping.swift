@@ -1,12 +1,12 @@
 import Geo
 import JSONText
-public import PointFormats
-public import Points
+package import PointFormats
+package import Points
 
 /// A mapping of the records of a data set to places, which a mapping file describes: docs/import.md.
 ///
 /// Mapping is a pure function of the record, apart from the counts in ``tally``.
-public struct Mapping: RecordMapping {
+package struct Mapping: RecordMapping {
   /// A rule about the records that are taken.
   struct TakeRule: Hashable {
     let condition: Condition
@@ -35,13 +35,13 @@ public struct Mapping: RecordMapping {
   }
 
   /// The data set.
-  public internal(set) var source: DataSource?
+  package internal(set) var source: DataSource?
 
   /// The counts of the records that were skipped, and of tags that were left out.
-  public let tally: ImportTally
+  package let tally: ImportTally
 
   /// The layout of the data set's text files; `nil` for CSV with a header.
-  public internal(set) var table: TableLayout?
+  package internal(set) var table: TableLayout?
 
   var ignoresCase = false
   var unpacked: [String] = []
@@ -65,7 +65,7 @@ public struct Mapping: RecordMapping {
   }
 
   /// Returns the place of a record or the reason of its rejection; `nil` where the mapping does not take it.
-  public func place(of foreign: ForeignRecord) -> Result<PointDraft, InvalidRecord>? {
+  package func place(of foreign: ForeignRecord) -> Result<PointDraft, InvalidRecord>? {
     var record = Record(foreign, ignoresCase: ignoresCase, unpacked: unpacked)
     for rule in takeRules where !rule.condition.holds(of: record) {
       tally.skip(rule.reason)
@@ -238,12 +238,12 @@ public struct Mapping: RecordMapping {
 
 extension Mapping {
   /// Sets the name of the data set, with a licence and attribution of its own where another one had them.
-  public mutating func setSource(_ name: String) {
+  package mutating func setSource(_ name: String) {
     if source?.name != name { source = DataSource(name: name) }
   }
 
   /// Sets the licence and attribution of the data set, as far as they are given.
-  public mutating func setAttribution(licence: String?, attribution: String?, url: String?) {
+  package mutating func setAttribution(licence: String?, attribution: String?, url: String?) {
     if let licence { source?.licence = licence }
     if let attribution { source?.attribution = attribution }
     if let url { source?.url = url }
@@ -252,26 +252,26 @@ extension Mapping {
   /// Sets the field of the ids in the data set.
   ///
   /// - Returns: `false` where the text is no path of a field.
-  public mutating func setIDField(_ text: String) -> Bool {
+  package mutating func setIDField(_ text: String) -> Bool {
     guard let path = FieldPath(text) else { return false }
     sourceID = Expression([.init(form: .path(path), condition: nil)])
     return true
   }
 
   /// Takes only records with a confidence of at least a value.
-  public mutating func require(confidence minimum: Double) {
+  package mutating func require(confidence minimum: Double) {
     guard let path = FieldPath("confidence") else { return }
     let clause = Condition.Clause(quantifier: .all, tests: [.init(path: path, test: .isAtLeast(minimum))])
     takeRules.append(TakeRule(condition: Condition(clauses: [clause]), reason: "confidence below \(minimum)"))
   }
 
   /// Takes records of closed places too.
-  public mutating func takeClosed() {
+  package mutating func takeClosed() {
     takeRules.removeAll { $0.reason == "closed" }
   }
 
   /// Keeps all fields as tags, except those of the data set's own administration.
-  public mutating func keepAllTags() {
+  package mutating func keepAllTags() {
     kept = .all
     dropped = dropped.filter { $0.text == "@*" }
     keepsUsedFields = true
@@ -280,7 +280,7 @@ extension Mapping {
   /// Takes the records that have one of the values, in place of the mapping's own choice by values.
   ///
   /// - Parameter fields: the names of fields with the accepted values; `nil` for any value.
-  public mutating func take(anyOf fields: [(name: String, values: [String]?)]) {
+  package mutating func take(anyOf fields: [(name: String, values: [String]?)]) {
     takeRules.removeAll { $0.condition.clauses.contains { $0.quantifier == .any } }
     let tests = fields.compactMap { name, values in
       FieldPath(name).map { Condition.Field(path: $0, test: values.map { .isOneOf($0) } ?? .exists) }
@@ -290,7 +290,7 @@ extension Mapping {
   }
 
   /// The fields one of which a record must have to be taken, with the accepted values; `nil` for any value.
-  public var requiredFields: [(name: String, values: [String]?)] {
+  package var requiredFields: [(name: String, values: [String]?)] {
     let clause = takeRules.lazy.flatMap(\.condition.clauses).first { $0.quantifier == .any }
     return clause?.tests.compactMap { field in
       switch field.test {

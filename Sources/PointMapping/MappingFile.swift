@@ -3,25 +3,25 @@ import Points
 import Yams
 
 /// The reason why a mapping file is invalid.
-public struct MappingError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct MappingError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The line of the file, counted from 1, where it is known.
-  public let line: Int?
+  package let line: Int?
 
   /// The reason, for a user.
-  public let reason: String
+  package let reason: String
 
   /// The message for a user; it follows the name of the file.
-  public var description: String { line.map { "line \($0): \(reason)" } ?? reason }
+  package var description: String { line.map { "line \($0): \(reason)" } ?? reason }
 }
 
 extension Mapping {
   /// The maximum length of a mapping file in bytes: 1 MiB.
-  public static let maximumFileBytes = 1 << 20
+  package static let maximumFileBytes = 1 << 20
 
   /// Creates the mapping of a text in YAML, of which JSON is a part.
   ///
   /// - Throws: ``MappingError`` at the first part that is invalid.
-  public init(yaml text: String) throws(MappingError) {
+  package init(yaml text: String) throws(MappingError) {
     self = try Self.mapping(yaml: text)
   }
 
@@ -43,7 +43,7 @@ extension Mapping {
   }
 
   /// Creates a built-in mapping; `nil` where there is none of that name.
-  public init?(builtIn name: String) {
+  package init?(builtIn name: String) {
     guard let text = BuiltInMappings.text(named: name), let mapping = try? Mapping(yaml: text) else { return nil }
     self = mapping
   }

@@ -9,13 +9,13 @@ import CLibPQ
 #endif
 
 /// The configuration of a ``PostgresStore``.
-public struct PostgresConfiguration: Sendable {
+package struct PostgresConfiguration: Sendable {
   /// A valid libpq URI or connection string. It may contain a password and must not be logged.
   let connectionInfo: String
 
   /// The choice whether the statements of requests are prepared. Prepared statements last as long as the server
   /// session.
-  public enum PreparedStatements: String, CaseIterable, Sendable {
+  package enum PreparedStatements: String, CaseIterable, Sendable {
     /// Statements are prepared on connections that lead to PostgreSQL without a pooler.
     case automatic = "auto"
     /// Statements are prepared on all connections.
@@ -25,39 +25,39 @@ public struct PostgresConfiguration: Sendable {
   }
 
   /// The choice whether statements are prepared. Behind a pooler each transaction brings its settings in any case.
-  public var preparedStatements = PreparedStatements.automatic
+  package var preparedStatements = PreparedStatements.automatic
 
   /// The maximum number of connections for requests. Those of exports and imports are additional.
-  public var poolSize: Int
+  package var poolSize: Int
 
   /// The maximum number of connections for exports.
-  public var exportConnections = 2
+  package var exportConnections = 2
 
   /// The maximum number of connections for imports.
-  public var importConnections = 2
+  package var importConnections = 2
 
   /// The maximum number of connections for exports and imports together.
-  public var bulkConnections = 4
+  package var bulkConnections = 4
 
   /// The maximum number of exports in the wait queue, and of imports.
-  public var maximumBulkWaiters = 32
+  package var maximumBulkWaiters = 32
 
   /// The server's statement timeout in milliseconds.
-  public var statementTimeoutMilliseconds: Int
+  package var statementTimeoutMilliseconds: Int
 
   /// The maximum number of calls in the wait queue; further calls fail as overloaded.
-  public var maximumWaiters = 1024
+  package var maximumWaiters = 1024
 
   /// The maximum time that a call waits for a connection, in milliseconds. A call whose estimated wait is longer fails
   /// as overloaded immediately.
-  public var waitTimeoutMilliseconds = 5000
+  package var waitTimeoutMilliseconds = 5000
 
   /// The time in milliseconds beyond the statement timeout after which a connection to a silent server is closed.
-  public var silenceToleranceMilliseconds = 1000
+  package var silenceToleranceMilliseconds = 1000
 
   /// The timeout for the server to confirm the commit of an import, in milliseconds; after it the import's outcome is
   /// unknown. The server continues to wait for a synchronous standby.
-  public var commitTimeoutMilliseconds = 30_000
+  package var commitTimeoutMilliseconds = 30_000
 
   /// Creates a configuration.
   ///
@@ -66,7 +66,7 @@ public struct PostgresConfiguration: Sendable {
   ///   - poolSize: the maximum number of connections, at least 1.
   ///   - statementTimeoutMilliseconds: the server's statement timeout, at least 1.
   /// - Throws: ``InvalidDatabaseURL``.
-  public init(
+  package init(
     url: String,
     poolSize: Int = 8,
     statementTimeoutMilliseconds: Int = 5000
@@ -109,21 +109,21 @@ public struct PostgresConfiguration: Sendable {
 
 extension PostgresConfiguration: CustomStringConvertible, CustomReflectable {
   /// The parts of the configuration that contain no secrets.
-  public var description: String {
+  package var description: String {
     "PostgreSQL, \(poolSize) connections, statement timeout \(statementTimeoutMilliseconds) ms"
   }
 
   /// An empty mirror, because the connection string may contain a password.
-  public var customMirror: Mirror { Mirror(self, children: []) }
+  package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The error of an invalid database URL.
-public struct InvalidDatabaseURL: Error, Hashable, Sendable, CustomStringConvertible {
+package struct InvalidDatabaseURL: Error, Hashable, Sendable, CustomStringConvertible {
   /// The reason, without any part of the URL.
-  public let reason: String
+  package let reason: String
 
   /// The message for the operator.
-  public var description: String { "not a PostgreSQL URI or connection string: \(reason)" }
+  package var description: String { "not a PostgreSQL URI or connection string: \(reason)" }
 }
 
 extension ConnectionPool {

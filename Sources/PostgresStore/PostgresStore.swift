@@ -1,11 +1,11 @@
-public import Points
+package import Points
 import Synchronization
 
 /// A store of places in PostgreSQL with PostGIS.
 ///
 /// Calls share a connection pool. While the server is unreachable they fail immediately; once it is back they succeed
 /// again without a restart. The database need not be reachable when the store is created.
-public final class PostgresStore: Sendable {
+package final class PostgresStore: Sendable {
   let pool: ConnectionPool
   let bulk: BulkConnections
   let thread: PollingThread
@@ -21,7 +21,7 @@ public final class PostgresStore: Sendable {
   ///
   /// - Parameter migrations: the migrations that the database must have run for the store to be ready.
   /// - Throws: ``PointStoreError`` when the system can't create a thread.
-  public init(configuration: PostgresConfiguration, migrations: [Migration]) throws(PointStoreError) {
+  package init(configuration: PostgresConfiguration, migrations: [Migration]) throws(PointStoreError) {
     guard let thread = PollingThread() else { throw .unavailable(reason: "the system could not create a thread") }
     self.thread = thread
     self.configuration = configuration
@@ -48,16 +48,16 @@ public final class PostgresStore: Sendable {
   }
 
   /// Closes all connections; current and later calls fail.
-  public func shutDown() async {
+  package func shutDown() async {
     bulk.shutDown()
     await pool.shutDown()
   }
 
   /// The load of the connection pool.
-  public func poolLoad() async -> PoolLoad { await pool.load }
+  package func poolLoad() async -> PoolLoad { await pool.load }
 
   /// The connections and wait queues of exports and imports.
-  public var bulkLoad: BulkLoad { bulk.load }
+  package var bulkLoad: BulkLoad { bulk.load }
 
   /// Runs a read-only statement, which is retried once after a connection failure.
   func read(_ statement: Statement, _ parameters: Parameters) async throws(PointStoreError) -> QueryResult {
@@ -105,13 +105,13 @@ extension PostgresStore: PointStore {
   /// Returns one page of places; see ``Points/PointStore/page(matching:)``.
   ///
   /// A page of nearest places costs the same at any depth, except for the first pages, which cost less.
-  public func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
+  package func page(matching query: PointQuery) async throws(PointStoreError) -> PointPage {
     guard !query.needsIndex else { throw .indexRequired }
     return try await fittingRows(.all, query).page()
   }
 
   /// Returns the summaries of a page. It reads fewer columns, and their texts stay in the database's response.
-  public func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
+  package func summaries(matching query: PointQuery) async throws(PointStoreError) -> SummaryPage {
     guard !query.needsIndex else { throw .indexRequired }
     return try await fittingRows(.summary, query).summaryPage
   }
@@ -120,7 +120,7 @@ extension PostgresStore: PointStore {
   /// also newer ones that allow a program of this age.
   ///
   /// - Throws: ``PointStoreError``; for an incompatible schema it names the command to run.
-  @discardableResult public func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
+  @discardableResult package func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
     // A readiness check must not depend on the load.
     let result = try await pool.run(
       SchemaState.comparison, SchemaState.parameters(for: migrations), isRead: true, isUrgent: true)

@@ -1,4 +1,4 @@
-public import CoreMetrics
+package import CoreMetrics
 import Synchronization
 
 /// A backend of swift-metrics that reports its values in Prometheus' text format.
@@ -8,7 +8,7 @@ import Synchronization
 /// vanishes reads as a restart: the code that creates handles bounds the number of label values.
 ///
 /// Recording takes no lock. Creating a handle does, and so does ``text()`` while it lists the series.
-public final class PrometheusMetrics: MetricsFactory, Sendable {
+package final class PrometheusMetrics: MetricsFactory, Sendable {
   private struct Family {
     let kind: MetricKind
     var series: [[MetricLabel]: any MetricCell] = [:]
@@ -21,17 +21,17 @@ public final class PrometheusMetrics: MetricsFactory, Sendable {
   ///
   /// - Parameter descriptions: the descriptions of metrics. A metric without one has no help, and as a histogram
   ///   ``MetricDescription/latencyBuckets``.
-  public init(_ descriptions: [MetricDescription] = []) {
+  package init(_ descriptions: [MetricDescription] = []) {
     self.descriptions = Dictionary(descriptions.map { (MetricName.metric($0.name), $0) }) { first, _ in first }
   }
 
   /// Returns all values in Prometheus' text format, version 0.0.4: metrics by name, their series by labels.
-  public func text() -> String {
+  package func text() -> String {
     PrometheusText.text(of: readings())
   }
 
   /// The media type of ``text()``.
-  public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+  package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   private func readings() -> [MetricReading] {
     // Under the lock only references are copied; the values are read after it.
@@ -70,24 +70,24 @@ public final class PrometheusMetrics: MetricsFactory, Sendable {
 
 extension PrometheusMetrics {
   /// Returns a counter of integers.
-  public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+  package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
     cell(.counter, label, dimensions) { _ in CountCell() }
   }
 
   /// Returns a counter of any numbers.
-  public func makeFloatingPointCounter(
+  package func makeFloatingPointCounter(
     label: String, dimensions: [(String, String)]
   ) -> any FloatingPointCounterHandler {
     cell(.counter, label, dimensions) { _ in NumberCell() }
   }
 
   /// Returns a gauge.
-  public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+  package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
     cell(.gauge, label, dimensions) { _ in NumberCell() }
   }
 
   /// Returns a histogram where it aggregates, else a gauge of the last recorded number.
-  public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+  package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
     guard aggregate else { return cell(.gauge, label, dimensions) { _ in NumberCell() } }
     return cell(.histogram, label, dimensions) {
       HistogramCell(bounds: $0?.buckets ?? MetricDescription.latencyBuckets)
@@ -95,44 +95,44 @@ extension PrometheusMetrics {
   }
 
   /// Returns a histogram of seconds.
-  public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+  package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
     cell(.histogram, label, dimensions) { HistogramCell(bounds: $0?.buckets ?? MetricDescription.latencyBuckets) }
   }
 
   /// Does nothing: series stay.
-  public func destroyCounter(_ handler: any CounterHandler) {}
+  package func destroyCounter(_ handler: any CounterHandler) {}
 
   /// Does nothing: series stay.
-  public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
+  package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
 
   /// Does nothing: series stay.
-  public func destroyMeter(_ handler: any MeterHandler) {}
+  package func destroyMeter(_ handler: any MeterHandler) {}
 
   /// Does nothing: series stay.
-  public func destroyRecorder(_ handler: any RecorderHandler) {}
+  package func destroyRecorder(_ handler: any RecorderHandler) {}
 
   /// Does nothing: series stay.
-  public func destroyTimer(_ handler: any TimerHandler) {}
+  package func destroyTimer(_ handler: any TimerHandler) {}
 }
 
 /// The description of a metric, and the buckets where it is a histogram.
-public struct MetricDescription: Hashable, Sendable {
+package struct MetricDescription: Hashable, Sendable {
   /// Upper bounds in seconds for latencies from 100 µs to 10 s, about two and a half times apart.
-  public static let latencyBuckets: [Double] = [
+  package static let latencyBuckets: [Double] = [
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
   ]
 
   /// The name of the metric with its unit, as in the labels of handles.
-  public let name: String
+  package let name: String
 
   /// A sentence for operators.
-  public let help: String
+  package let help: String
 
   /// The upper bounds of a histogram, ascending and finite; the bucket beyond all bounds is added to them.
-  public let buckets: [Double]
+  package let buckets: [Double]
 
   /// Creates a description.
-  public init(_ name: String, _ help: String, buckets: [Double] = Self.latencyBuckets) {
+  package init(_ name: String, _ help: String, buckets: [Double] = Self.latencyBuckets) {
     precondition(
       buckets.allSatisfy(\.isFinite) && zip(buckets, buckets.dropFirst()).allSatisfy { $0 < $1 },
       "the bounds of \(name) must be finite and ascend")

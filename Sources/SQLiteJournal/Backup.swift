@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import GRDBSQLite
-public import Points
+package import Points
 
 extension SQLiteJournal {
   /// Copies a consistent state of the file while writes continue between steps of a megabyte each.
@@ -12,7 +12,7 @@ extension SQLiteJournal {
   /// - Parameter path: the path of the copy; a file there is replaced.
   /// - Throws: ``Points/PointStoreError`` `unavailable` where it can't be written; the file at the path is removed
   ///   then.
-  public func backUp(to path: String) async throws(PointStoreError) {
+  package func backUp(to path: String) async throws(PointStoreError) {
     let failure: (any Error)?
     do {
       let copy = try OnlineBackup(to: path)
@@ -39,7 +39,7 @@ extension SQLiteJournal {
   /// Checks that a file is an undamaged journal that this program can open.
   ///
   /// - Throws: ``Points/PointStoreError`` `schemaMismatch` with the reason.
-  public static func verify(path: String) async throws(PointStoreError) {
+  package static func verify(path: String) async throws(PointStoreError) {
     let failure = await onDispatchQueue { self.failure { try check(path) } }
     guard let failure else { return }
     if let error = failure as? PointStoreError { throw error }

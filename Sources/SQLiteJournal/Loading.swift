@@ -149,18 +149,18 @@ struct Loading {
 }
 
 /// A damaged row of a journal.
-public struct JournalDamage: Hashable, Sendable, CustomStringConvertible {
+package struct JournalDamage: Hashable, Sendable, CustomStringConvertible {
   /// The table that the row is in.
-  public let table: String
+  package let table: String
 
   /// The number of the row in the table; `nil` where it can't be read either.
-  public let row: Int64?
+  package let row: Int64?
 
   /// The damage, such as `name is missing`.
-  public let reason: String
+  package let reason: String
 
   /// A line that names the row and its damage.
-  public var description: String { "row \(row.map(String.init) ?? "?") of table \(table): \(reason)" }
+  package var description: String { "row \(row.map(String.init) ?? "?") of table \(table): \(reason)" }
 }
 
 struct DamagedJournal: Error, CustomStringConvertible {

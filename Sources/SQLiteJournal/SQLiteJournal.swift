@@ -1,15 +1,15 @@
 import Dispatch
 import Foundation
 import GRDB
-public import MemoryStore
-public import Points
+package import MemoryStore
+package import Points
 
 /// A journal in an SQLite file. A batch is durable when its commit returns: it survives a killed process and a loss of
 /// power.
 ///
 /// An open file is locked against other processes. SQLite's write-ahead log beside it is part of it. All work runs on a
 /// queue of its own and blocks no thread of Swift's concurrency pool.
-public final class SQLiteJournal: Sendable {
+package final class SQLiteJournal: Sendable {
   let database: DatabaseQueue
   private let files: JournalFiles
   private let damagePolicy: Loading.DamagePolicy
@@ -27,7 +27,7 @@ public final class SQLiteJournal: Sendable {
   /// - Throws: ``Points/PointStoreError``: `unavailable` where the file can't be opened or is in use by another
   ///   process, `schemaMismatch` where it is not a journal or one of another schema version, `unexpected` where it
   ///   is damaged. The reason names the file.
-  public static func open(
+  package static func open(
     path: String,
     onDamage: (@Sendable (JournalDamage) -> Void)? = nil
   ) async throws(PointStoreError) -> SQLiteJournal {
@@ -51,7 +51,7 @@ public final class SQLiteJournal: Sendable {
   /// Writes the write-ahead log into the file and closes both; later calls fail.
   ///
   /// Nothing is lost when a journal is not closed.
-  public func close() async {
+  package func close() async {
     // SQLite would remove the write-ahead log by its path, which may be another file's by now.
     guard files.loss() == nil else { return }
     await Self.onDispatchQueue { [database] in
@@ -88,7 +88,7 @@ public final class SQLiteJournal: Sendable {
 
 extension SQLiteJournal: PointJournal {
   /// Returns the contents, verified row by row. O(n).
-  public func load() async throws(PointStoreError) -> JournalContents {
+  package func load() async throws(PointStoreError) -> JournalContents {
     try await reportingErrors { [damagePolicy] database in
       do {
         return try await database.read { try Loading.contents($0, onDamage: damagePolicy) }
@@ -99,7 +99,7 @@ extension SQLiteJournal: PointJournal {
   }
 
   /// Commits the batch in one transaction. On return it is on the disk, in the files at the journal's paths.
-  public func commit(_ batch: JournalBatch) async throws(PointStoreError) {
+  package func commit(_ batch: JournalBatch) async throws(PointStoreError) {
     try checkFiles()
     try await reportingErrors { database in
       try await database.write { try Committing.commit(batch, to: $0) }

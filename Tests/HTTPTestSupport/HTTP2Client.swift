@@ -1,39 +1,39 @@
-import NIOCore
-import NIOHPACK
-import NIOHTTP2
+package import NIOCore
+package import NIOHPACK
+package import NIOHTTP2
 import NIOPosix
-import NIOSSL
+package import NIOSSL
 import NIOTLS
 import Synchronization
 
 /// An HTTP/2 client with one connection to a server on this machine.
-public final class HTTP2Client: Sendable {
+package final class HTTP2Client: Sendable {
   /// A complete response.
-  public struct Response: Sendable {
+  package struct Response: Sendable {
     /// The status code.
-    public let status: Int
+    package let status: Int
 
     /// The header fields.
-    public let headers: HPACKHeaders
+    package let headers: HPACKHeaders
 
     /// The body.
-    public let body: [UInt8]
+    package let body: [UInt8]
 
     /// The body as text.
-    public var text: String { String(decoding: body, as: UTF8.self) }
+    package var text: String { String(decoding: body, as: UTF8.self) }
 
     /// The first value of a field.
-    public subscript(name: String) -> String? { headers.first(name: name) }
+    package subscript(name: String) -> String? { headers.first(name: name) }
   }
 
   /// The error of a request that the server has reset.
-  public struct Broken: Error {}
+  package struct Broken: Error {}
 
   /// The connection's channel.
-  public let channel: any Channel
+  package let channel: any Channel
 
   /// The error codes of the server's GOAWAY frames, in order.
-  public var farewells: [HTTP2ErrorCode] { watcher.codes.withLock { $0 } }
+  package var farewells: [HTTP2ErrorCode] { watcher.codes.withLock { $0 } }
 
   private let multiplexer: NIOHTTP2Handler.StreamMultiplexer
   private let watcher: ConnectionWatcher
@@ -48,7 +48,7 @@ public final class HTTP2Client: Sendable {
   ///
   /// - Parameter windowBytes: the number of bytes of a response that the server may send before they are read; 0 never
   ///   reads any.
-  public static func open(
+  package static func open(
     port: Int,
     context: NIOSSLContext? = nil,
     windowBytes: Int = 65_535
@@ -82,7 +82,7 @@ public final class HTTP2Client: Sendable {
   }
 
   /// Sends a ping, and waits for the acknowledgement.
-  public func ping() async throws {
+  package func ping() async throws {
     let acknowledged = channel.eventLoop.makePromise(of: Void.self)
     watcher.pings.withLock { $0.append(acknowledged) }
     channel.writeAndFlush(
@@ -91,7 +91,7 @@ public final class HTTP2Client: Sendable {
   }
 
   /// Begins a request and returns its stream.
-  public func start(
+  package func start(
     _ method: String,
     _ path: String,
     headers: [(String, String)] = [],
@@ -109,7 +109,7 @@ public final class HTTP2Client: Sendable {
   }
 
   /// Sends a request and returns the response.
-  public func send(
+  package func send(
     _ method: String = "GET",
     _ path: String,
     headers: [(String, String)] = [],

@@ -3,25 +3,25 @@ import NIOHPACK
 import NIOHTTP2
 
 /// A request of an ``HTTP2Client`` and its response.
-public struct HTTP2ClientStream: Sendable {
+package struct HTTP2ClientStream: Sendable {
   let channel: any Channel
   let response: EventLoopFuture<HTTP2Client.Response>
 
   /// Sends a part of the body.
-  public func write(_ bytes: [UInt8], endsStream: Bool = false) {
+  package func write(_ bytes: [UInt8], endsStream: Bool = false) {
     let data = HTTP2Frame.FramePayload.Data(data: .byteBuffer(ByteBuffer(bytes: bytes)), endStream: endsStream)
     channel.writeAndFlush(HTTP2Frame.FramePayload.data(data), promise: nil)
   }
 
   /// Resets the stream.
-  public func cancel() {
+  package func cancel() {
     channel.writeAndFlush(HTTP2Frame.FramePayload.rstStream(.cancel), promise: nil)
   }
 
   /// Returns the complete response.
   ///
   /// - Throws: an error if the server resets the stream.
-  public func receiveResponse() async throws -> HTTP2Client.Response { try await response.get() }
+  package func receiveResponse() async throws -> HTTP2Client.Response { try await response.get() }
 }
 
 /// A handler that assembles a response.

@@ -13,9 +13,9 @@ import Synchronization
 ///
 /// Blocking calls run on threads of the connection, one for each direction, never on Swift's cooperative pool. They
 /// time out after five minutes, so that a silent server fails a test instead of hanging it.
-public final class RawHTTPConnection: Sendable {
+package final class RawHTTPConnection: Sendable {
   /// The error of a missing response.
-  public enum Failure: Error, Hashable {
+  package enum Failure: Error, Hashable {
     /// The server closed the connection before the response was complete.
     case ended
     /// The server, or the system on its behalf, reset the connection.
@@ -46,7 +46,7 @@ public final class RawHTTPConnection: Sendable {
   /// Connects to a port of this machine.
   ///
   /// - Parameter receiveBufferBytes: the size of the system's receive buffer; a small one makes a slow reader.
-  public static func open(port: Int, receiveBufferBytes: Int32? = nil) async throws -> RawHTTPConnection {
+  package static func open(port: Int, receiveBufferBytes: Int32? = nil) async throws -> RawHTTPConnection {
     let descriptor = socket(AF_INET, Self.streamType, 0)
     guard descriptor >= 0 else { throw Failure.system(errno) }
     let connection = RawHTTPConnection(descriptor: descriptor)
@@ -73,12 +73,12 @@ public final class RawHTTPConnection: Sendable {
   // MARK: Sending
 
   /// Sends the text unchanged; the caller is responsible for line endings.
-  public func send(_ text: String) async throws {
+  package func send(_ text: String) async throws {
     try await send(bytes: Array(text.utf8))
   }
 
   /// Sends the bytes.
-  public func send(bytes: [UInt8]) async throws {
+  package func send(bytes: [UInt8]) async throws {
     try await Self.run(on: sending) { [descriptor] in
       var rest = bytes[...]
       while !rest.isEmpty {
@@ -91,7 +91,7 @@ public final class RawHTTPConnection: Sendable {
   }
 
   /// Sends as much as the system accepts without blocking, and returns the number of bytes.
-  public func sendWithoutWaiting(bytes: [UInt8]) async -> Int {
+  package func sendWithoutWaiting(bytes: [UInt8]) async -> Int {
     let count = bytes.withUnsafeBytes {
       systemSend(descriptor, $0.baseAddress, $0.count, Self.noSignal | Int32(MSG_DONTWAIT))
     }
@@ -99,7 +99,7 @@ public final class RawHTTPConnection: Sendable {
   }
 
   /// Sends a request without a body and returns the response.
-  public func get(_ target: String, headers: String = "") async throws -> RawHTTPResponse {
+  package func get(_ target: String, headers: String = "") async throws -> RawHTTPResponse {
     try await send("GET \(target) HTTP/1.1\r\nHost: test\r\n\(headers)\r\n")
     return try await response()
   }
@@ -109,7 +109,7 @@ public final class RawHTTPConnection: Sendable {
   /// Returns the next response on the connection.
   ///
   /// - Parameter method: the request's method: a response to `HEAD` has no body.
-  public func response(to method: String = "GET") async throws -> RawHTTPResponse {
+  package func response(to method: String = "GET") async throws -> RawHTTPResponse {
     try await Self.run(on: receiving) { [self] in
       while true {
         if let response = try take(method: method, isAtEnd: false) { return response }
@@ -124,7 +124,7 @@ public final class RawHTTPConnection: Sendable {
   }
 
   /// Returns all data up to the end of the connection.
-  public func rest() async throws -> [UInt8] {
+  package func rest() async throws -> [UInt8] {
     try await Self.run(on: receiving) { [self] in
       while true {
         let more = try receiveSome()
@@ -139,7 +139,7 @@ public final class RawHTTPConnection: Sendable {
   }
 
   /// Returns the data of the next read; empty at the end.
-  public func some(atMost count: Int = 65_536) async throws -> [UInt8] {
+  package func some(atMost count: Int = 65_536) async throws -> [UInt8] {
     try await Self.run(on: receiving) { [self] in
       let kept = received.withLock { bytes in
         defer { bytes = [] }
@@ -170,10 +170,10 @@ public final class RawHTTPConnection: Sendable {
   // MARK: Closing
 
   /// Closes the sending side; the connection can still be read.
-  public func shutdownSending() { shutdown(descriptor, Self.sendingSide) }
+  package func shutdownSending() { shutdown(descriptor, Self.sendingSide) }
 
   /// Resets the connection.
-  public func reset() {
+  package func reset() {
     var option = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout.size(ofValue: option)))
     // Connecting a socket to no address resets it and keeps the descriptor valid for `deinit`.

@@ -1,19 +1,19 @@
 /// A response as received over the wire.
-public struct RawHTTPResponse: Sendable {
+package struct RawHTTPResponse: Sendable {
   /// The status code.
-  public let status: Int
+  package let status: Int
 
   /// The header fields in order, with names in lower case.
-  public let headers: [(name: String, value: String)]
+  package let headers: [(name: String, value: String)]
 
   /// The body, with chunks combined.
-  public let body: [UInt8]
+  package let body: [UInt8]
 
   /// The body as text.
-  public var text: String { String(decoding: body, as: UTF8.self) }
+  package var text: String { String(decoding: body, as: UTF8.self) }
 
   /// Returns the first value of a header field, by its name in lower case.
-  public subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
+  package subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
 
   /// Parses the response at the beginning of the data.
   ///

@@ -1,9 +1,9 @@
 import NIOCore
 import NIOPosix
-import NIOSSL
+package import NIOSSL
 
 /// A TLS connection to an HTTP/1.1 server on this machine, for use by one task.
-public final class SecureConnection {
+package final class SecureConnection {
   private let channel: any Channel
   private var chunks: AsyncThrowingStream<ByteBuffer, any Error>.AsyncIterator
   private var received: [UInt8] = []
@@ -16,7 +16,7 @@ public final class SecureConnection {
   /// Connects and performs the handshake with `localhost`.
   ///
   /// - Throws: the error of the handshake.
-  public static func open(port: Int, context: NIOSSLContext) async throws -> SecureConnection {
+  package static func open(port: Int, context: NIOSSLContext) async throws -> SecureConnection {
     let (chunks, continuation) = AsyncThrowingStream.makeStream(of: ByteBuffer.self)
     let handshake = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: String?.self)
     let channel: any Channel
@@ -40,18 +40,18 @@ public final class SecureConnection {
   }
 
   /// Sends the text unchanged.
-  public func send(_ text: String) async throws {
+  package func send(_ text: String) async throws {
     try await channel.writeAndFlush(ByteBuffer(string: text)).get()
   }
 
   /// Sends a request without a body and returns the response.
-  public func get(_ target: String) async throws -> RawHTTPResponse {
+  package func get(_ target: String) async throws -> RawHTTPResponse {
     try await send("GET \(target) HTTP/1.1\r\nHost: localhost\r\n\r\n")
     return try await response()
   }
 
   /// Returns the next response.
-  public func response() async throws -> RawHTTPResponse {
+  package func response() async throws -> RawHTTPResponse {
     while true {
       if let (response, length) = try RawHTTPResponse.parse(received, method: "GET", isAtEnd: false) {
         received.removeFirst(length)
@@ -63,12 +63,12 @@ public final class SecureConnection {
   }
 
   /// Returns all data up to the end of the connection.
-  public func rest() async throws -> [UInt8] {
+  package func rest() async throws -> [UInt8] {
     while let chunk = try await chunks.next() { received.append(contentsOf: chunk.readableBytesView) }
     defer { received = [] }
     return received
   }
 
   /// Closes the connection.
-  public func close() { channel.close(promise: nil) }
+  package func close() { channel.close(promise: nil) }
 }

@@ -9,10 +9,10 @@ import CTCPInfo
 #endif
 
 /// The socket filters with which a server refuses new connections while it accepts those in the backlog.
-public enum SocketFilters {
+package enum SocketFilters {
   /// A Boolean value that indicates whether the system lets a program filter a socket's segments. A container's sandbox
   /// may forbid it.
-  public static let arePermitted: Bool = {
+  package static let arePermitted: Bool = {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var filter = waymark_socket_filter(waymark_segments_none)

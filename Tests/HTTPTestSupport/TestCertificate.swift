@@ -1,19 +1,19 @@
 import Crypto
 import Foundation
-import NIOSSL
+package import NIOSSL
 import SwiftASN1
 import X509
 
 /// A self-signed certificate for `localhost` with its key, created for each test.
-public struct TestCertificate: Sendable {
+package struct TestCertificate: Sendable {
   /// The certificate in PEM.
-  public let certificatePEM: String
+  package let certificatePEM: String
 
   /// The private key in PEM.
-  public let privateKeyPEM: String
+  package let privateKeyPEM: String
 
   /// Creates a certificate that is valid from an hour ago for a day and a half.
-  public init() throws {
+  package init() throws {
     let key = P256.Signing.PrivateKey()
     let name = try DistinguishedName { CommonName("localhost") }
     let certificate = try Certificate(
@@ -36,7 +36,7 @@ public struct TestCertificate: Sendable {
   }
 
   /// Returns the TLS context of a client that trusts only this certificate.
-  public func clientContext(
+  package func clientContext(
     protocols: [String] = [],
     maximumVersion: TLSVersion? = nil
   ) throws -> NIOSSLContext {

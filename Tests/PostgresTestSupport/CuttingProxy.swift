@@ -3,18 +3,18 @@ import NIOPosix
 import Synchronization
 
 /// A TCP proxy between a client and a server on this machine, which can cut a connection in the middle of a response.
-public final class CuttingProxy: Sendable {
+package final class CuttingProxy: Sendable {
   /// The number of response bytes to forward before their connection is cut; `nil` for any number.
   private let budget = Budget()
   private let listener: any Channel
 
   /// The port on which the proxy listens.
-  public var port: Int { listener.localAddress?.port ?? 0 }
+  package var port: Int { listener.localAddress?.port ?? 0 }
 
   /// Creates a proxy in front of a port of 127.0.0.1.
   ///
   /// - Throws: an error if it can't listen.
-  public init(to port: Int) async throws {
+  package init(to port: Int) async throws {
     let budget = budget
     listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
       .childChannelInitializer { client in
@@ -29,10 +29,10 @@ public final class CuttingProxy: Sendable {
   deinit { listener.close(promise: nil) }
 
   /// Cuts, once, the connection that has carried this many further bytes of responses.
-  public func cut(afterAnswerBytes count: Int) { budget.remaining.withLock { $0 = count } }
+  package func cut(afterAnswerBytes count: Int) { budget.remaining.withLock { $0 = count } }
 
   /// A Boolean value that indicates whether the connection has been cut.
-  public var hasCut: Bool { budget.remaining.withLock { $0 == nil } }
+  package var hasCut: Bool { budget.remaining.withLock { $0 == nil } }
 
   private final class Budget: Sendable {
     let remaining = Mutex<Int?>(nil)

@@ -1,8 +1,8 @@
 import Foundation
-public import PostgresStore
+package import PostgresStore
 
 /// The project's own migrations.
-public let migrationsDirectory = URL(fileURLWithPath: #filePath)
+package let migrationsDirectory = URL(fileURLWithPath: #filePath)
   .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
   .appendingPathComponent("Migrations").path
 
@@ -10,7 +10,7 @@ extension TemporaryDatabase {
   /// Returns a store on a database, whose schema it migrates.
   ///
   /// - Parameter pooler: the pooler through which the store connects.
-  public func migratedStore(
+  package func migratedStore(
     through pooler: TemporaryPooler? = nil,
     poolSize: Int = 4,
     _ change: (inout PostgresConfiguration) -> Void = { _ in }
@@ -26,7 +26,7 @@ extension TemporaryDatabase {
 
 extension PostgresConfiguration {
   /// Returns a configuration whose timeouts are so long that no call exceeds them because the machine is busy.
-  public static func withLongTimeouts(url: String, poolSize: Int = 4) throws -> PostgresConfiguration {
+  package static func withLongTimeouts(url: String, poolSize: Int = 4) throws -> PostgresConfiguration {
     var configuration = try PostgresConfiguration(
       url: url, poolSize: poolSize, statementTimeoutMilliseconds: 600_000)
     configuration.waitTimeoutMilliseconds = 600_000

@@ -1,21 +1,21 @@
-public import Subprocess
-public import SystemPackage
+package import Subprocess
+package import SystemPackage
 
 /// A program that runs beside the test that started it, with no open files but the three that it was given.
 ///
 /// Foundation's `Process` scans all open files of this process at each start, which fails when a thousand tests have
 /// thousands of them open.
-public struct RunningProgram: Sendable {
+package struct RunningProgram: Sendable {
   /// The process identifier.
-  public let processIdentifier: Int32
+  package let processIdentifier: Int32
 
   /// The task that waits for the end of the program; cancelling it kills the program.
-  public let ending: Task<TerminationStatus, any Error>
+  package let ending: Task<TerminationStatus, any Error>
 
   /// Starts a program, which takes ownership of the files; they are closed here.
   ///
   /// - Throws: `SubprocessError` when it can't be started.
-  public static func start(
+  package static func start(
     _ configuration: Configuration, input: FileDescriptor, output: FileDescriptor, error: FileDescriptor
   ) async throws -> RunningProgram {
     let (identifiers, started) = AsyncThrowingStream.makeStream(of: Int32.self)
@@ -42,5 +42,5 @@ public struct RunningProgram: Sendable {
 
 extension FileDescriptor {
   /// Opens the null device.
-  public static func null() throws -> FileDescriptor { try .open("/dev/null", .readWrite) }
+  package static func null() throws -> FileDescriptor { try .open("/dev/null", .readWrite) }
 }

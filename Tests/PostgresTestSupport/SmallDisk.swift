@@ -3,18 +3,18 @@ import Foundation
 /// A small in-memory file system, mounted on a folder to which PostgreSQL may write.
 ///
 /// Mounting requires a privilege; ``isAllowed`` indicates whether this process has it.
-public final class SmallDisk: Sendable {
+package final class SmallDisk: Sendable {
   /// The mount point.
-  public let path: String
+  package let path: String
 
   /// A Boolean value that indicates whether this process may mount file systems. Root may on most machines, but in few
   /// containers.
-  public static let isAllowed: Bool = (try? SmallDisk(megabytes: 1)) != nil
+  package static let isAllowed: Bool = (try? SmallDisk(megabytes: 1)) != nil
 
   /// Mounts a file system of the given size.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public init(megabytes: Int) throws {
+  package init(megabytes: Int) throws {
     path = "/tmp/waymark-disk-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     do {
@@ -36,7 +36,7 @@ public final class SmallDisk: Sendable {
   /// Resizes the file system.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func resize(megabytes: Int) throws {
+  package func resize(megabytes: Int) throws {
     #if canImport(Glibc)
       try Self.mount(path, megabytes: megabytes, flags: UInt(MS_REMOUNT))
     #endif

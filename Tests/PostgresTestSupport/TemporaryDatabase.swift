@@ -1,28 +1,28 @@
 /// A database for one test, with PostGIS and nothing else.
-public struct TemporaryDatabase: Sendable {
+package struct TemporaryDatabase: Sendable {
   /// The database's server.
-  public let server: TemporaryServer
+  package let server: TemporaryServer
 
   /// The database's name.
-  public let name: String
+  package let name: String
 
   /// The libpq URI, over TCP on 127.0.0.1.
-  public var url: String { "postgresql://\(TemporaryServer.superuser)@127.0.0.1:\(server.port)/\(name)" }
+  package var url: String { "postgresql://\(TemporaryServer.superuser)@127.0.0.1:\(server.port)/\(name)" }
 
   /// The libpq URI, over the server's Unix socket.
-  public var socketURL: String {
+  package var socketURL: String {
     "postgresql://\(TemporaryServer.superuser)@/\(name)?host=\(server.directory)&port=\(server.port)"
   }
 
   /// Creates a database on the server that the tests of this process share.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public static func make() async throws -> TemporaryDatabase {
+  package static func make() async throws -> TemporaryDatabase {
     try await TemporaryServer.shared.makeDatabase()
   }
 
   /// Returns the database on a standby of its server.
-  public func onStandby(_ standby: TemporaryServer) -> TemporaryDatabase {
+  package func onStandby(_ standby: TemporaryServer) -> TemporaryDatabase {
     TemporaryDatabase(server: standby, name: name)
   }
 
@@ -31,7 +31,7 @@ public struct TemporaryDatabase: Sendable {
   /// - Returns: the rows, one on each line, with columns separated by `|`.
   /// - Throws: ``TemporaryServerError`` with the message of `psql`.
   @discardableResult
-  public func run(_ sql: String) async throws -> String {
+  package func run(_ sql: String) async throws -> String {
     try await server.psql(database: name, sql)
   }
 
@@ -41,7 +41,7 @@ public struct TemporaryDatabase: Sendable {
   ///   - dumpOptions: further options of `pg_dump`.
   ///   - restoreOptions: further options of `pg_restore`.
   /// - Throws: ``TemporaryServerError`` with the message of the program that failed.
-  public func copy(
+  package func copy(
     to other: TemporaryDatabase, dumpOptions: [String] = [], restoreOptions: [String] = []
   ) async throws {
     let file = "\(other.server.directory)/\(name)-\(other.name).dump"
@@ -54,7 +54,7 @@ public struct TemporaryDatabase: Sendable {
   /// Creates a database of the same server with this one as its template. No one may be connected to this one.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func duplicate() async throws -> TemporaryDatabase {
+  package func duplicate() async throws -> TemporaryDatabase {
     let duplicate = TemporaryDatabase(server: server, name: "\(name)_copy")
     try await server.psql(database: "postgres", "CREATE DATABASE \(duplicate.name) TEMPLATE \(name)")
     return duplicate

@@ -2,9 +2,9 @@ import Foundation
 import SystemPackage
 
 /// A PgBouncer in front of a temporary server, which ends with the test process.
-public final class TemporaryPooler: Sendable {
+package final class TemporaryPooler: Sendable {
   /// The pooling mode, which determines when a server connection is reassigned (`pool_mode`).
-  public enum Mode: String, CaseIterable, Sendable {
+  package enum Mode: String, CaseIterable, Sendable {
     /// When the client disconnects.
     case session
     /// After each transaction.
@@ -14,10 +14,10 @@ public final class TemporaryPooler: Sendable {
   }
 
   /// The TCP port on 127.0.0.1.
-  public let port: Int
+  package let port: Int
 
   /// The server behind it.
-  public let server: TemporaryServer
+  package let server: TemporaryServer
   /// A file whose closing ends PgBouncer; the kernel closes it when the process ends.
   private let lifeline: FileDescriptor
 
@@ -27,7 +27,7 @@ public final class TemporaryPooler: Sendable {
   ///   - serverConnections: the maximum number of connections to each of the server's databases.
   ///   - idleSeconds: the time for which a server connection stays open without a client.
   /// - Throws: ``TemporaryServerError``.
-  public static func start(
+  package static func start(
     _ mode: Mode, to server: TemporaryServer, serverConnections: Int, idleSeconds: Double = 0.2
   ) async throws -> TemporaryPooler {
     let port = try TemporaryServer.freePort()
@@ -67,7 +67,7 @@ public final class TemporaryPooler: Sendable {
   }
 
   /// Returns the libpq URI of a database of the server, through the pooler.
-  public func url(of database: TemporaryDatabase) -> String {
+  package func url(of database: TemporaryDatabase) -> String {
     "postgresql://\(TemporaryServer.superuser)@127.0.0.1:\(port)/\(database.name)"
   }
 
@@ -76,7 +76,7 @@ public final class TemporaryPooler: Sendable {
   /// - Returns: the rows, one on each line, with columns separated by `|`.
   /// - Throws: ``TemporaryServerError`` with the message of `psql`.
   @discardableResult
-  public func psql(_ database: TemporaryDatabase, _ sql: String) async throws -> String {
+  package func psql(_ database: TemporaryDatabase, _ sql: String) async throws -> String {
     try await server.tools.run(
       server.tools.path("psql"), ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", url(of: database), "-c", sql])
   }

@@ -3,9 +3,9 @@ import Synchronization
 import SystemPackage
 
 /// A PostgreSQL server for tests, in a directory that is removed when the test process ends, however it ends.
-public final class TemporaryServer: Sendable {
+package final class TemporaryServer: Sendable {
   /// The way in which a server is stopped.
-  public enum StopMode: String, Sendable {
+  package enum StopMode: String, Sendable {
     /// Immediately, with a message to its clients.
     case fast
     /// Immediately, as after a crash.
@@ -13,18 +13,18 @@ public final class TemporaryServer: Sendable {
   }
 
   /// The role that owns everything and needs no password.
-  public static let superuser = "postgres"
+  package static let superuser = "postgres"
 
   private static let template = "waymark_template"
 
   /// The folder of PostgreSQL's programs.
-  public static var programDirectory: String { get throws { try PostgresTools().directory } }
+  package static var programDirectory: String { get throws { try PostgresTools().directory } }
 
   /// The TCP port on 127.0.0.1.
-  public let port: Int
+  package let port: Int
 
   /// The directory of the server's data and Unix socket.
-  public let directory: String
+  package let directory: String
 
   let tools: PostgresTools
   private let maximumConnections: Int
@@ -33,7 +33,7 @@ public final class TemporaryServer: Sendable {
   private let lifeline: FileDescriptor
 
   /// The server that the tests of this process share. Each test has its own databases on it.
-  public static var shared: TemporaryServer {
+  package static var shared: TemporaryServer {
     get async throws { try await SharedServer.instance.server() }
   }
 
@@ -41,7 +41,7 @@ public final class TemporaryServer: Sendable {
   ///
   /// - Parameter maximumConnections: the maximum number of connections (`max_connections`).
   /// - Throws: ``TemporaryServerError``.
-  public static func start(maximumConnections: Int = 200) async throws -> TemporaryServer {
+  package static func start(maximumConnections: Int = 200) async throws -> TemporaryServer {
     let tools = try PostgresTools()
     let directory = try await tools.run("/bin/mktemp", ["-d", "/tmp/waymark-postgres.XXXXXX"])
     let server = TemporaryServer(
@@ -64,7 +64,7 @@ public final class TemporaryServer: Sendable {
   /// Starts a streaming replica of this server, which follows it until it is promoted or ends.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func startStandby() async throws -> TemporaryServer {
+  package func startStandby() async throws -> TemporaryServer {
     let directory = try await tools.run("/bin/mktemp", ["-d", "/tmp/waymark-postgres.XXXXXX"])
     let standby = TemporaryServer(
       tools: tools,
@@ -87,7 +87,7 @@ public final class TemporaryServer: Sendable {
   /// Waits until a standby has replayed everything that this server has written.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func waitUntilFollowed(by standby: TemporaryServer) async throws {
+  package func waitUntilFollowed(by standby: TemporaryServer) async throws {
     let written = try await psql(database: "postgres", "SELECT pg_current_wal_insert_lsn()")
     let sql = "SELECT pg_last_wal_replay_lsn() >= '\(written)'"
     while try await standby.psql(database: "postgres", sql) != "t" { try await Task.sleep(for: .milliseconds(10)) }
@@ -96,7 +96,7 @@ public final class TemporaryServer: Sendable {
   /// Promotes a standby, and returns when it is the primary.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func promote() async throws {
+  package func promote() async throws {
     try await tools.run(tools.path("pg_ctl"), ["-D", data, "-w", "-s", "promote"])
   }
 
@@ -119,7 +119,7 @@ public final class TemporaryServer: Sendable {
   /// Creates a database with PostGIS.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func makeDatabase() async throws -> TemporaryDatabase {
+  package func makeDatabase() async throws -> TemporaryDatabase {
     let number = databasesMade.withLock { count in
       count += 1
       return count
@@ -134,7 +134,7 @@ public final class TemporaryServer: Sendable {
   /// Restarts the server on the same port after it was stopped.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func start() async throws {
+  package func start() async throws {
     let settings = [
       "listen_addresses=127.0.0.1", "port=\(port)", "unix_socket_directories=\(directory)",
       "max_connections=\(maximumConnections)", "max_prepared_transactions=10", "fsync=off", "full_page_writes=off",
@@ -151,14 +151,14 @@ public final class TemporaryServer: Sendable {
   /// Stops the server, and returns when it has ended.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func stop(_ mode: StopMode) async throws {
+  package func stop(_ mode: StopMode) async throws {
     try await tools.run(tools.path("pg_ctl"), ["-D", data, "-m", mode.rawValue, "-w", "-s", "stop"])
   }
 
   /// Kills the server and all its processes at once, and returns when they have ended.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func kill() async throws {
+  package func kill() async throws {
     let script =
       PostgresTools.childrenFunction + #"""
         pid=$(head -1 "$1/postmaster.pid")
@@ -172,7 +172,7 @@ public final class TemporaryServer: Sendable {
   /// Kills one backend: the server ends all others, recovers and continues.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func killOneProcess() async throws {
+  package func killOneProcess() async throws {
     // The backend is the one that serves the query for its own identifier.
     let script = #"""
       kill -KILL "$("$1" -X -q -A -t -h "$2" -p "$3" -U "$4" -d postgres -c "
@@ -185,7 +185,7 @@ public final class TemporaryServer: Sendable {
   /// Sends a signal, for example `STOP` or `CONT`, to the server and all its processes.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func signal(_ name: String) async throws {
+  package func signal(_ name: String) async throws {
     let script =
       PostgresTools.childrenFunction + #"""
         pid=$(head -1 "$1/postmaster.pid")
@@ -197,14 +197,14 @@ public final class TemporaryServer: Sendable {
   /// Sends a signal, for example `STOP` or `CONT`, to one of the server's processes.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func signal(_ name: String, processID: String) async throws {
+  package func signal(_ name: String, processID: String) async throws {
     try await tools.run("/bin/sh", ["-c", #"kill -"$1" "$2""#, "sh", name, processID])
   }
 
   /// Requires a synchronous standby for commits, and returns when one follows.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public func requireStandby() async throws {
+  package func requireStandby() async throws {
     try await psql(database: "postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
     try await psql(database: "postgres", "SELECT pg_reload_conf()")
     let sql = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
@@ -216,7 +216,7 @@ public final class TemporaryServer: Sendable {
   /// - Returns: the rows, one on each line, with columns separated by `|`.
   /// - Throws: ``TemporaryServerError`` with the message of `psql`.
   @discardableResult
-  public func psql(database: String, _ sql: String) async throws -> String {
+  package func psql(database: String, _ sql: String) async throws -> String {
     try await tools.run(
       tools.path("psql"),
       [
@@ -233,7 +233,7 @@ public final class TemporaryServer: Sendable {
   /// It is outside the range of ephemeral ports, so that it is still free when a stopped server restarts.
   ///
   /// - Throws: ``TemporaryServerError``.
-  public static func freePort() throws -> Int {
+  package static func freePort() throws -> Int {
     for _ in 0..<1_000 {
       let port = UInt16.random(in: 10_000..<32_768)
       guard portsGiven.withLock({ $0.insert(port).inserted }), isFree(port) else { continue }
@@ -258,9 +258,9 @@ public final class TemporaryServer: Sendable {
 }
 
 /// The error of a server for tests.
-public struct TemporaryServerError: Error, CustomStringConvertible {
+package struct TemporaryServerError: Error, CustomStringConvertible {
   /// The message of the tool that failed.
-  public let description: String
+  package let description: String
 }
 
 /// The shared server, started on the first use.

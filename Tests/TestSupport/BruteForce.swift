@@ -1,7 +1,7 @@
 import CQL2
-public import Geo
+package import Geo
 import JSONText
-public import Points
+package import Points
 
 /// A place as a record of a filter.
 private struct PlaceRecord: FilterRecord {
@@ -34,22 +34,22 @@ private struct PlaceRecord: FilterRecord {
 }
 
 /// A reference implementation of queries, which measures, sorts and scans all places.
-public struct BruteForce: Sendable {
+package struct BruteForce: Sendable {
   /// All places.
-  public let points: [PointOfInterest]
+  package let points: [PointOfInterest]
 
   /// Creates a reference of the given places.
-  public init(_ points: [PointOfInterest]) {
+  package init(_ points: [PointOfInterest]) {
     self.points = points.sorted { $0.id < $1.id }
   }
 
   /// Returns all places in the order of queries without a centre: by id.
-  public func byID() -> Ordered {
+  package func byID() -> Ordered {
     Ordered(found: points.map { FoundPoint(point: $0, distanceMetres: nil) })
   }
 
   /// Returns all places in the order of queries with a centre: by distance, then id.
-  public func byDistance(from center: Coordinate) -> Ordered {
+  package func byDistance(from center: Coordinate) -> Ordered {
     let found = points.map { point in
       FoundPoint(
         point: point,
@@ -62,7 +62,7 @@ public struct BruteForce: Sendable {
   }
 
   /// Returns the places near a route in their order along it, then by id.
-  public func along(_ route: PointQuery.Route) -> Ordered {
+  package func along(_ route: PointQuery.Route) -> Ordered {
     let found = points.compactMap { point -> FoundPoint? in
       let coordinate = point.draft.coordinate
       return route.line.nearest(to: coordinate, at: EarthCentred(coordinate), within: route.radiusMetres).map {
@@ -73,7 +73,7 @@ public struct BruteForce: Sendable {
   }
 
   /// Returns the counts of all categories, in descending order.
-  public func categoryCounts() -> [CategoryCount] {
+  package func categoryCounts() -> [CategoryCount] {
     Dictionary(grouping: points.compactMap(\.draft.category), by: \.self)
       .map { CategoryCount(category: $0.key, count: $0.value.count) }
       .sorted { left, right in
@@ -84,29 +84,29 @@ public struct BruteForce: Sendable {
   }
 
   /// Returns the number of places that match a query.
-  public func count(matching query: PointQuery) -> Int {
+  package func count(matching query: PointQuery) -> Int {
     var query = query
     query.after = nil
     return (query.proximity.map { byDistance(from: $0.center) } ?? byID()).matches(of: query).count
   }
 
   /// Returns the result of a query.
-  public func page(matching query: PointQuery) -> PointPage {
+  package func page(matching query: PointQuery) -> PointPage {
     (query.proximity.map { byDistance(from: $0.center) } ?? byID()).page(matching: query)
   }
 
   /// All places in an order shared by queries of one kind.
-  public struct Ordered: Sendable {
+  package struct Ordered: Sendable {
     fileprivate let found: [FoundPoint]
 
     /// Returns the result of a query with this order.
-    public func page(matching query: PointQuery) -> PointPage {
+    package func page(matching query: PointQuery) -> PointPage {
       let matches = matches(of: query)
       return PointPage(points: Array(matches.prefix(query.limit)), hasMore: matches.count > query.limit)
     }
 
     /// Returns all matches of a query, whatever its limit.
-    public func matches(of query: PointQuery) -> [FoundPoint] {
+    package func matches(of query: PointQuery) -> [FoundPoint] {
       found.filter { found in
         if let radius = query.proximity?.radiusMetres, (found.distanceMetres ?? 0) > radius { return false }
         if let box = query.box, !box.contains(found.point.draft.coordinate) { return false }

@@ -1,16 +1,16 @@
 import Synchronization
 
 /// A thread-safe counter.
-public final class Counter: Sendable {
+package final class Counter: Sendable {
   private let count = Atomic(0)
 
   /// Creates a counter at zero.
-  public init() {}
+  package init() {}
 
   /// The current value.
-  public var value: Int { count.load(ordering: .sequentiallyConsistent) }
+  package var value: Int { count.load(ordering: .sequentiallyConsistent) }
 
   /// Adds a number and returns the new value.
   @discardableResult
-  public func add(_ number: Int = 1) -> Int { count.wrappingAdd(number, ordering: .sequentiallyConsistent).newValue }
+  package func add(_ number: Int = 1) -> Int { count.wrappingAdd(number, ordering: .sequentiallyConsistent).newValue }
 }

@@ -1,33 +1,33 @@
-public import Points
+package import Points
 import Testing
 
 /// A comparison of a store with the reference implementation on random queries.
-public struct DifferentialTest: Sendable {
+package struct DifferentialTest: Sendable {
   /// The number of centres.
-  public var centers = 100
+  package var centers = 100
 
   /// The number of queries with each centre.
-  public var queriesPerCenter = 20
+  package var queriesPerCenter = 20
 
   /// The seed of the random queries.
-  public var seed: UInt64 = 1
+  package var seed: UInt64 = 1
 
   /// The property filters of the queries, one each in turn; without any, the queries have none.
-  public var filters: [PropertyFilter] = []
+  package var filters: [PropertyFilter] = []
 
   /// A Boolean value that indicates whether the queries have areas.
-  public var hasAreas = false
+  package var hasAreas = false
 
   /// A Boolean value that indicates whether the queries have routes instead of centres.
-  public var hasRoutes = false
+  package var hasRoutes = false
 
   /// Creates a test with the default size of 2,000 queries.
-  public init() {}
+  package init() {}
 
   /// Runs the queries on both, and records an issue for each difference.
   ///
   /// - Throws: the store's errors.
-  public func run(against store: some PointStore) async throws {
+  package func run(against store: some PointStore) async throws {
     let points = try await store.allPoints()
     let reference = BruteForce(points)
     try #require(!points.isEmpty)
@@ -75,14 +75,14 @@ extension PointStore {
   /// Returns all places, page by page, in order of id.
   ///
   /// - Throws: ``Points/PointStoreError``.
-  public func allPoints() async throws -> [PointOfInterest] {
+  package func allPoints() async throws -> [PointOfInterest] {
     try await allMatches(of: PointQuery(limit: PointQuery.limits.upperBound)).map(\.point)
   }
 
   /// Returns all matches of a query in order, in pages of its limit.
   ///
   /// - Throws: ``Points/PointStoreError``.
-  public func allMatches(of query: PointQuery) async throws -> [FoundPoint] {
+  package func allMatches(of query: PointQuery) async throws -> [FoundPoint] {
     var query = query
     var found: [FoundPoint] = []
     while true {
@@ -99,7 +99,7 @@ extension PointImporter {
   ///
   /// - Throws: the store's errors.
   @discardableResult
-  public func importRows(
+  package func importRows(
     _ rows: [ImportRow],
     mode: ImportMode = .partial,
     dryRun: Bool = false
@@ -110,7 +110,7 @@ extension PointImporter {
 
 extension [ImportRow] {
   /// A sequence that contains the rows as one batch.
-  public var inOneBatch: AsyncStream<[ImportRow]> {
+  package var inOneBatch: AsyncStream<[ImportRow]> {
     AsyncStream { continuation in
       continuation.yield(self)
       continuation.finish()

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A condition that tasks wait for and a test fulfils.
-public final class Gate: Sendable {
+package final class Gate: Sendable {
   private struct State {
     var isOpen = false
     var waiting: [CheckedContinuation<Void, Never>] = []
@@ -10,10 +10,10 @@ public final class Gate: Sendable {
   private let state = Mutex(State())
 
   /// Creates a closed gate.
-  public init() {}
+  package init() {}
 
   /// Opens the gate for all current and later waiters.
-  public func open() {
+  package func open() {
     let waiting = state.withLock { state in
       state.isOpen = true
       defer { state.waiting = [] }
@@ -23,7 +23,7 @@ public final class Gate: Sendable {
   }
 
   /// Returns when the gate is open.
-  public func pass() async {
+  package func pass() async {
     await withCheckedContinuation { continuation in
       let isOpen = state.withLock { state in
         if !state.isOpen { state.waiting.append(continuation) }

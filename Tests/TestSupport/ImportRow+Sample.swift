@@ -1,11 +1,11 @@
 import Geo
-public import Points
+package import Points
 
 extension ImportRow {
   /// Returns a row with sample values.
   ///
   /// - Throws: an error if the coordinate or the place is invalid.
-  public static func sample(
+  package static func sample(
     _ name: String,
     _ latitude: Double,
     _ longitude: Double,
@@ -33,7 +33,7 @@ extension ImportRow {
 
 extension PointID {
   /// Returns a sample id; a greater number gives a greater id.
-  public static func sample(_ number: UInt64) -> PointID {
+  package static func sample(_ number: UInt64) -> PointID {
     PointID(high: 0x0199_0000_0000_7000, low: 0x8000_0000_0000_0000 | number)
   }
 }
@@ -42,7 +42,7 @@ extension PointQuery {
   /// Returns a query for places by their distance from a coordinate.
   ///
   /// - Throws: an error if the coordinate is invalid.
-  public static func near(
+  package static func near(
     _ latitude: Double,
     _ longitude: Double,
     radiusMetres: Double? = nil,
@@ -57,7 +57,7 @@ extension PointStore {
   /// Returns the names of the places on the first page.
   ///
   /// - Throws: ``Points/PointStoreError``.
-  public func names(_ query: PointQuery) async throws -> [String] {
+  package func names(_ query: PointQuery) async throws -> [String] {
     try await page(matching: query).points.map(\.point.draft.name)
   }
 }

@@ -1,18 +1,18 @@
-import Logging
+package import Logging
 import Synchronization
 
 /// A recorder of log entries.
-public final class LogRecorder: Sendable {
+package final class LogRecorder: Sendable {
   private let recorded = Mutex<[String]>([])
 
   /// Creates a recorder without entries.
-  public init() {}
+  package init() {}
 
   /// The entries so far, each with level, message and metadata on one line.
-  public var lines: [String] { recorded.withLock { $0 } }
+  package var lines: [String] { recorded.withLock { $0 } }
 
   /// A logger that records entries of every level here.
-  public var logger: Logger {
+  package var logger: Logger {
     Logger(label: "test") { _ in Handler(recorder: self) }
   }
 

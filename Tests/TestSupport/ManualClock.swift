@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A clock that only moves when it is advanced.
-public final class ManualClock: Clock, Sendable {
+package final class ManualClock: Clock, Sendable {
   private struct State {
     var now = ContinuousClock.now
     var nextID = 0
@@ -12,21 +12,21 @@ public final class ManualClock: Clock, Sendable {
   private let deadlines = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
 
   /// Creates a clock.
-  public init() {}
+  package init() {}
 
   /// The current time.
-  public var now: ContinuousClock.Instant { state.withLock { $0.now } }
+  package var now: ContinuousClock.Instant { state.withLock { $0.now } }
 
   /// The smallest difference between two times.
-  public var minimumResolution: Duration { .nanoseconds(1) }
+  package var minimumResolution: Duration { .nanoseconds(1) }
 
   /// The deadlines of the sleeps, in the order in which they begin. It supports one reader.
-  public var sleeps: AsyncStream<ContinuousClock.Instant> { deadlines.stream }
+  package var sleeps: AsyncStream<ContinuousClock.Instant> { deadlines.stream }
 
   /// Suspends the task until the clock is advanced to the deadline.
   ///
   /// - Throws: `CancellationError`.
-  public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration? = nil) async throws {
+  package func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration? = nil) async throws {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID
@@ -47,7 +47,7 @@ public final class ManualClock: Clock, Sendable {
   }
 
   /// Advances the clock to a time, and resumes the tasks whose deadlines have passed.
-  public func advance(to time: ContinuousClock.Instant) {
+  package func advance(to time: ContinuousClock.Instant) {
     let woken = state.withLock { state in
       state.now = max(state.now, time)
       let woken = state.sleepers.filter { $0.value.deadline <= state.now }
@@ -58,5 +58,5 @@ public final class ManualClock: Clock, Sendable {
   }
 
   /// Advances the clock by a duration, and resumes the tasks whose deadlines have passed.
-  public func advance(by duration: Duration) { advance(to: now + duration) }
+  package func advance(by duration: Duration) { advance(to: now + duration) }
 }

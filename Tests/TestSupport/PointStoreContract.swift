@@ -1,5 +1,5 @@
-public import Points
-public import Testing
+package import Points
+import Testing
 
 /// A behaviour that every store must have; ``all`` of them are the contract.
 ///
@@ -12,12 +12,12 @@ public import Testing
 ///
 /// The contract doesn't depend on how a store assigns ids or shuffle keys. Stores must also conform to
 /// ``Points/PointImporter``.
-public struct PointStoreContract: Sendable {
+package struct PointStoreContract: Sendable {
   /// A function that creates a store with the given places.
-  public typealias MakeStore = @Sendable ([ImportRow]) async throws -> any PointStore & PointImporter
+  package typealias MakeStore = @Sendable ([ImportRow]) async throws -> any PointStore & PointImporter
 
   /// The description of the behaviour.
-  public let behaviour: String
+  package let behaviour: String
 
   private let body: @Sendable (MakeStore) async throws -> Void
 
@@ -29,16 +29,16 @@ public struct PointStoreContract: Sendable {
   /// Records an issue for each deviation of a store.
   ///
   /// - Throws: the store's errors.
-  public func check(_ makeStore: MakeStore) async throws {
+  package func check(_ makeStore: MakeStore) async throws {
     try await body(makeStore)
   }
 
   /// The complete contract.
-  public static let all =
+  package static let all =
     nearness + boxes + categories + counts + sources + paging + longTags + lookUps + imports
 }
 
 extension PointStoreContract: CustomTestStringConvertible {
   /// The behaviour, for the report of a test.
-  public var testDescription: String { behaviour }
+  package var testDescription: String { behaviour }
 }

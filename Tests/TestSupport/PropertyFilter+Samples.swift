@@ -1,19 +1,19 @@
 import CQL2
-import JSONText
-public import Points
+package import JSONText
+package import Points
 
 extension PropertyFilter {
   /// Creates a filter of a text, with a time limit that no test reaches.
   ///
   /// - Throws: `FilterError`.
-  public convenience init(_ text: String, queryables: Queryables = Queryables()) throws {
+  package convenience init(_ text: String, queryables: Queryables = Queryables()) throws {
     try self.init(FilterExpression(text: text), queryables: queryables, timeLimit: .seconds(600))
   }
 
   /// Filters of every kind over synthetic places: some match few, some match many, some follow from an index.
   ///
   /// - Parameter indexes: the indexes of tags.
-  public static func samples(indexes: [ExactText: TagIndexKind] = [:]) throws -> [PropertyFilter] {
+  package static func samples(indexes: [ExactText: TagIndexKind] = [:]) throws -> [PropertyFilter] {
     let queryables = Queryables(types: ["ref": .integer, "opening_hours": .stringArray], indexes: indexes)
     return try [
       "name LIKE '%7 of many'", "category = 'category 3'", "category IN ('category 1', 'hard 2', 'none')",

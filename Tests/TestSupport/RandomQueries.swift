@@ -1,7 +1,7 @@
 import Foundation
-public import Geo
+package import Geo
 import JSONText
-public import Points
+package import Points
 import SyntheticData
 
 /// A deterministic generator of queries of every kind over a set of places.
@@ -9,14 +9,14 @@ import SyntheticData
 /// Queries come in groups with one centre, so that a reference sorts once for each group. Centres are near places, at
 /// the poles, at the antimeridian and at sea; radii and boxes range from metres to the whole Earth; and half of the
 /// queries continue from the middle of their result.
-public struct RandomQueries {
+package struct RandomQueries {
   private var generator: SeededGenerator
   private let coordinates: [Coordinate]
   private let categories: [String]
   private let origins: [SourceReference]
 
   /// Creates a generator over at least one place.
-  public init(over points: [PointOfInterest], seed: UInt64) {
+  package init(over points: [PointOfInterest], seed: UInt64) {
     generator = SeededGenerator(seed: seed)
     coordinates = points.map(\.draft.coordinate)
     categories = Set(points.compactMap(\.draft.category)).sorted() + ["no such category"]
@@ -26,7 +26,7 @@ public struct RandomQueries {
   }
 
   /// Returns a centre, or `nil` for queries by id.
-  public mutating func center() throws -> Coordinate? {
+  package mutating func center() throws -> Coordinate? {
     let place = coordinates[Int.random(in: coordinates.indices, using: &generator)]
     switch Int.random(in: 0..<8, using: &generator) {
     case 0: return nil
@@ -51,7 +51,7 @@ public struct RandomQueries {
   }
 
   /// Returns an area around a place: a star of a few vertices or many, or several of them.
-  public mutating func area() throws -> PointQuery.Area {
+  package mutating func area() throws -> PointQuery.Area {
     var polygons: [[[Coordinate]]] = []
     repeat {
       let center = coordinates[Int.random(in: coordinates.indices, using: &generator)]
@@ -73,7 +73,7 @@ public struct RandomQueries {
   }
 
   /// Returns a route from place to place.
-  public mutating func route() throws -> PointQuery.Route {
+  package mutating func route() throws -> PointQuery.Route {
     while true {
       var line = [coordinates[Int.random(in: coordinates.indices, using: &generator)]]
       for _ in 0..<Int.random(in: 1...12, using: &generator) {
@@ -92,7 +92,7 @@ public struct RandomQueries {
   /// Returns a query with a centre, or by id without one.
   ///
   /// - Parameter ordered: the places in the order of queries with this centre, from which the start position is taken.
-  public mutating func query(center: Coordinate?, ordered: BruteForce.Ordered) throws -> PointQuery {
+  package mutating func query(center: Coordinate?, ordered: BruteForce.Ordered) throws -> PointQuery {
     var query = PointQuery(limit: [1, 2, 7, 20, 100, 1000][Int.random(in: 0..<6, using: &generator)])
     if let center {
       let radius: Double? = chance(2) ? nil : chance(8) ? 0 : chance(6) ? 2.1e7 : pow10(in: 0...7.3)

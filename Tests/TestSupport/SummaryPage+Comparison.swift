@@ -1,9 +1,9 @@
 import Geo
-public import Points
+package import Points
 
 extension SummaryPage {
   /// A copy of the page's contents, for comparison.
-  public var contents: SummaryPageContents {
+  package var contents: SummaryPageContents {
     var entries: [SummaryPageContents.Entry] = []
     summaries.forEach { summary in
       entries.append(
@@ -22,7 +22,7 @@ extension SummaryPage {
 }
 
 /// A copy of a page of summaries.
-public struct SummaryPageContents: Hashable, Sendable {
+package struct SummaryPageContents: Hashable, Sendable {
   struct Entry: Hashable, Sendable {
     let id: PointID
     let coordinate: Coordinate

@@ -1,7 +1,7 @@
 /// A strict reader of Mapbox Vector Tiles (specification 2.1) whose features are points.
-public struct VectorTileReader: Hashable, Sendable {
+package struct VectorTileReader: Hashable, Sendable {
   /// The value of an attribute.
-  public enum Value: Hashable, Sendable {
+  package enum Value: Hashable, Sendable {
     /// A text.
     case text(String)
     /// An unsigned number.
@@ -9,58 +9,58 @@ public struct VectorTileReader: Hashable, Sendable {
   }
 
   /// A point with its attributes.
-  public struct Feature: Hashable, Sendable {
+  package struct Feature: Hashable, Sendable {
     /// The grid units from the west.
-    public let x: Int
+    package let x: Int
 
     /// The grid units from the north.
-    public let y: Int
+    package let y: Int
 
     /// The attributes by their keys.
-    public let attributes: [String: Value]
+    package let attributes: [String: Value]
 
     /// Creates a feature.
-    public init(x: Int, y: Int, attributes: [String: Value]) {
+    package init(x: Int, y: Int, attributes: [String: Value]) {
       self.x = x
       self.y = y
       self.attributes = attributes
     }
 
     /// The text of an attribute; `nil` where it has none.
-    public func text(_ name: String) -> String? {
+    package func text(_ name: String) -> String? {
       guard case .text(let text)? = attributes[name] else { return nil }
       return text
     }
 
     /// The number of an attribute; `nil` where it has none.
-    public func number(_ name: String) -> Int? {
+    package func number(_ name: String) -> Int? {
       guard case .unsigned(let number)? = attributes[name] else { return nil }
       return Int(number)
     }
   }
 
   /// A violation of the specification.
-  public struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
+  package struct Violation: Error, Hashable, Sendable, CustomStringConvertible {
     /// The rule that is broken.
-    public let description: String
+    package let description: String
   }
 
   /// The features of the layers, by name.
-  public private(set) var layers: [String: [Feature]] = [:]
+  package private(set) var layers: [String: [Feature]] = [:]
 
   /// The features of the layer `places`.
-  public var places: [Feature] { layers["places"] ?? [] }
+  package var places: [Feature] { layers["places"] ?? [] }
 
   /// The features of the layer `clusters`.
-  public var clusters: [Feature] { layers["clusters"] ?? [] }
+  package var clusters: [Feature] { layers["clusters"] ?? [] }
 
   /// The number of places, those of clusters included.
-  public var placeCount: Int { clusters.reduce(places.count) { $0 + ($1.number("count") ?? 0) } }
+  package var placeCount: Int { clusters.reduce(places.count) { $0 + ($1.number("count") ?? 0) } }
 
   /// Reads a tile.
   ///
   /// - Throws: ``Violation``.
-  public init(_ bytes: some Sequence<UInt8>) throws(Violation) {
+  package init(_ bytes: some Sequence<UInt8>) throws(Violation) {
     for field in try Message(Array(bytes)).fields {
       guard field.number == 3 else { throw Violation(description: "a tile has the unknown field \(field.number)") }
       let (name, features) = try Self.layer(try field.content())

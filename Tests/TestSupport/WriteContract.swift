@@ -1,18 +1,18 @@
-public import Points
-public import Testing
+package import Points
+import Testing
 
 /// A behaviour that every store must have for writes; ``all`` of them are the contract.
 ///
 /// A store's tests check each behaviour with a function that creates a store, as with ``PointStoreContract``.
-public struct WriteContract: Sendable {
+package struct WriteContract: Sendable {
   /// A store with all its capabilities.
-  public typealias Store = PointStore & PointImporter & PointWriter & PointExporter
+  package typealias Store = PointStore & PointImporter & PointWriter & PointExporter
 
   /// A function that creates a store with the given places.
-  public typealias MakeStore = @Sendable ([ImportRow]) async throws -> any Store
+  package typealias MakeStore = @Sendable ([ImportRow]) async throws -> any Store
 
   /// The description of the behaviour.
-  public let behaviour: String
+  package let behaviour: String
 
   private let body: @Sendable (MakeStore) async throws -> Void
 
@@ -24,25 +24,25 @@ public struct WriteContract: Sendable {
   /// Records an issue for each deviation of a store.
   ///
   /// - Throws: the store's errors.
-  public func check(_ makeStore: MakeStore) async throws {
+  package func check(_ makeStore: MakeStore) async throws {
     try await body(makeStore)
   }
 
   /// The complete contract.
-  public static let all =
+  package static let all =
     creations + replacements + removals + keys + races + bulk + importKeys + versions + growth + sources + replacing
 }
 
 extension WriteContract: CustomTestStringConvertible {
   /// The behaviour, for the report of a test.
-  public var testDescription: String { behaviour }
+  package var testDescription: String { behaviour }
 }
 
 extension PointDraft {
   /// Returns a draft with sample values.
   ///
   /// - Throws: an error if it is invalid.
-  public static func sample(
+  package static func sample(
     _ name: String,
     _ latitude: Double = 1,
     _ longitude: Double = 2,

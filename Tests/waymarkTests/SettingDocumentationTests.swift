@@ -6,7 +6,7 @@ import Testing
 
 extension Setting: CustomTestStringConvertible {
   /// The environment variable.
-  public var testDescription: String { name }
+  package var testDescription: String { name }
 }
 
 /// The agreement of the declared settings with the sources that use them, the options, the generated texts and the

@@ -2,8 +2,8 @@ import CFuzzer
 import Dispatch
 import Geo
 import HTTPServer
-import LocationsAPI
-import MemoryStore
+@testable import LocationsAPI
+@testable import MemoryStore
 import NIOCore
 import NIOHTTP1
 import Points

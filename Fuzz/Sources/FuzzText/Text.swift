@@ -1,6 +1,6 @@
 import FuzzSupport
 import Geo
-import MemoryStore
+@testable import MemoryStore
 import Points
 import Synchronization
 

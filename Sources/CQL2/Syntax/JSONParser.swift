@@ -1,5 +1,5 @@
 import Basics
-import JSONText
+public import JSONText
 
 extension FilterExpression {
   /// Creates the expression of a text in the encoding CQL2 JSON. Linear in its length; the stack is bounded by the

@@ -1,24 +1,24 @@
 import Basics
 import Crypto
-public import HTTPServer
+package import HTTPServer
 
 /// An API key as the service keeps it: the hash of the key. A key is 256 random bits, so that a fast hash without salt
 /// is enough.
-public struct APIKey: Hashable, Sendable {
+package struct APIKey: Hashable, Sendable {
   /// The name of the key's owner.
-  public let name: String
+  package let name: String
 
   /// The access that the key grants.
-  public let scope: AccessScope
+  package let scope: AccessScope
 
   /// The SHA-256 of the key's UTF-8.
   let digest: [UInt8]
 
   /// The maximum length of a name in characters.
-  public static let maximumNameLength = 100
+  package static let maximumNameLength = 100
 
   /// Returns a Boolean value that indicates whether a name is 1 to 100 characters out of `A–Z a–z 0–9 . _ -`.
-  public static func isAcceptable(name: String) -> Bool {
+  package static func isAcceptable(name: String) -> Bool {
     (1...maximumNameLength).contains(name.utf8.count)
       && name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "._-".utf8.contains($0) }
   }
@@ -26,7 +26,7 @@ public struct APIKey: Hashable, Sendable {
   /// Returns a new key.
   ///
   /// - Returns: the secret, which is stored nowhere, and the key.
-  public static func generate(
+  package static func generate(
     name: String, scope: AccessScope, using generator: inout some RandomNumberGenerator
   ) -> (secret: String, key: APIKey) {
     let bytes = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
@@ -35,7 +35,7 @@ public struct APIKey: Hashable, Sendable {
   }
 
   /// The key's line in a file of keys.
-  public var line: String { "\(name):\(scope.rawValue):\(Hexadecimal.encode(digest))" }
+  package var line: String { "\(name):\(scope.rawValue):\(Hexadecimal.encode(digest))" }
 
   /// Returns the hash of a key's secret.
   static func digest(of secret: some Sequence<UInt8>) -> [UInt8] { Array(SHA256.hash(data: Array(secret))) }

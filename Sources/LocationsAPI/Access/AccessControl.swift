@@ -1,10 +1,10 @@
-public import HTTPServer
+package import HTTPServer
 import NIOHTTP1
-public import Points
+package import Points
 import Synchronization
 
 /// The access policy in force. Its keys may be replaced while requests are served.
-public final class AccessControl: Sendable {
+package final class AccessControl: Sendable {
   private struct State {
     var policy: AccessPolicy
     var verified = VerifiedTokens()
@@ -21,14 +21,14 @@ public final class AccessControl: Sendable {
   /// Creates access control with a policy.
   ///
   /// - Parameter clock: the clock by which tokens expire.
-  public init(_ policy: AccessPolicy, clock: any WallClock = SystemClock()) {
+  package init(_ policy: AccessPolicy, clock: any WallClock = SystemClock()) {
     state = Mutex(State(policy: policy))
     areReadsOpen = !policy.readRequiresKey
     self.clock = clock
   }
 
   /// The notice for operators of a server without keys: what is open, and how to close it; `nil` where there are keys.
-  public var keylessNotice: String? {
+  package var keylessNotice: String? {
     let policy = state.withLock { $0.policy }
     guard policy.isKeyless else { return nil }
     return policy.isLoopback
@@ -42,12 +42,12 @@ public final class AccessControl: Sendable {
   var openScopes: Set<AccessScope> { state.withLock { $0.policy.openScopes } }
 
   /// Replaces the API keys for further requests.
-  public func replaceKeys(_ keys: [APIKey]) {
+  package func replaceKeys(_ keys: [APIKey]) {
     state.withLock { $0.policy.keys = keys }
   }
 
   /// Replaces the token keys for further requests.
-  public func replaceTokenKeys(_ keys: TokenKeySet) {
+  package func replaceTokenKeys(_ keys: TokenKeySet) {
     state.withLock { state in
       state.policy.tokens?.keys = keys
       state.verified = VerifiedTokens()
@@ -56,14 +56,14 @@ public final class AccessControl: Sendable {
   }
 
   /// Sets the source from which newer keys are fetched when a token names an unknown key.
-  public func useTokenKeys(of source: any TokenKeySource) {
+  package func useTokenKeys(of source: any TokenKeySource) {
     state.withLock { $0.tokenKeySource = source }
   }
 
   /// Returns the sender of a request, if it has the access; see ``AccessPolicy``.
   ///
   /// - Throws: `Problem` 401 `unauthenticated` or 403 `forbidden` with the reason, or 503 `token-keys-unavailable`.
-  public func principal(of request: HTTPRequest, for scope: AccessScope) async throws(Problem) -> Principal {
+  package func principal(of request: HTTPRequest, for scope: AccessScope) async throws(Problem) -> Principal {
     if isOpen(scope) { return .anonymous }
     let policy = state.withLock { $0.policy }
     guard !policy.isKeyless else { return try policy.keyless(request, for: scope) }

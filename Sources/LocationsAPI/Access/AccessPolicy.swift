@@ -7,21 +7,21 @@ import Points
 ///   set.
 /// - Without, everyone may read, and programs on the server's own machine may do the rest where it listens on a
 ///   loopback address alone; see ``KeylessAccess``.
-public struct AccessPolicy: Sendable {
+package struct AccessPolicy: Sendable {
   /// The API keys; `nil` where the server was given none.
-  public var keys: [APIKey]?
+  package var keys: [APIKey]?
 
   /// The verifier of tokens; `nil` where tokens are not accepted.
-  public var tokens: TokenVerifier?
+  package var tokens: TokenVerifier?
 
   /// A Boolean value that indicates whether the server listens on a loopback address alone.
-  public let isLoopback: Bool
+  package let isLoopback: Bool
 
   /// A Boolean value that indicates whether reading needs a key or a token too.
-  public let readRequiresKey: Bool
+  package let readRequiresKey: Bool
 
   /// Creates a policy.
-  public init(keys: [APIKey]?, tokens: TokenVerifier? = nil, isLoopback: Bool, readRequiresKey: Bool = false) {
+  package init(keys: [APIKey]?, tokens: TokenVerifier? = nil, isLoopback: Bool, readRequiresKey: Bool = false) {
     self.keys = keys
     self.tokens = tokens
     self.isLoopback = isLoopback

@@ -4,25 +4,25 @@ import JSONText
 
 /// The API keys in a file, one a line: `name:scope:sha256`, the hash in hexadecimal. Blank lines, and those that begin
 /// with `#`, are ignored.
-public struct KeyFile: Hashable, Sendable {
+package struct KeyFile: Hashable, Sendable {
   /// The keys in the order of the lines.
-  public let keys: [APIKey]
+  package let keys: [APIKey]
 
   /// An error in a file. It contains nothing of the line's text, which may be a key by mistake.
-  public struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
+  package struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
     /// The line's number, counted from 1.
-    public let line: Int
+    package let line: Int
     /// The error in the line.
-    public let reason: String
+    package let reason: String
 
     /// The message for operators.
-    public var description: String { "line \(line) \(reason)" }
+    package var description: String { "line \(line) \(reason)" }
   }
 
   /// Creates the keys from a file's text.
   ///
   /// - Throws: ``Invalid`` for the first invalid line.
-  public init(_ text: String) throws(Invalid) {
+  package init(_ text: String) throws(Invalid) {
     var keys: [APIKey] = []
     var names: Set<ExactText> = []
     for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {

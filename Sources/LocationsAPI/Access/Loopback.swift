@@ -1,10 +1,10 @@
 import HTTPServer
 
 /// The addresses by which a machine reaches itself.
-public enum Loopback {
+package enum Loopback {
   /// Returns a Boolean value that indicates whether a host is a loopback host: `localhost`, an address of 127.0.0.0/8,
   /// or `::1`, with or without brackets.
-  public static func contains(host: some StringProtocol) -> Bool {
+  package static func contains(host: some StringProtocol) -> Bool {
     let host = host.lowercased()
     if host.utf8.elementsEqual("localhost".utf8) { return true }
     let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")

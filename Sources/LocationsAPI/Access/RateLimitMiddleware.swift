@@ -1,4 +1,4 @@
-public import HTTPServer
+package import HTTPServer
 import NIOHTTP1
 
 /// A middleware that limits the rate of each client's requests.
@@ -7,7 +7,7 @@ import NIOHTTP1
 /// counted by address, so that keys can't be guessed faster than the limit. A token that was not seen before is not
 /// even verified where its address exceeds the limit, because verification is what a flood of tokens would cost. Probes
 /// of health and metrics are not counted, nor are CORS preflight requests.
-public struct RateLimitMiddleware: Middleware {
+package struct RateLimitMiddleware: Middleware {
   private let limiter: RateLimiter
   private let access: AccessControl
   private let proxies: TrustedProxies
@@ -15,19 +15,19 @@ public struct RateLimitMiddleware: Middleware {
   /// Creates a middleware.
   ///
   /// - Parameter proxies: the trusted proxies, whose header fields determine the client's address.
-  public init(limiter: RateLimiter, access: AccessControl, proxies: TrustedProxies = TrustedProxies()) {
+  package init(limiter: RateLimiter, access: AccessControl, proxies: TrustedProxies = TrustedProxies()) {
     self.limiter = limiter
     self.access = access
     self.proxies = proxies
   }
 
   /// Returns a Boolean value that indicates whether the request is counted.
-  public func intercepts(_ request: HTTPRequest) -> Bool {
+  package func intercepts(_ request: HTTPRequest) -> Bool {
     !Self.isExempt(request.path) && !Self.isPreflight(request)
   }
 
   /// Returns the response of the next middleware with the limit's fields, or 429 `rate-limited`.
-  nonisolated(nonsending) public func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
+  nonisolated(nonsending) package func respond(to request: HTTPRequest, next: MiddlewareChain) async -> HTTPResponse {
     let sender = access.sender(of: request, proxies: proxies) { limiter.wouldAdmit($0) }
     let verdict = limiter.admit(sender)
     let fields = HTTPHeaders(limiter.fields(for: verdict))

@@ -1,8 +1,8 @@
 /// The directives for caches of responses.
-public struct CachePolicy: Sendable {
+package struct CachePolicy: Sendable {
   /// The default directives of `Cache-Control` on lists, single places and categories: a response may be kept, and is
   /// revalidated each time before it is used again.
-  public static let defaultDirectives = "no-cache"
+  package static let defaultDirectives = "no-cache"
 
   /// The value of `Cache-Control` on lists, single places and categories.
   private(set) var cacheControl: String
@@ -20,7 +20,7 @@ public struct CachePolicy: Sendable {
   ///     is kept, and lists have no entity tags.
   ///   - readsNeedKey: a Boolean value that indicates whether reading needs a key: then responses are `private`, and
   ///     vary by `Authorization`.
-  public init(directives: String = defaultDirectives, readsNeedKey: Bool = false) {
+  package init(directives: String = defaultDirectives, readsNeedKey: Bool = false) {
     var names = directives.split(separator: ",").map { $0.drop { $0 == " " || $0 == "\t" } }
     isOff = names.contains { $0.lowercased().hasPrefix("no-store") }
     isPrivate = readsNeedKey
@@ -49,7 +49,7 @@ public struct CachePolicy: Sendable {
   /// Returns a Boolean value that indicates whether a text is a list of directives (RFC 9111, section 5.2): names, some
   /// with `=` and a token or a quoted string, separated by commas. A directive that is a time has whole seconds, up to
   /// 2^31 (RFC 9111, section 1.2.2).
-  public static func areDirectives(_ text: String) -> Bool {
+  package static func areDirectives(_ text: String) -> Bool {
     let directive = /[ \t]*([A-Za-z][A-Za-z0-9\-]*)(?:=([A-Za-z0-9._\-]+|"[A-Za-z0-9 ,_\-]*"))?[ \t]*/
     var rest = ","[...] + text
     while rest.first == ",", let next = rest.dropFirst().prefixMatch(of: directive) {

@@ -1,4 +1,4 @@
-import JSONText
+package import JSONText
 import PointFormats
 
 /// A version of OpenAPI in which the service is described.
@@ -174,25 +174,25 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
   ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
   /// Creates a string.
-  public init(stringLiteral value: String) { self = .string(value) }
+  package init(stringLiteral value: String) { self = .string(value) }
 
   /// Creates a number.
-  public init(integerLiteral value: Int) { self = .number("\(value)") }
+  package init(integerLiteral value: Int) { self = .number("\(value)") }
 
   /// Creates a number.
-  public init(floatLiteral value: Double) { self = .number("\(value)") }
+  package init(floatLiteral value: Double) { self = .number("\(value)") }
 
   /// Creates `true` or `false`.
-  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  package init(booleanLiteral value: Bool) { self = .bool(value) }
 
   /// Creates `null`.
-  public init(nilLiteral: ()) { self = .null }
+  package init(nilLiteral: ()) { self = .null }
 
   /// Creates an array.
-  public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
   /// Creates an object whose members are in the order of the literal.
-  public init(dictionaryLiteral elements: (String, JSONValue)...) {
+  package init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(elements.map { Member(name: $0.0, value: $0.1) })
   }
 }

@@ -1,17 +1,17 @@
 import CQL2
 import JSONText
-public import Points
+package import Points
 
 /// The operator's decisions about filters.
-public struct Filtering: Hashable, Sendable {
+package struct Filtering: Hashable, Sendable {
   /// The types of tags.
-  public let queryables: Queryables
+  package let queryables: Queryables
 
   /// The longest time that a search with a filter may take.
-  public let timeLimit: Duration
+  package let timeLimit: Duration
 
   /// Creates the decisions.
-  public init(queryables: Queryables = Queryables(), timeLimit: Duration = .seconds(1)) {
+  package init(queryables: Queryables = Queryables(), timeLimit: Duration = .seconds(1)) {
     self.queryables = queryables
     self.timeLimit = timeLimit
   }

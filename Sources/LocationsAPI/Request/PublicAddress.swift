@@ -1,5 +1,5 @@
 import Basics
-public import HTTPServer
+package import HTTPServer
 import NIOHTTP1
 
 /// The address under which clients see the service, for the targets that responses name: `Link`, `Location` and the
@@ -7,7 +7,7 @@ import NIOHTTP1
 ///
 /// It is the configured one, or else the path prefix that a trusted proxy removed. Without either, targets are
 /// relative references, which lead to the right place under any prefix (RFC 3986, section 5).
-public struct PublicAddress: Sendable {
+package struct PublicAddress: Sendable {
   /// The maximum length of a prefix that is accepted, in bytes.
   private static let maximumPrefixLength = 256
 
@@ -19,13 +19,13 @@ public struct PublicAddress: Sendable {
   /// - Parameters:
   ///   - url: the address itself, which ``isAcceptable(url:)`` takes; `nil` where none is configured.
   ///   - proxies: the proxies whose `X-Forwarded-Prefix` is trusted.
-  public init(url: String? = nil, proxies: TrustedProxies = TrustedProxies()) {
+  package init(url: String? = nil, proxies: TrustedProxies = TrustedProxies()) {
     self.url = url.map { String(Self.withoutTrailingSlashes($0[...])) }
     self.proxies = proxies
   }
 
   /// Returns a Boolean value that indicates whether a text is an address of HTTP without user, query and fragment.
-  public static func isAcceptable(url: String) -> Bool {
+  package static func isAcceptable(url: String) -> Bool {
     guard url.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }) else { return false }
     let address = #/https?:\/\/([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(\/[^?#@\\<>"{}|^`]*)?/#
     return url.wholeMatch(of: address) != nil

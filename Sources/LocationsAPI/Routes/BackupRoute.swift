@@ -2,23 +2,23 @@ import HTTPServer
 import NIOCore
 import NIOHTTP1
 import PointFormats
-public import Points
+import Points
 import Synchronization
 
 /// A copy of the file in which places are kept, removed with the last reference to it.
-public final class BackupFile: Sendable {
+package final class BackupFile: Sendable {
   /// The path of the copy.
-  public let path: String
+  package let path: String
 
   /// The size of the copy.
-  public let byteCount: Int
+  package let byteCount: Int
 
   private let remove: @Sendable () -> Void
 
   /// Creates a copy that exists.
   ///
   /// - Parameter remove: removes the file.
-  public init(path: String, byteCount: Int, remove: @escaping @Sendable () -> Void) {
+  package init(path: String, byteCount: Int, remove: @escaping @Sendable () -> Void) {
     self.path = path
     self.byteCount = byteCount
     self.remove = remove
@@ -26,9 +26,6 @@ public final class BackupFile: Sendable {
 
   deinit { remove() }
 }
-
-/// A function that copies the file in which places are kept.
-public typealias BackupAction = @Sendable () async throws(PointStoreError) -> BackupFile
 
 /// `POST /backup`: a copy of the file of the memory store, streamed. One backup runs at a time.
 final class BackupRoute: RouteHandler {

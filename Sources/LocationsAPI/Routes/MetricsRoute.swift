@@ -4,7 +4,7 @@ import NIOHTTP1
 import Points
 
 /// A source of metrics in a text format.
-public protocol MetricsSource: Sendable {
+package protocol MetricsSource: Sendable {
   /// The media type of ``text()``.
   var contentType: String { get }
 

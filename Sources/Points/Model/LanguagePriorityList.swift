@@ -1,5 +1,5 @@
 import Basics
-import JSONText
+public import JSONText
 
 /// The languages in which names are preferred, the most preferred first: a language priority list of basic language
 /// ranges (RFC 4647, section 2.1).

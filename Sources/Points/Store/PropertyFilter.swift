@@ -1,5 +1,5 @@
 public import CQL2
-import JSONText
+public import JSONText
 
 /// The properties of a place that a filter can name, besides its tags.
 public enum PointProperty: Int, Hashable, Sendable, CaseIterable {

@@ -133,19 +133,19 @@ final class BulkConnections: Sendable {
 }
 
 /// The connections and wait queues of a store's exports and imports.
-public struct BulkLoad: Hashable, Sendable {
+package struct BulkLoad: Hashable, Sendable {
   /// The connections of one kind of operation.
-  public struct Use: Hashable, Sendable {
+  package struct Use: Hashable, Sendable {
     /// The number of open connections.
-    public let connections: Int
+    package let connections: Int
     /// The maximum number of connections.
-    public let limit: Int
+    package let limit: Int
     /// The number of calls that wait for a connection.
-    public let waiting: Int
+    package let waiting: Int
   }
 
   /// The exports.
-  public let exports: Use
+  package let exports: Use
   /// The imports.
-  public let imports: Use
+  package let imports: Use
 }

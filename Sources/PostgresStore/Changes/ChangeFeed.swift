@@ -1,13 +1,13 @@
-public import Points
+package import Points
 import Synchronization
 
 /// The changes of a database's places, for an index that follows them.
 ///
 /// It has a thread and up to two connections of its own, beside the store's pool: one that waits for notifications, and
 /// one that copies places while an index is built or catches up.
-public final class ChangeFeed: Sendable {
+package final class ChangeFeed: Sendable {
   /// The result of a question for changes.
-  public enum Answer: Sendable {
+  package enum Answer: Sendable {
     /// The changes between the given position and another one. Reading the places at the other position gives the same
     /// as applying the changes.
     case changes(puts: ContiguousArray<PointOfInterest>, removals: [PointID], to: ChangePosition)
@@ -18,7 +18,7 @@ public final class ChangeFeed: Sendable {
   }
 
   /// A place that was changed, as a copy passes it.
-  public enum Change {
+  package enum Change {
     /// A place that exists, with its present fields.
     case put(PointFields)
     /// The id of a place that does not exist.
@@ -37,7 +37,7 @@ public final class ChangeFeed: Sendable {
   /// Creates a feed of the places of a store, which connects on the first call.
   ///
   /// - Throws: ``PointStoreError`` when the system can't create a thread.
-  public init(_ store: PostgresStore) throws(PointStoreError) {
+  package init(_ store: PostgresStore) throws(PointStoreError) {
     guard let thread = PollingThread() else { throw .unavailable(reason: "the system could not create a thread") }
     self.store = store
     self.thread = thread
@@ -52,7 +52,7 @@ public final class ChangeFeed: Sendable {
   /// Everything that was committed before the call is included. It is one short statement.
   ///
   /// - Throws: ``PointStoreError``; `.unavailable` from a standby, which does not know the transactions in progress.
-  public func changes(after position: ChangePosition) async throws(PointStoreError) -> Answer {
+  package func changes(after position: ChangePosition) async throws(PointStoreError) -> Answer {
     let result = try await store.pool.run(
       ChangeStatements.feed,
       Parameters {
@@ -84,7 +84,7 @@ public final class ChangeFeed: Sendable {
   /// Returns the position of everything that was committed before the call.
   ///
   /// - Throws: ``PointStoreError``; `.unavailable` from a standby.
-  public func currentPosition() async throws(PointStoreError) -> ChangePosition {
+  package func currentPosition() async throws(PointStoreError) -> ChangePosition {
     let result = try await store.pool.run(
       ChangeStatements.currentPositionStatement, Parameters(), isRead: true, isUrgent: true)
     return try Self.position(result.rows.first, from: 0)
@@ -93,7 +93,7 @@ public final class ChangeFeed: Sendable {
   /// Returns an estimate of the number of places and of the bytes of their texts, from a sample of the table.
   ///
   /// - Throws: ``PointStoreError``.
-  public func estimatedSize() async throws(PointStoreError) -> (points: Int, textBytes: Int) {
+  package func estimatedSize() async throws(PointStoreError) -> (points: Int, textBytes: Int) {
     let result = try await store.read(ChangeStatements.estimate, Parameters())
     guard let row = result.rows.first else { throw .unexpected(reason: "the estimate returned no row") }
     return (Int(try row.integer(0)), Int(try row.integer(1)))
@@ -104,7 +104,7 @@ public final class ChangeFeed: Sendable {
   /// - Parameter body: called with each place, on a thread of the feed.
   /// - Returns: the position of the snapshot, and the number of bytes that the server sent.
   /// - Throws: ``PointStoreError``; some places may have been passed then.
-  public func copyPoints(
+  package func copyPoints(
     _ body: @escaping @Sendable (PointFields) -> Void
   ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int) {
     let decoder = Mutex(CopiedPoints())
@@ -127,7 +127,7 @@ public final class ChangeFeed: Sendable {
   ///
   /// - Parameter body: called with each place, on a thread of the feed.
   /// - Throws: ``PointStoreError``; some places may have been passed then.
-  public func copyChanges(
+  package func copyChanges(
     after position: ChangePosition, _ body: @escaping @Sendable (Change) -> Void
   ) async throws(PointStoreError) -> CopyResult {
     let decoder = Mutex(CopiedPoints(hasLeadingID: true))
@@ -159,7 +159,7 @@ public final class ChangeFeed: Sendable {
   }
 
   /// The result of a copy of changes.
-  public enum CopyResult: Sendable {
+  package enum CopyResult: Sendable {
     /// All changes up to the position were passed.
     case copied(to: ChangePosition)
     /// The changes are not known: all places must be copied.
@@ -171,7 +171,7 @@ public final class ChangeFeed: Sendable {
   ///
   /// - Returns: `false` where the connection leads to a pooler, through which no notification arrives.
   /// - Throws: ``PointStoreError`` when the connection ends.
-  public func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool {
+  package func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool {
     do {
       let session = try await Session.open(on: thread, connector: connector)
       if await session.isPooled {

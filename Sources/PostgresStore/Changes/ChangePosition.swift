@@ -60,7 +60,7 @@ extension Array {
 }
 
 /// A position in the history of a database's places: everything that one snapshot of one server sees.
-public struct ChangePosition: Hashable, Sendable {
+package struct ChangePosition: Hashable, Sendable {
   /// A hash of what identifies the server, the start or recovery that it runs since, the database and the table.
   /// Snapshots of different lives are not comparable.
   let life: UInt64
@@ -76,12 +76,12 @@ public struct ChangePosition: Hashable, Sendable {
   }
 
   /// A text of letters, digits and dots that is the same for equal positions, and differs for others.
-  public var text: String {
+  package var text: String {
     ([life, snapshot.start, snapshot.end] + snapshot.inProgress).map { String($0, radix: 36) }.joined(separator: ".")
   }
 
   /// Creates a position from its ``text``; `nil` for any other text.
-  public init?(text: String) {
+  package init?(text: String) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     let numbers = parts.compactMap { UInt64($0, radix: 36) }
     guard numbers.count == parts.count, numbers.count >= 3,
@@ -93,7 +93,7 @@ public struct ChangePosition: Hashable, Sendable {
   }
 
   /// Returns a Boolean value that indicates whether everything that another position has is certainly in this one.
-  public func contains(_ other: ChangePosition) -> Bool {
+  package func contains(_ other: ChangePosition) -> Bool {
     life == other.life && snapshot.end >= other.snapshot.end
       && snapshot.inProgress.allSatisfy { $0 >= other.snapshot.end || !other.snapshot.contains($0) }
   }

@@ -1,5 +1,5 @@
 import Geo
-public import Points
+package import Points
 
 extension PostgresStore: PointExporter {
   /// Passes every matching place, from one snapshot and ordered by id, to a handler; see
@@ -11,7 +11,7 @@ extension PostgresStore: PointExporter {
   ///
   /// - Throws: ``PointStoreError``, including ``PointStoreError/overloaded`` where no connection became free in time,
   ///   or the error of `consume`.
-  public func exportPoints(
+  package func exportPoints(
     matching query: PointQuery,
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {

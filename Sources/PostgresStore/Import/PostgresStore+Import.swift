@@ -1,4 +1,4 @@
-public import Points
+package import Points
 
 #if canImport(Glibc)
   import Glibc
@@ -19,7 +19,7 @@ extension PostgresStore: PointImporter {
   ///   ``PointWriteError``, or the error of the sequence. Nothing has been imported then, except that the outcome is
   ///   unknown after ``PointStoreError/outcomeUnknown(reason:)``: the connection broke during the commit, or the server
   ///   committed without its synchronous standby or did not confirm the commit in time.
-  public func importRows<Batches: AsyncSequence & Sendable>(
+  package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     let connector = Connector(connectionInfo: configuration.connectionInfo)

@@ -1,5 +1,5 @@
 import Geo
-import Points
+package import Points
 
 extension PostgresStore {
   /// Returns the statement for the number of places that match certainly.
@@ -43,7 +43,7 @@ extension PostgresStore {
   }
 
   /// Returns the number of places that match. It reads all of them.
-  public func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
+  package func count(matching query: PointQuery) async throws(PointStoreError) -> Int {
     guard !query.needsIndex else { throw .indexRequired }
     guard let proximity = query.proximity, let radius = proximity.radiusMetres,
       radius < Geodesic.greatestDistanceMetres

@@ -1,4 +1,4 @@
-public import Points
+package import Points
 
 /// The data version of a PostgreSQL database, which names the snapshot that a statement sees.
 ///
@@ -47,7 +47,7 @@ extension PostgresStore {
   /// several servers. It is one statement that reads no table.
   ///
   /// - Throws: ``PointStoreError``.
-  public func dataVersion() async throws(PointStoreError) -> DataVersion? {
+  package func dataVersion() async throws(PointStoreError) -> DataVersion? {
     // The first statement may establish the first connection.
     for _ in 0..<2 {
       let before = pool.servers.primary
@@ -65,7 +65,7 @@ extension PostgresStore {
 
   /// Returns the version that was read last. If it is older than ``VersionCache/refreshInterval``, it is refreshed in
   /// the background, at most once in that time.
-  public func knownDataVersion() -> DataVersion? {
+  package func knownDataVersion() -> DataVersion? {
     let (version, isDue) = versionCache.current(at: .now)
     if isDue {
       Task {

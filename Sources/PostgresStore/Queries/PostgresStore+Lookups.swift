@@ -1,5 +1,5 @@
-public import Geo
-public import Points
+package import Geo
+package import Points
 
 extension PostgresStore {
   /// The statement for the places of several callers by id, with tags bounded by ``LongTags``.
@@ -59,7 +59,7 @@ extension PostgresStore {
   }
 
   /// Returns the place with an id; `nil` if there is none.
-  public func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
+  package func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     let result = try await pool.run(SharedRead(statement: Self.byID, values: .id(id)))
     guard let row = result.rows.first else { return nil }
     if !row.texts.lacksTags { return try row.point() }
@@ -68,7 +68,7 @@ extension PostgresStore {
 
   /// Returns the place with the least shuffle key at or after the pivot, or else the place with the least key of all.
   /// The key is PostgreSQL's hash of the id.
-  public func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
+  package func point(shuffledAtOrAfter pivot: UInt64) async throws(PointStoreError) -> PointOfInterest? {
     let found = try await point(shuffleKeyNotBelow: pivot)
     return if found == nil, pivot > 0 { try await point(shuffleKeyNotBelow: 0) } else { found }
   }
@@ -83,7 +83,7 @@ extension PostgresStore {
 
   /// Returns the number of places of each category, in descending order. It scans the index of categories, or reads the
   /// places in the box.
-  public func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
+  package func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
     if let box { return try await categoryCounts(Self.categoryCounts(in: box)) }
     return try await sharedCount.counts { [self] () async throws(PointStoreError) in
       try await categoryCounts((Self.categoryCounts, Parameters()))

@@ -3,9 +3,9 @@ import Points
 /// A check that a database can be reached, has what the service needs, and grants the necessary privileges.
 ///
 /// It changes nothing and uses two connections.
-public struct DatabaseCheck: Sendable {
+package struct DatabaseCheck: Sendable {
   /// The uses for which a role is checked.
-  public enum Use: Hashable, Sendable {
+  package enum Use: Hashable, Sendable {
     /// Reading and writing places.
     case serving
     /// Recording searches (`ANALYTICS=postgres`).
@@ -15,7 +15,7 @@ public struct DatabaseCheck: Sendable {
   }
 
   /// One finding about the database, for an operator.
-  public enum Finding: Sendable {
+  package enum Finding: Sendable {
     /// The database is as required.
     case fine(String)
     /// The service works with restrictions.
@@ -25,9 +25,9 @@ public struct DatabaseCheck: Sendable {
   }
 
   /// The error of an unreachable database. It contains no secrets.
-  public struct Unreachable: Error, CustomStringConvertible {
+  package struct Unreachable: Error, CustomStringConvertible {
     /// The reason.
-    public let description: String
+    package let description: String
   }
 
   private static let overview = """
@@ -61,7 +61,7 @@ public struct DatabaseCheck: Sendable {
   private let migrations: [Migration]
 
   /// Creates a check.
-  public init(configuration: PostgresConfiguration, migrations: [Migration]) {
+  package init(configuration: PostgresConfiguration, migrations: [Migration]) {
     self.configuration = configuration
     self.migrations = migrations
   }
@@ -69,7 +69,7 @@ public struct DatabaseCheck: Sendable {
   /// Returns the findings for the uses.
   ///
   /// - Throws: ``Unreachable``.
-  public func findings(for uses: Set<Use>) async throws(Unreachable) -> [Finding] {
+  package func findings(for uses: Set<Use>) async throws(Unreachable) -> [Finding] {
     guard let thread = PollingThread() else { throw Unreachable(description: "the system could not create a thread") }
     defer { thread.stop() }
     let session = try await open(on: thread)

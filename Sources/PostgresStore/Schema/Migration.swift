@@ -13,15 +13,15 @@
 ///
 /// Programs that know 0005 but not this file then stay ready, which makes rolling upgrades and rollbacks possible. A
 /// file without that line is incompatible with every program that does not know it.
-public struct Migration: Hashable, Sendable {
+package struct Migration: Hashable, Sendable {
   /// The file's name without `.sql`: four digits, an underscore, and its subject.
-  public let name: String
+  package let name: String
 
   /// The file's SQL.
-  public let sql: String
+  package let sql: String
 
   /// Creates a migration.
-  public init(name: String, sql: String) {
+  package init(name: String, sql: String) {
     self.name = name
     self.sql = sql
   }
@@ -53,7 +53,7 @@ public struct Migration: Hashable, Sendable {
   ///
   /// - Throws: ``MigrationError`` when the folder or a file can't be read, a name is not of the form `0001_what.sql`,
   ///   two names begin with the same number, a declaration of the oldest program is invalid, or there is no file.
-  public static func all(inDirectory path: String) throws(MigrationError) -> [Migration] {
+  package static func all(inDirectory path: String) throws(MigrationError) -> [Migration] {
     let files: [String]
     do {
       files = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".sql") }.sorted()
@@ -90,7 +90,7 @@ public struct Migration: Hashable, Sendable {
 }
 
 /// The error of a migration.
-public enum MigrationError: Error, Hashable, Sendable {
+package enum MigrationError: Error, Hashable, Sendable {
   /// A file or folder can't be read, or is not UTF-8.
   case unreadable(path: String)
   /// There are no migrations in the folder.
@@ -117,7 +117,7 @@ public enum MigrationError: Error, Hashable, Sendable {
 
 extension MigrationError: CustomStringConvertible {
   /// The message for the operator.
-  public var description: String {
+  package var description: String {
     switch self {
     case .unreadable(let path): "\(path) can't be read"
     case .noMigrations(let directory): "there are no migrations in \(directory)"

@@ -4,7 +4,7 @@ import Points
 /// checksum.
 ///
 /// Concurrent migrators run one after the other, and the second finds nothing left to do.
-public struct Migrator: Sendable {
+package struct Migrator: Sendable {
   /// The number of the advisory lock that migrators hold; arbitrary.
   private static let lock: Int64 = 0x7761_796D_6172_6B01
 
@@ -31,7 +31,7 @@ public struct Migrator: Sendable {
   private let migrations: [Migration]
 
   /// Creates a migrator.
-  public init(configuration: PostgresConfiguration, migrations: [Migration]) {
+  package init(configuration: PostgresConfiguration, migrations: [Migration]) {
     self.configuration = configuration
     self.migrations = migrations
   }
@@ -39,7 +39,7 @@ public struct Migrator: Sendable {
   /// Returns the names of the migrations that ``migrate()`` would run, without changing anything.
   ///
   /// - Throws: ``MigrationError``.
-  public func plan() async throws(MigrationError) -> [String] {
+  package func plan() async throws(MigrationError) -> [String] {
     try await withSession { session throws(MigrationError) in
       try await state(session).pending(of: migrations).map(\.name)
     }
@@ -48,7 +48,7 @@ public struct Migrator: Sendable {
   /// Returns the names of the migrations that a newer program ran and that are compatible with this one.
   ///
   /// - Throws: ``MigrationError``.
-  public func newer() async throws(MigrationError) -> [String] {
+  package func newer() async throws(MigrationError) -> [String] {
     try await withSession { session throws(MigrationError) in try await state(session).newer }
   }
 
@@ -56,7 +56,7 @@ public struct Migrator: Sendable {
   ///
   /// - Returns: the names of the migrations that were run.
   /// - Throws: ``MigrationError``; the migrations before the failed one have been run then.
-  public func migrate() async throws(MigrationError) -> [String] {
+  package func migrate() async throws(MigrationError) -> [String] {
     try await withSession { session throws(MigrationError) in
       // The lock is held until it is released below or the server session ends. A pooler keeps a server session for its
       // client while a transaction is open, and closes it if the client leaves one open. So the transactions follow

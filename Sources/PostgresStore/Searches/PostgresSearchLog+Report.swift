@@ -1,12 +1,12 @@
 import JSONText
-public import Points
+package import Points
 
 extension PostgresSearchLog: SearchHistory {
   /// Returns a summary of the searches in a period.
   ///
   /// Each part is a separate statement: searches that are recorded concurrently may count in one and not in another. It
   /// takes time in proportion to the searches of the period.
-  public func searches(
+  package func searches(
     from start: Timestamp, until end: Timestamp, limit: Int
   ) async throws(PointStoreError) -> SearchReport {
     func rows(_ statement: Statement, isLimited: Bool) async throws(PointStoreError) -> QueryResult {

@@ -1,11 +1,11 @@
 import JSONText
-public import Points
+package import Points
 
 /// The log of searches, in the table `searches` of a store's database.
 ///
 /// It has one connection of its own, established on demand, so that neither recording nor reporting takes one from
 /// requests. While a report is made, searches wait to be recorded.
-public final class PostgresSearchLog: Sendable {
+package final class PostgresSearchLog: Sendable {
   /// The maximum number of categories that are recorded for one search. A request for more doesn't express an interest.
   static let maximumCategories = 16
 
@@ -20,7 +20,7 @@ public final class PostgresSearchLog: Sendable {
   ///
   /// - Parameter minimumTextCount: the number of searches from which on a text that found nothing is reported; `nil`
   ///   where none are.
-  public init(_ store: PostgresStore, minimumTextCount: Int? = nil) {
+  package init(_ store: PostgresStore, minimumTextCount: Int? = nil) {
     self.minimumTextCount = minimumTextCount
     self.store = store
     // A crash of the server loses only the last moment of searches, which is not worth a wait for the disk.
@@ -33,18 +33,18 @@ public final class PostgresSearchLog: Sendable {
   }
 
   /// Closes the connection; current and later calls fail.
-  public func shutDown() async { await pool.shutDown() }
+  package func shutDown() async { await pool.shutDown() }
 }
 
 extension PostgresSearchLog: SearchLog {
   /// Records the searches in one statement.
-  public func append(_ searches: [TimedSearch]) async throws(PointStoreError) {
+  package func append(_ searches: [TimedSearch]) async throws(PointStoreError) {
     guard !searches.isEmpty else { return }
     _ = try await pool.run(SearchStatements.append, Self.parameters(for: searches), isRead: false)
   }
 
   /// Deletes the searches before a time, some thousands in each transaction.
-  public func pruneSearches(before time: Timestamp) async throws(PointStoreError) -> Int {
+  package func pruneSearches(before time: Timestamp) async throws(PointStoreError) -> Int {
     var pruned = 0
     while true {
       let parameters = Parameters { $0.add(time) }

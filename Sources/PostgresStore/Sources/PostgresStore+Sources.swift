@@ -1,4 +1,4 @@
-public import Points
+package import Points
 
 /// The SQL of the data sets.
 private enum SourceStatements {
@@ -43,7 +43,7 @@ private enum SourceStatements {
 
 extension PostgresStore {
   /// Returns the registered data sets, by name.
-  public func sources() async throws(PointStoreError) -> [DataSource] {
+  package func sources() async throws(PointStoreError) -> [DataSource] {
     var sources: [DataSource] = []
     for row in try await read(SourceStatements.all, Parameters()).rows {
       func text(_ column: Int32) throws(PointStoreError) -> String? { row.isNull(column) ? nil : try row.text(column) }

@@ -1,11 +1,11 @@
-public import JSONText
-public import Points
+package import JSONText
+package import Points
 
 extension PostgresStore: PointWriter {
   /// Creates a place under a new id; see ``Points/PointWriter/create(_:once:)``.
   ///
   /// - Throws: ``PointWriteError``.
-  public func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
+  package func create(_ draft: PointDraft, once key: IdempotencyKey?) async throws(PointWriteError) -> PointOfInterest {
     try await retrying { () async throws(PointWriteError) in
       var generator = SystemRandomNumberGenerator()
       var parameters = Parameters()
@@ -30,7 +30,7 @@ extension PostgresStore: PointWriter {
   /// Replaces the place with an id, or creates it; see ``Points/PointWriter/put(_:id:if:)``.
   ///
   /// - Throws: ``PointWriteError``.
-  public func put(
+  package func put(
     _ draft: PointDraft,
     id: PointID,
     if condition: WriteCondition
@@ -60,7 +60,7 @@ extension PostgresStore: PointWriter {
   /// Deletes the place with an id; see ``Points/PointWriter/delete(id:if:)``.
   ///
   /// - Throws: ``PointWriteError``.
-  public func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
+  package func delete(id: PointID, if condition: WriteCondition) async throws(PointWriteError) {
     var parameters = Parameters()
     parameters.add(id)
     parameters.addVersions(condition)
@@ -78,7 +78,7 @@ extension PostgresStore: PointWriter {
   /// Deletes a batch of a data set's places, up to 250; see ``Points/PointWriter/deleteBatch(ofSource:after:)``.
   ///
   /// - Throws: ``PointWriteError``.
-  public func deleteBatch(
+  package func deleteBatch(
     ofSource source: String, after position: ExactText?
   ) async throws(PointWriteError) -> DeletedBatch {
     var parameters = Parameters()

@@ -1,4 +1,4 @@
-import NIOCore
+public import NIOCore
 import Synchronization
 
 /// A limiter of the rate of each client's requests, in two megabytes whatever their number.

@@ -1,7 +1,7 @@
-public import Logging
+package import Logging
 
 /// A way to fetch an issuer's keys.
-public protocol TokenKeyFetcher: Sendable {
+package protocol TokenKeyFetcher: Sendable {
   /// The address for log lines; not a secret.
   var address: String { get }
 
@@ -12,48 +12,48 @@ public protocol TokenKeyFetcher: Sendable {
 }
 
 /// A key set as an issuer publishes it.
-public struct TokenKeyDocument: Sendable {
+package struct TokenKeyDocument: Sendable {
   /// The bytes of the JSON text.
-  public let json: [UInt8]
+  package let json: [UInt8]
 
   /// The time for which it may be kept; `nil` where the issuer sets none.
-  public let maximumAge: Duration?
+  package let maximumAge: Duration?
 
   /// Creates a document.
-  public init(json: [UInt8], maximumAge: Duration?) {
+  package init(json: [UInt8], maximumAge: Duration?) {
     self.json = json
     self.maximumAge = maximumAge
   }
 }
 
 /// The reason why keys can't be fetched, in words for operators.
-public struct TokenKeyFetchError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct TokenKeyFetchError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The reason.
-  public let description: String
+  package let description: String
 
   /// Creates an error.
-  public init(_ description: String) { self.description = description }
+  package init(_ description: String) { self.description = description }
 }
 
 /// The keys that an issuer publishes, fetched again in the background and when a token names an unknown one.
 ///
 /// There is one fetch at a time, which all who need it wait for. While fetches fail, the keys in force stay.
-public actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == ContinuousClock.Instant {
+package actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == ContinuousClock.Instant {
   /// The counts that metrics are made of.
-  public struct Counts: Hashable, Sendable {
+  package struct Counts: Hashable, Sendable {
     /// The number of keys in force.
-    public var keys = 0
+    package var keys = 0
     /// The number of fetches that succeeded.
-    public var successes = 0
+    package var successes = 0
     /// The number of fetches that failed.
-    public var failures = 0
+    package var failures = 0
   }
 
   /// The maximum number of requests that wait for a fetch.
   static var maximumWaiting: Int { 256 }
 
   /// The counts as they are now.
-  public private(set) var counts = Counts()
+  package private(set) var counts = Counts()
 
   private let fetcher: any TokenKeyFetcher
   private let time: Time
@@ -70,7 +70,7 @@ public actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == 
   /// Creates keys that have not been fetched yet.
   ///
   /// - Parameter install: puts keys in force. It is called for keys that differ from those of the last call.
-  public init(
+  package init(
     _ fetcher: any TokenKeyFetcher, time: Time = ContinuousClock(), logger: Logger,
     install: @escaping @Sendable (TokenKeySet) -> Void
   ) {
@@ -82,7 +82,7 @@ public actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == 
   }
 
   /// Fetches the keys whenever that is due, until the task is cancelled; a fetch in progress is cancelled too.
-  public func run() async {
+  package func run() async {
     await withTaskCancellationHandler {
       while !isStopped {
         guard time.now < schedule.nextFetch else {
@@ -105,7 +105,7 @@ public actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == 
   }
 
   /// Fetches the keys now, or waits for the end of the fetch in progress.
-  public func fetch() async {
+  package func fetch() async {
     let task =
       current
       ?? Task {
@@ -122,7 +122,7 @@ public actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == 
   ///
   /// - Returns: the number of keys in force.
   /// - Throws: ``TokenKeyFetchError`` where the keys stay as they were.
-  public func reload() async throws(TokenKeyFetchError) -> Int {
+  package func reload() async throws(TokenKeyFetchError) -> Int {
     if let current { await current.value }
     await fetch()
     if let lastError { throw lastError }
@@ -130,7 +130,7 @@ public actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == 
   }
 
   /// Fetches the keys, unless a token had them fetched in the last half minute, and waits for the end.
-  public func refresh() async -> TokenKeyFreshness {
+  package func refresh() async -> TokenKeyFreshness {
     guard waiting < Self.maximumWaiting else { return .unknown(retryAfterSeconds: 1) }
     if current != nil || schedule.allowsDemand(at: time.now) {
       waiting += 1
@@ -181,13 +181,13 @@ public actor RemoteTokenKeys<Time: Clock>: TokenKeySource where Time.Instant == 
 }
 
 /// A source that may have newer token keys than those in force.
-public protocol TokenKeySource: Sendable {
+package protocol TokenKeySource: Sendable {
   /// Fetches the keys and puts them in force, unless they were fetched a moment ago.
   func refresh() async -> TokenKeyFreshness
 }
 
 /// The relation of the keys in force to those that the issuer publishes.
-public enum TokenKeyFreshness: Hashable, Sendable {
+package enum TokenKeyFreshness: Hashable, Sendable {
   /// The keys in force are those that the issuer published a moment ago.
   case current
 

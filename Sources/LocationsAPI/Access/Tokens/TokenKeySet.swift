@@ -4,23 +4,23 @@ import JWTKit
 /// The public keys of a token's issuer: a JSON Web Key Set (RFC 7517).
 ///
 /// Keys for other purposes than signatures, and symmetric ones, are ignored.
-public struct TokenKeySet: Sendable {
+package struct TokenKeySet: Sendable {
   /// The key of a set with a single key, which a token need not name.
   let only: TokenKey?
 
   private let keys: [ExactText: TokenKey]
 
   /// The number of usable keys.
-  public var count: Int { keys.isEmpty && only != nil ? 1 : keys.count }
+  package var count: Int { keys.isEmpty && only != nil ? 1 : keys.count }
 
   /// An error in a set.
-  public struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
+  package struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
     /// The message for operators, which contains nothing of a key but its name.
-    public let description: String
+    package let description: String
   }
 
   /// The set without keys, before any have been fetched.
-  public static let none = TokenKeySet()
+  package static let none = TokenKeySet()
 
   private init() {
     only = nil
@@ -31,7 +31,7 @@ public struct TokenKeySet: Sendable {
   ///
   /// - Parameter json: the bytes of the JSON text.
   /// - Throws: ``Invalid``.
-  public init(json: [UInt8]) async throws(Invalid) {
+  package init(json: [UInt8]) async throws(Invalid) {
     guard let set = try? JSONReader.value(of: json), case .array(let members)? = set["keys"] else {
       throw Invalid(description: "must be a JSON Web Key Set: an object with the array 'keys'")
     }

@@ -12,12 +12,12 @@ import Points
 ///
 /// The algorithm is the key's and never the token's, so that a public key can't be passed off as a secret, nor `none`
 /// as an algorithm (RFC 8725, sections 2.1 and 3.1).
-public struct TokenVerifier: Sendable {
+package struct TokenVerifier: Sendable {
   /// The tolerated difference between the clocks of the issuer and of this server, in seconds.
   static let leewaySeconds = 30.0
 
   /// The keys that tokens are verified with.
-  public var keys: TokenKeySet
+  package var keys: TokenKeySet
 
   private let issuer: String
   private let audience: String
@@ -29,7 +29,7 @@ public struct TokenVerifier: Sendable {
   ///   - issuer: the required value of `iss`.
   ///   - audience: the value that `aud` must be or contain. The issuer signs for other services too; their tokens are
   ///     not for this one.
-  public init(keys: TokenKeySet, issuer: String, audience: String) {
+  package init(keys: TokenKeySet, issuer: String, audience: String) {
     self.keys = keys
     self.issuer = issuer
     self.audience = audience

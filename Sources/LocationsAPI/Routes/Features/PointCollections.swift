@@ -1,12 +1,12 @@
 import JSONText
 
 /// A collection of OGC API Features: all places, or those of some categories.
-public struct PointCollection: Sendable {
+package struct PointCollection: Sendable {
   /// The identifier, which is part of the addresses.
-  public let id: String
+  package let id: String
 
   /// The categories whose places the collection has; none for all places.
-  public let categories: [String]
+  package let categories: [String]
 
   /// Returns a Boolean value that indicates whether a place of a category, or of none, is in the collection.
   func contains(category: String?) -> Bool {
@@ -26,24 +26,24 @@ public struct PointCollection: Sendable {
 }
 
 /// The collections of OGC API Features.
-public struct PointCollections: Sendable {
+package struct PointCollections: Sendable {
   /// The identifier of the collection of all places.
-  public static let everything = "places"
+  package static let everything = "places"
 
   /// The maximum number of collections.
-  public static let maximumCount = 100
+  package static let maximumCount = 100
 
   /// The collections, that of all places first.
-  public let all: [PointCollection]
+  package let all: [PointCollection]
 
   /// The collection of all places alone.
-  public init() {
+  package init() {
     all = [PointCollection(id: Self.everything, categories: [])]
   }
 
   /// Creates the collections of a text such as `food=cafe,restaurant;culture=museum`, and that of all places; `nil` for
   /// another text.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     var all = Self().all
     for group in text.utf8.split(separator: UInt8(ascii: ";")) {
       let parts = group.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,5 +1,5 @@
 /// The base map of the map page: images in tiles, from a server of the operator's choice.
-public struct BaseMap: Sendable {
+package struct BaseMap: Sendable {
   /// The maximum length of the address and of the attribution, in bytes.
   private static let maximumLength = 1000
 
@@ -18,7 +18,7 @@ public struct BaseMap: Sendable {
   /// - Parameters:
   ///   - tiles: an absolute address of HTTP, or a reference that is relative to the map page.
   ///   - attribution: the attribution as plain text.
-  public init?(tiles: String, attribution: String) {
+  package init?(tiles: String, attribution: String) {
     let length = 1...Self.maximumLength
     guard length.contains(tiles.utf8.count), length.contains(attribution.utf8.count) else { return nil }
     // The origin becomes part of the content security policy, where white space, `,` and `;` separate.
