@@ -89,8 +89,8 @@ public enum RFC3339 {
 
   /// Writes a time in UTC as ASCII and returns its number of bytes; there must be room for ``maximumLength`` bytes.
   ///
-  /// The seconds are whole, or have the digits of the fraction that are not trailing zeros. Outside the years 0 to 9999,
-  /// which RFC 3339 ends at, the year has a sign or more digits.
+  /// The seconds are whole, or have the digits of the fraction that are not trailing zeros. Outside the years 0 to
+  /// 9999, which RFC 3339 ends at, the year has a sign or more digits.
   public static func write(microsecondsSinceEpoch: Int64, to bytes: UnsafeMutablePointer<UInt8>) -> Int {
     let (seconds, fraction) = microsecondsSinceEpoch.flooredQuotientAndRemainder(dividingBy: 1_000_000)
     let (days, secondOfDay) = seconds.flooredQuotientAndRemainder(dividingBy: 86_400)

@@ -20,7 +20,6 @@ public struct HTTPResponse: Sendable {
   /// The context of the request, for logs; it is not sent.
   var context: RequestContext?
 
-  /// Creates a response.
   public init(status: HTTPResponseStatus = .ok, headers: HTTPHeaders = [:], body: HTTPResponseBody = .empty) {
     self.status = status
     self.headers = headers

@@ -59,6 +59,5 @@ public struct HTTPResponseWriter: Sendable {
 
 /// The connection ended before everything was written.
 public struct HTTPConnectionClosed: Error, Hashable, Sendable {
-  /// Creates the error.
   public init() {}
 }

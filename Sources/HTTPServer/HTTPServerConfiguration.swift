@@ -30,7 +30,6 @@ public struct HTTPServerConfiguration: Sendable {
   /// Returns the sender of a request, among which processor time is divided fairly.
   public var sender: @Sendable (HTTPRequest) -> RequestSender = { .address(TrustedProxies().client(of: $0)) }
 
-  /// Creates a configuration.
   public init(host: String = "127.0.0.1", port: Int = 8080) {
     self.host = host
     self.port = port
@@ -94,7 +93,6 @@ public struct HTTPServerConfiguration: Sendable {
     /// The value of `Retry-After` with 503, in seconds.
     public var retryAfterSeconds = 1
 
-    /// Creates the defaults.
     public init() {}
   }
 
@@ -151,7 +149,6 @@ public struct HTTPServerConfiguration: Sendable {
     /// response.
     public var linger: Duration = .seconds(2)
 
-    /// Creates the defaults.
     public init() {}
   }
 }

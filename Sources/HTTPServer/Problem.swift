@@ -86,7 +86,6 @@ public struct ProblemError: Hashable, Sendable {
   /// The explanation, which continues from the part's name.
   public let detail: String
 
-  /// Creates an error.
   public init(_ location: Location, _ detail: String) {
     self.location = location
     self.detail = detail

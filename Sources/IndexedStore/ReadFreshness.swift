@@ -16,7 +16,6 @@ package struct ReadFreshness: Hashable, Sendable {
   /// for none.
   package var staleLifetime: Duration
 
-  /// Creates a promise.
   package init(_ consistency: Consistency = .strict, staleLifetime: Duration = .zero) {
     self.consistency = consistency
     self.staleLifetime = staleLifetime

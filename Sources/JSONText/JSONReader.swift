@@ -217,7 +217,6 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The JSON pointer to a member whose name stands twice; `nil` for another error.
   public let pointer: String?
 
-  /// Creates the error.
   public init(offset: Int, reason: String, pointer: String? = nil) {
     self.offset = offset
     self.reason = reason

@@ -24,7 +24,6 @@ public enum JSONValue: Sendable {
     /// The value.
     public let value: JSONValue
 
-    /// Creates a member.
     public init(name: String, value: JSONValue) {
       self.name = name
       self.value = value

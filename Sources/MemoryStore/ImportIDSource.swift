@@ -32,7 +32,6 @@ struct NewIDs: ImportIDSource {
 ///
 /// The id of a place with a source reference is derived from that, any other from the name and the coordinate.
 package struct DerivedIDs: ImportIDSource {
-  /// Creates the source.
   package init() {}
 
   /// Returns the id derived from the source reference, or else from the name and the coordinate, and from the attempt

@@ -32,7 +32,6 @@ package struct JournalContents: Sendable {
   /// The greatest version that was ever committed, including those of removed places; 0 before the first.
   package var highestVersion: Int64
 
-  /// Creates contents.
   package init(
     points: ContiguousArray<PointOfInterest> = [],
     records: [IdempotencyRecord] = [],
@@ -92,7 +91,6 @@ package struct IdempotencyRecord: Hashable, Sendable {
     case imported(ImportReport)
   }
 
-  /// Creates a record.
   package init(key: IdempotencyKey, time: Timestamp, outcome: Outcome) {
     self.key = key
     self.time = time

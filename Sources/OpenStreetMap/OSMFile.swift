@@ -131,7 +131,6 @@ package struct OSMReaderOptions: Sendable {
   /// The number of positions that relations may use however few there are.
   var freeRelationPositions = 20_000_000
 
-  /// Creates the default options.
   package init() {}
 }
 

@@ -13,7 +13,6 @@ package struct OSMTag: Hashable, Sendable {
   /// The value, such as `cafe`.
   @ComparedByBytes package var value: String
 
-  /// Creates a tag.
   package init(_ key: String, _ value: String) {
     self.key = key
     self.value = value
@@ -40,7 +39,6 @@ package struct OSMPlace: Hashable, Sendable {
   /// Degrees east of Greenwich, -180…180.
   package let longitude: Double
 
-  /// Creates a place.
   package init(kind: OSMKind, id: Int64, version: Int32?, tags: [OSMTag], latitude: Double, longitude: Double) {
     self.kind = kind
     self.id = id
@@ -85,7 +83,6 @@ package struct OSMChange: Hashable, Sendable {
   /// contain: such a place keeps the position that it has.
   package let position: OSMPosition?
 
-  /// Creates a change.
   package init(action: Action, kind: OSMKind, id: Int64, version: Int32?, tags: [OSMTag], position: OSMPosition?) {
     self.action = action
     self.kind = kind
@@ -104,7 +101,6 @@ package struct OSMPosition: Hashable, Sendable, BitwiseCopyable {
   /// Degrees east of Greenwich, -180…180.
   package let longitude: Double
 
-  /// Creates a position.
   package init(latitude: Double, longitude: Double) {
     self.latitude = latitude
     self.longitude = longitude

@@ -22,7 +22,6 @@ package struct OSMSelection: Sendable {
   /// The area that the point must be in, or nil.
   package var area: OSMArea?
 
-  /// Creates a selection.
   package init(
     filters: [OSMTagFilter] = OSMTagFilter.places,
     kinds: Set<OSMKind> = Set(OSMKind.allCases),
@@ -46,7 +45,6 @@ package struct OSMTagFilter: Hashable, Sendable {
   /// The accepted values, or nil if every value but `no` is accepted.
   package var values: Set<ExactText>?
 
-  /// Creates a filter.
   package init(_ key: String, _ values: [String]? = nil) {
     self.key = key
     self.values = values.map { Set($0.map { ExactText($0) }) }

@@ -59,7 +59,6 @@ package struct Mapping: RecordMapping {
   /// well.
   private var keepsUsedFields = false
 
-  /// Creates an empty mapping.
   init() {
     tally = ImportTally()
   }

@@ -131,7 +131,6 @@ package struct MetricDescription: Hashable, Sendable {
   /// The upper bounds of a histogram, ascending and finite; the bucket beyond all bounds is added to them.
   package let buckets: [Double]
 
-  /// Creates a description.
   package init(_ name: String, _ help: String, buckets: [Double] = Self.latencyBuckets) {
     precondition(
       buckets.allSatisfy(\.isFinite) && zip(buckets, buckets.dropFirst()).allSatisfy { $0 < $1 },

@@ -16,7 +16,6 @@ struct MessageBytes: Sendable {
   /// The maximum number of bytes of the key of a field and a number or a length.
   static let keyAndNumberLength = 12
 
-  /// Creates no bytes.
   init(capacity: Int) {
     storage = [UInt8](repeating: 0, count: capacity)
   }

@@ -18,7 +18,6 @@ struct EmptyStore: Sendable {
   /// The settings that select the store.
   let environment: [String: String]
 
-  /// Creates a store.
   init(_ kind: StoreKind) async throws {
     folder = try TemporaryFolder()
     switch kind {

@@ -37,7 +37,8 @@ import Testing
     #expect(allowance.remaining(acknowledgedBytes: bytes, at: start + .seconds(100)) == .zero)
   }
 
-  /// A reader at the least rate whose system acknowledges in steps of one size, or of varying ones, looked at now and then.
+  /// A reader at the least rate whose system acknowledges in steps of one size, or of varying ones, looked at now and
+  /// then.
   @Test(arguments: [[390_000], [800_000], [1_000_000], [60_000, 800_000, 100, 390_000]], [1, 7, 20])
   func steadyReaderNeverTimesOutBetweenSteps(steps: [Int], interval: Int) {
     var allowance = allowance

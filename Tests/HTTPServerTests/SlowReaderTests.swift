@@ -6,15 +6,15 @@ import NIOSSL
 import Synchronization
 import Testing
 
-/// Clients that read slowly and steadily are served to the end, and those that stop are cut: progress is what their systems
-/// have acknowledged.
+/// Clients that read slowly and steadily are served to the end, and those that stop are cut: progress is what their
+/// systems have acknowledged.
 @Suite(.timeLimit(.minutes(10))) struct SlowReaderTests {
   private typealias Frames = RawHTTP2Frames
 
   private static let length = 16 * 1024 * 1024
   private static let period = Duration.seconds(10)
-  /// At this rate the server's socket, which holds megabytes and takes more when a third is free, takes nothing for longer
-  /// than a period. The client's socket is so small that its system acknowledges something every other second.
+  /// At this rate the server's socket, which holds megabytes and takes more when a third is free, takes nothing for
+  /// longer than a period. The client's socket is so small that its system acknowledges something every other second.
   private static let bytesPerSecond = 40_000
   private static let receiveBufferBytes: Int32 = 32 * 1024
 
@@ -48,8 +48,8 @@ import Testing
     }
   }
 
-  /// A full receive buffer of a megabyte and more is acknowledged in steps of some hundred kilobytes, which at this rate
-  /// take longer than a period.
+  /// A full receive buffer of a megabyte and more is acknowledged in steps of some hundred kilobytes, which at this
+  /// rate take longer than a period.
   @Test(arguments: requests) func steadyReaderWithALargeReceiveBufferIsServedToTheEnd(request: [UInt8]) async throws {
     try await withServer(Self.responder, configure: { $0.timeouts.write = Self.period }) { server in
       let reader = SteadyReader(request, bytesPerSecond: 11_000, for: Self.period * 5)
@@ -95,7 +95,8 @@ import Testing
   /// or up to a number of bytes, after which it reads nothing. It closes the connection when it has received as many
   /// bytes as the body has.
   ///
-  /// It reads on an event loop, not on Swift's cooperative pool: there it would stop for as long as other tests compute.
+  /// It reads on an event loop, not on Swift's cooperative pool: there it would stop for as long as other tests
+  /// compute.
   private final class SteadyReader: Sendable {
     private let request: [UInt8]
     private let bytesPerSecond: Int

@@ -11,7 +11,6 @@ package enum RawHTTP2Frames {
     /// The frame's payload.
     package let payload: [UInt8]
 
-    /// Creates a frame.
     package init(type: UInt8, stream: UInt32, payload: [UInt8]) {
       self.type = type
       self.stream = stream

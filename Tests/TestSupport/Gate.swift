@@ -9,7 +9,6 @@ package final class Gate: Sendable {
 
   private let state = Mutex(State())
 
-  /// Creates a closed gate.
   package init() {}
 
   /// Opens the gate for all current and later waiters.

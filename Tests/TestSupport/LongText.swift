@@ -5,7 +5,6 @@ package struct LongText: CustomTestStringConvertible, ExpressibleByStringLiteral
   /// The text.
   package let text: String
 
-  /// Creates the text.
   package init(_ text: String) { self.text = text }
 
   /// Creates the text from a literal.

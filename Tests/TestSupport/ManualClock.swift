@@ -11,7 +11,6 @@ package final class ManualClock: Clock, Sendable {
   private let state = Mutex(State())
   private let deadlines = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
 
-  /// Creates a clock.
   package init() {}
 
   /// The current time.

@@ -19,7 +19,6 @@ package struct VectorTileReader: Hashable, Sendable {
     /// The attributes by their keys.
     package let attributes: [String: Value]
 
-    /// Creates a feature.
     package init(x: Int, y: Int, attributes: [String: Value]) {
       self.x = x
       self.y = y

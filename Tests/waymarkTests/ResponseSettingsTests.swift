@@ -90,8 +90,8 @@ import Testing
     "/ogc/collections/places/tiles/WebMercatorQuad/6/24/10", "/openapi.json", "/map/settings.json",
   ]
 
-  /// The part of a response that a client uses: the body and the links, without the times of this start, and the part of the
-  /// entity tag that is not of the places; `nil` without a tag.
+  /// The part of a response that a client uses: the body and the links, without the times of this start, and the part
+  /// of the entity tag that is not of the places; `nil` without a tag.
   private struct Seen: Equatable {
     var content: String
     var tag: String?

@@ -81,7 +81,6 @@ public struct FilterProperty: Hashable, Sendable {
   /// The type of the values.
   public let type: FilterType
 
-  /// Creates a property.
   public init(number: Int, type: FilterType) {
     self.number = number
     self.type = type

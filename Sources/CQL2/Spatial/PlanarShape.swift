@@ -58,7 +58,7 @@ final class PlanarShape: Sendable {
     return edges.isEmpty ? 0 : 1
   }
 
-  /// The point that the geometry is; `nil` if it is any other.
+  /// The point that the geometry is; `nil` where it is any other.
   var onlyPoint: FlatPoint? { dimension == 0 && points.count == 1 ? points.first : nil }
 
   /// Returns the number of steps of a ``ComparisonBudget`` that ``location(of:)`` takes at most.

@@ -52,7 +52,6 @@ public struct FilterLimits: Hashable, Sendable {
   /// The maximum number of vertices of all geometries together.
   public var vertices: Int
 
-  /// Creates limits.
   public init(bytes: Int = 32 * 1024, depth: Int = 64, vertices: Int = 10_000) {
     self.bytes = bytes
     self.depth = depth

@@ -33,8 +33,8 @@ package enum Plane {
   static let halfTurn = 180 * PlanePoint.unitsPerDegree
   static let turn = 360 * PlanePoint.unitsPerDegree
 
-  /// Returns the points of a path without a jump. If two that follow one another are more than half a turn apart, the path
-  /// crosses the antimeridian, and the points beyond it have longitudes beyond ±180°.
+  /// Returns the points of a path without a jump. If two that follow one another are more than half a turn apart, the
+  /// path crosses the antimeridian, and the points beyond it have longitudes beyond ±180°.
   ///
   /// A closed path that does not close this way, because it goes around a pole, keeps its longitudes.
   package static func path(_ positions: [PlanePoint]) -> (points: [PlanePoint], crosses: Bool) {

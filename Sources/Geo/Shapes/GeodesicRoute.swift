@@ -140,8 +140,8 @@ public final class GeodesicRoute: Sendable {
     /// The geodesic distance from the place to the route, metres.
     public var distanceMetres: Double
 
-    /// The length of the route up to its nearest position, metres. Of several the first counts, also where it is farther
-    /// by up to 1 mm.
+    /// The length of the route up to its nearest position, metres. Of several the first counts, also where it is
+    /// farther by up to 1 mm.
     public var alongMetres: Double
 
     /// The piece that the nearest position is on.

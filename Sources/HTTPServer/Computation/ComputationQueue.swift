@@ -176,7 +176,6 @@ public struct ComputationLoad: Hashable, Sendable {
 final class BackgroundExecutor: TaskExecutor {
   private let pool: NIOThreadPool
 
-  /// Creates an executor.
   init(threads: Int) {
     pool = NIOThreadPool(numberOfThreads: threads)
     pool.start()

@@ -21,7 +21,6 @@ public struct Principal: Hashable, Sendable {
   /// A sender that is not authenticated.
   public static let anonymous = Principal(name: nil, namespace: "")
 
-  /// Creates a principal.
   public init(name: String?, namespace: String) {
     self.name = name
     self.namespace = namespace

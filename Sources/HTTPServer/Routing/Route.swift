@@ -31,7 +31,6 @@ public final class Route: Sendable {
     case unlimited
   }
 
-  /// Creates a route.
   public init(
     _ method: HTTPMethod,
     _ template: String,

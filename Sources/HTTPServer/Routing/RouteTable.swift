@@ -79,8 +79,8 @@ struct RouteTable: Sendable {
     return (try? parameters.decoded()).map { (route, $0) }
   }
 
-  /// Returns the first entry that matches a path. Of the templates without parameters, only those of the same length are
-  /// compared; of those with parameters, only those that begin with the same segment, unless the path has escapes.
+  /// Returns the first entry that matches a path. Of the templates without parameters, only those of the same length
+  /// are compared; of those with parameters, only those that begin with the same segment, unless the path has escapes.
   private func find(_ path: Substring, hasEscapes: Bool) -> (index: Int, parameters: PathParameters)? {
     let length = path.utf8.count
     // By index: a loop over the entries would copy each.
@@ -103,8 +103,8 @@ struct RouteTable: Sendable {
 
   // MARK: Requests without a route
 
-  /// Returns the value of `Allow` in the response to OPTIONS, or the problem, of a request for which ``match(_:)`` finds
-  /// no route, and the template of its path, if there is one.
+  /// Returns the value of `Allow` in the response to OPTIONS, or the problem, of a request for which ``match(_:)``
+  /// finds no route, and the template of its path, if there is one.
   func rejection(of request: HTTPRequest) -> (template: String?, result: Result<String, Problem>) {
     let path = request.path
     let hasEscapes = path.utf8.contains(UInt8(ascii: "%"))

@@ -20,7 +20,6 @@ package struct AccessPolicy: Sendable {
   /// A Boolean value that indicates whether reading needs a key or a token too.
   package let readRequiresKey: Bool
 
-  /// Creates a policy.
   package init(keys: [APIKey]?, tokens: TokenVerifier? = nil, isLoopback: Bool, readRequiresKey: Bool = false) {
     self.keys = keys
     self.tokens = tokens

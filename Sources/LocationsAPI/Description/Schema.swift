@@ -173,22 +173,16 @@ extension Schema {
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
   ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-  /// Creates a string.
   package init(stringLiteral value: String) { self = .string(value) }
 
-  /// Creates a number.
   package init(integerLiteral value: Int) { self = .number("\(value)") }
 
-  /// Creates a number.
   package init(floatLiteral value: Double) { self = .number("\(value)") }
 
-  /// Creates `true` or `false`.
   package init(booleanLiteral value: Bool) { self = .bool(value) }
 
-  /// Creates `null`.
   package init(nilLiteral: ()) { self = .null }
 
-  /// Creates an array.
   package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
   /// Creates an object whose members are in the order of the literal.

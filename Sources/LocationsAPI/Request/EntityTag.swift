@@ -10,7 +10,6 @@ struct ProgramTag: Sendable {
   /// The part with the hyphen before it.
   let suffix: String
 
-  /// Creates the part.
   init(version: String, settingsDigest: UInt64) {
     var hash = FNV1a()
     hash.combine(bytes: version.utf8)

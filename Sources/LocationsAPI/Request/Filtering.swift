@@ -10,7 +10,6 @@ package struct Filtering: Hashable, Sendable {
   /// The longest time that a search with a filter may take.
   package let timeLimit: Duration
 
-  /// Creates the decisions.
   package init(queryables: Queryables = Queryables(), timeLimit: Duration = .seconds(1)) {
     self.queryables = queryables
     self.timeLimit = timeLimit

@@ -14,8 +14,8 @@ public struct PointCSV: Sendable {
     columns = FieldSet.named.filter { fields.contains($0.field) }
   }
 
-  /// Appends the header and a page of places. There is a column of distances, and of lengths along a route, where a place
-  /// has one.
+  /// Appends the header and a page of places. There is a column of distances, and of lengths along a route, where a
+  /// place has one.
   public static func append(_ points: [FoundPoint], fields: FieldSet, to bytes: inout [UInt8]) {
     let hasDistances = points.contains { $0.distanceMetres != nil }
     let hasLengths = points.contains { $0.alongMetres != nil }

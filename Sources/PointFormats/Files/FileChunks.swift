@@ -63,7 +63,6 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The reason, for a user.
   public let reason: String
 
-  /// Creates the error.
   public init(path: String, reason: String) {
     self.path = path
     self.reason = reason

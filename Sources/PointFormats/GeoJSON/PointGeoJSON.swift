@@ -14,7 +14,6 @@ public enum PointGeoJSON {
     /// The URI reference of the other resource.
     public var target: String
 
-    /// Creates a link.
     public init(relation: String, mediaType: String, target: String) {
       self.relation = relation
       self.mediaType = mediaType

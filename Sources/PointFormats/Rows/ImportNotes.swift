@@ -21,7 +21,6 @@ public final class ImportNotes: Sendable {
 
   private let state = Mutex(State())
 
-  /// Creates empty notes.
   public init() {}
 
   /// Returns the location of a row: its own where it has one, otherwise that of its number.

@@ -156,7 +156,6 @@ public struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The reason, for a user.
   public let reason: String
 
-  /// Creates the error.
   public init(row: Int? = nil, reason: String) {
     self.row = row
     self.reason = reason

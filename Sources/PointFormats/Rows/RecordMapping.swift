@@ -33,7 +33,6 @@ public struct ForeignRecord: Sendable {
   /// A Boolean value that indicates whether numbers in texts may have decimal commas.
   public var hasDecimalCommas: Bool
 
-  /// Creates a record.
   public init(
     fields: [JSONValue.Member], id: JSONValue? = nil, kind: String? = nil, geometry: JSONValue? = nil,
     coordinate: Coordinate? = nil, hasDecimalCommas: Bool = false
@@ -58,7 +57,6 @@ public struct TableLayout: Sendable {
   /// A Boolean value that indicates whether a quotation mark at the start of a cell is a character like any other.
   public var isUnquoted: Bool
 
-  /// Creates a layout.
   public init(columns: [String]? = nil, separator: UInt8? = nil, isUnquoted: Bool = false) {
     self.columns = columns
     self.separator = separator
@@ -71,7 +69,6 @@ public struct InvalidRecord: Error, Sendable {
   /// The reason, for a user.
   public let detail: String
 
-  /// Creates a reason.
   public init(detail: String) {
     self.detail = detail
   }

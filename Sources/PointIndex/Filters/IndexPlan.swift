@@ -14,8 +14,8 @@ struct IndexPlan {
   /// The slots by part, each once and in ascending order, removed places included.
   let slots: [[UInt32]]
 
-  /// Creates the plan of the most selective condition; `nil` where there is none, or a search by the other conditions is
-  /// likely to examine fewer places.
+  /// Creates the plan of the most selective condition; `nil` where there is none, or a search by the other conditions
+  /// is likely to examine fewer places.
   init?(_ query: PointQuery, in snapshot: PointSnapshot) {
     guard let filter = query.filter else { return nil }
     let conditions = filter.expression.conjuncts.compactMap { Self.condition($0, of: filter) }

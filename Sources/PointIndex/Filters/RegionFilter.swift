@@ -88,8 +88,8 @@ struct RouteFilter {
   /// Returns a Boolean value that indicates whether a place within the bounds can be within the radius of the route.
   func meets(_ bounds: SpaceBounds) -> Bool { meets(bounds, pieces: 0..<line.pieceCount) }
 
-  /// Returns a Boolean value that indicates whether a place within the bounds can be within the radius of some pieces of
-  /// the route.
+  /// Returns a Boolean value that indicates whether a place within the bounds can be within the radius of some pieces
+  /// of the route.
   func meets(_ bounds: SpaceBounds, pieces: Range<Int>) -> Bool {
     guard limit?.spend(Self.steps) != false else { return false }
     return line.isNear(

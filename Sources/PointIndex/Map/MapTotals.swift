@@ -54,7 +54,6 @@ struct CategoryTallies: Sendable {
 
   private(set) var tallies: ContiguousArray<Tally> = []
 
-  /// Creates tallies of nothing.
   init() {}
 
   /// The number of categories.

@@ -60,8 +60,8 @@ private struct OutermostPlaces {
   }
 }
 
-/// A value of a place that is least at an edge of its neighbours. Values of the western hemisphere are those of negative
-/// longitudes; other places have none.
+/// A value of a place that is least at an edge of its neighbours. Values of the western hemisphere are those of
+/// negative longitudes; other places have none.
 private enum PlaceValue {
   /// The latitude, and its negative.
   case north, south

@@ -16,7 +16,6 @@ public struct PointBuffer: Sendable {
   var categories = TextNumbers()
   var sources = TextNumbers()
 
-  /// Creates an empty buffer.
   public init() {}
 
   /// Creates a buffer of the given places.

@@ -10,7 +10,6 @@ public struct PointChanges: Sendable {
   /// The ids of places to remove. Unknown ids are ignored, and so are those of ``puts``.
   public var removals: [PointID]
 
-  /// Creates a batch.
   public init(puts: PointBuffer, removals: [PointID] = []) {
     self.puts = puts
     self.removals = removals

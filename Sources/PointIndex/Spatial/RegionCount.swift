@@ -9,8 +9,8 @@ struct RegionCount: TreeVisitor {
 
   /// Creates a count of no places yet.
   ///
-  /// - Parameter isEstimate: whether half of the places of each leaf at the edge of the region are counted, without a look
-  ///   at any of them.
+  /// - Parameter isEstimate: whether half of the places of each leaf at the edge of the region are counted, without a
+  ///   look at any of them.
   init(in region: RegionFilter, isEstimate: Bool) {
     self.region = region
     self.isEstimate = isEstimate

@@ -117,7 +117,8 @@ struct TypoRules: BitwiseCopyable {
     }
   }
 
-  /// Returns the distance of a text to a word, or to the beginning of it that is nearest; `nil` if it is not allowed.
+  /// Returns the distance of a text to a word, or to the beginning of it that is nearest; `nil` where it is not
+  /// allowed.
   private static func distance(
     _ text: UnsafeBufferPointer<UInt32>, _ word: UnsafeBufferPointer<UInt8>, allowed: Int, isBeginning: Bool
   ) -> Int? {

@@ -14,7 +14,8 @@ final class TextSearch {
   /// The same where nothing matches by the usual rules, and a place takes longer to judge.
   static let maximumPostingsOfFallbacks = 10_000
 
-  /// The number of steps, without those of filters and of the index, after which no further rules are tried where nothing matches.
+  /// The number of steps, without those of filters and of the index, after which no further rules are tried where
+  /// nothing matches.
   static let maximumStepsOfFallbacks = 4_000_000
 
   /// The number of matches without typos from which no typos are searched.

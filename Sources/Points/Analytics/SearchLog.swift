@@ -6,7 +6,6 @@ public struct TimedSearch: Hashable, Sendable {
   /// The query and its result.
   public let search: Search
 
-  /// Creates the pair.
   public init(time: Timestamp, search: Search) {
     self.time = time
     self.search = search

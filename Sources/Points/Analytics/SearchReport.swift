@@ -9,7 +9,6 @@ public struct SearchReport: Hashable, Sendable {
     /// The number of searches without a result.
     public var foundNothing: Int
 
-    /// Creates a count.
     public init(searches: Int = 0, foundNothing: Int = 0) {
       self.searches = searches
       self.foundNothing = foundNothing

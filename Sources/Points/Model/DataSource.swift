@@ -26,7 +26,6 @@ public struct DataSource: Hashable, Sendable {
     return rest.allSatisfy { !$0.properties.isWhitespace && $0.properties.generalCategory != .control }
   }
 
-  /// Creates a data set.
   public init(name: String, licence: String? = nil, attribution: String? = nil, url: String? = nil) {
     self.name = name
     self.licence = licence

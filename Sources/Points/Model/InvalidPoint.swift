@@ -6,7 +6,6 @@ public struct PointViolation: Error, Hashable, Sendable {
   /// The rule, for a user: the rest of a sentence that begins with the field's name.
   public let detail: String
 
-  /// Creates a violation.
   public init(pointer: String, detail: String) {
     self.pointer = pointer
     self.detail = detail
@@ -18,7 +17,6 @@ public struct InvalidPoint: Error, Hashable, Sendable, CustomStringConvertible {
   /// The violations, at least one, in the order of the fields.
   public let violations: [PointViolation]
 
-  /// Creates the error.
   public init(_ violations: [PointViolation]) {
     self.violations = violations
   }

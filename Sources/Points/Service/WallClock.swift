@@ -16,7 +16,6 @@ public protocol WallClock: Sendable {
 
 /// The machine's clock.
 public struct SystemClock: WallClock {
-  /// Creates a clock.
   public init() {}
 
   /// Returns the machine's time of day, to the microsecond.

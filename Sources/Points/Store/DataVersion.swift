@@ -23,7 +23,6 @@ public struct DataVersion: Hashable, Sendable {
   /// Otherwise, as for a version that was read before and is cached, the read may have newer ones.
   public let isExact: Bool
 
-  /// Creates a version.
   public init(token: String, source: UInt64 = 0, changedAt: Timestamp? = nil, isExact: Bool = true) {
     self.token = token
     self.source = source

@@ -11,7 +11,6 @@ public struct ImportRow: Hashable, Sendable {
   /// The values of the place.
   public let draft: PointDraft
 
-  /// Creates a row.
   public init(number: Int, id: PointID?, draft: PointDraft) {
     self.number = number
     self.id = id
@@ -30,7 +29,6 @@ public struct RejectedRow: Error, Hashable, Sendable {
   /// The position of the row in its file, as far as it is known.
   public var location: RowLocation
 
-  /// Creates a rejection.
   public init(number: Int, detail: String, location: RowLocation = RowLocation()) {
     self.number = number
     self.detail = detail
@@ -49,7 +47,6 @@ public struct RowLocation: Hashable, Sendable, CustomStringConvertible {
   /// The number of the feature in its file, counted from 1; `nil` for formats without features.
   public var feature: Int?
 
-  /// Creates a location.
   public init(file: String? = nil, line: Int? = nil, feature: Int? = nil) {
     self.file = file
     self.line = line
@@ -88,7 +85,6 @@ public struct ImportReport: Hashable, Sendable {
   /// The first ``maximumRejections`` of the rejected rows.
   public private(set) var rejections: [RejectedRow] = []
 
-  /// Creates an empty report.
   public init() {}
 
   /// Creates a report from stored values.
@@ -191,7 +187,6 @@ public struct ImportOptions: Sendable {
   /// The data sets to register or to replace in the same transaction.
   public var sources: [DataSource]
 
-  /// Creates options.
   public init(
     mode: ImportMode = .partial, dryRun: Bool = false, key: ImportKey? = nil, removal: ImportRemoval? = nil,
     sources: [DataSource] = []
@@ -234,7 +229,6 @@ public struct EmptyReplacement: Error, Hashable, Sendable, CustomStringConvertib
   /// The name of the data set.
   @ComparedByBytes public private(set) var source: String
 
-  /// Creates the error.
   public init(source: String) {
     self.source = source
   }

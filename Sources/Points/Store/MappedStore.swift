@@ -101,7 +101,6 @@ public struct ContentVersion: Hashable, Sendable {
   /// The version of no places.
   public static let empty = ContentVersion(count: 0, high: 0, low: 0)
 
-  /// Creates a version.
   public init(count: Int, high: UInt64, low: UInt64) {
     self.count = count
     self.high = high
@@ -118,7 +117,6 @@ public struct TileVersions: Sendable {
   /// the tile; a change of other places of that part gives another one.
   public let enclosing: ContentVersion
 
-  /// Creates versions.
   public init(own: ContentVersion?, enclosing: ContentVersion) {
     self.own = own
     self.enclosing = enclosing
@@ -166,7 +164,6 @@ public struct TileQuery: Hashable, Sendable {
   /// The longest time that the search for the text may take.
   public var timeLimit: Duration
 
-  /// Creates a query.
   public init(
     tile: TileAddress, filters: PointQuery = PointQuery(), text: ExactText? = nil, tags: [ExactText] = [],
     clusterMaximumZoom: Int = defaultClusterMaximumZoom, timeLimit: Duration = .seconds(3600)
@@ -197,7 +194,6 @@ public struct CellQuery: Hashable, Sendable {
   /// The longest time that the search for the text may take.
   public var timeLimit: Duration
 
-  /// Creates a query.
   public init(
     box: BoundingBox?, level: Int?, filters: PointQuery = PointQuery(), text: ExactText? = nil,
     timeLimit: Duration = .seconds(3600)
@@ -236,7 +232,6 @@ public struct MapCell: Hashable, Sendable {
   /// The most frequent category; `nil` where no place has one.
   @ComparedByBytes public private(set) var category: String?
 
-  /// Creates a cell.
   public init(
     level: Int, x: Int, y: Int, count: Int, center: Coordinate, id: PointID, name: String, category: String?
   ) {
@@ -287,7 +282,6 @@ public struct FacetQuery: Hashable, Sendable {
   /// The longest time that the search may take.
   public var timeLimit: Duration
 
-  /// Creates a query.
   public init(
     facets: [Facet], filters: PointQuery = PointQuery(), text: ExactText? = nil, limit: Int = defaultLimit,
     timeLimit: Duration = .seconds(3600)
@@ -310,7 +304,6 @@ public struct Facets: Hashable, Sendable {
     /// The number of places that have it.
     public let count: Int
 
-    /// Creates a value.
     public init(text: String, count: Int) {
       self.text = text
       self.count = count
@@ -325,7 +318,6 @@ public struct Facets: Hashable, Sendable {
     /// The number of places without a value.
     public let missing: Int
 
-    /// Creates frequencies.
     public init(values: [Value], missing: Int) {
       self.values = values
       self.missing = missing
@@ -338,7 +330,6 @@ public struct Facets: Hashable, Sendable {
   /// The frequencies in the order of the query's facets.
   public let counts: [Counts]
 
-  /// Creates frequencies.
   public init(count: Int, counts: [Counts]) {
     self.count = count
     self.counts = counts

@@ -10,7 +10,6 @@ extension PointQuery {
     /// The longest time that a search in the area may take.
     public let timeLimit: Duration
 
-    /// Creates a condition.
     public init(_ shape: GeodesicArea, timeLimit: Duration = .seconds(1)) {
       self.shape = shape
       self.timeLimit = timeLimit

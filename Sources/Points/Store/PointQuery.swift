@@ -3,9 +3,9 @@ public import JSONText
 
 /// A query for places: conditions, order and page.
 ///
-/// The order is by geodesic distance from ``proximity``'s centre where there is one, or along the ``route`` where there is
-/// one, then by id; otherwise by id alone. A query has a proximity or a route, not both.
-/// Every condition that is given must hold.
+/// The order is by geodesic distance from ``proximity``'s centre where there is one, or along the ``route`` where there
+/// is one, then by id; otherwise by id alone. A query has a proximity or a route, not both. Every condition that is
+/// given must hold.
 public struct PointQuery: Hashable, Sendable {
   /// A centre that sets the order, with a radius outside of which places do not match.
   public struct Proximity: Hashable, Sendable {
@@ -24,14 +24,13 @@ public struct PointQuery: Hashable, Sendable {
 
   /// The position of the last place of a page: the next page starts after it.
   public struct Position: Hashable, Sendable {
-    /// The last place's distance in metres, exactly as the store gave it, where the query has a proximity, or the length
-    /// of the route up to it; otherwise 0.
+    /// The last place's distance in metres, exactly as the store gave it, where the query has a proximity, or the
+    /// length of the route up to it; otherwise 0.
     public let distanceMetres: Double
 
     /// The last place's id.
     public let id: PointID
 
-    /// Creates a position.
     public init(distanceMetres: Double = 0, id: PointID) {
       self.distanceMetres = distanceMetres
       self.id = id
@@ -46,7 +45,6 @@ public struct PointQuery: Hashable, Sendable {
     /// The place's name in the data set; `nil` for all of its places.
     public let sourceID: ExactText?
 
-    /// Creates a condition.
     public init(name: String, sourceID: String? = nil) {
       self.name = ExactText(name)
       self.sourceID = sourceID.map { ExactText($0) }
@@ -86,7 +84,6 @@ public struct PointQuery: Hashable, Sendable {
   /// The end of the page before; `nil` for the first page.
   public var after: Position?
 
-  /// Creates a query.
   public init(
     proximity: Proximity? = nil,
     box: BoundingBox? = nil,
@@ -134,7 +131,6 @@ public struct FoundPoint: Hashable, Sendable {
   /// The name that matches the text, where it was requested.
   public var match: TextMatch.Name? = nil
 
-  /// Creates a found point.
   public init(point: PointOfInterest, distanceMetres: Double?, alongMetres: Double? = nil) {
     self.point = point
     self.distanceMetres = distanceMetres
@@ -163,7 +159,6 @@ public struct PointPage: Hashable, Sendable {
   /// A Boolean value that indicates whether at least one more place matches.
   public let hasMore: Bool
 
-  /// Creates a page.
   public init(points: [FoundPoint], hasMore: Bool) {
     self.points = points
     self.hasMore = hasMore
@@ -184,7 +179,6 @@ public struct CategoryCount: Hashable, Sendable {
   /// The number of places that have it.
   public let count: Int
 
-  /// Creates a count.
   public init(category: String, count: Int) {
     self.category = category
     self.count = count

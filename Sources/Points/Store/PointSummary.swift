@@ -25,7 +25,6 @@ public struct PointSummary {
   /// The tags, as ``Tags/json``.
   public let tags: UnsafeBufferPointer<UInt8>
 
-  /// Creates a summary.
   public init(
     id: PointID,
     coordinate: Coordinate,
@@ -62,7 +61,6 @@ public struct SummaryPage: Sendable {
   /// The position from which the next page continues; `nil` when there is none.
   public let next: PointQuery.Position?
 
-  /// Creates a page.
   public init(_ summaries: any PointSummaries, next: PointQuery.Position?) {
     self.summaries = summaries
     self.next = next

@@ -2,8 +2,8 @@ public import JSONText
 
 /// The writing of single places.
 ///
-/// A change is one transaction: it is made whole or not at all, and when a call returns it is as durable as the store. Of
-/// two changes with the same version as their condition exactly one succeeds.
+/// A change is one transaction: it is made whole or not at all, and when a call returns it is as durable as the store.
+/// Of two changes with the same version as their condition exactly one succeeds.
 public protocol PointWriter: Sendable {
   /// Creates a place under a new id.
   ///
@@ -44,7 +44,6 @@ public struct DeletedBatch: Hashable, Sendable {
   /// The place after which the next batch begins, in the store's own form; `nil` when this batch was the last.
   public let next: ExactText?
 
-  /// Creates a batch.
   public init(count: Int, next: ExactText?) {
     self.count = count
     self.next = next
@@ -85,7 +84,6 @@ public struct IdempotencyKey: Hashable, Sendable {
   /// A hash of the request, which a repeat must share.
   public let requestHash: UInt64
 
-  /// Creates a key.
   public init(text: String, requestHash: UInt64) {
     self.text = text
     self.requestHash = requestHash

@@ -35,7 +35,6 @@ public struct StaleReads: Hashable, Sendable {
   /// the first.
   public var confirmedAt: ContinuousClock.Instant?
 
-  /// Creates a value.
   public init(count: Int = 0, confirmedAt: ContinuousClock.Instant? = nil) {
     self.count = count
     self.confirmedAt = confirmedAt

@@ -58,7 +58,6 @@ public struct Queryables: Hashable, Sendable {
   /// The declared indexes, by the tags' keys.
   public let indexes: [ExactText: TagIndexKind]
 
-  /// Creates the declarations.
   public init(types: [ExactText: FilterType] = [:], indexes: [ExactText: TagIndexKind] = [:]) {
     self.types = types
     self.indexes = indexes

@@ -26,7 +26,6 @@ public struct TextQuery: Hashable, Sendable {
     /// The rules that found the match, by which the next page is found too.
     public let stage: Stage
 
-    /// Creates a position.
     public init(value: Double, id: PointID, stage: Stage = .words) {
       self.value = value
       self.id = id
@@ -92,7 +91,6 @@ public struct TextQuery: Hashable, Sendable {
   /// any number.
   public var stepLimit: Int?
 
-  /// Creates a query.
   public init(
     text: String, completesLastWord: Bool = false, bias: LocationBias? = nil, filters: PointQuery = PointQuery(),
     order: Order = .relevance, limit: Int = PointQuery.defaultLimit, after: Position? = nil,
@@ -128,7 +126,6 @@ public struct LocationBias: Hashable, Sendable {
   /// The weight of the bonus, 0…1.
   public var weight: Double
 
-  /// Creates a bias.
   public init(center: Coordinate, scaleMetres: Double = defaultScaleMetres, weight: Double = 1) {
     self.center = center
     self.scaleMetres = scaleMetres
@@ -166,7 +163,6 @@ public struct TextMatch: Hashable, Sendable {
     /// The parts of the text that match, ascending and separate, in Unicode scalars.
     public var ranges: [Range<Int>]
 
-    /// Creates a name.
     public init(key: String, text: String, ranges: [Range<Int>]) {
       self.key = key
       self.text = text
@@ -189,7 +185,6 @@ public struct TextMatch: Hashable, Sendable {
   /// The name that matches best, where the query asked for it.
   public var name: Name?
 
-  /// Creates a match.
   public init(point: PointOfInterest, distanceMetres: Double?, score: Double, tier: Tier, name: Name?) {
     self.point = point
     self.distanceMetres = distanceMetres
@@ -207,7 +202,6 @@ public struct TextPage: Hashable, Sendable {
   /// The position from which the next page continues; `nil` when no other place matches.
   public var next: TextQuery.Position?
 
-  /// Creates a page.
   public init(matches: [TextMatch], next: TextQuery.Position?) {
     self.matches = matches
     self.next = next

@@ -37,7 +37,6 @@ public struct TextIndexConfiguration: Hashable, Sendable {
   /// The key of a tag whose number is the importance of a place; `nil` for the importance by other tags.
   @ComparedByBytes public private(set) var importanceTag: String?
 
-  /// Creates a configuration.
   public init(nameTags: [String] = defaultNameTags, importanceTag: String? = nil) {
     keys = nameTags.map { ExactText($0) }
     self.importanceTag = importanceTag

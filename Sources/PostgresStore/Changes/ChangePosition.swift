@@ -3,8 +3,8 @@ import JSONText
 
 /// A snapshot of PostgreSQL: the transactions whose effects it sees.
 ///
-/// It sees the committed transactions below `end`, except those in progress (PostgreSQL's documentation, "Transaction ID
-/// and Snapshot Information Functions").
+/// It sees the committed transactions below `end`, except those in progress (PostgreSQL's documentation, "Transaction
+/// ID and Snapshot Information Functions").
 struct TransactionSnapshot: Hashable, Sendable {
   /// The number below which all transactions had ended (`xmin`).
   let start: UInt64

@@ -1,8 +1,8 @@
 package import Points
 
 extension PostgresStore {
-  /// Deletes the entries of the change log of transactions that had ended at the last call before a time, some thousands
-  /// in each transaction, and returns their number.
+  /// Deletes the entries of the change log of transactions that had ended at the last call before a time, some
+  /// thousands in each transaction, and returns their number.
   ///
   /// - Throws: ``PointStoreError``; some entries may have been deleted then.
   package func pruneChanges(before time: Timestamp) async throws(PointStoreError) -> Int {

@@ -10,7 +10,6 @@ struct FoundRows: Sendable {
   private let hasDistances: Bool
   private let result: QueryResult?
 
-  /// Creates an empty page.
   init() {
     candidates = []
     hasDistances = false

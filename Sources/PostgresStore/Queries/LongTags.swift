@@ -35,7 +35,7 @@ enum LongTags {
     ids.map { "CASE WHEN id = ANY (\($0)) THEN tags ELSE \(expression) END" } ?? expression
   }
 
-  /// Returns the length of the tags if the expression's value is a length; `nil` if it is the tags.
+  /// Returns the length of the tags if the expression's value is a length; `nil` where it is the tags.
   static func length(from value: UnsafeBufferPointer<UInt8>) -> Int? {
     guard 1...10 ~= value.count else { return nil }
     var length = 0

@@ -58,7 +58,7 @@ extension PostgresStore {
     return (Statement("categories_in", planning: .eachTime, sql), values.parameters)
   }
 
-  /// Returns the place with an id; `nil` if there is none.
+  /// Returns the place with an id; `nil` where there is none.
   package func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
     let result = try await pool.run(SharedRead(statement: Self.byID, values: .id(id)))
     guard let row = result.rows.first else { return nil }

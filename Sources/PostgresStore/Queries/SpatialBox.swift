@@ -22,7 +22,6 @@ struct SpatialBox: Hashable, Sendable {
     return (edges * edges).sum().squareRoot()
   }
 
-  /// Creates a cube.
   init(center: SIMD3<Double>, halfEdge: Double) {
     least = center - halfEdge
     greatest = center + halfEdge
@@ -49,7 +48,7 @@ struct SpatialBox: Hashable, Sendable {
     greatest = SIMD3(x.upperBound, y.upperBound, Self.height(ofParallel: box.north)) + Self.slackMetres
   }
 
-  /// Returns the intersection of two boxes; `nil` if they are disjoint.
+  /// Returns the intersection of two boxes; `nil` where they are disjoint.
   func intersection(_ other: SpatialBox) -> SpatialBox? {
     var box = self
     box.least = pointwiseMax(least, other.least)

@@ -60,7 +60,6 @@ package struct DatabaseCheck: Sendable {
   private let configuration: PostgresConfiguration
   private let migrations: [Migration]
 
-  /// Creates a check.
   package init(configuration: PostgresConfiguration, migrations: [Migration]) {
     self.configuration = configuration
     self.migrations = migrations

@@ -20,7 +20,6 @@ package struct Migration: Hashable, Sendable {
   /// The file's SQL.
   package let sql: String
 
-  /// Creates a migration.
   package init(name: String, sql: String) {
     self.name = name
     self.sql = sql

@@ -30,7 +30,6 @@ package struct Migrator: Sendable {
   private let configuration: PostgresConfiguration
   private let migrations: [Migration]
 
-  /// Creates a migrator.
   package init(configuration: PostgresConfiguration, migrations: [Migration]) {
     self.configuration = configuration
     self.migrations = migrations

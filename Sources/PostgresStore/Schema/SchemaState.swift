@@ -66,7 +66,8 @@ struct SchemaState: Sendable {
     differences = migrations.map { .pending(name: $0.name) }
   }
 
-  /// The reason for which a program with these migrations is incompatible with the schema; `nil` if it is compatible.
+  /// The reason for which a program with these migrations is incompatible with the schema; `nil` where it is
+  /// compatible.
   var incompatibility: String? {
     if let error { return error.description }
     for case .pending(let name) in differences { return "the database has not run \(name).sql: run `waymark migrate`" }
@@ -95,8 +96,8 @@ struct SchemaState: Sendable {
 
   /// Returns the pending migrations.
   ///
-  /// - Throws: ``MigrationError`` when a migration was changed, is unknown or foreign, or a pending one comes before one
-  ///   that has run.
+  /// - Throws: ``MigrationError`` when a migration was changed, is unknown or foreign, or a pending one comes before
+  ///   one that has run.
   func pending(of migrations: [Migration]) throws(MigrationError) -> [Migration] {
     if let error { throw error }
     let pending = migrations.filter { differences.contains(.pending(name: $0.name)) }

@@ -1,7 +1,7 @@
 import Points
 
-/// The SQL that changes one place, or deletes a batch of them. Each statement is a transaction of its own; triggers write
-/// it to the change log.
+/// The SQL that changes one place, or deletes a batch of them. Each statement is a transaction of its own; triggers
+/// write it to the change log.
 ///
 /// No statement depends on an earlier read. It locks the current row, whatever its snapshot contains, and decides by
 /// that: of two changes that require the same version, the second finds the next one. The result shows which part had

@@ -124,7 +124,6 @@ struct ObservedTextStore: TextSearchableStore {
   private let store: any TextSearchableStore
   private let metrics: StoreMetrics
 
-  /// Creates an observed store.
   init(_ store: any TextSearchableStore, factory: any MetricsFactory) {
     self.store = store
     metrics = StoreMetrics(factory)
@@ -155,7 +154,6 @@ struct ObservedMappedStore: MappedStore {
   private let store: any MappedStore
   private let metrics: StoreMetrics
 
-  /// Creates an observed store.
   init(_ store: any MappedStore, factory: any MetricsFactory) {
     self.store = store
     metrics = StoreMetrics(factory)

@@ -19,7 +19,6 @@ package struct TokenKeyDocument: Sendable {
   /// The time for which it may be kept; `nil` where the issuer sets none.
   package let maximumAge: Duration?
 
-  /// Creates a document.
   package init(json: [UInt8], maximumAge: Duration?) {
     self.json = json
     self.maximumAge = maximumAge
@@ -31,7 +30,6 @@ package struct TokenKeyFetchError: Error, Hashable, Sendable, CustomStringConver
   /// The reason.
   package let description: String
 
-  /// Creates an error.
   package init(_ description: String) { self.description = description }
 }
 

@@ -50,8 +50,8 @@ struct FeatureArguments {
     format = try .chosen(by: values[.format], accept: request.headers, from: FeatureFormat.ofItems)
   }
 
-  /// Moves the conditions on categories and sources into the query, where every store evaluates them, and confines it to
-  /// the collection.
+  /// Moves the conditions on categories and sources into the query, where every store evaluates them, and confines it
+  /// to the collection.
   ///
   /// - Returns: `false` where no place can match.
   private static func narrow(

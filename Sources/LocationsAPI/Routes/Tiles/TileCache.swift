@@ -9,8 +9,9 @@ import VectorTiles
 /// Drawn tiles of all places, each with the version of the places that it was drawn of.
 ///
 /// A tile is returned only where its version, or that of the part of the map around it, is the present one, which the
-/// caller takes from the places of the moment: it is never stale. The cache keeps the tiles that were last used in two generations: when another tile would give the young
-/// one more than half of the bytes, the old one is dropped and the young one becomes old.
+/// caller takes from the places of the moment: it is never stale. The cache keeps the tiles that were last used in two
+/// generations: when another tile would give the young one more than half of the bytes, the old one is dropped and the
+/// young one becomes old.
 final class TileCache: Sendable {
   private struct Key: Hashable {
     let tile: TileAddress

@@ -69,7 +69,6 @@ struct TileResponder: Sendable {
   /// The estimated number of bytes of a search for the places that match a text.
   private static let textBytes = 8 << 20
 
-  /// Creates a responder.
   init(
     service: PointsService, policy: CachePolicy, filtering: Filtering, clusterMaximumZoom: Int, cache: TileCache,
     program: ProgramTag

@@ -139,7 +139,7 @@ private struct Load<Value: Sendable>: Sendable {
     return nil
   }
 
-  /// Returns the distance between the coordinates of the request and of a stored response; `nil` if only one of them
+  /// Returns the distance between the coordinates of the request and of a stored response; `nil` where only one of them
   /// has a coordinate.
   private func distance(to response: StoredResponse) -> Double? {
     switch (request.center, response.center) {

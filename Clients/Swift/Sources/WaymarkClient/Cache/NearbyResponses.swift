@@ -1,6 +1,6 @@
 extension [PointOfInterest] {
   /// Returns the places as seen from another coordinate: with their distances from there, nearest first and then by
-  /// id, as the service sorts them. Places beyond the radius are left out. The result is `nil` if a place has no
+  /// id, as the service sorts them. Places beyond the radius are left out. The result is `nil` where a place has no
   /// coordinate, because the request did not ask for it.
   func sorted(around center: Coordinate, radiusMetres: Double?) -> [PointOfInterest]? {
     var places: [(place: PointOfInterest, distance: Double)] = []

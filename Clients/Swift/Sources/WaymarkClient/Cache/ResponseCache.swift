@@ -52,7 +52,7 @@ public struct StoredResponse: Hashable, Sendable {
   /// The time of the response or of its last revalidation, by the device's clock.
   public var receivedAt: Date
 
-  /// The freshness lifetime in seconds, counted from ``receivedAt``; `nil` if the service did not specify one.
+  /// The freshness lifetime in seconds, counted from ``receivedAt``; `nil` where the service did not specify one.
   public var maxAge: TimeInterval?
 
   /// Creates a stored response.

@@ -175,7 +175,7 @@ extension Waymark {
     try await responses.check(coordinate, radius: radiusMetres).value.isPointOfInterest
   }
 
-  /// Returns the nearest place at a coordinate; `nil` if there is none within the radius.
+  /// Returns the nearest place at a coordinate; `nil` where there is none within the radius.
   ///
   /// ```swift
   /// let place = try await waymark.place(at: here, radius: 20)
@@ -240,8 +240,8 @@ extension Waymark {
     return try await responses.suggestions(for: search, limit: limit).value
   }
 
-  /// Returns the nearest place to a coordinate, with its name and address as a label; `nil` if there is none within the
-  /// radius.
+  /// Returns the nearest place to a coordinate, with its name and address as a label; `nil` where there is none within
+  /// the radius.
   ///
   /// ```swift
   /// let address = try await waymark.nearestPlace(to: here, languages: ["en"])?.label

@@ -15,7 +15,7 @@ public final class FeaturedPlaceManager {
   /// The featured place; `nil` before the first response, and while the service has no places.
   public private(set) var currentPlace: PointOfInterest?
 
-  /// The error of the last request; `nil` if it succeeded. The previous place remains.
+  /// The error of the last request; `nil` where it succeeded. The previous place remains.
   public private(set) var error: (any Error)?
 
   /// The number of seconds after which a place is reloaded if the response does not specify a time.
@@ -52,8 +52,8 @@ public final class FeaturedPlaceManager {
     self.now = now
   }
 
-  /// Creates a manager of a client's featured place. It asks the network even if the client's ``OfflinePolicy`` would use
-  /// a stored response first.
+  /// Creates a manager of a client's featured place. It asks the network even if the client's ``OfflinePolicy`` would
+  /// use a stored response first.
   public convenience init(waymark: Waymark) {
     var waymark = waymark
     waymark.configuration.offlinePolicy = waymark.configuration.offlinePolicy.confirming
@@ -81,7 +81,8 @@ public final class FeaturedPlaceManager {
     timer = nil
   }
 
-  /// Applies the result of a request, and returns the seconds until the next one; `nil` if the request was cancelled.
+  /// Applies the result of a request, and returns the seconds until the next one; `nil` where the request was
+  /// cancelled.
   private func show(_ outcome: Result<APIResponse<PointOfInterest>, any Error>) -> TimeInterval? {
     switch outcome {
     case .success(let response):

@@ -65,7 +65,7 @@ public struct APIExchange: Sendable {
   /// The number of the attempt, counted from 1.
   public let attempt: Int
 
-  /// The status of the response; `nil` if there was none.
+  /// The status of the response; `nil` where there was none.
   public let status: Int?
 
   /// The identifier of the request, from the response.

@@ -16,7 +16,7 @@ public struct APIResponse<Value> {
   /// The entity tag of this version of the response.
   public var entityTag: EntityTag?
 
-  /// The remaining freshness lifetime in seconds, counted from ``receivedAt``; `nil` if the service does not specify
+  /// The remaining freshness lifetime in seconds, counted from ``receivedAt``; `nil` where the service does not specify
   /// one.
   public var maxAge: TimeInterval?
 
@@ -30,7 +30,7 @@ public struct APIResponse<Value> {
   public var isStale: Bool
 
   /// The time in seconds since the response was current, if the service's database is unavailable or a proxy cached the
-  /// response; `nil` if it is current.
+  /// response; `nil` where it is current.
   public var age: TimeInterval?
 
   /// The identifier of the request, by which the service's operator finds it in the logs.

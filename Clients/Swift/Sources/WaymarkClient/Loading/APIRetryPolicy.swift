@@ -10,7 +10,8 @@ public import Foundation
 /// with each attempt, so that clients that failed together do not retry together (Marc Brooker, "Exponential Backoff
 /// And Jitter", AWS Architecture Blog, 2015). The time in `Retry-After` is added.
 ///
-/// A search with ``ProblemDetails/Code-swift.struct/filterTimeout`` is not retried, because it would take as long again.
+/// A search with ``ProblemDetails/Code-swift.struct/filterTimeout`` is not retried, because it would take as long
+/// again.
 ///
 /// ```swift
 /// var waymark = Waymark(baseURL: baseURL)

@@ -33,7 +33,7 @@ enum Redirect {
   /// The maximum number of redirects of one request.
   static let maximumCount = 5
 
-  /// Returns the request for the target of a redirect; `nil` if the response is none.
+  /// Returns the request for the target of a redirect; `nil` where the response is none.
   ///
   /// - Throws: ``WaymarkError/untrustedRedirect(_:requestID:)``.
   static func request(after response: HTTPResponse, to request: URLRequest) throws(WaymarkError) -> URLRequest? {

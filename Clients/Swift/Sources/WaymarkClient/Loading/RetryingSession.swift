@@ -104,7 +104,7 @@ extension APIExchange {
 }
 
 extension Result<HTTPResponse, WaymarkError> {
-  /// Returns the failure of an attempt; `nil` if it succeeded or a retry is pointless.
+  /// Returns the failure of an attempt; `nil` where it succeeded or a retry is pointless.
   fileprivate func failure(now: () -> Date) -> APIRetryPolicy.Failure? {
     switch self {
     case .success(let response):

@@ -42,8 +42,8 @@ public enum WaymarkError: Error, Hashable, Sendable {
 }
 
 extension WaymarkError {
-  /// The identifier of the request, by which the service's operator finds it in the logs; `nil` if no response arrived
-  /// and no interceptor set `X-Request-Id`.
+  /// The identifier of the request, by which the service's operator finds it in the logs; `nil` where no response
+  /// arrived and no interceptor set `X-Request-Id`.
   public var requestID: String? {
     switch self {
     case .problem(let problem): problem.requestID

@@ -24,7 +24,7 @@ public final class AutocompleteModel<Suggestion: Sendable> {
   /// The text of the last search, trimmed: ``suggestions`` belong to it.
   public private(set) var searchedText = ""
 
-  /// The error of the last search; `nil` if it succeeded. The suggestions before it remain.
+  /// The error of the last search; `nil` where it succeeded. The suggestions before it remain.
   public private(set) var error: (any Error)?
 
   /// A Boolean value that indicates whether a search is in progress.

@@ -27,7 +27,7 @@ public final class PointListModel {
   /// A Boolean value that indicates whether some ``places`` come from a cache, because the service is unreachable.
   public private(set) var isStale = false
 
-  /// The error of the last load; `nil` if it succeeded. The places remain after an error.
+  /// The error of the last load; `nil` where it succeeded. The places remain after an error.
   public private(set) var error: (any Error)?
 
   /// A Boolean value that indicates whether a load is in progress.
@@ -59,8 +59,8 @@ public final class PointListModel {
   ///
   /// - Parameters:
   ///   - filter: the conditions and order of the list.
-  ///   - locationProvider: the provider of the device's location, which then is the center of each reload; `nil` for the
-  ///   filter's own center. The model also reloads when the app's location authorization changes.
+  ///   - locationProvider: the provider of the device's location, which then is the center of each reload; `nil` for
+  ///     the filter's own center. The model also reloads when the app's location authorization changes.
   ///   - notificationCenter: where ``CurrentLocationProvider/authChangedNotification`` is listened for.
   ///   - clock: the clock for the delay of ``reload(after:)``.
   ///   - refresh: loads the first page of a filter for ``refresh()``; `nil` for `load`.
@@ -96,8 +96,8 @@ public final class PointListModel {
   /// await model.reload(after: .milliseconds(200))
   /// ```
   ///
-  /// - Parameter delay: a time to wait before, for a filter that changes continuously, such as the region of a map while
-  ///   it moves. If the task is cancelled meanwhile, nothing is loaded.
+  /// - Parameter delay: a time to wait before, for a filter that changes continuously, such as the region of a map
+  ///   while it moves. If the task is cancelled meanwhile, nothing is loaded.
   public func reload(after delay: Duration = .zero) async { await reload(after: delay, with: load) }
 
   private func reload(
@@ -135,8 +135,8 @@ public final class PointListModel {
     await Task { await reload(after: .zero, with: loadAgain) }.value
   }
 
-  /// Loads the page after ``places``, and appends it. A view calls it when the last place appears. It does nothing while
-  /// another load is in progress, and may be called again after an error.
+  /// Loads the page after ``places``, and appends it. A view calls it when the last place appears. It does nothing
+  /// while another load is in progress, and may be called again after an error.
   public func loadMore() async {
     guard let next, loads == 0 else { return }
     let reload = newestReload
@@ -190,8 +190,8 @@ extension PointListModel {
   ///   - waymark: the client.
   ///   - filter: the conditions and order of the list.
   ///   - limit: the maximum number of places on a page, 1 to 1,000; `nil` for the service's default, 20.
-  ///   - locationProvider: the provider of the device's location, which then is the center of each reload; `nil` for the
-  ///   filter's own center.
+  ///   - locationProvider: the provider of the device's location, which then is the center of each reload; `nil` for
+  ///     the filter's own center.
   public convenience init(
     waymark: Waymark, filter: PointFilter = PointFilter(), limit: Int? = nil,
     locationProvider: CurrentLocationProvider? = nil

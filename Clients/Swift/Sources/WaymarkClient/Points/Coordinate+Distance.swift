@@ -4,8 +4,8 @@ extension Coordinate {
   /// Returns the length of the shortest path to another coordinate along the WGS 84 ellipsoid in metres.
   ///
   /// It is accurate to a millimetre, except for nearly antipodal coordinates, where the error may reach 0.6 %: T.
-  /// Vincenty, "Direct and inverse solutions of geodesics on the ellipsoid with application of nested equations", Survey
-  /// Review 23 (1975).
+  /// Vincenty, "Direct and inverse solutions of geodesics on the ellipsoid with application of nested equations",
+  /// Survey Review 23 (1975).
   ///
   /// ```swift
   /// let station = try Coordinate(latitude: 37.3299, longitude: -121.9025)

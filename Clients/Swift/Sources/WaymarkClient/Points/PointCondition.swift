@@ -2,8 +2,8 @@ public import Foundation
 
 /// A condition on the properties of a place, tags included, in the Common Query Language (CQL2, OGC 21-065).
 ///
-/// A value that is interpolated becomes a literal: texts are quoted, so that one from a user can't change the condition.
-/// An interpolated condition stands in parentheses.
+/// A value that is interpolated becomes a literal: texts are quoted, so that one from a user can't change the
+/// condition. An interpolated condition stands in parentheses.
 ///
 /// ```swift
 /// let name = "O'Brien"
@@ -17,7 +17,8 @@ public struct PointCondition: Hashable, Sendable {
   /// A Boolean value that indicates whether all values could be written as literals.
   private let isComplete: Bool
 
-  /// Creates a condition from text in CQL2, unchanged. Do not build the text from values; interpolate them in a literal.
+  /// Creates a condition from text in CQL2, unchanged. Do not build the text from values; interpolate them in a
+  /// literal.
   ///
   /// ```swift
   /// let condition = PointCondition(cql2: "website IS NOT NULL")

@@ -34,8 +34,8 @@ public struct PointDraft: Hashable, Sendable {
     self.origin = origin
   }
 
-  /// Creates a draft from a place, for example to change it or to create a similar one; `nil` if the place was loaded
-  /// without its coordinate.
+  /// Creates a draft from a place, for example to change it or to create a similar one; `nil` where the place was
+  /// loaded without its coordinate.
   ///
   /// ```swift
   /// if var draft = PointDraft(place) {

@@ -32,8 +32,8 @@ public struct ClustersRequest: APIRequest {
 
   /// Creates the request. The filter has no center, radius or route; its box is the visible part of the map.
   ///
-  /// - Throws: ``RequestError``: `invalidZoom`, `invalidText`, `unsupportedFilter`, `invalidBaseURL`, or the errors of the
-  /// filter.
+  /// - Throws: ``RequestError``: `invalidZoom`, `invalidText`, `unsupportedFilter`, `invalidBaseURL`, or the errors of
+  ///   the filter.
   public func makeRequest(from filter: PointFilter) throws -> URLRequest {
     guard (0...22).contains(zoom) else { throw RequestError.invalidZoom }
     let conditions = try filter.mapParameters(matching: text)
@@ -77,7 +77,7 @@ public struct PointCluster: Hashable, Sendable, Identifiable {
   /// The name of one of the places.
   public var name: String
 
-  /// The most frequent category of the places; `nil` if none has one.
+  /// The most frequent category of the places; `nil` where none has one.
   public var category: String?
 
   /// The id of the place; `nil` for several places.

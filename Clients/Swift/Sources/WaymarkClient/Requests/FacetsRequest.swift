@@ -35,8 +35,8 @@ public struct FacetsRequest: APIRequest {
 
   /// Creates the request. The filter has no center, radius or route.
   ///
-  /// - Throws: ``RequestError``: `invalidTagKeys`, `invalidLimit`, `invalidText`, `unsupportedFilter`, `invalidBaseURL`,
-  /// or the errors of the filter.
+  /// - Throws: ``RequestError``: `invalidTagKeys`, `invalidLimit`, `invalidText`, `unsupportedFilter`,
+  ///   `invalidBaseURL`, or the errors of the filter.
   public func makeRequest(from filter: PointFilter) throws -> URLRequest {
     let names = properties.map(\.name)
     guard !names.isEmpty, TagKey.areValid(properties.compactMap(\.key), maximumCount: 20), names.count <= 20,
@@ -119,7 +119,7 @@ public struct PointFacets: Hashable, Sendable {
     self.facets = facets
   }
 
-  /// The counts of a property; `nil` if the request did not name it.
+  /// The counts of a property; `nil` where the request did not name it.
   public subscript(property: PointProperty) -> PointFacet? { facets.first { $0.property == property } }
 }
 

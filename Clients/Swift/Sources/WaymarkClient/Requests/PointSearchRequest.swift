@@ -158,8 +158,8 @@ public struct PointMatch: Hashable, Sendable, Identifiable, Decodable {
   }
 }
 
-/// A request for a page of the places that match a text: `GET /locations?q=`, or `POST /locations/search` if its address
-/// would be longer than 4,000 bytes. ``APIRequestLoader/pages(requestData:from:)`` returns all pages.
+/// A request for a page of the places that match a text: `GET /locations?q=`, or `POST /locations/search` if its
+/// address would be longer than 4,000 bytes. ``APIRequestLoader/pages(requestData:from:)`` returns all pages.
 ///
 /// ```swift
 /// let request = try PointSearchRequest(baseURL: baseURL, limit: 5).makeRequest(from: PointSearch("museum"))
@@ -188,8 +188,8 @@ public struct PointSearchRequest: APIRequest {
 
   /// Creates the request for the first page.
   ///
-  /// - Throws: ``RequestError``: `invalidText`, `distanceWithoutCenter`, `invalidLimit`, `invalidBaseURL`, or the errors
-  /// of the filter.
+  /// - Throws: ``RequestError``: `invalidText`, `distanceWithoutCenter`, `invalidLimit`, `invalidBaseURL`, or the
+  ///   errors of the filter.
   public func makeRequest(from search: PointSearch) throws -> URLRequest {
     var parameters = try search.parameters()
     if search.isIncomplete { parameters.append(QueryParameter("autocomplete", .flag(true))) }

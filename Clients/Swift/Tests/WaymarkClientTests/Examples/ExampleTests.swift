@@ -4,8 +4,8 @@ import Testing
 /// Holds the rule that the documentation of each public symbol shows its use, in code that type-checks.
 ///
 /// Each public type has an example in its documentation comment, and so does each public function and initializer,
-/// unless that of its type calls it. Properties, cases and type aliases need none. The plugin `WriteExamples` copies the
-/// examples into a file of the tests, so that the compiler reads them.
+/// unless that of its type calls it. Properties, cases and type aliases need none. The plugin `WriteExamples` copies
+/// the examples into a file of the tests, so that the compiler reads them.
 @Suite struct ExampleTests {
   /// Requirements of protocols and classes outside the package, which an app does not call itself.
   private static let calledBySystem: Set = [

@@ -16,7 +16,7 @@ final class SocketServer: Sendable {
   struct Connection: Sendable {
     fileprivate let socket: Int32
 
-    /// Returns the head of the next request; `nil` if the client closes the connection.
+    /// Returns the head of the next request; `nil` where the client closes the connection.
     func readHead() -> String? {
       var bytes: [UInt8] = []
       while !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8) {
