@@ -14,10 +14,10 @@ import os
 import pathlib
 import subprocess
 import sys
-import urllib.request
 
 from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
 
+from http_clients import get
 from servers import argument_parser, deployment, exit_after_each_store
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -78,14 +78,9 @@ print("created, found and deleted a place")
 """
 
 
-def get(port, path):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as response:
-        return json.load(response)
-
-
 def validate_documents(port, folder):
     for path, validator in DOCUMENTS.items():
-        document = get(port, path)
+        document = json.loads(get(port, path)[0])
         validator(document).validate()
         (folder / path[1:]).write_text(json.dumps(document))
         calls = sum(len(methods) for methods in document["paths"].values())

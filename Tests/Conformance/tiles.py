@@ -32,7 +32,7 @@ EARTH = 20037508.342789244
 
 # The position in fractions of the map's side, and the columns of a place in a tile.
 X = "least((long + 180) / 360, 1 - 1e-12)"
-Y = f"greatest(least(0.5 - ln(tan(radians(clamped)) + 1 / cos(radians(clamped))) / (2 * pi()), 1 - 1e-12), 0)"
+Y = "greatest(least(0.5 - ln(tan(radians(clamped)) + 1 / cos(radians(clamped))) / (2 * pi()), 1 - 1e-12), 0)"
 ROWS = f"""
   SELECT id::text, name, category, tags->>'cuisine' AS cuisine, tags->>'empty' AS empty, lat, long,
     clamped, {X} AS x, {Y} AS y

@@ -17,7 +17,7 @@ import sys
 
 from client import Client, new_id
 from cluster import MemoryCluster, PostgresCluster
-from history import KINDS, UNEXPECTED
+from history import KINDS, UNEXPECTED, WRONG_CONTENT
 from injectors import DatabaseFaults, InstanceFaults
 from ledger import Ledger
 from servers import argument_parser, exit_after_each_store, temporary_folder
@@ -27,12 +27,37 @@ PRINTED_VIOLATIONS = 10
 FAULTS = (*DatabaseFaults.FAULTS, *InstanceFaults.FAULTS)
 
 
-async def run(store, options):
+class Scenario:
+    """The servers and faults of a run; other checks have scenarios of their own."""
+
+    def environment(self, folder, options):
+        """Returns settings of the instances, and header fields of requests."""
+        return {}, {}
+
+    def injectors(self, cluster, ledger, shared_ids, options):
+        names = options.faults.split(",") if options.faults else FAULTS
+        if not cluster.database_proxies:
+            names = [name for name in names if not name.endswith("_database")]
+        kinds = {"servers": DatabaseFaults, "instances": InstanceFaults}
+        if not cluster.database_proxies:
+            del kinds["servers"]
+        return [
+            kind(cluster, shared_ids, random.Random(f"{name} {options.seed}"), names, ledger) for name, kind in kinds.items()]
+
+    async def monitor(self, cluster, ledger, clients, injectors):
+        """Runs beside the load until it is cancelled."""
+
+    def check(self, ledger):
+        """Reports violations at the end of the load."""
+
+
+async def run(store, options, scenario):
     # A signal cancels the task, so that the servers are stopped.
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, asyncio.current_task().cancel)
-    with temporary_folder("waymark-chaos.") as folder:
-        cluster = (PostgresCluster if store == "postgres" else MemoryCluster)(folder, options.waymark)
+    with temporary_folder("waymark-faults.") as folder:
+        settings, headers = scenario.environment(folder, options)
+        cluster = (PostgresCluster if store == "postgres" else MemoryCluster)(folder, options.waymark, settings)
         ledger = Ledger()
         clients, injectors = [], []
         try:
@@ -44,15 +69,18 @@ async def run(store, options):
             shared_ids = [new_id(shared) for _ in range(SHARED_PLACES)]
             rate = options.rate / options.clients
             clients = [
-                Client(number, options.seed, cluster, ledger, shared_ids, rate) for number in range(options.clients)
+                Client(number, options.seed, cluster, ledger, shared_ids, rate, headers) for number in range(options.clients)
             ]
-            injectors = create_injectors(cluster, shared_ids, options)
-            await run_load(cluster, ledger, clients, injectors, options.seconds)
+            injectors = scenario.injectors(cluster, ledger, shared_ids, options)
+            monitor = asyncio.create_task(scenario.monitor(cluster, ledger, clients, injectors))
+            await run_load(cluster, ledger, clients, injectors, monitor, options.seconds)
+            scenario.check(ledger)
             for instance in cluster.instances:
                 if instance.process.poll() is not None:
                     ledger.report_violation(UNEXPECTED, f"{instance.name} exited with {instance.process.returncode}")
             await cluster.restart()
             await read_everything(cluster, ledger, clients)
+            check_change_log(cluster, ledger, injectors)
         except TimeoutError as error:
             ledger.report_violation(UNEXPECTED, f"{error}")
         finally:
@@ -64,18 +92,7 @@ async def run(store, options):
     return not violations
 
 
-def create_injectors(cluster, shared_ids, options):
-    names = options.faults.split(",") if options.faults else FAULTS
-    if not cluster.database_proxies:
-        names = [name for name in names if not name.endswith("_database")]
-        return [InstanceFaults(cluster, shared_ids, random.Random(f"instances {options.seed}"), names)]
-    return [
-        DatabaseFaults(cluster, shared_ids, random.Random(f"servers {options.seed}"), names),
-        InstanceFaults(cluster, shared_ids, random.Random(f"instances {options.seed}"), names),
-    ]
-
-
-async def run_load(cluster, ledger, clients, injectors, seconds):
+async def run_load(cluster, ledger, clients, injectors, monitor, seconds):
     """Runs clients and faults for a time, and returns when the cluster has recovered and no request is in progress."""
     no_more_faults, no_more_requests = asyncio.Event(), asyncio.Event()
     requests = [asyncio.create_task(client.run(no_more_requests)) for client in clients]
@@ -94,9 +111,9 @@ async def run_load(cluster, ledger, clients, injectors, seconds):
         no_more_requests.set()
         await asyncio.gather(*requests)
     finally:
-        for task in [*requests, *faults]:
+        for task in [*requests, *faults, monitor]:
             task.cancel()
-        await asyncio.gather(*requests, *faults, return_exceptions=True)
+        await asyncio.gather(*requests, *faults, monitor, return_exceptions=True)
 
 
 async def read_everything(cluster, ledger, clients):
@@ -110,6 +127,13 @@ async def read_everything(cluster, ledger, clients):
             await client.list()
             await client.walk()
         await client.export()
+
+
+def check_change_log(cluster, ledger, injectors):
+    """Compares the change log with the places, unless a fault has deleted its entries."""
+    is_emptied = any(injector.counts[DatabaseFaults.FAULTS["empty_log"]] for injector in injectors)
+    if cluster.database_proxies and not is_emptied and (count := cluster.change_log_differences()):
+        ledger.report_violation(WRONG_CONTENT, f"{count} places differ from their last entry in the change log")
 
 
 def report(ledger, clients, injectors, violations):
@@ -149,17 +173,28 @@ def report(ledger, clients, injectors, violations):
     print(f"  result: {f'{len(violations)} violations' if violations else 'passed'}", flush=True)
 
 
-def main():
-    parser = argument_parser(__doc__)
-    parser.add_argument("--seconds", type=float, default=600, help="duration of the load and the faults")
+def option_parser(description, seconds, rate):
+    """Returns a parser with the options of a run, and their defaults."""
+    parser = argument_parser(description)
+    parser.add_argument("--seconds", type=float, default=seconds, help="duration of the load and the faults")
     parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--rate", type=float, default=300, help="requests per second of all clients together")
-    parser.add_argument("--faults", help=f"inject only these, separated by commas: {', '.join(FAULTS)}")
+    parser.add_argument("--rate", type=float, default=rate, help="requests per second of all clients together")
     parser.add_argument("--keep-history", metavar="FILE", help="write all requests and responses to a file")
+    return parser
+
+
+def run_and_exit(options, scenario_of):
+    """Runs a scenario on each selected store."""
     try:
-        exit_after_each_store(lambda store, options: asyncio.run(run(store, options)), parser.parse_args())
+        exit_after_each_store(lambda store, options: asyncio.run(run(store, options, scenario_of())), options)
     except asyncio.CancelledError:
         sys.exit("ended by a signal")
+
+
+def main():
+    parser = option_parser(__doc__, seconds=600, rate=300)
+    parser.add_argument("--faults", help=f"inject only these, separated by commas: {', '.join(FAULTS)}")
+    run_and_exit(parser.parse_args(), Scenario)
 
 
 if __name__ == "__main__":

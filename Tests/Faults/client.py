@@ -1,4 +1,4 @@
-"""The clients of scripts/faults chaos: each writes its own places and a few shared ones, reads all places, disconnects
+"""The clients of chaos, crash and soak: each writes its own places and a few shared ones, reads all places, disconnects
 at times, and records all requests and responses in the ledger."""
 
 import asyncio
@@ -34,8 +34,8 @@ class Slot:
 class Client(Reader):
     """A client that writes, reads and verifies, one request after another."""
 
-    def __init__(self, number, seed, cluster, ledger, shared_ids, rate):
-        super().__init__(number, seed, cluster, ledger, shared_ids)
+    def __init__(self, number, seed, cluster, ledger, shared_ids, rate, headers):
+        super().__init__(number, seed, cluster, ledger, shared_ids, headers)
         self.pause = 1 / rate
         self.chosen_slots = [Slot(new_id(self.random), (ABSENT, None)) for _ in range(CLIENT_CHOSEN_PLACES)]
         self.assigned_slots = []
@@ -62,7 +62,7 @@ class Client(Reader):
         elif draw < 0.475:
             await self.count()
         elif draw < 0.48:
-            await self.check()
+            await (self.check() if self.random.random() < 0.8 else self.featured())
         elif draw < 0.485:
             await self.export()
         elif draw < 0.56:

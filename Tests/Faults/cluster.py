@@ -1,4 +1,4 @@
-"""The servers of scripts/faults chaos and consistency: instances of Waymark behind proxies, and PostgreSQL with a synchronous standby."""
+"""Instances of Waymark behind proxies, and PostgreSQL with a synchronous standby."""
 
 import asyncio
 import shutil
@@ -11,6 +11,13 @@ from servers import Postgres, Waymark
 STANDBY = "standby"
 # The maximum time for recovery, for a machine with other load.
 RECOVERY_TIMEOUT_SECONDS = 120
+
+CHANGE_LOG_DIFFERENCES = """
+    SELECT count(*)
+    FROM (SELECT DISTINCT ON (point_id) point_id AS id, version, kind FROM changes ORDER BY point_id, sequence DESC) AS last
+    FULL JOIN points USING (id)
+    WHERE (CASE WHEN kind <> 'deleted' THEN last.version END) IS DISTINCT FROM points.version
+"""
 
 
 class Node(Postgres):
@@ -104,11 +111,11 @@ class Instance(Waymark):
 class MemoryCluster:
     """An instance with the memory store and its journal."""
 
-    def __init__(self, folder, program):
+    def __init__(self, folder, program, settings={}):
         no_data = folder / "none.ndjson"
         no_data.touch()
         environment = {"POINT_STORE": "memory", "MEMORY_STORE_PATH": str(folder / "places.db"), "DATA_FILE": str(no_data)}
-        self.instances = [Instance(program, environment, 0)]
+        self.instances = [Instance(program, environment | settings, 0)]
         self.database_proxies = []
 
     async def start(self):
@@ -132,9 +139,10 @@ class MemoryCluster:
 class PostgresCluster:
     """Two instances over a primary and its standby; each instance connects to each node through a proxy of its own."""
 
-    def __init__(self, folder, program):
+    def __init__(self, folder, program, settings={}):
         self.folder = folder
         self.program = program
+        self.settings = settings
         self.instances = []
         self.nodes = []
         self.database_proxies = []
@@ -167,7 +175,7 @@ class PostgresCluster:
                 "DATABASE_STATEMENT_TIMEOUT_MS": "4000",
                 "REQUEST_DEADLINE_MS": "1000",
             }
-            instance = Instance(self.program, environment, number)
+            instance = Instance(self.program, environment | self.settings, number)
             await instance.proxy.start()
             self.instances.append(instance)
         await asyncio.to_thread(self.instances[0].command, "migrate")
@@ -190,6 +198,13 @@ class PostgresCluster:
         # Before the promotion, because the first writes would wait for a standby that does not exist.
         await asyncio.to_thread(self.primary.set, "synchronous_standby_names", "")
         await asyncio.to_thread(self.primary.run, "pg_ctl", "-w", "-s", "promote")
+
+    async def fail_over(self, seconds=0):
+        """Kills the primary, and after some seconds promotes the standby and builds the next one."""
+        await asyncio.to_thread(self.primary.kill)
+        await asyncio.sleep(seconds)
+        await self.promote()
+        await self.build_standby()
 
     async def restore(self):
         """Replaces the primary by a new server with a dump of its database, in which transactions have smaller numbers.
@@ -217,6 +232,10 @@ class PostgresCluster:
         dump.unlink()
         primary.start()
 
+    def change_log_differences(self):
+        """Returns the number of places whose version differs from their last entry in the change log."""
+        return int(self.primary.query(CHANGE_LOG_DIFFERENCES))
+
     async def recover(self):
         """Clears the faults of all proxies, and returns when all servers are ready."""
         for proxy in self.proxies():
@@ -227,9 +246,7 @@ class PostgresCluster:
 
     async def restart(self):
         """Fails over to the standby, and restarts all servers."""
-        await asyncio.to_thread(self.primary.kill)
-        await self.promote()
-        await self.build_standby()
+        await self.fail_over()
         for instance in self.instances:
             instance.kill()
         await asyncio.gather(*(instance.start_until_ready() for instance in self.instances))

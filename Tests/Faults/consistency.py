@@ -12,7 +12,6 @@ import asyncio
 import collections
 import http.client
 import logging
-import os
 import random
 import re
 import signal
@@ -21,6 +20,7 @@ import sys
 
 from cluster import Instance, Node, PostgresCluster
 from http_clients import metrics
+from injectors import DatabaseFaults, signal_all
 from lane_clients import (
     BULK_PLACES,
     SMALL_PLACES,
@@ -48,8 +48,7 @@ class Cluster(PostgresCluster):
     """Two instances over a primary and its standby, connected directly, so that requests cost little."""
 
     def __init__(self, folder, program, settings):
-        super().__init__(folder, program)
-        self.settings = settings
+        super().__init__(folder, program, settings)
         # The number of reads of earlier processes of each instance, by source, and of the present one.
         self.former_reads = collections.Counter()
         self.reads = [collections.Counter() for _ in range(2)]
@@ -128,8 +127,6 @@ class Load:
         self.tags = {}
         # Deleted places whose ids are not used again.
         self.retired = collections.deque(maxlen=200)
-        self.faults = collections.Counter()
-        self.fault_log = []
         self.writers = []
         for number in range(PLACE_WRITERS + SESSION_WRITERS + BULK_WRITERS):
             lane = self.ledger.add_lane(number)
@@ -167,54 +164,56 @@ class Load:
             await asyncio.sleep(generator.uniform(0, 0.25))
             self.gate.set()
 
-    async def inject_faults(self):
-        """Injects the faults, evenly over the reads."""
-        generator = self.generator("faults")
-        kills = self.options.kills
+
+class ReadFaults(DatabaseFaults):
+    """The faults of a mode, evenly over its reads. After each, the instances become ready."""
+
+    FAULTS = {name: name for name in (
+        "kill_instance", "kill_server", "kill_backend", "promote", "terminate", "prune", "restore", "stop_server")}
+
+    def __init__(self, load):
+        super().__init__(load.cluster, [], load.generator("faults"), self.FAULTS)
+        self.load = load
+
+    def planned(self):
+        """Returns the names of the faults, in order."""
+        kills = self.load.options.kills
+        if self.load.mode == "unavailable":
+            return [name for _ in range(max(1, kills // 2)) for name in ("stop_server", "terminate")]
+        if not kills:
+            return []
         names = [("kill_instance", "kill_server", "kill_backend")[number % 3] for number in range(kills)]
-        generator.shuffle(names)
-        if kills:
-            names.insert(len(names) // 2, "promote")
-        if self.mode == "unavailable":
-            names = [name for _ in range(max(1, kills // 2)) for name in ("stop_server", "terminate")]
-        elif kills:
-            names += ["terminate"] * (kills // 4) + ["prune"] * (1 + kills // 4) + ["restore"]
-            generator.shuffle(names)
+        names += ["promote", "restore"] + ["terminate"] * (kills // 4) + ["prune"] * (1 + kills // 4)
+        self.random.shuffle(names)
+        return names
+
+    async def run(self):
+        names = self.planned()
+        ledger, reads = self.load.ledger, self.load.options.reads
         for number, name in enumerate(names):
-            while self.ledger.reads < (number + 0.7) * self.options.reads / (len(names) + 1):
+            while ledger.reads < (number + 0.7) * reads / (len(names) + 1):
                 await asyncio.sleep(0.02)
-            await asyncio.sleep(generator.uniform(0, 0.3))
-            began = self.ledger.now()
-            await getattr(self, name)(generator)
-            self.faults[name] += 1
-            self.fault_log.append((began, self.ledger.now(), name))
-        self.faults_are_done = True
+            await self.pause(0, 0.3)
+            await self.inject(name, ledger.now)
+        self.load.faults_are_done = True
 
     async def wait_until_ready(self):
         for instance in self.cluster.instances:
             await asyncio.to_thread(instance.wait_until_ready)
 
-    async def kill_instance(self, generator):
-        instance = generator.choice(self.cluster.instances)
+    async def kill_instance(self):
+        instance = self.random.choice(self.cluster.instances)
         await self.cluster.kill_instance(instance)
-        await asyncio.sleep(generator.uniform(0, 0.5))
+        await self.pause(0, 0.5)
         await instance.start_until_ready()
 
-    async def kill_server(self, generator):
-        primary = self.cluster.primary
-        await asyncio.to_thread(primary.kill)
-        await asyncio.sleep(generator.uniform(0, 0.5))
-        await asyncio.to_thread(primary.start)
+    async def kill_server(self):
+        await self.crash_primary()
         await self.wait_until_ready()
 
-    async def kill_backend(self, generator):
+    async def kill_backend(self):
         """Kills one process of the server, which then restarts the others and recovers."""
-        pids = await self.backends()
-        if pids:
-            try:
-                os.kill(generator.choice(pids), signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        signal_all(self.random.sample(pids := await self.backends(), min(len(pids), 1)), signal.SIGKILL)
         await asyncio.sleep(1)
         await self.wait_for_server()
         await self.wait_until_ready()
@@ -226,13 +225,13 @@ class Load:
         except subprocess.CalledProcessError:
             return []
 
-    async def terminate(self, generator):
+    async def terminate(self):
         """Terminates some sessions, after which only their transactions are rolled back."""
         for _ in range(3):
             pids = await self.backends()
-            for pid in generator.sample(pids, min(len(pids), generator.randrange(1, 6))):
+            for pid in self.random.sample(pids, min(len(pids), self.random.randrange(1, 6))):
                 await asyncio.to_thread(self.cluster.primary.query, f"SELECT pg_terminate_backend({pid})")
-            await asyncio.sleep(generator.uniform(0, 0.3))
+            await self.pause(0, 0.3)
 
     async def wait_for_server(self):
         for _ in range(300):
@@ -243,36 +242,31 @@ class Load:
                 await asyncio.sleep(0.1)
         raise TimeoutError("the server did not recover")
 
-    async def promote(self, generator):
+    async def promote(self):
         """Kills the primary after its standby has caught up, and promotes the standby."""
         await asyncio.to_thread(self.cluster.primary.wait_for_standby)
-        await asyncio.to_thread(self.cluster.primary.kill)
-        await asyncio.sleep(generator.uniform(0, 0.3))
-        await self.cluster.promote()
-        await self.cluster.build_standby()
+        await self.cluster.fail_over(self.random.uniform(0, 0.3))
         await self.wait_until_ready()
 
-    async def prune(self, generator):
-        """Empties the change log again and again beside a prepared transaction."""
-        pauses = [generator.uniform(0, 0.4) for _ in range(8)]
-        await asyncio.to_thread(self.cluster.primary.empty_log, pauses)
+    async def prune(self):
+        await self.empty_log()
 
-    async def restore(self, generator):
+    async def restore(self):
         """Restores a dump into a younger server, in place of the primary, while no writer is in a change."""
-        for writer in self.writers:
+        for writer in self.load.writers:
             await writer.lock.acquire()
         try:
             await self.cluster.restore()
             await self.wait_until_ready()
         finally:
-            for writer in self.writers:
+            for writer in self.load.writers:
                 writer.lock.release()
 
-    async def stop_server(self, generator):
+    async def stop_server(self):
         """Stops the server for a time, longer than reads continue or not."""
         primary = self.cluster.primary
         await asyncio.to_thread(primary.kill)
-        await asyncio.sleep(generator.choice((0.5, 2, STALE_SECONDS + 2)))
+        await asyncio.sleep(self.random.choice((0.5, 2, STALE_SECONDS + 2)))
         await asyncio.to_thread(primary.start)
         await self.wait_until_ready()
 
@@ -299,12 +293,13 @@ async def run(mode, options):
                 for number in range(options.readers // 2)
             ]
             truncater = Truncater(load, load.writers, "truncater")
-            tasks = [load.sample(), load.inject_faults(), truncater.run(), *(writer.run() for writer in load.writers)]
+            faults = ReadFaults(load)
+            tasks = [load.sample(), faults.run(), truncater.run(), *(writer.run() for writer in load.writers)]
             if mode == "tags":
                 tasks.append(load.pause_writers())
             tasks = [asyncio.create_task(task) for task in tasks]
             reads = [asyncio.create_task(reader.run()) for reader in readers]
-            await finish(tasks, reads, load, options)
+            await finish(tasks, reads, load, faults, options)
             seconds = load.ledger.now() - began
             for instance in cluster.instances:
                 await cluster.count_reads(instance)
@@ -313,7 +308,7 @@ async def run(mode, options):
         finally:
             await cancel(tasks)
             cluster.stop()
-    return report(mode, options, load, cluster, began, seconds)
+    return report(mode, options, load, faults, cluster, began, seconds)
 
 
 async def cancel(tasks):
@@ -325,7 +320,7 @@ async def cancel(tasks):
         _, tasks = await asyncio.wait(tasks, timeout=1)
 
 
-async def finish(tasks, reads, load, options):
+async def finish(tasks, reads, load, faults, options):
     """Returns when all reads were made, or when a task fails."""
     pending = {*tasks, *reads}
     shown = load.ledger.now()
@@ -335,10 +330,10 @@ async def finish(tasks, reads, load, options):
             task.result()
         if options.progress and load.ledger.now() - shown > 10:
             shown = load.ledger.now()
-            print(f"  {load.ledger.reads} reads, {dict(load.faults)}, {dict(load.ledger.counts)}", file=sys.stderr, flush=True)
+            print(f"  {load.ledger.reads} reads, {dict(faults.counts)}, {dict(load.ledger.counts)}", file=sys.stderr, flush=True)
 
 
-def report(mode, options, load, cluster, began, seconds):
+def report(mode, options, load, faults, cluster, began, seconds):
     ledger = load.ledger
     sources = sum(cluster.reads, cluster.former_reads)
     share = sources["index"] / max(1, sources.total())
@@ -349,7 +344,7 @@ def report(mode, options, load, cluster, began, seconds):
     line("reads", ledger.checked)
     line("sources", sources)
     line("writes", ledger.writes)
-    line("faults", load.faults)
+    line("faults", faults.counts)
     line("errors", ledger.errors)
     if sources["index"] <= sources["database"]:
         ledger.report(WRONG, f"most reads came from the database: {dict(sources)}")
@@ -360,13 +355,13 @@ def report(mode, options, load, cluster, began, seconds):
             print(f"  VIOLATION: {kind}: {text}")
     if ledger.violations:
         print(f"  faults by time, from {began:.3f}:")
-        for begin, end, name in load.fault_log:
+        for begin, end, name in faults.log:
             print(f"      {begin:.3f} to {end:.3f} {name}")
-    kills = sum(count for name, count in load.faults.items() if name.startswith("kill"))
+    kills = sum(count for name, count in faults.counts.items() if name.startswith("kill"))
     counts = ", ".join(f"{ledger.counts[kind]} {kind}" for kind in KINDS)
     print(
         f"{mode}: {ledger.reads} reads in {seconds:.0f} s, {share:.1%} from the index, {ledger.writes.total()} writes, "
-        f"{kills} kills, {load.faults['promote']} promotions, seed {options.seed}: {counts}", flush=True)
+        f"{kills} kills, {faults.counts['promote']} promotions, seed {options.seed}: {counts}", flush=True)
     return not ledger.violations
 
 

@@ -1,4 +1,4 @@
-"""The consistency model of scripts/faults chaos: one linearizable register for each place.
+"""The consistency model of chaos, crash and soak: one linearizable register for each place.
 
 The history of an id is a set of writes and reads, each with an interval from request to response. The history is
 linearizable if each operation can be assigned one moment within its interval so that every read returns the last write

@@ -1,4 +1,4 @@
-"""The fault injection of scripts/faults chaos: two concurrent sequences of faults, which the seed determines."""
+"""The fault injection of scripts/faults: sequences of faults, which the seed determines."""
 
 import asyncio
 import collections
@@ -8,6 +8,8 @@ import time
 import uuid
 
 from connection import Connection, NoResponse, NotSent
+from history import UNEXPECTED
+from http_clients import get_request, silent_client
 from proxy import REQUESTS, RESPONSES
 
 # The purposes of places that are written during a switchover: to wait for a lock, and to probe for rejected writes.
@@ -34,26 +36,36 @@ class FaultInjector:
     # The descriptions of the faults, by the names of their methods.
     FAULTS = {}
 
-    def __init__(self, cluster, shared_ids, generator, names):
+    def __init__(self, cluster, shared_ids, generator, names, ledger=None, pauses=(0.3, 2)):
         self.cluster = cluster
         # The ids that all clients write to.
         self.shared_ids = shared_ids
         self.random = generator
         self.names = [name for name in names if name in self.FAULTS]
+        # For violations in responses to requests of the injector's own.
+        self.ledger = ledger
+        # The shortest and the longest time between faults.
+        self.pauses = pauses
         self.counts = collections.Counter()
         # The begin, end and description of each fault.
         self.log = []
+        # Held during a fault.
+        self.lock = asyncio.Lock()
 
     async def run(self, stopping, now):
         while not stopping.is_set() and self.names:
             for name in self.random.sample(self.names, len(self.names)):
-                await asyncio.sleep(self.random.uniform(0.3, 2))
+                await asyncio.sleep(self.random.uniform(*self.pauses))
                 if stopping.is_set():
                     return
-                begin = now()
-                await getattr(self, name)()
-                self.counts[self.FAULTS[name]] += 1
-                self.log.append((begin, now(), self.FAULTS[name]))
+                async with self.lock:
+                    await self.inject(name, now)
+
+    async def inject(self, name, now):
+        begin = now()
+        await getattr(self, name)()
+        self.counts[self.FAULTS[name]] += 1
+        self.log.append((begin, now(), self.FAULTS[name]))
 
     async def pause(self, minimum, maximum):
         await asyncio.sleep(self.random.uniform(minimum, maximum))
@@ -65,6 +77,7 @@ class DatabaseFaults(FaultInjector):
     FAULTS = {
         "promote": "promotions of the standby after a kill of the primary",
         "switch_over": "planned switchovers to the standby",
+        "restart_primary": "restarts of the primary",
         "crash_primary": "crashes of the primary",
         "crash_standby": "crashes of the standby",
         "stop_replication": "stops of replication",
@@ -80,10 +93,7 @@ class DatabaseFaults(FaultInjector):
         if self.random.random() < 0.7:
             cluster.primary.replication.stall()
             await self.pause(0.3, 2.5)
-        await asyncio.to_thread(cluster.primary.kill)
-        await self.pause(0, 0.5)
-        await cluster.promote()
-        await cluster.build_standby()
+        await cluster.fail_over(self.random.uniform(0, 0.5))
 
     async def switch_over(self):
         cluster = self.cluster
@@ -139,6 +149,12 @@ class DatabaseFaults(FaultInjector):
                 return False
             await asyncio.sleep(0.02)
         return False
+
+    async def restart_primary(self):
+        await asyncio.to_thread(self.cluster.primary.stop, "fast")
+        await self.pause(0, 2)
+        await asyncio.to_thread(self.cluster.primary.start)
+        await asyncio.to_thread(self.cluster.primary.wait_for_standby)
 
     async def crash_primary(self):
         await asyncio.to_thread(self.cluster.primary.kill)
@@ -263,3 +279,42 @@ class InstanceFaults(FaultInjector):
         instance.process.send_signal(signal.SIGSTOP)
         await self.pause(0.3, 4)
         instance.process.send_signal(signal.SIGCONT)
+
+
+class LoadFaults(DatabaseFaults):
+    """Faults of clients and operators, and restarts of PostgreSQL, beside a steady load."""
+
+    FAULTS = {
+        "open_slow_clients": "crowds of slow clients",
+        "send_burst": "bursts of requests",
+        "reload": "SIGHUPs",
+    } | {name: DatabaseFaults.FAULTS[name] for name in ("restart_primary", "crash_primary", "terminate")}
+
+    async def reload(self):
+        for instance in self.cluster.instances:
+            instance.process.send_signal(signal.SIGHUP)
+
+    async def open_slow_clients(self):
+        request = get_request("/locations?limit=1000&fields=*")
+        port = self.random.choice(self.cluster.instances).port
+        # Half of them never finish their request, the others never read the responses.
+        clients = [silent_client(port, request[:-2] if number % 2 else request * 20) for number in range(100)]
+        await asyncio.sleep(3)
+        for client in clients:
+            client.close()
+
+    async def send_burst(self):
+        deadline = time.monotonic() + 2
+        port = self.random.choice(self.cluster.instances).port
+        await asyncio.gather(*(self.send_requests(port, deadline) for _ in range(64)))
+
+    async def send_requests(self, port, deadline):
+        connection = Connection()
+        while time.monotonic() < deadline:
+            try:
+                response = await connection.request(port, "GET", "/locations?lat=1&long=1&limit=100", {}, None)
+            except (NotSent, NoResponse):
+                continue
+            if response.status not in (200, 429, 503, 504):
+                self.ledger.report_violation(UNEXPECTED, f"a request of a burst returned {response.status}")
+        connection.close()

@@ -427,7 +427,7 @@ class BulkWriter(Writer):
         return self.random.uniform(0.3, 3)
 
     async def step(self):
-        present, absent = self.present(), self.absent()
+        absent = self.absent()
         if len(absent) > STRIP_PLACES:
             await self.random.choice((self.import_all, self.insert_all))()
         else:

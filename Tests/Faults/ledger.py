@@ -1,4 +1,4 @@
-"""The record of scripts/faults chaos: the content and history of each place, and the expected places of lists."""
+"""The record of chaos, crash and soak: the content and history of each place, and the expected places of lists."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""The reads of the clients of scripts/faults chaos: places by id, lists, pages, counts and exports, recorded in the ledger."""
+"""The reads of the clients: places by id, lists, pages, counts and exports, recorded in the ledger."""
 
 import collections
 import copy
@@ -10,25 +10,32 @@ from connection import Connection, NoResponse, NotSent, version_of
 from history import ABSENT, UNEXPECTED
 from http_clients import problem_code
 from ledger import CATEGORIES, Region
-from revisions import RETRYABLE_ERRORS
+
+# The documented errors after which a client may retry, by status and code.
+RETRYABLE_ERRORS = {
+    (429, "rate-limited"), (503, "store-unavailable"), (503, "overloaded"), (504, "store-timeout"), (504, "outcome-unknown"),
+}
 
 
 class Reader:
     """A client that reads from any instance, and verifies the responses."""
 
-    def __init__(self, number, seed, cluster, ledger, shared_ids):
+    def __init__(self, number, seed, cluster, ledger, shared_ids, headers):
         self.number = number
         self.random = random.Random(f"{seed} {number}")
         self.cluster = cluster
         self.ledger = ledger
         # The ids that all clients write to.
         self.shared_ids = shared_ids
+        # Header fields of each request.
+        self.headers = headers
         self.connections = [Connection() for _ in cluster.instances]
         # The last state of each place with its entity tag, and recent lists with theirs.
         self.tags = {}
         self.lists = collections.deque(maxlen=5)
         self.counts = collections.Counter()
         self.errors = collections.Counter()
+        self.latencies = []
         self.last_written = None
         self.disconnects = True
 
@@ -49,8 +56,11 @@ class Reader:
                 timeout = self.random.uniform(0.1, 1)
             is_partial = 0.25 <= draw < 0.26 and body is not None
         connection = self.connections[instance.number]
+        headers = self.headers | (headers or {})
+        began = self.ledger.now()
         try:
-            response = await connection.request(instance.proxy.port, method, path, headers or {}, body, timeout, is_partial)
+            response = await connection.request(instance.proxy.port, method, path, headers, body, timeout, is_partial)
+            self.latencies.append(self.ledger.now() - began)
         except NotSent:
             self.counts["disconnected while sending" if is_partial else "no connection"] += 1
             raise
@@ -171,6 +181,16 @@ class Reader:
         if items:
             region.last_metres = items[0]["distance"]
         self.ledger.list(region, items, sent, self.label(instance, "GET", "a check"))
+
+    async def featured(self):
+        """Requests the featured place; there may be none."""
+        instance = self.instance()
+        try:
+            response = await self.request(instance, "GET", "/locations/featured")
+        except (NotSent, NoResponse):
+            return
+        if response.status < 500 and response.status not in (200, 404, 429):
+            self.ledger.report_violation(UNEXPECTED, f"GET /locations/featured returned {response.status}")
 
     async def walk(self):
         """Reads all pages of a list, each from any instance."""
