@@ -154,10 +154,9 @@ require_product() {
   printf -v "$variable" %s "$RELEASE/$product"
 }
 
-# Sets WAYMARK to the release build unless it is set, and installs the requirements of the checks in Python.
+# Sets WAYMARK to the release build unless it is set, and installs Python.
 require_waymark() {
   command -v python3 >/dev/null || require_packages "to generate load" python3
-  [ -n "${WAYMARK:-}" ] || require_test_packages
   require_product WAYMARK waymark
 }
 

@@ -9,7 +9,6 @@ of an edge. Installs PostgreSQL with PostGIS, and geographiclib from PyPI.
 """
 
 import argparse
-import http.client
 import json
 import math
 import random
@@ -20,6 +19,7 @@ import uuid
 
 from geographiclib.geodesic import Geodesic
 
+from http_clients import Client
 from servers import Postgres, Waymark, temporary_folder
 
 EARTH = Geodesic.WGS84
@@ -169,22 +169,13 @@ class Server(Waymark):
         super().__init__(program, {
             "POINT_STORE": "memory", "DATA_FILE": str(file), "HTTP_MAX_URI_BYTES": "65536", "FILTER_TIMEOUT_MS": "60000"})
         self.numbers = {id: number for number, id in enumerate(self.ids)}
-        self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        self.client = Client(self.port, timeout=120)
 
-    def get(self, path):
-        self.connection.request("GET", path)
-        return self.read(path)
-
-    def post(self, path, body):
-        self.connection.request("POST", path, json.dumps(body), {"content-type": "application/json"})
-        return self.read(path)
-
-    def read(self, path):
-        response = self.connection.getresponse()
-        body = response.read()
-        if response.status != 200:
-            raise ValueError(f"{response.status} for {path[:300]}: {body[:500]}")
-        return response.headers, json.loads(body)
+    def read(self, method, path, body=None):
+        status, headers, found = self.client.send(method, path, body)
+        if status != 200:
+            raise ValueError(f"{status} for {path[:300]}: {found[:500]}")
+        return headers, json.loads(found)
 
     def all(self, query, limit, body=None):
         """Returns the places of all pages."""
@@ -192,9 +183,9 @@ class Server(Waymark):
         path = "/locations?" + urllib.parse.urlencode({**query, "limit": limit}) if body is None else "/locations/search"
         while path:
             if body is None:
-                headers, page = self.get(path)
+                headers, page = self.read("GET", path)
             else:
-                headers, page = self.post(path, {**body, "limit": limit})
+                headers, page = self.read("POST", path, {**body, "limit": limit})
             found += page
             link = headers["link"] or ""
             path = None

@@ -8,9 +8,7 @@ The tiles are decoded with mapbox-vector-tile from PyPI. Installs PostgreSQL wit
 
 import argparse
 import collections
-import http.client
 import itertools
-import json
 import math
 import random
 import sys
@@ -19,6 +17,7 @@ import uuid
 
 import mapbox_vector_tile
 
+from http_clients import Client
 from servers import Postgres, Waymark, temporary_folder
 
 ZOOMS = [0, 3, 6, 9, 12, 14, 16, 19, 22]
@@ -32,20 +31,12 @@ def tile_of(latitude, longitude, zoom):
     return zoom, math.floor((longitude + 180) / 360 * 2**zoom), math.floor(y * 2**zoom)
 
 
-class Instance:
+class Instance(Waymark):
     def __init__(self, program, environment):
-        self.server = Waymark(program, environment)
-        self.server.start()
-        self.server.wait_until_ready()
-        self.connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
-
-    def send(self, method, target, body=None, **headers):
-        fields = {name.replace("_", "-"): value for name, value in headers.items()}
-        if body is not None:
-            fields["Content-Type"] = "application/json"
-        self.connection.request(method, target, body=None if body is None else json.dumps(body), headers=fields)
-        response = self.connection.getresponse()
-        return response.status, response.headers, response.read()
+        super().__init__(program, environment)
+        self.start()
+        self.wait_until_ready()
+        self.send = Client(self.port).send
 
 
 class Probes:
@@ -156,7 +147,7 @@ def main():
             for _ in range(2):
                 instances.append(Instance(arguments.waymark, environment))
             for instance in instances:
-                instance.server.wait_until_ready("/tiles/0/0/0.mvt")
+                instance.wait_until_ready("/tiles/0/0/0.mvt")
             probes = Probes(instances, random.Random(arguments.seed))
             start = time.monotonic()
             for _ in range(arguments.probes):
@@ -164,7 +155,7 @@ def main():
             seconds = time.monotonic() - start
         finally:
             for instance in instances:
-                instance.server.kill()
+                instance.kill()
             database.stop()
     print(f"{arguments.probes:,} writes, {probes.modified:,} tiles read and {probes.not_modified:,} confirmed in {seconds:.0f} s;"
           f" {len(probes.violations)} violations")

@@ -10,7 +10,6 @@ PostGIS, GDAL, and mapbox-vector-tile from PyPI.
 
 import argparse
 import gzip
-import http.client
 import json
 import math
 import random
@@ -20,6 +19,7 @@ import urllib.parse
 import mapbox_vector_tile
 from osgeo import gdal
 
+from http_clients import Client
 from servers import Postgres, Waymark, temporary_folder
 
 gdal.UseExceptions()
@@ -77,18 +77,15 @@ class Server:
     """A client of the server, which asks for gzip as browsers do."""
 
     def __init__(self, port):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self.client = Client(port)
 
     def get(self, target, status=200, method="GET", body=None, **headers):
-        fields = {"Accept-Encoding": "gzip"} | {name.replace("_", "-"): value for name, value in headers.items()}
-        self.connection.request(method, target, body=body, headers=fields)
-        response = self.connection.getresponse()
-        body = response.read()
-        if response.status != status:
-            sys.exit(f"{method} {target} was {response.status}: {body[:500]}")
-        if response.headers["content-encoding"] == "gzip":
+        found, fields, body = self.client.send(method, target, body, **{"Accept-Encoding": "gzip"} | headers)
+        if found != status:
+            sys.exit(f"{method} {target} was {found}: {body[:500]}")
+        if fields["content-encoding"] == "gzip":
             body = gzip.decompress(body)
-        return body, response.headers
+        return body, fields
 
 
 def decoded(body):

@@ -53,6 +53,23 @@ def metrics(port, timeout=60):
     return {series: float(value) for series, _, value in (line.rpartition(" ") for line in lines if line[:1] not in ("", "#"))}
 
 
+class Client:
+    """A persistent connection for one request after another."""
+
+    def __init__(self, port, timeout=60):
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+
+    def send(self, method, target, body=None, **headers):
+        """Returns the status, the header fields and the body of the response. A body that is not bytes is sent as JSON."""
+        fields = {name.replace("_", "-"): value for name, value in headers.items()}
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body)
+            fields.setdefault("Content-Type", "application/json")
+        self.connection.request(method, target, body=body, headers=fields)
+        response = self.connection.getresponse()
+        return response.status, response.headers, response.read()
+
+
 # HTTP/2, RFC 9113 and RFC 7541
 
 HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
