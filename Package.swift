@@ -201,7 +201,7 @@ let package = Package(
         name: "waymark-bench",
         dependencies: [
           "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PointFormats", "PointIndex", "Points",
-          "SyntheticData",
+          "SQLiteJournal", "SyntheticData",
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),

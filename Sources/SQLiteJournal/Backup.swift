@@ -19,13 +19,14 @@ extension SQLiteJournal {
       do {
         while try await database.writeWithoutTransaction({ try copy.step(from: $0) }) {}
       } catch {
-        // The backup is finished on the queue of the source's connection.
-        try? await database.writeWithoutTransaction { _ in copy.end() }
+        // On the queue of the source's connection, also in a cancelled task.
+        await Self.onDispatchQueue { [database] in database.inDatabase { _ in copy.end() } }
         throw error
       }
-      try await database.writeWithoutTransaction { _ in copy.end() }
       try copy.close()
       failure = await Self.onDispatchQueue { Self.failure { try Self.check(path) } }
+    } catch let error as DatabaseError {
+      failure = PointStoreError.unavailable(reason: "the backup can't be written: \(error.explanation)")
     } catch {
       failure = error
     }
@@ -68,45 +69,45 @@ extension SQLiteJournal {
   }
 }
 
-/// A copy through SQLite's backup interface.
+/// A copy through SQLite's backup interface. GRDB's `backup(to:)` would hold up writes until everything is copied.
 private final class OnlineBackup: @unchecked Sendable {
   // Sendable: one task uses it, and awaits each step on the queue of the source's connection before the next call.
 
   /// The pages of a step: a megabyte of 4 KiB each.
   private static let pagesPerStep: Int32 = 256
 
-  private var destination: OpaquePointer?
+  private let destination: DatabaseQueue
   private var backup: OpaquePointer?
 
   init(to path: String) throws {
     unlink(path)
-    guard sqlite3_open_v2(path, &destination, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil) == SQLITE_OK else {
-      throw error()
-    }
+    var configuration = Configuration()
     // After a crash the incomplete copy is not used: it need not be durable.
-    try execute("PRAGMA synchronous = OFF")
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = OFF") }
+    destination = try DatabaseQueue(path: path, configuration: configuration)
   }
 
-  deinit {
-    end()
-    sqlite3_close_v2(destination)
-  }
-
-  /// Copies some pages, and returns whether there are more.
+  /// Copies some pages, and returns whether there are more. The last step, and ``end()``, finish reading the source.
   func step(from source: Database) throws -> Bool {
     if backup == nil {
-      backup = sqlite3_backup_init(destination, "main", source.sqliteConnection, "main")
-      guard backup != nil else { throw error() }
+      try destination.inDatabase { destination in
+        backup = sqlite3_backup_init(destination.sqliteConnection, "main", source.sqliteConnection, "main")
+        if backup == nil {
+          throw DatabaseError(resultCode: destination.lastErrorCode, message: destination.lastErrorMessage)
+        }
+      }
     }
     switch sqlite3_backup_step(backup, Self.pagesPerStep) {
     case SQLITE_OK: return true
-    case SQLITE_DONE: return false
+    case SQLITE_DONE:
+      end()
+      return false
     case let code:
-      throw PointStoreError.unavailable(reason: "the backup failed: \(String(cString: sqlite3_errstr(code)))")
+      let error = DatabaseError(resultCode: ResultCode(rawValue: code))
+      throw PointStoreError.unavailable(reason: "the backup failed: \(error.explanation)")
     }
   }
 
-  /// Finishes reading the source.
   func end() {
     sqlite3_backup_finish(backup)
     backup = nil
@@ -114,16 +115,7 @@ private final class OnlineBackup: @unchecked Sendable {
 
   /// Turns the copy into a single file without a write-ahead log, and closes it.
   func close() throws {
-    try execute("PRAGMA journal_mode = DELETE")
-    guard sqlite3_close(destination) == SQLITE_OK else { throw error() }
-    destination = nil
-  }
-
-  private func execute(_ sql: String) throws {
-    guard sqlite3_exec(destination, sql, nil, nil, nil) == SQLITE_OK else { throw error() }
-  }
-
-  private func error() -> PointStoreError {
-    .unavailable(reason: "the backup can't be written: \(String(cString: sqlite3_errmsg(destination)))")
+    try destination.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
+    try destination.close()
   }
 }

@@ -78,6 +78,22 @@ import Testing
     #expect(error?.description.contains("the backup can't be written") == true)
   }
 
+  @Test func cancelledBackupLeavesNoFileAndTheJournalUsable() async throws {
+    let folder = try JournalFolder()
+    let journal = try await SQLiteJournal.open(path: folder.path)
+    let store = try await MemoryStore(journal: journal)
+    let backup = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await journal.backUp(to: folder.path + ".copy")
+    }
+
+    await #expect(throws: PointStoreError.self) { try await backup.value }
+
+    #expect(!FileManager.default.fileExists(atPath: folder.path + ".copy"))
+    _ = try await store.put(try .sample("first"), id: .sample(1), if: .none)
+    try await journal.backUp(to: folder.path + ".copy")
+  }
+
   @Test func incompleteJournalIsRejected() async throws {
     let folder = try JournalFolder()
     let journal = try await SQLiteJournal.open(path: folder.path)
