@@ -79,7 +79,7 @@ let package = Package(
       .target(
         name: "SyntheticData", dependencies: ["Geo", "Points"], path: "Benchmarks/SyntheticData", swiftSettings: strict),
       .target(
-        name: "TestSupport", dependencies: ["CQL2", "Geo", "JSONText", "Points", "SyntheticData", logging],
+        name: "TestSupport", dependencies: ["Basics", "CQL2", "Geo", "JSONText", "Points", "SyntheticData", logging],
         path: "Tests/TestSupport", swiftSettings: strict),
       .target(
         name: "HTTPTestSupport",
@@ -115,15 +115,15 @@ let package = Package(
     module("Gzip", ["CZlib"]),
     module("JSONText", ["Basics"]),
     module("CQL2", ["Basics", "JSONText"]),
-    module("OpenStreetMap", ["CExpat", "CZlib", "Geo", "Gzip", "JSONText"]),
+    module("OpenStreetMap", ["Basics", "CExpat", "CZlib", "Geo", "Gzip"]),
     module("Points", ["Basics", "CQL2", "Geo", "JSONText", logging]),
     module("VectorTiles", ["Basics"]),
     module("PointIndex", ["Basics", "CPrefetch", "CQL2", "Geo", "JSONText", "Points", "VectorTiles"]),
-    module("MemoryStore", ["Geo", "JSONText", "PointIndex", "Points"]),
+    module("MemoryStore", ["Basics", "Geo", "PointIndex", "Points"], tests: ["JSONText"]),
     module(
       "SQLiteJournal",
       [
-        "Geo", "JSONText", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
+        "Geo", "MemoryStore", "Points", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]
     ),
@@ -137,14 +137,17 @@ let package = Package(
     ),
     module(
       "IndexedStore",
-      ["Geo", "JSONText", "PointIndex", "Points", "PostgresStore", logging],
+      ["Basics", "Geo", "PointIndex", "Points", "PostgresStore", logging],
       tests: ["MemoryStore", "PostgresTestSupport"]
     ),
     module("PrometheusMetrics", [metrics]),
     module("PointFormats", ["Basics", "Geo", "Gzip", "JSONText", "Points"]),
     module(
       "PointMapping",
-      ["CBuiltInMappings", "Geo", "JSONText", "PointFormats", "Points", .product(name: "Yams", package: "Yams")]
+      [
+        "Basics", "CBuiltInMappings", "Geo", "JSONText", "PointFormats", "Points",
+        .product(name: "Yams", package: "Yams"),
+      ]
     ),
     module(
       "HTTPServer",
@@ -190,8 +193,9 @@ let package = Package(
       .testTarget(
         name: "waymarkTests",
         dependencies: [
-          "waymark", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "OpenStreetMap", "PointMapping", "Points",
-          "PostgresStore", "PrometheusMetrics", "TestSupport", logging, metrics,
+          "waymark", "Basics", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
+          "OpenStreetMap", "PointMapping", "Points", "PostgresStore", "PrometheusMetrics", "TestSupport", logging,
+          metrics,
           .product(name: "NIOHTTP1", package: "swift-nio"),
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],
@@ -200,8 +204,8 @@ let package = Package(
       .executableTarget(
         name: "waymark-bench",
         dependencies: [
-          "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PointFormats", "PointIndex", "Points",
-          "SQLiteJournal", "SyntheticData",
+          "Basics", "Geo", "HTTPServer", "JSONText", "LocationsAPI", "MemoryStore", "PointFormats", "PointIndex",
+          "Points", "SQLiteJournal", "SyntheticData",
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -215,7 +219,7 @@ let package = Package(
         swiftSettings: strict),
       // Prints what filters yield, for scripts/conformance filters.
       .executableTarget(
-        name: "cql2-filters", dependencies: ["CQL2", "JSONText"], path: "Benchmarks/cql2-filters",
+        name: "cql2-filters", dependencies: ["Basics", "CQL2", "JSONText"], path: "Benchmarks/cql2-filters",
         swiftSettings: strict),
       .testTarget(
         name: "EndToEndTests",

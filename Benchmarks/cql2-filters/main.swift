@@ -1,5 +1,6 @@
 import CQL2
 import Foundation
+import Basics
 import JSONText
 
 // cql2-filters PLACES

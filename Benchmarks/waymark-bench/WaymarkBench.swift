@@ -1,6 +1,6 @@
 import ArgumentParser
 import Geo
-import JSONText
+import Basics
 import Points
 import SyntheticData
 

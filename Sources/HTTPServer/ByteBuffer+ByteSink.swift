@@ -1,4 +1,4 @@
-public import JSONText
+public import Basics
 public import NIOCore
 
 extension ByteBuffer: ByteSink {

@@ -1,5 +1,5 @@
 package import Geo
-package import JSONText
+package import Basics
 import PointIndex
 package import Points
 import PostgresStore

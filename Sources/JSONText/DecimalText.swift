@@ -1,3 +1,5 @@
+public import Basics
+
 /// Numbers as decimal text without an exponent, as in JSON and CSV.
 public enum DecimalText {
   /// The maximum number of bytes of a number: a sign, "0." and 324 decimals.

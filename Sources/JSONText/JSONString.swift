@@ -1,4 +1,4 @@
-import Basics
+public import Basics
 
 /// JSON strings (RFC 8259, section 7), quotation marks included.
 ///

@@ -1,3 +1,5 @@
+public import Basics
+
 /// A JSON text in memory.
 ///
 /// Numbers keep the text that they were written as, so that parsing loses no digits.

@@ -1,3 +1,5 @@
+public import Basics
+
 /// Writes a JSON text (RFC 8259) without white space: values, and the brackets, names and commas around them.
 ///
 /// The calls follow the text from its start to its end: between ``beginObject()`` and ``endObject()`` each value is

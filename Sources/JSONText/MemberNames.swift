@@ -1,3 +1,5 @@
+import Basics
+
 extension JSONReader {
   /// The names of an object's members so far, which find a name that stands twice.
   ///

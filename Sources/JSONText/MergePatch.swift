@@ -1,3 +1,5 @@
+import Basics
+
 extension JSONValue {
   /// Returns this value with a JSON merge patch applied to it (RFC 7396, section 2): the patch's members replace those
   /// of the same names, null removes one, objects are merged member by member, and anything but an object replaces the

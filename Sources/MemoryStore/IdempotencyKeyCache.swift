@@ -1,4 +1,4 @@
-import JSONText
+import Basics
 import Points
 
 /// The outcomes of recent requests with idempotency keys, bounded in number, size and age.

@@ -1,4 +1,4 @@
-package import JSONText
+package import Basics
 import PointIndex
 package import Points
 

@@ -1,4 +1,4 @@
-package import JSONText
+package import Basics
 
 /// The three kinds of OpenStreetMap objects.
 package enum OSMKind: String, CaseIterable, Hashable, Sendable {

@@ -1,5 +1,5 @@
 package import Geo
-package import JSONText
+package import Basics
 
 /// The objects of a file that become places.
 ///

@@ -1,4 +1,4 @@
-import JSONText
+import Basics
 
 /// The filters of a selection, arranged for lookups by key.
 struct TagRules: Sendable {

@@ -1,4 +1,4 @@
-import JSONText
+import Basics
 
 /// The rules by which a record gets its category: the first whose field has the value determines it.
 struct CategoryRules: Hashable, Sendable {

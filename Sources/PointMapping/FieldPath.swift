@@ -1,3 +1,4 @@
+import Basics
 import JSONText
 
 /// A path to a value in a record, such as `names.primary` or `addresses[0].freeform`.

@@ -3,7 +3,7 @@ import Geo
 import HTTPServer
 import NIOCore
 import NIOHTTP1
-import JSONText
+import Basics
 import Points
 import Synchronization
 import TestSupport

@@ -1,4 +1,4 @@
-import JSONText
+import Basics
 @testable import MemoryStore
 import Geo
 @testable import PointIndex

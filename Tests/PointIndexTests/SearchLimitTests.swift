@@ -1,5 +1,4 @@
 import Basics
-import JSONText
 import Points
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Geo
+import Basics
 import JSONText
 import PointFormats
 import PointMapping

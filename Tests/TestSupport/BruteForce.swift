@@ -1,5 +1,6 @@
 import CQL2
 package import Geo
+import Basics
 import JSONText
 package import Points
 

@@ -1,5 +1,5 @@
 import CQL2
-package import JSONText
+package import Basics
 package import Points
 
 extension PropertyFilter {

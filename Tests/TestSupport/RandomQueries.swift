@@ -1,6 +1,6 @@
 import Foundation
 package import Geo
-import JSONText
+import Basics
 package import Points
 import SyntheticData
 

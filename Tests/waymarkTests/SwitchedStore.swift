@@ -1,5 +1,5 @@
 import Geo
-import JSONText
+import Basics
 import Points
 import Synchronization
 import TestSupport

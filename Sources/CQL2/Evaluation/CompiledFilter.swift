@@ -1,5 +1,5 @@
 import Foundation
-import JSONText
+import Basics
 
 /// A filter that is ready to be evaluated on many records.
 ///

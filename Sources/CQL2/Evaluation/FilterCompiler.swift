@@ -1,5 +1,4 @@
 import Basics
-import JSONText
 
 /// A translator of expressions to predicates.
 struct FilterCompiler {

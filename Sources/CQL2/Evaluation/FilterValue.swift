@@ -1,5 +1,5 @@
-import Basics
-public import JSONText
+public import Basics
+import JSONText
 
 /// The type of the values of a property.
 public enum FilterType: String, Hashable, Sendable, CaseIterable {

@@ -1,5 +1,4 @@
 public import Basics
-public import JSONText
 
 /// An expression of the Common Query Language (OGC 21-065, CQL2), as both of its encodings write it.
 ///

@@ -1,5 +1,4 @@
 import Basics
-import JSONText
 
 extension FilterExpression {
   /// Creates the expression of a text in the encoding CQL2 Text. Linear in its length; the stack is bounded by the

@@ -1,4 +1,4 @@
-public import JSONText
+public import Basics
 import NIOHTTP1
 
 /// The pages of other origins that may read responses, without credentials: the CORS protocol of the Fetch standard.

@@ -1,5 +1,4 @@
 import Basics
-import JSONText
 
 /// The names and values of a query, in their order.
 public struct QueryParameters: Sendable {

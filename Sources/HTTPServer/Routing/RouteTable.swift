@@ -1,5 +1,4 @@
 import Basics
-import JSONText
 import NIOHTTP1
 
 /// The routes of a router, by the templates of their paths.

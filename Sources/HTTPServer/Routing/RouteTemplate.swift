@@ -1,5 +1,4 @@
 import Basics
-import JSONText
 
 /// The form of a route's paths: `/locations/{id}`.
 struct RouteTemplate: Sendable {

@@ -1,6 +1,5 @@
 import HTTPServer
 import Basics
-import JSONText
 
 /// The API keys in a file, one a line: `name:scope:sha256`, the hash in hexadecimal. Blank lines, and those that begin
 /// with `#`, are ignored.

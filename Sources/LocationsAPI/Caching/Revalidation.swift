@@ -1,7 +1,6 @@
 import Basics
 import Crypto
 import HTTPServer
-import JSONText
 import NIOCore
 import NIOHTTP1
 import PointFormats

@@ -1,4 +1,5 @@
 import HTTPServer
+import Basics
 import JSONText
 import NIOHTTP1
 

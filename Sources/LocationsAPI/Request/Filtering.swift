@@ -1,5 +1,5 @@
 import CQL2
-import JSONText
+import Basics
 package import Points
 
 /// The operator's decisions about filters.

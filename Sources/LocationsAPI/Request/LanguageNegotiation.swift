@@ -1,6 +1,5 @@
 import Basics
 import HTTPServer
-import JSONText
 import NIOHTTP1
 import Points
 

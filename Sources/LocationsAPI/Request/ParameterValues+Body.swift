@@ -1,5 +1,6 @@
 import CQL2
 import HTTPServer
+import Basics
 import JSONText
 import NIOHTTP1
 import Points

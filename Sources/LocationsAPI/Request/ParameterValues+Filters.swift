@@ -1,6 +1,6 @@
 import CQL2
 import Geo
-import JSONText
+import Basics
 import Points
 
 extension ParameterValues {

@@ -1,6 +1,7 @@
 import CQL2
 import Geo
 import HTTPServer
+import Basics
 import JSONText
 import NIOHTTP1
 import PointFormats

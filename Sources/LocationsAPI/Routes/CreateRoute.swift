@@ -1,5 +1,4 @@
 import HTTPServer
-import JSONText
 import NIOHTTP1
 import PointFormats
 import Points
@@ -19,20 +18,9 @@ struct CreateRoute: RouteHandler {
       try await editor.store.create(document.draft, once: key)
     }
 
-    let relative = Self.relativePath(of: point.id)
+    let relative = "locations/\(point.id)"
     let location = address.target(path: "/" + relative, relative: relative, for: request)
     return HTTPResponse(written: point, createdAt: location, presentation)
-  }
-
-  private static func relativePath(of id: PointID) -> String {
-    let folder: StaticString = "locations/"
-    let length = folder.utf8CodeUnitCount + PointID.textLength
-    return String(unsafeUninitializedCapacity: length) { buffer in
-      var path = UncheckedBytes(at: buffer.baseAddress.unsafelyUnwrapped)
-      path.write(folder)
-      id.write(to: path.end)
-      return length
-    }
   }
 }
 

@@ -1,7 +1,7 @@
+import JSONText
 import Basics
 import Crypto
 import HTTPServer
-import JSONText
 import NIOCore
 import NIOHTTP1
 import PointFormats

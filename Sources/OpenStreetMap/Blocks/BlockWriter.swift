@@ -1,4 +1,4 @@
-import JSONText
+import Basics
 
 /// An object as it is in XML.
 struct ObjectDraft {

@@ -1,4 +1,4 @@
-import JSONText
+import Basics
 
 /// The rules that say what geometry the tags of an object mean.
 enum AreaTags {

@@ -1,4 +1,4 @@
-import JSONText
+import Basics
 
 /// The header of a CSV file: the meaning of its columns.
 struct CSVHeader {

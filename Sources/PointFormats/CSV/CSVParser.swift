@@ -1,3 +1,4 @@
+import Basics
 import Points
 
 /// A parser of CSV.

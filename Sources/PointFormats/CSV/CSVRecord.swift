@@ -1,3 +1,5 @@
+import Basics
+
 /// An incremental scanner of one record of a CSV file (RFC 4180) and its fields.
 ///
 /// Lines end with LF, CR or both. A quotation mark within a field that does not begin with one is a character like any

@@ -1,4 +1,5 @@
 import Geo
+public import Basics
 public import JSONText
 public import Points
 

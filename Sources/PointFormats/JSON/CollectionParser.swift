@@ -1,3 +1,4 @@
+import Basics
 import JSONText
 
 /// A parser of one JSON text's rows: the elements of the array `features` of a FeatureCollection, or of an array that

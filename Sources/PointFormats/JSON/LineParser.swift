@@ -1,3 +1,4 @@
+import Basics
 import Points
 
 /// A parser of rows that are one a line, or each behind a record separator (RFC 8142, where they may span lines).

@@ -1,3 +1,4 @@
+import Basics
 import JSONText
 
 /// The reason why an outermost object can't be scanned.

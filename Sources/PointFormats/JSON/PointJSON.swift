@@ -1,5 +1,6 @@
 import Geo
-public import JSONText
+public import Basics
+import JSONText
 public import Points
 
 /// The JSON object of a place: the same bytes for the same fields in every response, export and file.

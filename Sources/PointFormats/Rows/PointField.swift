@@ -1,3 +1,5 @@
+import Basics
+
 /// A field of a place, as a row names it.
 enum PointField: Int, Hashable, Sendable {
   case id, name, category, latitude, longitude, tags, source, sourceID

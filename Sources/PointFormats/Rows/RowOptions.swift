@@ -1,5 +1,5 @@
 import Geo
-public import JSONText
+public import Basics
 import Points
 
 /// The options for the rows of an import.

@@ -1,5 +1,5 @@
 public import Geo
-import JSONText
+import Basics
 public import Points
 import Synchronization
 

@@ -1,5 +1,5 @@
 import Geo
-import JSONText
+import Basics
 import Points
 
 /// The conditions of a query, without its order and position, for one place at a time.

@@ -1,5 +1,6 @@
 import CQL2
 import Geo
+import Basics
 import JSONText
 import Points
 

@@ -1,5 +1,5 @@
 import Geo
-import JSONText
+import Basics
 import Points
 
 /// A rectangle of the map, in 2⁻³² of its side from the north-west; both ends are included.

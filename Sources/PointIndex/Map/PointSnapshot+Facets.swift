@@ -1,4 +1,5 @@
 import CQL2
+import Basics
 import JSONText
 public import Points
 

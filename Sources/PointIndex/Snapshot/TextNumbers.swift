@@ -1,4 +1,4 @@
-import JSONText
+import Basics
 
 /// A numbering of texts in the order of their first use, by their bytes.
 struct TextNumbers: Sendable {

@@ -1,5 +1,4 @@
 import Basics
-import JSONText
 
 /// The order in which a country writes the parts of an address, in one line.
 ///

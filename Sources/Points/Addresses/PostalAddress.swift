@@ -1,5 +1,4 @@
 import Basics
-import JSONText
 
 /// A postal address, as the tags `addr:*` of a place tell it.
 ///

@@ -1,5 +1,5 @@
 public import Geo
-public import JSONText
+public import Basics
 
 /// A recorder of searches, for statistics. No response depends on it.
 public protocol Analytics: Sendable {

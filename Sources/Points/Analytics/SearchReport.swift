@@ -1,4 +1,4 @@
-public import JSONText
+public import Basics
 
 /// The statistics of the searches of a period.
 public struct SearchReport: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import JSONText
+import Basics
 
 /// The statistics of the searches of a short period, in bounded memory.
 public struct SearchSummary: Hashable, Sendable {

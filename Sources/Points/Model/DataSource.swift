@@ -1,4 +1,4 @@
-public import JSONText
+public import Basics
 
 /// A data set that places come from, with its licence and attribution.
 public struct DataSource: Hashable, Sendable {

@@ -1,5 +1,4 @@
-import Basics
-public import JSONText
+public import Basics
 
 /// The languages in which names are preferred, the most preferred first: a language priority list of basic language
 /// ranges (RFC 4647, section 2.1).

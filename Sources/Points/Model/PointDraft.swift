@@ -1,5 +1,5 @@
 public import Geo
-public import JSONText
+public import Basics
 
 /// The part of a point of interest that clients set; the service adds the id, the version and the times.
 ///

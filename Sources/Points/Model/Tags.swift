@@ -1,3 +1,4 @@
+public import Basics
 public import JSONText
 
 /// Further properties of a place: texts by key, at most ``maximumCount`` of them.

@@ -1,3 +1,4 @@
+import Basics
 public import JSONText
 
 /// A builder of ``Tags`` from single ones; it keeps its memory, so that one builder serves many places.

@@ -1,4 +1,4 @@
-import JSONText
+import Basics
 import Synchronization
 
 /// A store that is read and written, one place at a time and in bulk.

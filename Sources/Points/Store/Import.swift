@@ -1,4 +1,4 @@
-public import JSONText
+public import Basics
 
 /// A row of an import: a draft, with its position in the input.
 public struct ImportRow: Hashable, Sendable {

@@ -1,5 +1,5 @@
 public import Geo
-public import JSONText
+public import Basics
 
 /// A store whose places can be drawn as a map.
 public protocol MappedStore: Sendable {

@@ -1,4 +1,4 @@
-public import JSONText
+public import Basics
 
 /// The writing of single places.
 ///

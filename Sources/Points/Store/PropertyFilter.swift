@@ -1,5 +1,6 @@
 public import CQL2
-public import JSONText
+public import Basics
+import JSONText
 
 /// The properties of a place that a filter can name, besides its tags.
 public enum PointProperty: Int, Hashable, Sendable, CaseIterable {

@@ -1,5 +1,5 @@
 public import Geo
-public import JSONText
+public import Basics
 import Synchronization
 
 /// A primary store and its replica: searches go to the replica or to the primary, everything else to the primary.

@@ -1,5 +1,5 @@
 public import Geo
-public import JSONText
+public import Basics
 
 /// A query for places by their names.
 ///

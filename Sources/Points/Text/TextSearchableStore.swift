@@ -1,4 +1,4 @@
-public import JSONText
+public import Basics
 
 /// A store whose places can be found by their names.
 public protocol TextSearchableStore: Sendable {

@@ -1,5 +1,4 @@
 import Basics
-import JSONText
 
 /// A snapshot of PostgreSQL: the transactions whose effects it sees.
 ///

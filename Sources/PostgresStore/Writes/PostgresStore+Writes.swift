@@ -1,4 +1,4 @@
-package import JSONText
+package import Basics
 package import Points
 
 extension PostgresStore: PointWriter {

@@ -1,5 +1,5 @@
 import HTTPServer
-import JSONText
+import Basics
 import LocationsAPI
 
 extension HTTPServerConfiguration {

@@ -1,6 +1,6 @@
 import CoreMetrics
 import Geo
-import JSONText
+import Basics
 import Points
 import PrometheusMetrics
 import Synchronization

@@ -2,7 +2,7 @@ import CQL2
 import Foundation
 import Geo
 import HTTPServer
-import JSONText
+import Basics
 import MemoryStore
 import NIOCore
 import NIOHTTP1

@@ -1,6 +1,6 @@
 import Dispatch
 import Geo
-import JSONText
+import Basics
 import MemoryStore
 import NIOHTTP1
 import Points

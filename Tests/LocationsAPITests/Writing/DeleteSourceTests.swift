@@ -1,4 +1,4 @@
-import JSONText
+import Basics
 import MemoryStore
 import NIOHTTP1
 import Points

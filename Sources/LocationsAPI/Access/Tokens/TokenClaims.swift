@@ -1,4 +1,5 @@
 import HTTPServer
+import Basics
 import JSONText
 
 /// The claims of a token (RFC 7519, section 4.1) that this service needs.

@@ -2,7 +2,6 @@ import Basics
 import CQL2
 import Geo
 import HTTPServer
-import JSONText
 import NIOHTTP1
 import Points
 

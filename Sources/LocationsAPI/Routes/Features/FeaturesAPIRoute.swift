@@ -1,6 +1,7 @@
+import JSONText
 import CQL2
 import HTTPServer
-import JSONText
+import Basics
 import NIOHTTP1
 import PointFormats
 import Synchronization

@@ -1,5 +1,6 @@
 import Geo
 import HTTPServer
+import Basics
 import JSONText
 import NIOHTTP1
 import PointFormats

@@ -1,4 +1,4 @@
-import JSONText
+import Basics
 
 /// A collection of OGC API Features: all places, or those of some categories.
 package struct PointCollection: Sendable {

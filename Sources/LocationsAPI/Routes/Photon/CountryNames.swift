@@ -1,5 +1,5 @@
 import Foundation
-import JSONText
+import Basics
 import Synchronization
 
 /// The names of countries, kept once they were looked up, since that is slow.

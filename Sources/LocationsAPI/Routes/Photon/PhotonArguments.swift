@@ -1,6 +1,6 @@
 import Geo
 import HTTPServer
-import JSONText
+import Basics
 import NIOHTTP1
 import Points
 

@@ -1,5 +1,6 @@
 import Geo
 import HTTPServer
+import Basics
 import JSONText
 import NIOCore
 import NIOHTTP1
