@@ -301,9 +301,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("/" + String(repeating: "a", count: 9000), 414), ("nowhere", 400), ("http://a/b", 200),
+    ("/" + String(repeating: "a", count: 9000), 414), ("nowhere", 400), ("http://a/b", 400), ("*", 400),
   ])
-  func targetsFollowTheRulesOfHTTP1(path: String, status: Int) async throws {
+  func targetsArePathsOfLimitedLength(path: String, status: Int) async throws {
     try await withClient(to: ClosureResponder.path) { client in
       let response = try await client.send("GET", path)
 

@@ -29,6 +29,10 @@ import Testing
       "coding twice",
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
     ),
+    (
+      "two media types",
+      "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: text/csv\r\nContent-Type: text/csv\r\nContent-Length: 0\r\n\r\n"
+    ),
     ("chunked not last", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n"),
     ("obscured coding", "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \u{b}chunked\r\n\r\n0\r\n\r\n"),
     ("coding in HTTP/1.0", "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),

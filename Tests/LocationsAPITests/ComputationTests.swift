@@ -130,7 +130,8 @@ import Testing
       ("/locations?limit=100", false), ("/locations?limit=101", true), ("/locations?limit=200&f=geojson", true),
       ("/locations?q=place&limit=100", false), ("/locations?q=place&limit=101", true),
       ("/ogc/collections/places/items?limit=100", false), ("/ogc/collections/places/items?limit=101", true),
-      ("/locations?limit=1&filter=name%3D'place'", true),
+      ("/locations?limit=1&filter=name%3D'place'", true), ("/categories?bbox=-10,-10,10,10", true),
+      ("/categories", false),
     ])
   func longPagesAndFiltersLeaveTheEventLoop(target: String, leaves: Bool) async throws {
     let threads = Counter()

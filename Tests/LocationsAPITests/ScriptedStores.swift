@@ -168,6 +168,11 @@ struct ComputedSnapshot: MapSnapshot {
     return try snapshot.page(matching: query)
   }
 
+  func categoryCounts(in box: BoundingBox?) throws(PointStoreError) -> [CategoryCount] {
+    onComputing()
+    return try snapshot.categoryCounts(in: box)
+  }
+
   func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets {
     onFacets(query.filters.categories.first?.text ?? "")
     onComputing()

@@ -78,6 +78,16 @@ import Testing
     #expect(first == snapshot.matches(of: query))
   }
 
+  @Test func longWordIsNotSeparatedAtEachLetter() throws {
+    let snapshot = PointSnapshot(ContiguousArray(try TextPlaces.synthetic(1_000, seed: 15)))
+    // Each character is a ligature of four letters.
+    let short = snapshot.steps(of: TextQuery(text: String(repeating: "ﷲ", count: 10)))
+
+    let long = snapshot.steps(of: TextQuery(text: String(repeating: "ﷲ", count: 200)))
+
+    #expect(long <= short)
+  }
+
   @Test func placeIsComparedWithFewOfManyMisspeltWords() throws {
     let snapshot = PointSnapshot(ContiguousArray(try TextPlaces.synthetic(10_000, seed: 14)))
     let words = "musuem restuarant hotle statoin pharmcy libary thaetre hosiptal chruch markte scohol bakrey"

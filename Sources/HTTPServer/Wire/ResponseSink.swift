@@ -49,13 +49,20 @@ extension ResponseSink {
   /// - Returns: a Boolean value that indicates whether the response has not ended yet.
   func startResponder(on request: HTTPRequest) -> Bool {
     let sink = NIOLoopBound(self, eventLoop: eventLoop)
-    let task = Task.immediate(executorPreference: executor) { [server, eventLoop] in
-      let response = await server.responder.respond(to: request)
-      if case .stream(let length, let body) = response.body {
-        await ResponseStream(sink: sink, eventLoop: eventLoop).send(response, length: length, body: body)
-        server.requestEnded()
-      } else {
-        Self.finish(response, to: sink, on: eventLoop)
+    let task = executor.measuring {
+      Task.immediate(executorPreference: executor) { [server, executor, eventLoop] in
+        if executor.mustWait {
+          await executor.waitForTurn()
+          // The client has gone meanwhile.
+          if Task.isCancelled { return Self.finish(server.response(to: .internal), to: sink, on: eventLoop) }
+        }
+        let response = await server.responder.respond(to: request)
+        if case .stream(let length, let body) = response.body {
+          await ResponseStream(sink: sink, eventLoop: eventLoop).send(response, length: length, body: body)
+          server.requestEnded()
+        } else {
+          Self.finish(response, to: sink, on: eventLoop)
+        }
       }
     }
     if isOver { task.cancel() }
@@ -104,20 +111,5 @@ extension ResponseSink {
     let writers = waitingWriters
     waitingWriters.removeAll()
     for writer in writers { writer.resume(throwing: HTTPConnectionClosed()) }
-  }
-}
-
-/// An executor of tasks on a connection's event loop: a task that resumes there after a wait, for a database say,
-/// writes to the socket with no other thread in between.
-final class EventLoopExecutor: TaskExecutor {
-  private let eventLoop: any EventLoop
-
-  init(_ eventLoop: any EventLoop) {
-    self.eventLoop = eventLoop
-  }
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }

@@ -26,7 +26,7 @@ public struct PointChanges: Sendable {
 
 extension PointSnapshot {
   /// The size up to which parts are built again with each addition, so that there are fewer to search.
-  private static let smallPart = 256
+  private static let smallPart = (places: 256, textBytes: 1 << 20)
 
   /// Returns the snapshot after a batch of changes.
   ///
@@ -71,7 +71,10 @@ extension PointSnapshot {
   }
 
   private func isJoining(_ part: Part, additions: Int) -> Bool {
-    additions > 0 && part.count <= max(2 * additions, Self.smallPart)
+    guard additions > 0 else { return false }
+    let isSmall =
+      part.count <= Self.smallPart.places && part.segment.records.texts.count <= Self.smallPart.textBytes
+    return isSmall || part.count <= 2 * additions
   }
 }
 

@@ -29,6 +29,14 @@ struct QueryTerm: Sendable {
     self.isIncomplete = isIncomplete
   }
 
+  /// The ends of the scalars in ``bytes``.
+  var scalarEnds: ContiguousArray<Int> {
+    var ends: ContiguousArray<Int> = []
+    for index in bytes.indices.dropFirst() where bytes[index] & 0xC0 != 0x80 { ends.append(index) }
+    ends.append(bytes.count)
+    return ends
+  }
+
   /// Returns a Boolean value that indicates whether the same words match this term and another.
   func isSame(as other: QueryTerm) -> Bool { bytes == other.bytes && isIncomplete == other.isIncomplete }
 

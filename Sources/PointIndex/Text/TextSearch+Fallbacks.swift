@@ -113,6 +113,9 @@ extension TextSearch {
   /// The maximum number of other texts that are searched for.
   private static let maximumAlternatives = 16
 
+  /// The numbers of letters of a word that is separated. Longer ones are no words without a space.
+  private static let separatedLetters = TypoRules.lettersForOne...60
+
   /// The stages of two neighbours joined, for each of the first pairs.
   private var joinedStages: [TextQuery.Stage] {
     let pairs = terms.indices.dropFirst().lazy.filter { [terms] in !terms[$0 - 1].isUnspaced && !terms[$0].isUnspaced }
@@ -126,19 +129,20 @@ extension TextSearch {
     var start = 0
     for term in terms {
       defer { start += term.scalars.count }
-      guard !term.isUnspaced, term.scalars.count >= TypoRules.lettersForOne else { continue }
-      for middle in 1..<term.scalars.count {
-        guard isWord(self.term(term.scalars[..<middle], isIncomplete: false)) else { continue }
-        for omitsLetter in [false, true] where middle + (omitsLetter ? 1 : 0) < term.scalars.count {
-          let right = self.term(term.scalars[(middle + (omitsLetter ? 1 : 0))...], isIncomplete: term.isIncomplete)
+      guard !term.isUnspaced, Self.separatedLetters ~= term.scalars.count else { continue }
+      let ends = term.scalarEnds
+      for middle in 1..<ends.count where isWord(term.bytes[..<ends[middle - 1]]) {
+        for omitsLetter in [false, true] where middle + (omitsLetter ? 1 : 0) < ends.count {
+          let letters = ends.count - middle - (omitsLetter ? 1 : 0)
           let stage = TextQuery.Stage.separated(
             letter: UInt16(clamping: start + middle), omitsLetter: omitsLetter)
-          if isBeginning(right) {
+          if isBeginning(term.bytes[ends[omitsLetter ? middle : middle - 1]...]) {
             stages.append(stage)
-          } else if middle > 1, right.scalars.count >= TypoRules.lettersForOne {
+          } else if middle > 1, letters >= TypoRules.lettersForOne {
             others.append(stage)
           }
         }
+        if stages.count >= Self.maximumAlternatives { return Array(stages.prefix(Self.maximumAlternatives)) }
       }
     }
     return Array((stages + others).prefix(Self.maximumAlternatives))
@@ -184,17 +188,25 @@ extension TextSearch {
       bytes: ContiguousArray(String(text).utf8), letters: scalars.count, isUnspaced: false, isIncomplete: isIncomplete)
   }
 
-  private func isWord(_ term: QueryTerm) -> Bool {
-    isAny(term) { dictionary, words in dictionary.number(of: term.bytes, in: words) != nil }
+  private func isWord(_ bytes: ContiguousArray<UInt8>.SubSequence) -> Bool {
+    isAny(bytes) { dictionary, words in dictionary.word(words.lowerBound).count == bytes.count }
   }
 
-  private func isBeginning(_ term: QueryTerm) -> Bool { isAny(term) { _, words in !words.isEmpty } }
+  private func isBeginning(_ bytes: ContiguousArray<UInt8>.SubSequence) -> Bool { isAny(bytes) { _, _ in true } }
 
-  private func isAny(_ term: QueryTerm, where predicate: (WordDictionary, Range<Int>) -> Bool) -> Bool {
-    parts.contains { part in
-      limit.spend(TextPart.stepsPerTerm)
-      let dictionary = part.columns.dictionary
-      return predicate(dictionary, dictionary.words(beginningWith: term.bytes))
+  /// Returns a Boolean value that indicates whether a dictionary has words that begin with a text, for which a closure
+  /// returns `true`.
+  private func isAny(
+    _ bytes: ContiguousArray<UInt8>.SubSequence, where predicate: (WordDictionary, Range<Int>) -> Bool
+  ) -> Bool {
+    bytes.withUnsafeBufferPointer { bytes in
+      parts.contains { part in
+        limit.spend(TextPart.stepsPerTerm)
+        let dictionary = part.columns.dictionary
+        // The shortest of the words is the first.
+        let words = dictionary.words(in: 0..<dictionary.count, after: 0, beginningWith: bytes)
+        return !words.isEmpty && predicate(dictionary, words)
+      }
     }
   }
 }

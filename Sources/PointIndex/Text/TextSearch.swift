@@ -120,7 +120,9 @@ final class TextSearch {
     top = TopMatches(capacity: max(query.limit + 1, Self.enoughWithoutTypos))
     // Where that is too much work, it is done by a search that holds up no other request.
     for part in snapshot.parts where !part.segment.hasTextIndex {
-      limit.spend(Self.stepsPerIndexedPlace * part.segment.count)
+      limit.spend(
+        Self.stepsPerIndexedPlace * part.segment.count
+          + Self.stepsPerIndexedByte * part.segment.records.texts.count)
     }
     otherSteps = limit.steps
     if terms.isEmpty || limit.isExpired { return }
@@ -130,8 +132,9 @@ final class TextSearch {
     setTerms(terms)
   }
 
-  /// The number of steps to index the words of a place.
+  /// The numbers of steps to index the words of a place, and each byte of its texts.
   private static let stepsPerIndexedPlace = 1_000
+  private static let stepsPerIndexedByte = 4
 
   /// Searches for other terms.
   func replaceTerms(_ terms: ContiguousArray<QueryTerm>) {

@@ -39,6 +39,9 @@ public protocol MapSnapshot: Sendable {
   /// - Throws: ``PointStoreError/filterTimeout``.
   func page(matching query: TextQuery) throws(PointStoreError) -> TextPage
 
+  /// Returns every category with the number of its places; see ``PointStore/categoryCounts(in:)``.
+  func categoryCounts(in box: BoundingBox?) throws(PointStoreError) -> [CategoryCount]
+
   /// The least box of all places that does not cross the antimeridian; `nil` where there are none.
   var bounds: BoundingBox? { get }
 

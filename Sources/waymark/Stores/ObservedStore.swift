@@ -218,6 +218,10 @@ private struct ObservedMapSnapshot: MapSnapshot {
     try observe(.matches) { () throws(PointStoreError) in try snapshot.page(matching: query) }
   }
 
+  func categoryCounts(in box: BoundingBox?) throws(PointStoreError) -> [CategoryCount] {
+    try observe(.categories) { () throws(PointStoreError) in try snapshot.categoryCounts(in: box) }
+  }
+
   private func observe<Value>(
     _ operation: StoreOperation, _ call: () throws(PointStoreError) -> Value
   ) throws(PointStoreError) -> Value {

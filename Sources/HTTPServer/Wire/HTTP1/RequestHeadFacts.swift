@@ -32,6 +32,7 @@ struct RequestHeadFacts {
     var hasInvalidHost = false
     var expectations = 0
     var lengths = 0
+    var contentTypes = 0
     var codings = 0
     var isChunked = false
     var hasUnknownCoding = false
@@ -54,6 +55,8 @@ struct RequestHeadFacts {
         }
       case 7 where name.equalsIgnoringCase("upgrade"):
         isUpgrade = true
+      case 12 where name.equalsIgnoringCase("content-type"):
+        contentTypes += 1
       case 12 where name.equalsIgnoringCase("x-request-id"):
         if facts.requestID == nil, RequestID.isAcceptable(value) { facts.requestID = value }
       case 14 where name.equalsIgnoringCase("content-length"):
@@ -85,6 +88,9 @@ struct RequestHeadFacts {
     }
     guard !fields.hasInvalidHost else { throw .malformedRequest("the Host field must be a host, or host:port") }
     guard fields.expectations <= 1 else { throw .malformedRequest("a request has one Expect field at most") }
+    guard fields.contentTypes <= 1 else {
+      throw .malformedRequest("a request has one Content-Type field at most")
+    }
     guard fields.lengths <= 1, fields.lengths == 0 || bodyLength != nil, fields.lengths == 0 || fields.codings == 0
     else { throw .malformedRequest("the length of the body is contradictory") }
     if fields.codings > 0 {

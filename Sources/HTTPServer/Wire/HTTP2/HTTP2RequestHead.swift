@@ -25,12 +25,14 @@ struct HTTP2RequestHead {
   init(_ fields: HPACKHeaders, isWhole: Bool, limits: HTTPServerConfiguration.Limits) throws(Problem) {
     var method = ""
     var path = ""
+    var scheme = ""
     var headers = HTTPHeaders()
     headers.reserveCapacity(fields.count)
     for (name, value, _) in fields {
       switch name {
       case ":method": method = value
       case ":path": path = value
+      case ":scheme": scheme = value
       case ":authority": headers.add(name: "host", value: value)
       case _ where name.utf8.first == UInt8(ascii: ":"): break
       // A proxy may repeat the authority in the field that it replaces; another value is contradictory.
@@ -48,8 +50,12 @@ struct HTTP2RequestHead {
     if case .RAW = head.method { throw .unknownMethod }
     let facts = try RequestHeadFacts(head, limits: limits)
     target = RequestTarget(path)
-    guard target.isValid, path.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+    let isPath = path.utf8.first == UInt8(ascii: "/") || path == "*" && head.method == .OPTIONS
+    guard isPath, target.isValid, path.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
       throw .malformedRequest("the target must be a path")
+    }
+    guard scheme == "http" || scheme == "https" else {
+      throw .malformedRequest("the scheme must be http or https")
     }
     self.method = head.method
     self.headers = headers

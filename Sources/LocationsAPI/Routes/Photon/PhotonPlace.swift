@@ -167,8 +167,14 @@ struct PhotonPlace {
   /// Returns the type and the id of the object of OpenStreetMap that a place was imported from; `nil` where it was
   /// imported from something else.
   private static func object(of origin: SourceReference?) -> (type: String, id: Int64)? {
-    guard let text = origin?.sourceID, let match = text.wholeMatch(of: /(node|way|relation|[nwrNWR])\/?([0-9]{1,18})/),
-      let id = Int64(match.2), let type = match.1.first
+    guard let text = origin?.sourceID else { return nil }
+    let name = text.prefix { $0.isASCII && $0.isLetter }
+    let isShort = ["n", "w", "r", "N", "W", "R"].contains(name)
+    guard isShort || ["node", "way", "relation"].contains(name), let type = name.first else { return nil }
+    let rest = text[name.endIndex...]
+    let digits = rest.first == "/" ? rest.dropFirst() : rest
+    // Int64 would also accept a sign.
+    guard 1...18 ~= digits.utf8.count, digits.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }), let id = Int64(digits)
     else { return nil }
     return (type.uppercased(), id)
   }
