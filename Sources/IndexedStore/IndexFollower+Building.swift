@@ -31,13 +31,22 @@ extension IndexFollower {
           continue
         case .tooLarge:
           try? await Task.sleep(for: Self.estimateInterval)
-          reconsiderSize()
+          reconsider()
+        case .standby:
+          try? await Task.sleep(for: Self.standbyInterval)
+          _ = try await feed.currentPosition()
+          logger.notice("the database is no longer a standby")
+          reconsider()
         case .building:
           if let delay = rebuilding.delay(at: .now) { try? await Task.sleep(for: delay) }
           if try await fits(), try await build() { rebuilding.noteBuild(at: .now) }
         case .catchingUp: try await catchUp()
         }
         (delay, failure) = (Self.backOff.least, nil)
+      } catch .readOnly {
+        (delay, failure) = (Self.backOff.least, nil)
+        if phase != .standby { logger.notice("the database is a standby: no index is used") }
+        noteUnused(.standby)
       } catch {
         if failure != "\(error)" {
           failure = "\(error)"
@@ -51,6 +60,9 @@ extension IndexFollower {
 
   /// The time after which an index that was too large is considered again.
   private static let estimateInterval = Duration.seconds(600)
+
+  /// The time after which a standby is asked again whether it was promoted.
+  private static let standbyInterval = Duration.seconds(2)
 
   /// The estimated number of bytes of a place in the index, besides its texts: 220, and 90 of the index of its words.
   static let bytesPerPoint = 310
@@ -69,7 +81,7 @@ extension IndexFollower {
         "estimated_places": .stringConvertible(estimate.points), "estimated_bytes": .stringConvertible(bytes),
         "limit_bytes": .stringConvertible(memoryLimit),
       ])
-    if !fits { noteTooLarge() }
+    if !fits { noteUnused(.tooLarge) }
     return fits
   }
 
@@ -108,7 +120,7 @@ extension IndexFollower {
       logger.warning(
         "the places do not fit into memory: no index is used",
         metadata: ["copied_places": .stringConvertible(count), "limit_bytes": .stringConvertible(memoryLimit ?? 0)])
-      noteTooLarge()
+      noteUnused(.tooLarge)
       return false
     }
     let snapshot = await Self.offThreadPool { [textConfiguration] in
@@ -214,6 +226,11 @@ extension IndexFollower {
 
   private func listen() async {
     while !Task.isCancelled {
+      // A standby sends no notifications.
+      if state.withLock({ $0.phase == .standby }) {
+        try? await Task.sleep(for: Self.standbyInterval)
+        continue
+      }
       let hasNotifications = try? await feed.listen { [self] in Task { await confirm() } }
       // Through a pooler none arrive; the poll finds the changes.
       if hasNotifications == false { return }

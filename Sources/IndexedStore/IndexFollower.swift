@@ -34,6 +34,11 @@ package final class IndexFollower: Sendable {
     case catchingUp = "catching_up"
     /// The places need more memory than the index may use.
     case tooLarge = "too_large"
+    /// The database is a standby, whose snapshots do not state which transactions are in progress on its primary.
+    case standby
+
+    /// A Boolean value that indicates whether no index is used, for a reason that waiting does not end.
+    var isUnused: Bool { self == .tooLarge || self == .standby }
   }
 
   /// The state of an index, for operators.
@@ -49,7 +54,7 @@ package final class IndexFollower: Sendable {
     /// The number of changed places that were applied.
     package var changes: Int
     /// The time for which the index has not followed the database, because it is built or catches up; zero while it
-    /// follows, and where the places need too much memory.
+    /// follows, and where none is used.
     package var notReady: Duration
   }
 
@@ -93,10 +98,10 @@ package final class IndexFollower: Sendable {
     /// The callers that wait until the index follows, the earliest deadline first.
     fileprivate var phaseWaiters: [PhaseWaiter] = []
     fileprivate var isTimingPhaseWaiters = false
-    /// A Boolean value that indicates whether the index was complete, or found to be too large, at least once.
+    /// A Boolean value that indicates whether the index was complete, or found not to be used, at least once.
     fileprivate var hasBeenComplete = false
-    /// The beginning of the time for which the index has not followed the database; `nil` while it does, and where the
-    /// places need too much memory.
+    /// The beginning of the time for which the index has not followed the database; `nil` while it does, and where none
+    /// is used.
     fileprivate var notFollowingSince: ContinuousClock.Instant? = .now
     /// The number of places that were copied for the index that is being built.
     var copiedPoints = 0
@@ -240,7 +245,7 @@ package final class IndexFollower: Sendable {
   /// A Boolean value that indicates whether reads may be answered from the last confirmed state.
   var hasServableState: Bool { state.withLock { isServable($0, at: .now) } }
 
-  /// A Boolean value that indicates whether the index was complete, or found to be too large, at least once.
+  /// A Boolean value that indicates whether the index was complete, or found not to be used, at least once.
   var hasBeenComplete: Bool { state.withLock { $0.hasBeenComplete } }
 
   /// The position of the index; `nil` where it is not used.
@@ -303,19 +308,22 @@ package final class IndexFollower: Sendable {
     resumePhaseWaiters(following: true)
   }
 
-  /// Notes that the places do not fit into the index.
-  func noteTooLarge() {
+  /// Notes that no index is used.
+  ///
+  /// - Parameter phase: the reason.
+  func noteUnused(_ phase: Phase) {
     state.withLock { state in
-      state.phase = .tooLarge
+      state.phase = phase
       state.notFollowingSince = nil
-      state.standing = nil
       state.hasBeenComplete = true
+      // During a failover, the last confirmed state may be read as long as it is allowed.
+      if phase != .standby || !isServable(state, at: .now) { state.standing = nil }
     }
     resumePhaseWaiters(following: false)
   }
 
-  /// Considers again whether places fit that did not.
-  func reconsiderSize() {
+  /// Considers again whether an index that was not used can be.
+  func reconsider() {
     state.withLock { state in
       state.phase = .building
       state.notFollowingSince = .now
@@ -328,14 +336,14 @@ package final class IndexFollower: Sendable {
     }
   }
 
-  /// Returns `true` when the index follows the database, `false` at the deadline or when it does not fit into memory.
+  /// Returns `true` when the index follows the database, `false` at the deadline or when no index is used.
   private func waitUntilFollowing(before deadline: ContinuousClock.Instant) async -> Bool {
     await withCheckedContinuation { continuation in
       enum Step { case end(Bool), wait, time }
       let step: Step = state.withLock { state in
         switch state.phase {
         case .following: return .end(true)
-        case .tooLarge: return .end(false)
+        case .tooLarge, .standby: return .end(false)
         case .building, .catchingUp: break
         }
         guard deadline > .now else { return .end(false) }
@@ -431,6 +439,9 @@ package final class IndexFollower: Sendable {
         lose(reason: reason)
         return .success(nil)
       }
+    } catch .readOnly(let reason) {
+      lose(reason: reason)
+      return .success(nil)
     } catch {
       return .failure(error)
     }

@@ -65,7 +65,7 @@ package struct IndexedStore: Sendable {
   }
 
   /// The error of a read that needs the index while it may not be read.
-  private var missingIndex: PointStoreError { follower.status.phase == .tooLarge ? .indexRequired : .indexNotReady }
+  private var missingIndex: PointStoreError { follower.status.phase.isUnused ? .indexRequired : .indexNotReady }
 }
 
 extension IndexedStore {
@@ -180,8 +180,8 @@ extension IndexedStore: TextSearchableStore {
   /// The fields of places that are searched.
   package var textConfiguration: TextIndexConfiguration { follower.textConfiguration }
 
-  /// A Boolean value that indicates whether the places fit into the index.
-  package var supportsTextSearch: Bool { follower.status.phase != .tooLarge }
+  /// A Boolean value that indicates whether an index is used, once it is built.
+  package var supportsTextSearch: Bool { !follower.status.phase.isUnused }
 }
 
 extension IndexedStore: MappedStore {

@@ -2,6 +2,8 @@ package import Points
 package import PostgresStore
 
 /// The source of a database's places and their changes, for an index that follows them.
+///
+/// A standby has no positions of changes: the calls that return one throw `.readOnly` then.
 package protocol PointChangeFeed: Sendable {
   /// Returns what has changed since a position, as of a moment during the call.
   ///

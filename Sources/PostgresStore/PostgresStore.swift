@@ -117,7 +117,7 @@ extension PostgresStore: PointStore {
   }
 
   /// Checks that the database responds and that its schema is compatible: it has run exactly the store's migrations, or
-  /// also newer ones that allow a program of this age.
+  /// also newer ones that allow a program of this age. A standby is read-only.
   ///
   /// - Throws: ``PointStoreError``; for an incompatible schema it names the command to run.
   @discardableResult package func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
@@ -125,6 +125,16 @@ extension PostgresStore: PointStore {
     let result = try await pool.run(
       SchemaState.comparison, SchemaState.parameters(for: migrations), isRead: true, isUrgent: true)
     if let reason = try SchemaState(result, of: migrations).incompatibility { throw .schemaMismatch(reason: reason) }
-    return .ready
+    return try await isStandby() ? .readOnly(reason: ServerIdentity.standbyReason) : .ready
+  }
+
+  private static let recovery = Statement("recovery", "SELECT pg_is_in_recovery()")
+
+  private func isStandby() async throws(PointStoreError) -> Bool {
+    let result = try await pool.run(Self.recovery, Parameters(), isRead: true, isUrgent: true)
+    guard let row = result.rows.first else { throw .unexpected(reason: "the query for the server returned no row") }
+    let isStandby = try row.boolean(0)
+    if !isStandby { await pool.foundPrimary() }
+    return isStandby
   }
 }

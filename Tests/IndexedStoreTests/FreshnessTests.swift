@@ -204,11 +204,56 @@ import Testing
   }
 }
 
+/// An index whose database becomes a standby, and is promoted.
+@Suite struct StandbyFollowingTests {
+  @Test(arguments: [Duration.zero, .seconds(600)])
+  func indexIsNotUsedWhileTheDatabaseIsAStandby(staleLifetime: Duration) async throws {
+    let feed = ScriptedFeed(at: try #require(ChangePosition(text: "1.a.a")))
+    feed.state.withLock { $0.isStandby = true }
+    let index = IndexFollower(
+      feed, freshness: ReadFreshness(staleLifetime: staleLifetime), waitLimit: .seconds(600),
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let store = IndexedStore(MemoryStore(), index: index, readinessLimit: .seconds(600))
+    let task = Task { await index.run() }
+    try await index.wait { $0.phase == .standby }
+
+    #expect(!store.awaitsIndex)
+    #expect(!store.supportsTextSearch)
+    #expect(index.status.notReady == .zero)
+    #expect(await store.currentPosition() == nil)
+    await #expect(throws: PointStoreError.indexRequired) { try await store.mapSnapshot() }
+    await #expect(throws: PointStoreError.readOnly(reason: "a test")) {
+      try await store.waitUntilReads(contain: "1.a.a")
+    }
+
+    // After its promotion the index follows, until the server is a standby again.
+    feed.state.withLock { $0.isStandby = false }
+    try await index.waitUntilFollowing()
+    _ = try await store.mapSnapshot()
+    #expect(store.supportsTextSearch)
+    feed.state.withLock { $0.isStandby = true }
+    try await index.wait { $0.phase == .standby }
+    _ = try await store.page(matching: PointQuery(limit: 1))
+    #expect(store.databaseReads == 1)
+    // The last confirmed state may be read as long as it is allowed.
+    if staleLifetime == .zero {
+      await #expect(throws: PointStoreError.indexRequired) { try await store.mapSnapshot() }
+    } else {
+      _ = try await store.mapSnapshot()
+    }
+
+    task.cancel()
+    await task.value
+  }
+}
+
 /// A feed with responses that a test sets, without places.
 private final class ScriptedFeed: PointChangeFeed {
   struct State {
     /// The response to a question for changes; `nil` while the database is unavailable.
     var answer: ChangeFeed.Answer?
+    /// A Boolean value that indicates whether the database is a standby.
+    var isStandby = false
     /// A Boolean value that indicates whether copies end, so that the index follows; otherwise it stays as it is.
     var copyMayEnd = true
     /// The number of copies that have not ended.
@@ -223,12 +268,18 @@ private final class ScriptedFeed: PointChangeFeed {
     state = Mutex(State(answer: .changes(puts: [], removals: [], to: position)))
   }
 
+  private func checkPrimary() throws(PointStoreError) {
+    if state.withLock({ $0.isStandby }) { throw .readOnly(reason: "a test") }
+  }
+
   func changes(after position: ChangePosition) async throws(PointStoreError) -> ChangeFeed.Answer {
+    try checkPrimary()
     guard let answer = state.withLock({ $0.answer }) else { throw .unavailable(reason: "a test") }
     return answer
   }
 
   func currentPosition() async throws(PointStoreError) -> ChangePosition {
+    try checkPrimary()
     guard state.withLock({ $0.answer }) != nil else { throw .unavailable(reason: "a test") }
     return position
   }
@@ -238,6 +289,7 @@ private final class ScriptedFeed: PointChangeFeed {
   func copyPoints(
     _ body: @escaping @Sendable (PointFields) -> Void
   ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int) {
+    try checkPrimary()
     await copy()
     return (position, 0)
   }

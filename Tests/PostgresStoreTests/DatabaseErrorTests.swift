@@ -7,7 +7,7 @@ import Testing
   @Test(arguments: [
     ("57014", "timeout"), ("55P03", "timeout"), ("53300", "overloaded"), ("57P01", "unavailable"),
     ("57P02", "unavailable"), ("57P03", "unavailable"), ("08006", "unavailable"), ("08P01", "unavailable"),
-    ("53100", "unavailable"), ("53200", "unavailable"), ("58030", "unavailable"), ("25006", "unavailable"),
+    ("53100", "unavailable"), ("53200", "unavailable"), ("58030", "unavailable"), ("25006", "read_only"),
     ("40001", "unavailable"), ("42P01", "schema_mismatch"), ("42703", "schema_mismatch"), ("42883", "schema_mismatch"),
     ("3F000", "schema_mismatch"), ("22012", "unexpected"), ("42601", "unexpected"), ("42501", "misconfigured"),
     ("XX000", "unexpected"), ("", "unavailable"),

@@ -60,7 +60,7 @@ import Testing
 
     let actions = pool.foundReadOnly(connection(2), reason: "read-only", at: start)
 
-    #expect(actions == [.close(connection(2)), .fail(request(1), .unavailable(reason: "read-only"))])
+    #expect(actions == [.close(connection(2)), .fail(request(1), .readOnly(reason: "read-only"))])
   }
 
   // MARK: Connections and requests

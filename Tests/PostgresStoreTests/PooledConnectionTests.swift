@@ -108,6 +108,49 @@ import Testing
     #expect(next == [.run([request(5)], connection(1))])
   }
 
+  @Test func refusedWritesReplaceConnectionsToAStandbyOnceInAnInterval() {
+    let standby = ServerIdentity(life: "a", isPrimary: false)
+    var limits = Pool.Limits()
+    limits.connections = 2
+    limits.waitTimeout = .seconds(60)
+    limits.standbyRetryInterval = .seconds(5)
+    var pool = Pool(limits: limits)
+    func refuse(_ number: Int, on connection: Pool.ConnectionID, at now: ContinuousClock.Instant) -> [Pool.Action] {
+      pool.foundReadOnly(connection, reason: "standby", isUsable: true, at: now)
+    }
+    _ = pool.arrived(request(1), isRetryable: false, at: start)
+    _ = pool.connected(connection(1), to: standby, at: start)
+
+    // The first write is retried on a new connection, which leads to the standby again and stays.
+    let first = refuse(1, on: connection(1), at: start)
+    _ = pool.connected(connection(2), to: standby, at: start)
+    let again = refuse(1, on: connection(2), at: start)
+    let read = pool.arrived(request(2), isRetryable: true, at: start)
+    _ = pool.finished(connection(2), at: start)
+    _ = pool.arrived(request(3), isRetryable: false, at: start)
+    let later = refuse(3, on: connection(2), at: start + .seconds(6))
+
+    #expect(first == [.close(connection(1)), .connect(connection(2))])
+    #expect(again == [.fail(request(1), .readOnly(reason: "standby"))])
+    #expect(read == [.run([request(2)], connection(2))])
+    #expect(later == [.close(connection(2)), .connect(connection(3))])
+  }
+
+  @Test func connectionsMadeToAPromotedStandbyAreReplaced() {
+    var pool = pool(busyWith: 1)
+    _ = pool.serverChanged(connection(1), to: ServerIdentity(life: "a", isPrimary: false))
+
+    let found = pool.foundPrimary(at: start)
+    let finished = pool.finished(connection(1), at: start)
+    _ = pool.arrived(request(2), isRetryable: true, at: start)
+    _ = pool.connected(connection(2), to: ServerIdentity(life: "a", isPrimary: true), at: start)
+    let foundAgain = pool.foundPrimary(at: start) + pool.finished(connection(2), at: start)
+
+    #expect(found == [])
+    #expect(finished == [.close(connection(1))])
+    #expect(foundAgain == [])
+  }
+
   @Test func connectionReroutedBetweenReplicasRetiresNone() {
     var pool = pool(busyWith: 2)
     _ = pool.finished(connection(2), at: start)

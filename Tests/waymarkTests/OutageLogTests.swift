@@ -48,6 +48,25 @@ import Testing
     #expect(try await log.checkReadiness() == .ready)
   }
 
+  @Test func refusalOfWritesIsLoggedOnceThoughReadsSucceed() async throws {
+    let log = observed()
+
+    for _ in 0..<3 {
+      store.reject(with: .store(.readOnly(reason: "the database is a standby")))
+      await store.write(through: log)
+      _ = try await log.page(matching: PointQuery())
+    }
+    let during = recorder.lines
+    store.fail(with: nil)
+    await store.write(through: log)
+
+    #expect(during.count == 1)
+    #expect(during.first?.hasPrefix("warning the store refuses writes") == true)
+    #expect(during.first?.contains("the database is a standby") == true)
+    #expect(recorder.lines.count == 2)
+    #expect(recorder.lines.last?.hasPrefix("notice the store accepts writes again") == true)
+  }
+
   @Test(arguments: ["create", "put", "delete", "import", "export", "page"])
   func outageIsDetectedByEveryCall(call: String) async throws {
     let log = observed()

@@ -15,9 +15,8 @@ import Testing
     "DATA_FILE": "places.csv", "SEARCH_NAME_TAGS": "city", "SEARCH_IMPORTANCE_TAG": "rank",
     "OGC_COLLECTIONS": "sights=museum,castle", "MAP_TILES_URL": "/tiles/{z}/{x}/{y}.png",
     "MAP_TILES_ATTRIBUTION": "Somebody", "DATABASE_URL": "postgresql://db/places",
-    "DATABASE_REPLICA_URL": "postgresql://replica/places", "JWT_JWKS_URL": "https://example.com/keys",
-    "JWT_ISSUER": "issuer", "JWT_AUDIENCE": "audience", "CORS_ALLOWED_ORIGINS": "https://example.com",
-    "CACHE_CONTROL": "max-age=5",
+    "JWT_JWKS_URL": "https://example.com/keys", "JWT_ISSUER": "issuer", "JWT_AUDIENCE": "audience",
+    "CORS_ALLOWED_ORIGINS": "https://example.com", "CACHE_CONTROL": "max-age=5",
   ]
 
   /// Returns a value of a setting other than its default.

@@ -35,7 +35,6 @@ import Testing
       ["RATE_LIMIT_BURST": "20", "RATE_LIMIT_RPS": "0"],
       "RATE_LIMIT_BURST needs a RATE_LIMIT_RPS greater than 0"
     ),
-    (["DATABASE_REPLICA_URL": database], "DATABASE_REPLICA_URL is for POINT_STORE=postgres, which needs DATABASE_URL"),
     (["DATABASE_POOL_SIZE": "4"], "DATABASE_POOL_SIZE is for POINT_STORE=postgres, which needs DATABASE_URL"),
     (
       ["DATABASE_STATEMENT_TIMEOUT_MS": "4"],
@@ -73,7 +72,7 @@ import Testing
     ["CORS_ALLOWED_ORIGINS": "https://a.org, http://localhost:3000,capacitor://localhost"],
     ["CORS_ALLOWED_ORIGINS": "http://[::1]:8080"], ["CACHE_CONTROL": "public, max-age=5, stale-if-error=60, immutable"],
     ["CACHE_CONTROL": #"private="x, y", extension=1"#], ["RATE_LIMIT_RPS": "5", "RATE_LIMIT_BURST": "20"],
-    ["DATABASE_URL": database, "DATABASE_REPLICA_URL": database, "REQUEST_DEADLINE_MS": "5", "MIGRATIONS_PATH": "/m"],
+    ["DATABASE_URL": database, "REQUEST_DEADLINE_MS": "5", "MIGRATIONS_PATH": "/m"],
     ["DATA_FILE": "a.csv", "MEMORY_STORE_PATH": "/a.db", "MIGRATIONS_PATH": "/m"],
   ])
   func compatibleSettingsAreAccepted(environment: [String: String]) throws {

@@ -36,7 +36,8 @@ struct ReadyRoute: RouteHandler {
         .serviceUnavailable, code: "overloaded", title: "Draining", detail: "the server is shutting down")
     }
     let store = try await readiness.value({ await check(request.logger) }).get()
-    if let positions, positions.awaitsIndex {
+    // A store that is read-only because its database is a standby has no index.
+    if store == .ready, let positions, positions.awaitsIndex {
       let (phase, places) = positions.indexState
       var problem = Problem(.indexNotReady)
       problem.detail = "the index of the places is not complete yet; its phase is \(phase)"

@@ -11,6 +11,10 @@ extension Problem {
       self.init(
         .serviceUnavailable, code: "store-unavailable", title: "Store unavailable",
         detail: "the store is not available at the moment", headers: ["retry-after": "2"])
+    case .readOnly(let reason):
+      self.init(
+        .serviceUnavailable, code: "store-unavailable", title: "Store unavailable",
+        detail: "the store refuses writes at the moment: \(reason)", headers: ["retry-after": "2"])
     case .schemaMismatch:
       self.init(
         .serviceUnavailable, code: "store-unavailable", title: "Store unavailable",
@@ -22,7 +26,9 @@ extension Problem {
     case .indexRequired:
       self.init(
         .notImplemented, code: "not-implemented", title: "Not implemented",
-        detail: "the call needs the index of places in memory; the setting POINT_INDEX turns it on")
+        detail:
+          "the call needs the index of places in memory; the setting POINT_INDEX turns it on, "
+          + "unless the database is a standby")
     case .indexNotReady:
       self.init(
         .serviceUnavailable, code: "index-not-ready", title: "Index not ready",
@@ -83,8 +89,8 @@ extension HTTPRequest {
       switch error {
       case .unexpected: .error
       case .outcomeUnknown: .warning
-      case .unavailable, .schemaMismatch, .misconfigured, .indexRequired, .indexNotReady, .filterTimeout, .stepLimit,
-        .overloaded, .timeout:
+      case .unavailable, .readOnly, .schemaMismatch, .misconfigured, .indexRequired, .indexNotReady, .filterTimeout,
+        .stepLimit, .overloaded, .timeout:
         .debug
       }
     logger.log(level: level, "a call of the store failed", metadata: ["error": "\(error)"])

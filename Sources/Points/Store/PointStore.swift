@@ -94,6 +94,10 @@ public enum PointStoreError: Error, Hashable, Sendable {
   /// The store can't be reached, or the connection broke; a later call may succeed. The reason is for operators.
   case unavailable(reason: String)
 
+  /// The store reads, and refuses writes: its server is a standby or was made read-only. Nothing was done; a later call
+  /// may succeed. The reason is for all, without addresses and paths.
+  case readOnly(reason: String)
+
   /// The store's schema is not the one that this version needs. The reason names the command that corrects it.
   case schemaMismatch(reason: String)
 
@@ -130,6 +134,7 @@ public enum PointStoreError: Error, Hashable, Sendable {
   public var shortDescription: String {
     switch self {
     case .unavailable: "unavailable"
+    case .readOnly: "read_only"
     case .schemaMismatch: "schema_mismatch"
     case .misconfigured: "misconfigured"
     case .indexRequired: "index_required"
@@ -148,7 +153,7 @@ extension PointStoreError: CustomStringConvertible {
   /// The slug and the reason, for operators.
   public var description: String {
     switch self {
-    case .unavailable(let reason), .schemaMismatch(let reason), .misconfigured(let reason),
+    case .unavailable(let reason), .readOnly(let reason), .schemaMismatch(let reason), .misconfigured(let reason),
       .outcomeUnknown(let reason), .unexpected(let reason):
       "\(shortDescription): \(reason)"
     case .indexRequired, .indexNotReady, .filterTimeout, .stepLimit, .overloaded, .timeout: shortDescription

@@ -51,7 +51,7 @@ package final class ChangeFeed: Sendable {
   ///
   /// Everything that was committed before the call is included. It is one short statement.
   ///
-  /// - Throws: ``PointStoreError``; `.unavailable` from a standby, which does not know the transactions in progress.
+  /// - Throws: ``PointStoreError``; `.readOnly` from a standby, which does not know the transactions in progress.
   package func changes(after position: ChangePosition) async throws(PointStoreError) -> Answer {
     let result = try await store.pool.run(
       ChangeStatements.feed,
@@ -83,11 +83,13 @@ package final class ChangeFeed: Sendable {
 
   /// Returns the position of everything that was committed before the call.
   ///
-  /// - Throws: ``PointStoreError``; `.unavailable` from a standby.
+  /// - Throws: ``PointStoreError``; `.readOnly` from a standby.
   package func currentPosition() async throws(PointStoreError) -> ChangePosition {
     let result = try await store.pool.run(
       ChangeStatements.currentPositionStatement, Parameters(), isRead: true, isUrgent: true)
-    return try Self.position(result.rows.first, from: 0)
+    let position = try Self.position(result.rows.first, from: 0)
+    await store.pool.foundPrimary()
+    return position
   }
 
   /// Returns an estimate of the number of places and of the bytes of their texts, from a sample of the table.
@@ -103,14 +105,14 @@ package final class ChangeFeed: Sendable {
   ///
   /// - Parameter body: called with each place, on a thread of the feed.
   /// - Returns: the position of the snapshot, and the number of bytes that the server sent.
-  /// - Throws: ``PointStoreError``; some places may have been passed then.
+  /// - Throws: ``PointStoreError``, `.readOnly` from a standby; some places may have been passed then.
   package func copyPoints(
     _ body: @escaping @Sendable (PointFields) -> Void
   ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int) {
     let decoder = Mutex(CopiedPoints())
     let position = try await withSnapshot { session throws(DatabaseError) in
       let row = try await session.run(ChangeStatements.currentPosition).rows.first
-      guard let row, (try? row.boolean(3)) == true else { return row }
+      guard let row, (try? row.boolean(3)) == true, (try? row.boolean(2)) == false else { return row }
       try await session.copyOut(ChangeStatements.copyPoints) { message in
         decoder.withLock { $0.decode(message) { if case .point(let point) = $0 { body(point) } } }
       }
@@ -216,13 +218,13 @@ package final class ChangeFeed: Sendable {
 
   /// Returns the position from the columns of ``ChangeStatements/currentPosition``.
   ///
-  /// - Throws: ``PointStoreError``; `.unavailable` from a standby.
+  /// - Throws: ``PointStoreError``; `.readOnly` from a standby.
   private static func position(
     _ row: QueryResult.Row?, from column: Int32
   ) throws(PointStoreError) -> ChangePosition {
     guard let row else { throw .unexpected(reason: "the query for the position returned no row") }
     guard try !row.boolean(column + 2) else {
-      throw .unavailable(reason: "the server is a standby, which has no positions of changes")
+      throw .readOnly(reason: ServerIdentity.standbyReason)
     }
     let text = try row.text(column + 1)
     guard let snapshot = TransactionSnapshot(text) else {

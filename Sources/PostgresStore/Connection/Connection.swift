@@ -28,9 +28,13 @@ final class Connection {
     /// statement can be retried on a new connection.
     case rejected(reason: String)
 
-    /// The server is read-only, or is not the server that the connection led to before, and has done nothing. Another
-    /// connection may lead to the primary.
+    /// The server is read-only and has done nothing. The connection can be used for reads; another one may lead to the
+    /// primary.
     case readOnly(reason: String)
+
+    /// The connection must be replaced: the server is not the one that the connection led to before, and has done
+    /// nothing.
+    case rerouted(reason: String)
 
     /// The server has committed the statement without confirmation by its synchronous standby.
     case unreplicated(reason: String)
@@ -229,7 +233,6 @@ final class Connection {
         if result.isCopyIn { return .copying }
         if result.isCopyOut { return .sendingCopy }
         if let error = result.error {
-          if error.isReadOnly { return .readOnly(reason: error.summary) }
           if error.endsConnection { return progressAfterClosing(error) }
           failure = failure ?? error
         } else {
@@ -264,10 +267,9 @@ final class Connection {
       let step = steps.popLast()
       command = .pipeline(steps)
       if let error = result.error {
-        if error.isReadOnly { return .readOnly(reason: error.summary) }
         if error.endsConnection { return progressAfterClosing(error) }
         if case .preamble? = step, error.isInvalidSetting {
-          return .readOnly(reason: "the pooler routed the connection to another server")
+          return .rerouted(reason: "the pooler routed the connection to another server")
         }
         failure = failure ?? error
       } else if failure == nil {
@@ -293,6 +295,9 @@ final class Connection {
   private func finish() -> Progress {
     command = .none
     defer { lastResult = nil }
+    if let failure, failure.isReadOnly {
+      return .readOnly(reason: server.isPrimary ? failure.summary : ServerIdentity.standbyReason)
+    }
     if let failure { return .finished(.failure(failure)) }
     guard let lastResult else { return .connectionLost(reason: "the server sent no result") }
     if isUnreplicated { return .unreplicated(reason: "the server committed without its synchronous standby") }

@@ -93,6 +93,9 @@ enum DatabaseError: Error, Hashable, Sendable {
   /// The connection broke; the statement was not executed or was rolled back.
   case rolledBack(reason: String)
 
+  /// The connection was closed because the server is read-only; nothing was done.
+  case readOnly(reason: String)
+
   /// The caller was cancelled.
   case cancelled
 
@@ -100,7 +103,7 @@ enum DatabaseError: Error, Hashable, Sendable {
   func reason(ofCancellation cancellation: String) -> String {
     switch self {
     case .rejected(let error): error.summary
-    case .connectionLost(let reason), .rolledBack(let reason): reason
+    case .connectionLost(let reason), .rolledBack(let reason), .readOnly(let reason): reason
     case .cancelled: cancellation
     }
   }
@@ -112,6 +115,7 @@ extension PointStoreError {
     case .rejected(let error): self.init(error)
     // A transaction that was never committed is rolled back.
     case .connectionLost(let reason), .rolledBack(let reason): self = .unavailable(reason: reason)
+    case .readOnly(let reason): self = .readOnly(reason: reason)
     // A cancelled caller no longer waits for the result.
     case .cancelled: self = .timeout
     }
@@ -122,6 +126,8 @@ extension PointStoreError {
     switch error.sqlState {
     case "57014", "55P03", "25P04":  // query_canceled, lock_not_available, transaction_timeout
       self = .timeout
+    case "25006":  // read_only_sql_transaction
+      self = .readOnly(reason: error.summary)
     case "53300", "53400":  // too_many_connections, configuration_limit_exceeded
       self = .overloaded
     case "42P01", "42703", "42883", "42704", "3F000":  // undefined table, column, function, object; no such schema

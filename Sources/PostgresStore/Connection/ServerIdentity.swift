@@ -10,6 +10,9 @@ struct ServerIdentity: Hashable, Sendable {
   /// A Boolean value that indicates whether the server was the primary when the connection was made.
   let isPrimary: Bool
 
+  /// The reason for which a standby refuses writes and has no positions of changes.
+  static let standbyReason = "the database is a standby"
+
   /// The query for the identity: one row with one text, the same for all connections to one server and for all
   /// transactions.
   static let query = """

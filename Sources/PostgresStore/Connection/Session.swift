@@ -278,7 +278,8 @@ actor Session {
       guard let connection, let rowConsumer else { return end(.connectionLost(reason: "a COPY was not expected")) }
       return handle(connection.receiveCopy(rowConsumer))
     case .connectionLost(let reason), .unreplicated(let reason): end(.connectionLost(reason: reason))
-    case .rolledBack(let reason), .rejected(let reason), .readOnly(let reason): end(.rolledBack(reason: reason))
+    case .readOnly(let reason): end(.readOnly(reason: reason))
+    case .rolledBack(let reason), .rejected(let reason), .rerouted(let reason): end(.rolledBack(reason: reason))
     }
     setInterest()
   }
@@ -338,7 +339,7 @@ actor Session {
     copying = nil
     selfWhileAbandoned = nil
     switch error {
-    case .connectionLost(let reason), .rolledBack(let reason): endReason = reason
+    case .connectionLost(let reason), .rolledBack(let reason), .readOnly(let reason): endReason = reason
     case .rejected, .cancelled: break
     }
     notificationWaiter.take()?.resume(returning: .failure(error))

@@ -86,6 +86,15 @@ actor ConnectionPool {
     ).get()
   }
 
+  /// Handles a statement that was run by a primary: connections that were made before its promotion are replaced.
+  nonisolated func foundPrimary() async {
+    if servers.areStandbys { await replaceStandbys() }
+  }
+
+  private func replaceStandbys() {
+    perform(machine.foundPrimary(at: .now))
+  }
+
   /// Runs a read that may share its statement with other callers, and returns this caller's rows.
   ///
   /// - Throws: ``PointStoreError``; `.timeout` for a cancelled task.
@@ -264,6 +273,11 @@ actor ConnectionPool {
     case .rolledBack(let reason): connectionLost(id, reason, .rolledBack)
     case .rejected(let reason): connectionLost(id, reason, .rejected)
     case .readOnly(let reason):
+      if connection.takeServerChange() { serverChanged(id, to: connection.server) }
+      running[id] = nil
+      thread.setInterest(.readable, of: connection.socket)
+      perform(machine.foundReadOnly(id, reason: reason, isUsable: true, at: .now))
+    case .rerouted(let reason):
       running[id] = nil
       perform(machine.foundReadOnly(id, reason: reason, at: .now))
     case .unreplicated(let reason):

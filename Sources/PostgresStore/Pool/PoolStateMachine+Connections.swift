@@ -74,9 +74,38 @@ extension PoolStateMachine {
   /// Handles a read-only server, which has done nothing. Every connection, including those being established, may lead
   /// to that server and is closed when it becomes free. The request is retried once on a new connection, even if it is
   /// a write.
-  mutating func foundReadOnly(_ id: ConnectionID, reason: String, at now: Instant) -> [Action] {
-    guard connections[id] != nil else { return [] }
-    return beginGeneration() + handle(.connectionLost(reason: reason, .rejected), of: id, at: now)
+  ///
+  /// Where all connections lead to standbys, new ones most likely do too, and replacing them for each write would delay
+  /// the reads. So they are replaced once in ``Limits/standbyRetryInterval``; between, the write fails, and connections
+  /// stay.
+  ///
+  /// - Parameter isUsable: a Boolean value that indicates whether the connection can run another request.
+  mutating func foundReadOnly(
+    _ id: ConnectionID, reason: String, isUsable: Bool = false, at now: Instant
+  ) -> [Action] {
+    guard let connection = connections[id] else { return [] }
+    if leadOnlyToStandbys {
+      if isUsable, let last = standbysReplacedAt, now - last < limits.standbyRetryInterval,
+        case .busy(let requests, let until) = connection.state
+      {
+        connections[id]?.state = .busy([], until: until)
+        return requests.map { .fail($0.id, .readOnly(reason: reason)) } + handle(.finished, of: id, at: now)
+      }
+      standbysReplacedAt = now
+    }
+    return beginGeneration() + handle(.connectionLost(reason: reason, .readOnly), of: id, at: now)
+  }
+
+  /// Handles a statement that was run by a primary. Where all connections were made to standbys, theirs was promoted
+  /// since, and they are replaced, so that the new ones know it as a primary.
+  mutating func foundPrimary(at now: Instant) -> [Action] {
+    leadOnlyToStandbys ? beginGeneration() + connectIfNeeded(at: now) : []
+  }
+
+  /// A Boolean value that indicates whether at least one connection is established, and all lead to standbys.
+  private var leadOnlyToStandbys: Bool {
+    let servers = connections.values.compactMap(\.server)
+    return !servers.isEmpty && servers.allSatisfy { !$0.isPrimary }
   }
 
   /// Handles a broken connection. Its requests go to the front of the wait queue if they may be retried and have not

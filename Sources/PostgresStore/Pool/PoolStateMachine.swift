@@ -50,6 +50,8 @@ struct PoolStateMachine {
     var terminationTimeout: Duration = .seconds(2)
     /// The interval at which a backend whose commit waits for a standby is checked again.
     var standbyCheckInterval: Duration = .seconds(30)
+    /// The minimum time between two replacements of all connections because all lead to standbys and a write was sent.
+    var standbyRetryInterval: Duration = .seconds(5)
     /// The maximum time to establish a connection.
     var connectTimeout: Duration = .seconds(30)
     /// The back-off after the first failure to connect; it doubles with each further failure.
@@ -105,6 +107,8 @@ struct PoolStateMachine {
   var serviceTime = ServiceTime()
   var outage: Outage?
   var isShutDown = false
+  /// The time at which connections to standbys were last replaced because of a write.
+  var standbysReplacedAt: Instant?
   /// The number of failovers that were detected.
   var generation = 0
   var lastConnectionNumber = 0

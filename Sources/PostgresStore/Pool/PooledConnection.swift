@@ -83,8 +83,10 @@ struct PooledConnection {
 
   /// The outcome for the requests of a connection that is closed.
   enum RequestOutcome {
-    /// The server is read-only or no longer has the prepared statement: each request is retried once.
+    /// The server no longer has the prepared statement: each request is retried once.
     case retryAll(reason: String)
+    /// The server is read-only: each request is retried once.
+    case readOnly(reason: String)
     /// Reads are retried once. A write fails, and is known not to have been executed.
     case retryReads(reason: String)
     /// Reads are retried once. A write may have been executed.
@@ -140,7 +142,8 @@ struct PooledConnection {
     case (.terminating(let requests, _), .connectionLost(let reason, .unknown)):
       .close(requests, .overdue(reason: reason))
     case (.terminating(let requests, _), .connectionLost(_, .rolledBack)),
-      (.terminating(let requests, _), .connectionLost(_, .rejected)):
+      (.terminating(let requests, _), .connectionLost(_, .rejected)),
+      (.terminating(let requests, _), .connectionLost(_, .readOnly)):
       .close(requests, .timeout)
     case (.terminating(let requests, _), .overdue):
       .close(requests, .overdue(reason: "the statement timed out, and the server did not terminate it in time"))
@@ -175,6 +178,7 @@ struct PooledConnection {
   private static func requestOutcome(_ reason: String, _ outcome: StatementOutcome) -> RequestOutcome {
     switch outcome {
     case .rejected: .retryAll(reason: reason)
+    case .readOnly: .readOnly(reason: reason)
     case .rolledBack: .retryReads(reason: reason)
     case .unknown: .unknown(reason: reason)
     }
@@ -223,7 +227,7 @@ extension PooledConnection.RequestOutcome {
   /// Returns whether a request that has not been retried may be.
   func mayRetry(_ request: PoolStateMachine.Request) -> Bool {
     switch self {
-    case .retryAll: true
+    case .retryAll, .readOnly: true
     case .retryReads, .unknown: request.isRetryable
     case .timeout, .overdue, .shutDown: false
     }
@@ -233,6 +237,7 @@ extension PooledConnection.RequestOutcome {
   func error(for request: PoolStateMachine.Request) -> PointStoreError {
     switch self {
     case .retryAll(let reason), .retryReads(let reason): .unavailable(reason: reason)
+    case .readOnly(let reason): .readOnly(reason: reason)
     case .unknown(let reason): request.isRetryable ? .unavailable(reason: reason) : .outcomeUnknown(reason: reason)
     case .timeout: .timeout
     case .overdue(let reason): request.isRetryable ? .timeout : .outcomeUnknown(reason: reason)
@@ -246,9 +251,10 @@ extension PooledConnection.RequestOutcome {
 
 /// The outcome of the statement that was in progress when a connection ended.
 enum StatementOutcome: Hashable, Sendable {
-  /// The server did nothing, and never would on this connection: it is read-only, or no longer has the prepared
-  /// statement.
+  /// The server did nothing, and never would on this connection: it no longer has the prepared statement.
   case rejected
+  /// The server did nothing, because it is read-only.
+  case readOnly
   /// The statement was not executed, or was rolled back.
   case rolledBack
   /// The statement may have been committed, or may still be.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A tracker of the servers that a pool's connections lead to, which detects failovers.
 ///
-/// With a URL of several hosts some connections may lead to a primary and others to a replica that lags behind. The
+/// With a URL of several hosts some connections may lead to a primary and others to a standby that lags behind. The
 /// data version of one server then doesn't apply to the results of another.
 final class ServerWatch: Sendable {
   typealias ConnectionID = PoolStateMachine.ConnectionID
@@ -32,6 +32,11 @@ final class ServerWatch: Sendable {
       guard let last = state.last, last.isPrimary else { return nil }
       return (state.epoch, last)
     }
+  }
+
+  /// A Boolean value that indicates whether at least one connection is established, and all lead to standbys.
+  var areStandbys: Bool {
+    state.withLock { !$0.servers.isEmpty && $0.servers.values.allSatisfy { !$0.isPrimary } }
   }
 
   /// Records that a connection was established or routed to another server, before any caller has received a result

@@ -54,6 +54,7 @@ extension PostgresStore {
       let result = try await pool.run(SharedRead(statement: Self.version, values: .id(Self.nobody)))
       guard let row = result.rows.first else { throw .unexpected(reason: "the query for the version returned no row") }
       guard try !row.boolean(0) else { return nil }
+      await pool.foundPrimary()
       if let before, pool.servers.primary?.epoch == before.epoch {
         let version = DataVersion(token: "\(before.server.life)-\(try row.text(1))", source: before.epoch)
         versionCache.store(version, at: .now)

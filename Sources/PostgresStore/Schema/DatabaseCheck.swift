@@ -111,7 +111,9 @@ package struct DatabaseCheck: Sendable {
     var findings = [Finding.fine("connected as \(user) to \(database), PostgreSQL \(try row.text(0))")]
 
     if try row.boolean(4) {
-      findings.append(.problem("the server is a standby and therefore read-only"))
+      let reason = "the server is a standby and therefore read-only"
+      findings.append(
+        uses.contains(.migrating) ? .problem(reason) : .warning("\(reason): there is no index, and writes are refused"))
     } else if try row.boolean(5) {
       findings.append(.problem("transactions of \(user) are read-only (default_transaction_read_only)"))
     }

@@ -39,7 +39,7 @@ enum VersionStatements {
   }
 
   /// The statement that advances the sequence to the clock if it is behind. It is behind after a backup was restored or
-  /// a replica without the last writes was promoted, and would otherwise repeat numbers.
+  /// a standby without the last writes was promoted, and would otherwise repeat numbers.
   ///
   /// Concurrent callers run one after the other and check after waiting. Versions that others draw meanwhile are fewer
   /// than the ten seconds of microseconds by which the sequence must be behind. It does not wait for a standby: the
@@ -79,9 +79,10 @@ extension PostgresStore {
     } catch .misconfigured {
       // The role may not set the sequence. Versions still grow from the sequence's current value.
     }
-    let latest = pool.servers.latest
-    followedServer.withLock { $0 = FollowedServer(epoch: latest?.epoch ?? 0, server: latest?.server) }
-    return latest?.server
+    // On a standby the statement does nothing.
+    guard let latest = pool.servers.latest else { return nil }
+    followedServer.withLock { $0 = FollowedServer(epoch: latest.epoch, server: latest.server) }
+    return latest.server
   }
 }
 
@@ -89,6 +90,6 @@ extension PostgresStore {
 struct FollowedServer: Sendable {
   /// The server's epoch; see ``ServerWatch/primary``.
   let epoch: UInt64
-  /// The server; `nil` where it is unknown.
-  let server: ServerIdentity?
+  /// The server.
+  let server: ServerIdentity
 }

@@ -150,10 +150,6 @@ struct CheckCommand: AsyncParsableCommand {
       report.note(.fine("the migrations of \(database.migrationsPath): \(migrations.count)"))
       let check = DatabaseCheck(configuration: try PostgresConfiguration(database), migrations: migrations)
       for finding in try await check.findings(for: uses) { report.note(finding) }
-      guard let replica = database.replicaConninfo else { return }
-      let configuration = try PostgresConfiguration(database, replica: replica)
-      _ = try await DatabaseCheck(configuration: configuration, migrations: migrations).findings(for: [])
-      report.note(.fine("the replica responds"))
     } catch let error as DatabaseCheck.Unreachable {
       report.noteUnreachable("the database can't be reached: \(error)")
     } catch {

@@ -24,6 +24,7 @@ enum Exit {
   static func because(_ error: PointStoreError, didNothing outcome: String) -> ExitCode {
     switch error {
     case .unavailable(let reason): because("the database can't be reached: \(reason)", unavailable)
+    case .readOnly(let reason): because("the database refuses writes: \(reason); \(outcome)", unavailable)
     case .schemaMismatch(let reason): because("the schema is not current: \(reason)", failed)
     case .misconfigured(let reason): because("\(reason); \(outcome)", failed)
     case .indexRequired, .indexNotReady: because("the call needs the index of places in memory", failed)

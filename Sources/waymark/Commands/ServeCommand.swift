@@ -57,7 +57,8 @@ struct ServeCommand: AsyncParsableCommand {
   /// Writes the error of opening the places to standard error and returns the exit code.
   private static func exit(_ error: PointStoreError) -> ExitCode {
     switch error {
-    case .unavailable(let reason), .outcomeUnknown(let reason): Exit.because(reason, Exit.unavailable)
+    case .unavailable(let reason), .readOnly(let reason), .outcomeUnknown(let reason):
+      Exit.because(reason, Exit.unavailable)
     case .schemaMismatch(let reason): Exit.because(reason, Exit.badData)
     case .overloaded, .timeout, .indexRequired, .indexNotReady, .filterTimeout, .stepLimit:
       Exit.because("the places could not be opened in time", Exit.unavailable)

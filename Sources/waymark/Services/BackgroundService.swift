@@ -61,6 +61,8 @@ struct Pruning: Sendable {
     do {
       let count = try await delete(start)
       if count > 0 { logger.info("old \(subject) were deleted", metadata: ["\(subject)": .stringConvertible(count)]) }
+    } catch PointStoreError.readOnly {
+      // The entries of a standby are deleted on its primary.
     } catch {
       logger.warning("old \(subject) could not be deleted", metadata: ["reason": "\(error)"])
     }

@@ -6,10 +6,7 @@ struct DatabaseConfiguration: Hashable {
   /// A libpq URI or conninfo. It may hold a password: it is never logged.
   let conninfo: String
 
-  /// The same of a replica that searches go to; `nil` where there is none.
-  let replicaConninfo: String?
-
-  /// The maximum number of connections at once, to each of the two, besides those of the index.
+  /// The maximum number of connections at once, besides those of the index.
   let poolSize: Int
 
   let shares: ConnectionShares
@@ -31,7 +28,6 @@ struct DatabaseConfiguration: Hashable {
         "DATABASE_URL", "must be set to a libpq URI such as postgresql://user@host/database, or a conninfo string")
     }
     self.conninfo = conninfo
-    replicaConninfo = settings["DATABASE_REPLICA_URL"]
     let analytics = settings["ANALYTICS"]?.lowercased()
     shares = try ConnectionShares(
       settings, keepsSearches: analytics == ServeConfiguration.AnalyticsKind.postgres.rawValue)
@@ -106,32 +102,19 @@ struct ConnectionShares: Hashable {
 }
 
 extension PostgresConfiguration {
-  /// Creates the configuration of the primary.
+  /// Creates the configuration of the settings.
   init(_ database: DatabaseConfiguration) throws(ConfigurationError) {
-    try self.init(database, url: database.conninfo, variable: "DATABASE_URL")
+    do {
+      let milliseconds = database.statementTimeout / .milliseconds(1)
+      try self.init(url: database.conninfo, statementTimeoutMilliseconds: Int(milliseconds))
+    } catch {
+      throw .conflict("DATABASE_URL", "is \(error)")
+    }
+    preparedStatements = database.preparedStatements
+    waitTimeoutMilliseconds = Int(database.waitTime / .milliseconds(1))
     poolSize = database.shares.requests
     exportConnections = database.shares.exports
     importConnections = database.shares.imports
     bulkConnections = database.shares.bulk
-  }
-
-  /// Creates the configuration of a replica, which takes neither imports nor searches.
-  init(_ database: DatabaseConfiguration, replica url: String) throws(ConfigurationError) {
-    try self.init(database, url: url, variable: "DATABASE_REPLICA_URL")
-    poolSize = database.poolSize - database.shares.exports
-    exportConnections = database.shares.exports
-    importConnections = 0
-    bulkConnections = database.shares.exports
-  }
-
-  private init(_ database: DatabaseConfiguration, url: String, variable: String) throws(ConfigurationError) {
-    do {
-      let milliseconds = database.statementTimeout / .milliseconds(1)
-      try self.init(url: url, statementTimeoutMilliseconds: Int(milliseconds))
-      preparedStatements = database.preparedStatements
-      waitTimeoutMilliseconds = Int(database.waitTime / .milliseconds(1))
-    } catch {
-      throw .conflict(variable, "is \(error)")
-    }
   }
 }

@@ -129,17 +129,15 @@ struct SettingGroup: Sendable {
     settings: [
       Setting(
         "DATABASE_URL", .text("conninfo"), affects: .operation,
-        "libpq URI or connection string; several hosts and `target_session_attrs` work as in libpq.", isSecret: true),
-      Setting(
-        "DATABASE_REPLICA_URL", .text("conninfo"), affects: .operation,
-        "The same for a replica; searches go to it while it is available.",
-        details: "See [Failures](operations.md#failures).", isSecret: true),
+        "libpq URI or connection string; several hosts and `target_session_attrs` work as in libpq.",
+        details: "With that of a standby, the instance reads only: see [A standby](operations.md#a-standby).",
+        isSecret: true),
       Setting(
         "DATABASE_POOL_SIZE", .integer(2...1000), affects: .operation, default: "12",
         "Maximum number of connections to the database, besides up to two of the index (`POINT_INDEX`).",
         details: "Those of exports, imports and `ANALYTICS=postgres` (one) are taken from them; the rest, eight by "
           + "default, is for requests. About as many of these as the database has processors is fastest, since waiting "
-          + "requests share a statement. At least 3 with `ANALYTICS=postgres`; a replica may have as many again. See "
+          + "requests share a statement. At least 3 with `ANALYTICS=postgres`. See "
           + "[Connections to PostgreSQL](operations.md#connections-to-postgresql)."),
       Setting(
         "DATABASE_EXPORT_CONNECTIONS", .integer(1...999), affects: .operation,

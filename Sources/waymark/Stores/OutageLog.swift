@@ -3,7 +3,7 @@ import Points
 import Synchronization
 
 /// Logs when a store becomes unavailable and when it is available again: one line each, however many calls fail. It
-/// does the same for each operation that the database's operator has not granted.
+/// does the same for the refusal of writes by a store that is read-only, and for each operation that the database's operator has not granted.
 final class OutageLog: Sendable {
   /// The calls whose outcomes indicate the store's state.
   enum Watch {
@@ -20,6 +20,8 @@ final class OutageLog: Sendable {
   /// The reason of the last outage.
   private let reason = Mutex("")
   private let state = Atomic(State.available)
+  /// A Boolean value that indicates whether the last write was refused by a store that is read-only, and can be read.
+  private let refusesWrites = Atomic(false)
   /// The privileges that were denied when they were last needed, a bit each.
   private let denied = Atomic<UInt16>(0)
 
@@ -62,6 +64,9 @@ final class OutageLog: Sendable {
     {
       logger.notice("\(name) allows the operation again", metadata: ["operation": "\(privilege.name)"])
     }
+    if isWrite, refusesWrites.load(ordering: .relaxed), refusesWrites.exchange(false, ordering: .relaxed) {
+      logger.notice("\(name) accepts writes again")
+    }
     let old = state.load(ordering: .relaxed)
     guard old == .unavailable || old == .mismatched && operation == .readiness else { return }
     if state.compareExchange(expected: old, desired: .available, ordering: .relaxed).exchanged {
@@ -77,6 +82,9 @@ final class OutageLog: Sendable {
       guard denied.bitwiseOr(privilege.bit, ordering: .relaxed).oldValue & privilege.bit == 0 else { return }
       logger.error(
         "\(name) denies an operation", metadata: ["operation": "\(privilege.name)", "reason": "\(reason)"])
+    case .readOnly(let reason):
+      guard isWrite, !refusesWrites.exchange(true, ordering: .relaxed) else { return }
+      logger.warning("\(name) refuses writes", metadata: ["reason": "\(reason)"])
     case .schemaMismatch(let reason) where operation == .readiness:
       self.reason.withLock { $0 = reason }
       if state.exchange(.mismatched, ordering: .relaxed) == .available { logBeginning(reason) }

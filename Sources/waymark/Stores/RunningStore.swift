@@ -131,55 +131,38 @@ struct RunningStore: Service {
     metrics: any MetricsFactory, logger: Logger
   ) throws -> RunningStore {
     let migrations = try database.migrations()
-    let primary = try PostgresStore(configuration: try PostgresConfiguration(database), migrations: migrations)
-    let replica = try database.replicaConninfo.map { url in
-      try PostgresStore(configuration: try PostgresConfiguration(database, replica: url), migrations: migrations)
-    }
-    logger.info(
-      "places are in PostgreSQL",
-      metadata: [
-        "pool_size": .stringConvertible(database.poolSize), "replica": .stringConvertible(replica != nil),
-      ])
-    let outages = OutageLog(logger: logger)
-    var running = try withIndex(
-      of: primary, database, text: search.textIndex, outages: outages, metrics: metrics, logger: logger
-    ) { metrics in
-      let observed = ObservedStore(primary, factory: metrics, outages: outages)
-      guard let replica else { return observed }
-      // With an index, searches of the database must be as fresh as it.
-      return ReplicatedStore(
-        primary: observed,
-        replica: ObservedStore(replica, factory: metrics, outages: OutageLog(of: "the replica", logger: logger)),
-        searchesReplica: database.index.use == .off)
-    }
-    let searchLog = keepsSearches ? PostgresSearchLog(primary, minimumTextCount: search.minimumTextCount) : nil
-    running.changePruning = .changes(of: primary, logger: logger)
+    let store = try PostgresStore(configuration: try PostgresConfiguration(database), migrations: migrations)
+    logger.info("places are in PostgreSQL", metadata: ["pool_size": .stringConvertible(database.poolSize)])
+    var running = try withIndex(of: store, database, text: search.textIndex, metrics: metrics, logger: logger)
+    let searchLog = keepsSearches ? PostgresSearchLog(store, minimumTextCount: search.minimumTextCount) : nil
+    running.changePruning = .changes(of: store, logger: logger)
     running.collectors += [
-      PoolCollector(primary, limit: database.poolSize, factory: metrics), ImportsCollector(primary, factory: metrics),
+      PoolCollector(store, limit: database.poolSize, factory: metrics), ImportsCollector(store, factory: metrics),
     ]
     running.searchLog = searchLog
     running.close = {
       await searchLog?.shutDown()
-      await primary.shutDown()
-      await replica?.shutDown()
+      await store.shutDown()
     }
     return running
   }
 
   /// Returns the store of a database, with an index in front of it where one is configured.
-  ///
-  /// - Parameter build: returns the store, whose calls are measured by the given backend.
   private static func withIndex(
-    of primary: PostgresStore, _ database: DatabaseConfiguration, text: TextIndexConfiguration, outages: OutageLog,
-    metrics: any MetricsFactory, logger: Logger,
-    _ build: ((any MetricsFactory)?) -> any WritablePointStore
+    of store: PostgresStore, _ database: DatabaseConfiguration, text: TextIndexConfiguration,
+    metrics: any MetricsFactory, logger: Logger
   ) throws(PointStoreError) -> RunningStore {
-    guard database.index.use != .off else { return RunningStore(build(metrics)) }
+    let outages = OutageLog(logger: logger)
+    guard database.index.use != .off else {
+      return RunningStore(ObservedStore(store, factory: metrics, outages: outages))
+    }
     let follower = IndexFollower(
-      ObservedFeed(feed: try ChangeFeed(primary), outages: outages), freshness: database.index.freshness,
+      ObservedFeed(feed: try ChangeFeed(store), outages: outages), freshness: database.index.freshness,
       memoryLimit: database.index.use == .auto ? AvailableMemory.ofProcess.bytes / 2 : nil, text: text,
       waitLimit: database.waitTime, logger: logger)
-    let indexed = IndexedStore(build(nil), index: follower, readinessLimit: database.index.readinessLimit)
+    let indexed = IndexedStore(
+      ObservedStore(store, factory: nil, outages: outages), index: follower,
+      readinessLimit: database.index.readinessLimit)
     var running = RunningStore(ObservedStore(indexed, factory: metrics))
     running.textStore = ObservedTextStore(indexed, factory: metrics)
     running.mapStore = ObservedMappedStore(indexed, factory: metrics)

@@ -171,5 +171,5 @@ extension Problem {
   static let noTextSearch = Problem(
     .notImplemented, code: "not-implemented",
     detail: "places are found by name only with an index; this server has none because POINT_INDEX is off, or auto and "
-      + "the places need more memory than there is")
+      + "the places need more memory than there is, or because the database is a standby")
 }
