@@ -36,9 +36,6 @@ package final class IndexFollower: Sendable {
     case tooLarge = "too_large"
     /// The database is a standby, whose snapshots do not state which transactions are in progress on its primary.
     case standby
-
-    /// A Boolean value that indicates whether no index is used, for a reason that waiting does not end.
-    var isUnused: Bool { self == .tooLarge || self == .standby }
   }
 
   /// The state of an index, for operators.
@@ -56,6 +53,10 @@ package final class IndexFollower: Sendable {
     /// The time for which the index has not followed the database, because it is built or catches up; zero while it
     /// follows, and where none is used.
     package var notReady: Duration
+
+    /// A Boolean value that indicates whether no index is used, for a reason that waiting does not end. A standby behind
+    /// an index that was complete is most likely one of a failover, which ends.
+    package var isUnused: Bool { phase == .tooLarge || phase == .standby && builds == 0 }
   }
 
   /// The outcome of a round for its callers.

@@ -65,7 +65,7 @@ package struct IndexedStore: Sendable {
   }
 
   /// The error of a read that needs the index while it may not be read.
-  private var missingIndex: PointStoreError { follower.status.phase.isUnused ? .indexRequired : .indexNotReady }
+  private var missingIndex: PointStoreError { follower.status.isUnused ? .indexRequired : .indexNotReady }
 }
 
 extension IndexedStore {
@@ -181,7 +181,7 @@ extension IndexedStore: TextSearchableStore {
   package var textConfiguration: TextIndexConfiguration { follower.textConfiguration }
 
   /// A Boolean value that indicates whether an index is used, once it is built.
-  package var supportsTextSearch: Bool { !follower.status.phase.isUnused }
+  package var supportsTextSearch: Bool { !follower.status.isUnused }
 }
 
 extension IndexedStore: MappedStore {

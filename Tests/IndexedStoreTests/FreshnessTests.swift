@@ -237,7 +237,7 @@ import Testing
     #expect(store.databaseReads == 1)
     // The last confirmed state may be read as long as it is allowed.
     if staleLifetime == .zero {
-      await #expect(throws: PointStoreError.indexRequired) { try await store.mapSnapshot() }
+      await #expect(throws: PointStoreError.indexNotReady) { try await store.mapSnapshot() }
     } else {
       _ = try await store.mapSnapshot()
     }
