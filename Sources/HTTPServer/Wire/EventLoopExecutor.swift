@@ -49,14 +49,10 @@ final class EventLoopExecutor: TaskExecutor {
     eventLoop.execute { self.measuring { job.runSynchronously(on: self.asUnownedTaskExecutor()) } }
   }
 
-  /// Does work of the connection on the event loop, and counts its time. Inside of other work, the time of that work so
-  /// far is counted first.
+  /// Does work of the connection on the event loop, and counts its time.
   func measuring<Value>(_ work: () -> Value) -> Value {
     let state = state.value
-    if state.isMeasuring {
-      count(state)
-      return work()
-    }
+    if state.isMeasuring { return work() }
     state.isMeasuring = true
     state.countedUntil = .now()
     defer {
@@ -93,8 +89,13 @@ final class EventLoopExecutor: TaskExecutor {
     resumeNext()
   }
 
-  /// A Boolean value that indicates whether the connection's next request must wait for its turn.
-  var mustWait: Bool { state.value.isResting || !state.value.waiters.isEmpty }
+  /// A Boolean value that indicates whether the connection's next request must wait for its turn. Work in progress is
+  /// counted first.
+  var mustWait: Bool {
+    let state = state.value
+    if state.isMeasuring { count(state) }
+    return state.isResting || !state.waiters.isEmpty
+  }
 
   /// Returns when the connection may begin with another request. It is called on the event loop.
   func waitForTurn() async {
