@@ -84,7 +84,7 @@ final class Revalidation: Sendable {
     let suffix = Self.suffix(format, languages) + representation
     guard hasVersion, !policy.isOff else {
       var response = try await search()
-      try await ContentCoding.apply(to: &response, of: request)
+      if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
       response.headers.add(contentsOf: varying(unnamed, by: languages))
       return response
     }
@@ -112,7 +112,7 @@ final class Revalidation: Sendable {
     } else {
       fields = unnamed
     }
-    try await ContentCoding.apply(to: &response, of: request)
+    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     response.headers.add(contentsOf: varying(fields, by: languages))
     return response
   }

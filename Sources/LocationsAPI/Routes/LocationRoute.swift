@@ -33,7 +33,7 @@ struct LocationRoute: RouteHandler {
       return response
     }
     var response = HTTPResponse(try await found(point, arguments, for: request)[0], arguments)
-    try await ContentCoding.apply(to: &response, of: request)
+    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
     let etag = EntityTag.of(
       version: point.version, format: arguments.format, coding: coding, program: hasAttribution ? program : .none)
@@ -68,7 +68,7 @@ struct LocationRoute: RouteHandler {
     let language = arguments.languages.translate(&found)
     var response = HTTPResponse(found[0], arguments)
     response.addContentLanguage(language)
-    try await ContentCoding.apply(to: &response, of: request)
+    if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     let etag = EntityTag.of(version: point.version, format: arguments.format, program: program)
     name(&response, etag: "W/\(etag)")
     return response
