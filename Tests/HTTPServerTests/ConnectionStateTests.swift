@@ -129,15 +129,23 @@ import Testing
 
   @Test func malformedInputIsRejectedWhileNoRequestIsCurrent() {
     var state = ConnectionState()
-    let action = state.failInput()
+    let action = state.failInput(hasQueued: false)
 
     #expect(action == .reject)
     #expect(state.isLingering)
   }
 
+  @Test func malformedInputWaitsForQueuedRequests() {
+    var state = ConnectionState()
+    let action = state.failInput(hasQueued: true)
+
+    #expect(action == .postpone)
+    #expect(state.isWaiting)
+  }
+
   @Test func malformedInputEndsTheCurrentBody() {
     var state = Self.receiving(bodyLength: nil)
-    let action = state.failInput()
+    let action = state.failInput(hasQueued: false)
     let persists = state.beginResponse(hasQueued: false)
 
     #expect(action == .failBody)
@@ -146,7 +154,7 @@ import Testing
 
   @Test func malformedInputAfterARequestWaitsForItsResponse() {
     var state = Self.received()
-    let action = state.failInput()
+    let action = state.failInput(hasQueued: false)
 
     #expect(action == .postpone)
     #expect(state.owesResponse)
@@ -156,7 +164,7 @@ import Testing
     var state = Self.receiving(bodyLength: 10)
     _ = state.beginResponse(hasQueued: false)
     _ = state.endResponse(hasQueued: false)
-    let action = state.failInput()
+    let action = state.failInput(hasQueued: false)
 
     #expect(action == .closeGracefully)
   }
@@ -167,10 +175,10 @@ import Testing
     var closed = Self.receiving(bodyLength: 10)
     closed.close()
 
-    #expect(lingering.failInput() == .none)
+    #expect(lingering.failInput(hasQueued: false) == .none)
     #expect(lingering.receive(bytes: 1) == .discard)
     #expect(lingering.receiveEnd() == .none)
-    #expect(closed.failInput() == .none)
+    #expect(closed.failInput(hasQueued: false) == .none)
     #expect(!closed.owesResponse)
   }
 
@@ -186,7 +194,7 @@ import Testing
     var state = Self.receiving(bodyLength: 10)
 
     #expect(state.endInput(hasQueued: false) == .failInput)
-    #expect(state.failInput() == .failBody)
+    #expect(state.failInput(hasQueued: false) == .failBody)
   }
 
   @Test func completeRequestsAreServedAfterTheEndOfInput() {

@@ -182,10 +182,14 @@ import Testing
     }
   }
 
-  @Test func furtherRequestsWaitWhileResponsesAreUnsent() async throws {
+  /// With work, requests also wait for their connection's turn on the event loop.
+  @Test(arguments: [Duration.zero, .milliseconds(2)])
+  func furtherRequestsWaitWhileResponsesAreUnsent(work: Duration) async throws {
     let served = Counter()
     let responder = ClosureResponder { _ in
       served.add()
+      let end = ContinuousClock.now + work
+      while ContinuousClock.now < end {}
       return HTTPResponse(contentType: "a/b", bytes: ByteBuffer(repeating: 1, count: 400_000))
     }
     try await withServer(responder) { server in

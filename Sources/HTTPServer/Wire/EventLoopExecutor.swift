@@ -32,11 +32,17 @@ final class EventLoopExecutor: TaskExecutor {
     var isResting = false
     /// The number of rests since then.
     var rests = 0
-    var waiters: CircularBuffer<CheckedContinuation<Void, Never>> = []
+    var turnBegan: () -> Void = {}
   }
 
   private let eventLoop: any EventLoop
   private let state: NIOLoopBound<State>
+
+  /// The action of the connection when its turn begins after a rest. It is accessed on the event loop.
+  var turnBegan: () -> Void {
+    get { state.value.turnBegan }
+    set { state.value.turnBegan = newValue }
+  }
 
   /// Creates an executor, on the event loop.
   init(_ eventLoop: any EventLoop) {
@@ -86,26 +92,14 @@ final class EventLoopExecutor: TaskExecutor {
     if now - due > Self.lateness, state.rests < Self.maximumRests { return rest(state) }
     (state.rests, state.isResting) = (0, false)
     (state.start, state.work) = (now, .zero)
-    resumeNext()
+    state.turnBegan()
   }
 
-  /// A Boolean value that indicates whether the connection's next request must wait for its turn. Work in progress is
-  /// counted first.
+  /// A Boolean value that indicates whether the connection's next request must wait for ``turnBegan``. Work in progress
+  /// is counted first.
   var mustWait: Bool {
     let state = state.value
     if state.isMeasuring { count(state) }
-    return state.isResting || !state.waiters.isEmpty
-  }
-
-  /// Returns when the connection may begin with another request. It is called on the event loop.
-  func waitForTurn() async {
-    await withCheckedContinuation { state.value.waiters.append($0) }
-  }
-
-  private func resumeNext() {
-    guard !state.value.isResting, let waiter = state.value.waiters.popFirst() else { return }
-    waiter.resume()
-    // Behind the work of the request that waited.
-    eventLoop.assumeIsolated().execute { self.resumeNext() }
+    return state.isResting
   }
 }

@@ -49,19 +49,14 @@ extension ResponseSink {
   /// - Returns: a Boolean value that indicates whether the response has not ended yet.
   func startResponder(on request: HTTPRequest) -> Bool {
     let sink = NIOLoopBound(self, eventLoop: eventLoop)
-    // Two tasks, because the frame of a wait would take each request another allocation.
-    let task: Task<Void, Never>
-    if executor.mustWait {
-      // A task of its own kind, because the frame of the wait would cost all others an allocation.
-      task = Task.immediate(executorPreference: executor) { [server, executor, eventLoop] in
-        await executor.waitForTurn()
-        if Task.isCancelled { return Self.finish(server.response(to: .internal), to: sink, on: eventLoop) }
-        await Self.respond(to: request, of: server, into: sink, on: eventLoop)
-      }
-    } else {
-      task = executor.measuring {
-        Task.immediate(executorPreference: executor) { [server, eventLoop] in
-          await Self.respond(to: request, of: server, into: sink, on: eventLoop)
+    let task = executor.measuring {
+      Task.immediate(executorPreference: executor) { [server, eventLoop] in
+        let response = await server.responder.respond(to: request)
+        if case .stream(let length, let body) = response.body {
+          await ResponseStream(sink: sink, eventLoop: eventLoop).send(response, length: length, body: body)
+          server.requestEnded()
+        } else {
+          Self.finish(response, to: sink, on: eventLoop)
         }
       }
     }
@@ -69,18 +64,6 @@ extension ResponseSink {
     guard owesResponse || isResponding else { return false }
     exchange?.task = task
     return true
-  }
-
-  private static func respond(
-    to request: HTTPRequest, of server: ServerContext, into sink: NIOLoopBound<Self>, on eventLoop: any EventLoop
-  ) async {
-    let response = await server.responder.respond(to: request)
-    if case .stream(let length, let body) = response.body {
-      await ResponseStream(sink: sink, eventLoop: eventLoop).send(response, length: length, body: body)
-      server.requestEnded()
-    } else {
-      finish(response, to: sink, on: eventLoop)
-    }
   }
 
   /// Ends the request with a response that is complete, at once where this is the event loop.

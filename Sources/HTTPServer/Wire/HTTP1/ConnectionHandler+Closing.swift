@@ -2,10 +2,14 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
+extension Problem {
+  static var endedEarly: Problem { .malformedRequest("the request ended early") }
+}
+
 extension ConnectionHandler {
   /// Handles input of which the rest is unusable.
   func failInput(_ problem: Problem) {
-    switch state.failInput() {
+    switch state.failInput(hasQueued: hasQueued) {
     case .reject:
       reject(problem)
     case .failBody:
@@ -37,7 +41,7 @@ extension ConnectionHandler {
   }
 
   func endInput() {
-    switch state.endInput(hasQueued: hasQueued || queuedProblem != nil) {
+    switch state.endInput(hasQueued: hasQueued) {
     case .finishResponding:
       dispatchIfReady()
       serveQueue()
@@ -46,7 +50,7 @@ extension ConnectionHandler {
     case .closeGracefully:
       closeGracefully()
     case .failInput:
-      failInput(.malformedRequest("the request ended early"))
+      failInput(.endedEarly)
     case .finishClosing:
       // Until the last response is sent, that is awaited.
       if deadline.kind == .linger { close() }

@@ -74,6 +74,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     output = ConnectionOutput(server: server, eventLoop: eventLoop, start: start)
     self.start = start
     self.isRejected = isRejected
+    executor.turnBegan = { [weak self] in self?.beginTurn() }
   }
 
   // MARK: The channel's life
@@ -189,8 +190,16 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   private func accepts(_ part: HTTPServerRequestPart) -> Bool {
-    if case .head = part { return state.isWaiting && output.isWritable && !output.isPausedForMemory }
+    if case .head = part {
+      return state.isWaiting && output.isWritable && !output.isPausedForMemory && !executor.mustWait
+    }
     return state.isReceiving
+  }
+
+  private func beginTurn() {
+    guard !state.isClosed else { return }
+    serveQueue()
+    flush()
   }
 
   func serveQueue() {
@@ -203,11 +212,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
     if !isReading { dispatchIfReady() }
     guard queue.isEmpty else { return }
-    if let problem = queuedProblem, state.isWaiting {
+    if let problem = queuedProblem, state.isWaiting || state.isReceiving {
       queuedProblem = nil
       failInput(problem)
     } else if state.isInputClosed, state.isWaiting {
       closeGracefully()
+    } else if state.isInputClosed, state.isReceiving {
+      failInput(.endedEarly)
     } else {
       resumeReading()
     }
@@ -283,7 +294,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     if isPending, deadline.kind != .write { watch(nextDeadline) }
   }
 
-  var hasQueued: Bool { !queue.isEmpty }
+  /// A Boolean value that indicates whether input that gets a response waits for the end of the current request.
+  var hasQueued: Bool { !queue.isEmpty || queuedProblem != nil }
 
   /// Waits for the end of a request whose response is sent already; the rest is discarded.
   private func awaitRequestEnd() {

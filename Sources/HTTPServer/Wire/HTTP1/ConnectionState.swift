@@ -122,15 +122,18 @@ struct ConnectionState {
     case reject
     /// The body ends with an error; the responder's response is sent, then the connection is closed.
     case failBody
-    /// The current request is complete: it is served first.
+    /// Complete requests came before: they are served first.
     case postpone
     case closeGracefully
     case none
   }
 
   /// Handles input that is invalid or late.
-  mutating func failInput() -> FailureAction {
+  ///
+  /// - Parameter hasQueued: a Boolean value that indicates whether another request was received before it.
+  mutating func failInput(hasQueued: Bool) -> FailureAction {
     switch phase {
+    case .waiting where hasQueued: return .postpone
     case .waiting:
       phase = .lingering
       return .reject

@@ -69,6 +69,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
     executor = EventLoopExecutor(channel.eventLoop)
     ledger = server.budget.ledger(of: channel.eventLoop)
     remoteAddress = channel.remoteAddress
+    executor.turnBegan = { [weak self] in self?.serveWaiting() }
   }
 
   /// Returns the counter of the frames that NIO does not count; its place is before the multiplexer.
@@ -269,10 +270,16 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
     for stream in streams.values { stream.hangUp() }
   }
 
-  /// Admits a request where the connection's share is not used up; else it starts later.
-  func admit(_ stream: HTTP2StreamHandler) -> Bool {
+  /// A Boolean value that indicates whether the connection may begin with another request: its share is not used up, and
+  /// it is its turn.
+  private var canAdmit: Bool {
     let limits = server.configuration.limits
-    guard running < limits.concurrentStreams, unsentBytes < limits.unsentBytes else {
+    return running < limits.concurrentStreams && unsentBytes < limits.unsentBytes && !executor.mustWait
+  }
+
+  /// Admits a request if the connection may begin with one; otherwise it starts later.
+  func admit(_ stream: HTTP2StreamHandler) -> Bool {
+    guard canAdmit else {
       waiting.append(stream)
       return false
     }
@@ -311,8 +318,7 @@ final class HTTP2Connection: ChannelDuplexHandler, DeadlineKeeper, OutputHolder 
     guard !isServingWaiting, !waiting.isEmpty, !isOver else { return }
     isServingWaiting = true
     defer { isServingWaiting = false }
-    let limits = server.configuration.limits
-    while !waiting.isEmpty, running < limits.concurrentStreams, unsentBytes < limits.unsentBytes {
+    while !waiting.isEmpty, canAdmit {
       running += 1
       waiting.removeFirst().start()
     }
