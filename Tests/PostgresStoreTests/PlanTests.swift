@@ -56,19 +56,12 @@ import Testing
     NearestStatements.nearest(.summary, position, PointFilter(query, center: position), count: 24)
   }
 
-  /// Returns the query of three callers as one shared statement.
-  private func sharedNearest(_ query: PointQuery) -> (Statement, Parameters) {
-    let filter = PointFilter(query, center: position)
-    let read = NearestStatements.sharedNearest(.summary, position, filter, count: 24)
-    return (read.statement, SharedRead.parameters(of: [read, read, read]))
-  }
-
   private func listing(_ query: PointQuery) -> (Statement, Parameters) {
     PostgresStore.listing(.summary, query, PointFilter(query, center: nil))
   }
 
   @Test func nearestPlacesUseTheSpatialIndex() async throws {
-    let plan = try await plan(sharedNearest(PointQuery(proximity: .init(center: center))))
+    let plan = try await plan(nearest(PointQuery(proximity: .init(center: center))))
 
     #expect(plan.contains("Index Scan using points_position"))
     #expect(plan.contains("Order By: (\"position\" <<->>"))
@@ -78,31 +71,27 @@ import Testing
   @Test(arguments: [10.0, 10_000, 10_000_000]) func nearestPlacesWithinARadiusUseTheSpatialIndex(radius: Double)
     async throws
   {
-    let plan = try await plan(sharedNearest(PointQuery(proximity: .init(center: center, radiusMetres: radius))))
+    let plan = try await plan(nearest(PointQuery(proximity: .init(center: center, radiusMetres: radius))))
 
     #expect(plan.contains("Index Scan using points_position"))
     #expect(plan.contains("Index Cond: (\"position\" &&&"))
     #expect(plan.contains("Order By: (\"position\" <<->>"))
   }
 
-  @Test func sharedStatementUsesAGenericPlan() async throws {
+  @Test(arguments: zip([nil, 500, 5_000_000.0], [40, 41, 42]))
+  func nearestPlacesAreFoundWithAGenericPlan(radius: Double?, count: Int) async throws {
     let store = try await Self.prepared.value
-    let read = NearestStatements.sharedNearest(
-      .all,
-      position,
-      PointFilter(PointQuery(proximity: .init(center: center)), center: position),
-      count: 40
-    )
+    let query = PointQuery(proximity: .init(center: center, radiusMetres: radius))
+    let (statement, parameters) = NearestStatements.nearest(
+      .all, position, PointFilter(query, center: position), count: count)
     let plans = Statement(
       "plans",
       planning: .eachTime,
-      "SELECT custom_plans FROM pg_prepared_statements WHERE name = '\(read.statement.name)'"
+      "SELECT custom_plans FROM pg_prepared_statements WHERE name = '\(statement.name)'"
     )
 
     // Each connection of the pool tries five custom plans before it settles on the generic one.
-    for count in 0..<60 {
-      _ = try await store.read(read.statement, SharedRead.parameters(of: Array(repeating: read, count: 1 + count % 16)))
-    }
+    for _ in 0..<60 { _ = try await store.read(statement, parameters) }
     let planned = try await store.read(plans, Parameters()).rows.first?.integer(0)
 
     #expect(planned == 5)
@@ -230,16 +219,6 @@ import Testing
     #expect(large.contains("points_pkey"))
   }
 
-  @Test func smallBoxesOfSeveralCallersUseTheSpatialIndex() async throws {
-    let box = try BoundingBox(west: 16.35, south: 48.15, east: 16.45, north: 48.2)
-    let read = PostgresStore.sharedListing(.summary, PointFilter(PointQuery(box: box), center: nil), count: 24)
-
-    let plan = try await plan((read.statement, SharedRead.parameters(of: [read, read, read])))
-
-    #expect(plan.contains("points_position"))
-    #expect(!plan.contains("Seq Scan"))
-  }
-
   /// In the other tests the plans depend on the number of places; an empty table is not worth an index scan.
   @Test func anEmptyTableIsReadWhole() async throws {
     let database = try await TemporaryDatabase.make()
@@ -253,9 +232,7 @@ import Testing
   }
 
   @Test func placesAreFoundByIDInThePrimaryKey() async throws {
-    let read = SharedRead(statement: PostgresStore.byID, values: .id(PointID(high: 1, low: 2)))
-
-    let plan = try await plan((read.statement, SharedRead.parameters(of: [read, read, read])))
+    let plan = try await plan((PostgresStore.byID, Parameters { $0.add(PointID(high: 1, low: 2)) }))
 
     #expect(plan.contains("Index Scan using points_pkey"))
   }

@@ -88,10 +88,10 @@ import Testing
     #expect(actions.isEmpty)
   }
 
-  @Test func batchedRequestsAreCountedIndividually() {
+  @Test func estimatedWaitIsSharedByTheConnections() {
     var time = ServiceTime()
 
-    time.observe(.milliseconds(80), requests: 16)
+    time.observe(.milliseconds(5))
 
     #expect(time.wait(behind: 100, connections: 1) == .milliseconds(500))
     #expect(time.wait(behind: 100, connections: 10) == .milliseconds(50))
@@ -106,7 +106,7 @@ import Testing
     // No timer has fired in the meantime.
     let actions = pool.finished(only, at: after(.seconds(4)))
 
-    #expect(actions == [.fail(request(2), .overloaded), .run([request(3)], only)])
+    #expect(actions == [.fail(request(2), .overloaded), .run(request(3), only)])
   }
 
   @Test func urgentRequestsComeFirstAndBypassAdmissionControl() {
@@ -117,7 +117,7 @@ import Testing
     let next = pool.finished(only, at: after(.seconds(2)))
 
     #expect(urgent.isEmpty)
-    #expect(next == [.run([request(4)], only)])
+    #expect(next == [.run(request(4), only)])
   }
 
   @Test func urgentRequestsAreLimited() {

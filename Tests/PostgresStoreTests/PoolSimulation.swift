@@ -37,7 +37,7 @@ struct PoolSimulation {
 
     var identity: ServerIdentity { ServerIdentity(life: "\(server)", isPrimary: true) }
     var phase = Phase.connecting
-    var requests: [RequestID] = []
+    var request: RequestID?
   }
 
   private enum Phase {
@@ -91,10 +91,8 @@ struct PoolSimulation {
     open.insert(id)
     let isRead = Bool.random(using: &generator)
     if !isRead { writes.insert(id) }
-    let groups: [PoolStateMachine.Group?] = [nil, .init(name: "a"), .init(name: "b", connections: 1, batchSize: 2)]
-    let group = isRead ? groups.randomElement(using: &generator) ?? nil : nil
     let isUrgent = Int.random(in: 0..<4, using: &generator) == 0
-    perform(pool.arrived(id, isRetryable: isRead, group: group, isUrgent: isUrgent, at: now))
+    perform(pool.arrived(id, isRetryable: isRead, isUrgent: isUrgent, at: now))
   }
 
   private mutating func completeConnecting(_ id: ConnectionID) {
@@ -127,7 +125,7 @@ struct PoolSimulation {
       return
     }
     switch phase {
-    case .running where link.server != primary && link.requests.contains(where: writes.contains):
+    case .running where link.server != primary && isWrite(link):
       findReadOnly(id)
     case .terminating:
       switch Int.random(in: 0..<4, using: &generator) {
@@ -144,15 +142,15 @@ struct PoolSimulation {
   }
 
   private mutating func findReadOnly(_ id: ConnectionID) {
-    links[id]?.requests = []
+    links[id]?.request = nil
     discoveries += 1
     perform(pool.foundReadOnly(id, reason: "read-only", at: now))
   }
 
   private mutating func finish(_ id: ConnectionID) {
-    // Requests that have failed in the meantime were cancelled.
-    for request in links[id]?.requests ?? [] where open.contains(request) { end(request) }
-    links[id]?.requests = []
+    // A request that has failed in the meantime was cancelled.
+    if let request = links[id]?.request, open.contains(request) { end(request) }
+    links[id]?.request = nil
     links[id]?.phase = .idle
     perform(pool.finished(id, at: now))
   }
@@ -160,7 +158,7 @@ struct PoolSimulation {
   private mutating func lose(_ id: ConnectionID) {
     let outcome = [StatementOutcome.unknown, .rolledBack, .rejected].randomElement(using: &generator) ?? .unknown
     // A request that is known not to have been executed may fail as such, or be retried.
-    if outcome != .unknown { links[id]?.requests = [] }
+    if outcome != .unknown { links[id]?.request = nil }
     perform(pool.connectionLost(id, reason: "gone", outcome: outcome, at: now))
   }
 
@@ -198,7 +196,7 @@ struct PoolSimulation {
   }
 
   private mutating func fail(_ request: RequestID, _ error: PointStoreError) {
-    if writes.contains(request), links.values.contains(where: { $0.requests.contains(request) }) {
+    if writes.contains(request), links.values.contains(where: { $0.request == request }) {
       if error.shortDescription != "outcome_unknown" {
         problems.append("a write that may be made failed as \(error.shortDescription)")
       }
@@ -208,22 +206,22 @@ struct PoolSimulation {
     end(request)
   }
 
-  private mutating func run(_ requests: [RequestID], on id: ConnectionID) {
+  private func isWrite(_ link: Link?) -> Bool { link?.request.map(writes.contains) ?? false }
+
+  private mutating func run(_ request: RequestID, on id: ConnectionID) {
     guard let link = links[id], link.phase == .idle else {
       problems.append("a request runs on a connection that is not free")
       return
     }
-    if requests.isEmpty || !open.isSuperset(of: requests) { problems.append("a request runs that has ended") }
+    if !open.contains(request) { problems.append("a request runs that has ended") }
     if link.discoveries < discoveries { problems.append("a request runs on a connection of an older generation") }
-    for request in requests {
-      tries[request, default: 0] += 1
-      if tries[request, default: 0] > 2 { problems.append("a request is repeated twice") }
-      if writes.contains(request), links.values.contains(where: { $0.requests.contains(request) }) {
-        problems.append("a write is repeated that may have been made")
-      }
+    tries[request, default: 0] += 1
+    if tries[request, default: 0] > 2 { problems.append("a request is repeated twice") }
+    if writes.contains(request), links.values.contains(where: { $0.request == request }) {
+      problems.append("a write is repeated that may have been made")
     }
     links[id]?.phase = .running
-    links[id]?.requests = requests
+    links[id]?.request = request
   }
 
   private mutating func perform(_ actions: [PoolStateMachine.Action]) {
@@ -232,13 +230,13 @@ struct PoolSimulation {
     for action in actions {
       switch action {
       case .connect(let id): links[id] = Link(server: primary, discoveries: discoveries)
-      case .run(let requests, let id): run(requests, on: id)
+      case .run(let request, let id): run(request, on: id)
       case .fail(let request, let error): fail(request, error)
       case .cancel(let id):
-        if links[id]?.requests.contains(where: writes.contains) ?? true { problems.append("a write is cancelled") }
+        if links[id] == nil || isWrite(links[id]) { problems.append("a write is cancelled") }
         links[id]?.phase = .stopping
       case .terminate(let id):
-        if links[id]?.requests.contains(where: writes.contains) != true { problems.append("a read is terminated") }
+        if !isWrite(links[id]) { problems.append("a read is terminated") }
         links[id]?.phase = .terminating
       case .close(let id): closed.append(id)
       }

@@ -50,7 +50,7 @@ import Testing
     // The idle connection is closed immediately, the busy one when it has finished.
     #expect(rejected == [.close(connection(1)), .close(connection(2)), .connect(connection(4))])
     #expect(other == [.close(connection(3))])
-    #expect(connected == [.run([request(2)], connection(4))])
+    #expect(connected == [.run(request(2), connection(4))])
   }
 
   @Test func requestRejectedTwiceFails() {
@@ -72,7 +72,7 @@ import Testing
     let connected = pool.connected(connection(1), at: start)
 
     #expect(arrived == [.connect(connection(1))])
-    #expect(connected == [.run([request(1)], connection(1))])
+    #expect(connected == [.run(request(1), connection(1))])
   }
 
   @Test func idleConnectionIsUsedBeforeAnotherIsEstablished() {
@@ -81,7 +81,7 @@ import Testing
 
     let actions = pool.arrived(request(2), isRetryable: true, at: start)
 
-    #expect(actions == [.run([request(2)], connection(1))])
+    #expect(actions == [.run(request(2), connection(1))])
   }
 
   @Test func connectionsDoNotExceedTheLimit() {
@@ -100,8 +100,8 @@ import Testing
     let first = pool.finished(connection(1), at: start)
     let second = pool.finished(connection(1), at: start)
 
-    #expect(first == [.run([request(2)], connection(1))])
-    #expect(second == [.run([request(3)], connection(1))])
+    #expect(first == [.run(request(2), connection(1))])
+    #expect(second == [.run(request(3), connection(1))])
   }
 
   @Test func fullQueueRejectsRequests() {
@@ -144,7 +144,7 @@ import Testing
     let next = pool.finished(connection(1), at: start)
 
     #expect(cancelled == [.fail(request(2), .timeout)])
-    #expect(next == [.run([request(3)], connection(1))])
+    #expect(next == [.run(request(3), connection(1))])
   }
 
   @Test func connectionOfACancelledRequestIsReusedOnceItHasStopped() {
@@ -155,7 +155,7 @@ import Testing
     let stopped = pool.finished(connection(1), at: start)
 
     #expect(cancelled == [.fail(request(1), .timeout), .cancel(connection(1))])
-    #expect(stopped == [.run([request(2)], connection(1))])
+    #expect(stopped == [.run(request(2), connection(1))])
   }
 
   @Test func connectionThatIgnoresACancelRequestIsClosed() {
@@ -177,7 +177,7 @@ import Testing
     let second = pool.connectionLost(connection(2), reason: "gone again", at: start)
 
     #expect(first == [.close(connection(1)), .connect(connection(2))])
-    #expect(connected == [.run([request(1)], connection(2))])
+    #expect(connected == [.run(request(1), connection(2))])
     #expect(second == [.close(connection(2)), .fail(request(1), .unavailable(reason: "gone again"))])
   }
 
@@ -188,7 +188,7 @@ import Testing
 
     let actions = pool.connected(connection(2), at: start)
 
-    #expect(actions == [.run([request(1)], connection(2))])
+    #expect(actions == [.run(request(1), connection(2))])
   }
 
   @Test func writeThatMayHaveBeenExecutedIsNeverRetried() {
@@ -273,7 +273,7 @@ import Testing
     let first = pool.arrived(request(2), isRetryable: true, at: after(.milliseconds(111)))
     let second = pool.arrived(request(3), isRetryable: true, at: after(.milliseconds(111)))
 
-    #expect(first == [.run([request(2)], connection(2))])
+    #expect(first == [.run(request(2), connection(2))])
     #expect(second == [.connect(connection(3))])
   }
 
@@ -285,7 +285,7 @@ import Testing
     let next = pool.finished(connection(1), at: start)
 
     #expect(failed == [])
-    #expect(next == [.run([request(2)], connection(1))])
+    #expect(next == [.run(request(2), connection(1))])
   }
 
   @Test func attemptToConnectThatTimesOutIsAbandonedAndClosed() {

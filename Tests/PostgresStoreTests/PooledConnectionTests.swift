@@ -54,7 +54,7 @@ import Testing
     #expect(rejected == [.close(connection(1)), .connect(connection(3))])
     // The write is retried on the fresh connection only.
     #expect(late == [.close(connection(2)), .connect(connection(4))])
-    #expect(fresh == [.run([request(1)], connection(3))])
+    #expect(fresh == [.run(request(1), connection(3))])
   }
 
   @Test func fullPoolReplacesPendingConnectionsAsTheyAreEstablished() {
@@ -83,9 +83,9 @@ import Testing
     let finished = (1...3).map { pool.finished(connection($0), at: start) }
     let next = pool.finished(connection(4), at: start) + pool.arrived(request(5), isRetryable: true, at: start)
 
-    #expect(made == [.run([request(4)], connection(4))])
+    #expect(made == [.run(request(4), connection(4))])
     #expect(finished == (1...3).map { [.close(connection($0))] })
-    #expect(next == [.run([request(5)], connection(4))])
+    #expect(next == [.run(request(5), connection(4))])
   }
 
   @Test func connectionReroutedToAnotherPrimaryRetiresTheOthers() {
@@ -105,7 +105,7 @@ import Testing
     #expect(moved == [.close(connection(3))])
     #expect(again == [])
     #expect(finished == [[], [.close(connection(2))]])
-    #expect(next == [.run([request(5)], connection(1))])
+    #expect(next == [.run(request(5), connection(1))])
   }
 
   @Test func refusedWritesReplaceConnectionsToAStandbyOnceInAnInterval() {
@@ -132,7 +132,7 @@ import Testing
 
     #expect(first == [.close(connection(1)), .connect(connection(2))])
     #expect(again == [.fail(request(1), .readOnly(reason: "standby"))])
-    #expect(read == [.run([request(2)], connection(2))])
+    #expect(read == [.run(request(2), connection(2))])
     #expect(later == [.close(connection(2)), .connect(connection(3))])
   }
 
@@ -168,7 +168,7 @@ import Testing
 
     let finished = pool.finished(connection(1), at: start)
 
-    #expect(finished == [.run([request(3)], connection(1))])
+    #expect(finished == [.run(request(3), connection(1))])
   }
 
   @Test func outageFailsRequestsImmediatelyWhileOldConnectionsFinish() {
@@ -192,7 +192,7 @@ import Testing
     let error = PointStoreError.outcomeUnknown(reason: "the request was cancelled before its outcome was known")
     #expect(cancelled == [.fail(request(1), error)])
     #expect(finished.isEmpty)
-    #expect(next == [.run([request(2)], connection(1))])
+    #expect(next == [.run(request(2), connection(1))])
   }
 
   @Test func overdueWriteWithoutItsCallerIsTerminated() {
@@ -275,7 +275,7 @@ import Testing
     // It would wait as well, and the other connections are for reads.
     #expect(write == [.fail(request(2), .overloaded)])
     #expect(confirmed.isEmpty)
-    #expect(next == [.run([request(3)], connection(1))])
+    #expect(next == [.run(request(3), connection(1))])
   }
 
   @Test func writeThatAwaitsAStandbyIsCheckedPeriodically() {

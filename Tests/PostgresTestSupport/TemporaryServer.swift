@@ -41,7 +41,7 @@ package final class TemporaryServer: Sendable {
   ///
   /// - Parameter maximumConnections: the maximum number of connections (`max_connections`).
   /// - Throws: ``TemporaryServerError``.
-  package static func start(maximumConnections: Int = 200) async throws -> TemporaryServer {
+  package static func start(maximumConnections: Int = 600) async throws -> TemporaryServer {
     let tools = try PostgresTools()
     let directory = try await tools.run("/bin/mktemp", ["-d", "/tmp/waymark-postgres.XXXXXX"])
     let server = TemporaryServer(

@@ -1,12 +1,9 @@
 import CLibPQ
 import Points
 
-/// The rows and the row count of a statement's result, or the part of its rows that belongs to one of several callers.
+/// The rows and the row count of a statement's result.
 struct QueryResult: Sendable {
   private let owner: Owner
-
-  /// The numbers of the rows in the statement's result; `nil` for all.
-  private let rowNumbers: [Int32]?
 
   /// The number of rows.
   let count: Int
@@ -29,24 +26,7 @@ struct QueryResult: Sendable {
   /// Creates a result that takes ownership of a `PGresult`.
   init(_ handle: OpaquePointer) {
     owner = Owner(handle)
-    rowNumbers = nil
     count = Int(PQntuples(handle))
-  }
-
-  private init(_ owner: Owner, rowNumbers: [Int32]) {
-    self.owner = owner
-    self.rowNumbers = rowNumbers
-    count = rowNumbers.count
-  }
-
-  /// Returns the rows of each caller. The last column holds the caller's number, an `int8` from 1.
-  func parts(count: Int) -> [QueryResult] {
-    var rowNumbers = Array(repeating: [Int32](), count: count)
-    for row in rows {
-      guard let number = row.integerIfEight(columnCount - 1), 1...Int64(count) ~= number else { continue }
-      rowNumbers[Int(number) - 1].append(row.index)
-    }
-    return rowNumbers.map { QueryResult(owner, rowNumbers: $0) }
   }
 
   /// The number of rows that an `INSERT`, `UPDATE`, `DELETE` or `COPY` affected.
@@ -56,9 +36,7 @@ struct QueryResult: Sendable {
 
   /// The rows, in order.
   var rows: LazyMapSequence<Range<Int>, Row> {
-    (0..<count).lazy.map { [owner, rowNumbers] index in
-      Row(owner: owner, index: rowNumbers.map { $0[index] } ?? Int32(index))
-    }
+    (0..<count).lazy.map { [owner] index in Row(owner: owner, index: Int32(index)) }
   }
 
   /// Returns the row with an index from ``rows``.

@@ -13,24 +13,12 @@ actor ConnectionPool {
   typealias ServerResult = Result<QueryResult, ServerError>
 
   private struct Request {
-    let work: Work
+    let statement: Statement
+    let parameters: Parameters
     let isRead: Bool
     /// The only server that may run the request; `nil` for any.
     let server: ServerIdentity?
     let continuation: Continuation
-  }
-
-  private enum Work {
-    case statement(Statement, Parameters)
-    case shared(SharedRead)
-
-    /// The group of requests with which it may share a statement.
-    var group: PoolStateMachine.Group? {
-      switch self {
-      case .statement: nil
-      case .shared(let read): read.group
-      }
-    }
   }
 
   /// The servers that the connections lead to.
@@ -46,8 +34,8 @@ actor ConnectionPool {
   private var machine: PoolStateMachine
   private var connections: [ConnectionID: Connection] = [:]
   private var requests: [RequestID: Request] = [:]
-  /// The requests that each connection runs, in the order in which they were sent.
-  private var running: [ConnectionID: [RequestID]] = [:]
+  /// The request that each connection runs.
+  private var running: [ConnectionID: RequestID] = [:]
   /// The cancel requests in progress. A connection is free once its cancel request was sent and its command has ended.
   private var cancellations: [ConnectionID: Cancellation] = [:]
   private var timerDeadline: ContinuousClock.Instant?
@@ -81,9 +69,7 @@ actor ConnectionPool {
     isRead: Bool,
     isUrgent: Bool = false
   ) async throws(PointStoreError) -> QueryResult {
-    try await result(of: .statement(statement, parameters), isRead: isRead, isUrgent: isUrgent).mapError(
-      PointStoreError.init
-    ).get()
+    try await result(of: statement, parameters, isRead: isRead, isUrgent: isUrgent).mapError(PointStoreError.init).get()
   }
 
   /// Handles a statement that was run by a primary: connections that were made before its promotion are replaced.
@@ -93,13 +79,6 @@ actor ConnectionPool {
 
   private func replaceStandbys() {
     perform(machine.foundPrimary(at: .now))
-  }
-
-  /// Runs a read that may share its statement with other callers, and returns this caller's rows.
-  ///
-  /// - Throws: ``PointStoreError``; `.timeout` for a cancelled task.
-  nonisolated func run(_ read: SharedRead) async throws(PointStoreError) -> QueryResult {
-    try await result(of: .shared(read), isRead: true).mapError(PointStoreError.init).get()
   }
 
   /// Runs a statement on the next free connection, and returns the server's result or error.
@@ -115,18 +94,10 @@ actor ConnectionPool {
     of statement: Statement,
     _ parameters: Parameters,
     isRead: Bool,
-    onlyOn server: ServerIdentity? = nil
-  ) async throws(PointStoreError) -> ServerResult {
-    try await result(of: .statement(statement, parameters), isRead: isRead, onlyOn: server)
-  }
-
-  private nonisolated func result(
-    of work: Work,
-    isRead: Bool,
     isUrgent: Bool = false,
     onlyOn server: ServerIdentity? = nil
   ) async throws(PointStoreError) -> ServerResult {
-    let result = try await rawResult(of: work, isRead: isRead, isUrgent: isUrgent, onlyOn: server)
+    let result = try await rawResult(of: statement, parameters, isRead: isRead, isUrgent: isUrgent, onlyOn: server)
     guard case .failure(let error) = result, error.isPermissionError else { return result }
     return .failure(await addingMissingPrivileges(to: error))
   }
@@ -135,15 +106,16 @@ actor ConnectionPool {
   /// found.
   nonisolated func addingMissingPrivileges(to error: ServerError) async -> ServerError {
     let wanted = MissingPrivileges.serving + MissingPrivileges.analytics
-    let work = Work.statement(MissingPrivileges.statement, MissingPrivileges.parameters(for: wanted))
-    guard case .success(let result) = try? await rawResult(of: work, isRead: true),
+    let parameters = MissingPrivileges.parameters(for: wanted)
+    guard case .success(let result) = try? await rawResult(of: MissingPrivileges.statement, parameters, isRead: true),
       let explanation = try? MissingPrivileges.explanation(of: error, by: result)
     else { return error }
     return explanation
   }
 
   private nonisolated func rawResult(
-    of work: Work,
+    of statement: Statement,
+    _ parameters: Parameters,
     isRead: Bool,
     isUrgent: Bool = false,
     onlyOn server: ServerIdentity? = nil
@@ -153,7 +125,8 @@ actor ConnectionPool {
     let isCancelled = Flag()
     let result = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let request = Request(work: work, isRead: isRead, server: server, continuation: continuation)
+        let request = Request(
+          statement: statement, parameters: parameters, isRead: isRead, server: server, continuation: continuation)
         thread.submit {
           self.assumeIsolated {
             $0.accept(request, as: id, isUrgent: isUrgent, isCancelled: isCancelled.isSet)
@@ -180,9 +153,7 @@ actor ConnectionPool {
   private func accept(_ request: Request, as id: RequestID, isUrgent: Bool, isCancelled: Bool) {
     guard !isCancelled else { return request.continuation.resume(returning: .failure(.timeout)) }
     requests[id] = request
-    perform(
-      machine.arrived(
-        id, isRetryable: request.isRead, group: request.work.group, isUrgent: isUrgent, at: .now))
+    perform(machine.arrived(id, isRetryable: request.isRead, isUrgent: isUrgent, at: .now))
   }
 
   private func cancel(_ id: RequestID) {
@@ -220,7 +191,7 @@ actor ConnectionPool {
     for action in actions {
       switch action {
       case .connect(let id): connect(id)
-      case .run(let requests, let connection): run(requests, on: connection)
+      case .run(let request, let connection): run(request, on: connection)
       case .fail(let request, let error): complete(request, .failure(error))
       case .cancel(let id): cancelCommand(of: id)
       case .terminate(let id): terminateBackend(of: id)
@@ -239,25 +210,16 @@ actor ConnectionPool {
     }
   }
 
-  private func run(_ ids: [RequestID], on id: ConnectionID) {
-    let ids = ids.filter { requests[$0] != nil }
-    guard let connection = connections[id], let first = ids.first.flatMap({ requests[$0] }) else { return }
-    if let server = first.server, server != connection.server {
-      for id in ids { complete(id, .success(.failure(.wrongServer))) }
+  private func run(_ requestID: RequestID, on id: ConnectionID) {
+    guard let connection = connections[id], let request = requests[requestID] else { return }
+    if let server = request.server, server != connection.server {
+      complete(requestID, .success(.failure(.wrongServer)))
       return free(id)
     }
     // If the server had just gone, it could not be known whether a write that is sent now was executed.
-    if !first.isRead, let reason = connection.endReason() { return connectionLost(id, reason, .rejected) }
-    running[id] = ids
-    switch first.work {
-    case .statement(let statement, let parameters):
-      handle(connection.send(statement, parameters, isRead: first.isRead), of: id, connection)
-    case .shared(let read):
-      let reads = ids.compactMap { id -> SharedRead? in
-        if case .shared(let read)? = requests[id]?.work { read } else { nil }
-      }
-      handle(connection.send(read.statement, SharedRead.parameters(of: reads)), of: id, connection)
-    }
+    if !request.isRead, let reason = connection.endReason() { return connectionLost(id, reason, .rejected) }
+    running[id] = requestID
+    handle(connection.send(request.statement, request.parameters, isRead: request.isRead), of: id, connection)
   }
 
   private func handle(_ progress: Connection.Progress, of id: ConnectionID, _ connection: Connection) {
@@ -282,9 +244,7 @@ actor ConnectionPool {
       perform(machine.foundReadOnly(id, reason: reason, at: .now))
     case .unreplicated(let reason):
       thread.setInterest(.readable, of: connection.socket)
-      for request in running.removeValue(forKey: id) ?? [] {
-        complete(request, .failure(.outcomeUnknown(reason: reason)))
-      }
+      if let request = running.removeValue(forKey: id) { complete(request, .failure(.outcomeUnknown(reason: reason))) }
       free(id)
     }
   }
@@ -301,7 +261,7 @@ actor ConnectionPool {
   }
 
   private func finish(_ id: ConnectionID, _ result: Result<QueryResult, ServerError>) {
-    if let ids = running.removeValue(forKey: id) { complete(ids, result) }
+    if let request = running.removeValue(forKey: id) { complete(request, .success(result)) }
     free(id)
   }
 
@@ -314,17 +274,9 @@ actor ConnectionPool {
     }
   }
 
+  /// Passes a caller its result, unless it has stopped waiting.
   private func complete(_ id: RequestID, _ result: Result<ServerResult, PointStoreError>) {
     requests.removeValue(forKey: id)?.continuation.resume(returning: result)
-  }
-
-  /// Passes each caller its rows. Requests of callers that stopped waiting have been removed.
-  private func complete(_ ids: [RequestID], _ result: Result<QueryResult, ServerError>) {
-    guard ids.count > 1, case .success(let rows) = result else {
-      for id in ids { complete(id, .success(result)) }
-      return
-    }
-    for (id, part) in zip(ids, rows.parts(count: ids.count)) { complete(id, .success(.success(part))) }
   }
 
   private func close(_ id: ConnectionID) {

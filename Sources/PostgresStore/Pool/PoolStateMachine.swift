@@ -1,11 +1,11 @@
+import DequeModule
 import Points
 
 /// The decisions of a connection pool as a value: events go in, actions come out. It does no I/O and takes the time as
 /// a parameter.
 ///
 /// Connections are established on demand, up to a limit, and kept. While all are busy, requests wait in a first-in,
-/// first-out queue of limited length, for a limited time. Adjacent requests of one group are sent together, up to a
-/// share that leaves requests for the other connections. Admission control rejects a request immediately if its
+/// first-out queue of limited length, for a limited time. Admission control rejects a request immediately if its
 /// estimated wait exceeds the maximum, so that admitted requests are served in time under any load. The estimate is the
 /// queue length divided by the recent service rate. When the server is unreachable, waiting and new requests fail
 /// immediately, while one connection at a time is attempted with exponential back-off; the first success ends the
@@ -21,17 +21,6 @@ struct PoolStateMachine {
   /// The identifier of a request; never reused.
   struct RequestID: Hashable, Sendable {
     let number: Int
-  }
-
-  /// A group of requests that may share a statement.
-  struct Group: Hashable, Sendable {
-    /// The name that identifies the group.
-    let name: String
-    /// The maximum number of connections that run requests of the group. Statements that cost the database less than
-    /// their round trip are best sent on few connections, so that batches form.
-    var connections = Int.max
-    /// The maximum number of requests in a batch.
-    var batchSize = 16
   }
 
   /// The limits and timeouts of the pool.
@@ -64,9 +53,8 @@ struct PoolStateMachine {
   enum Action: Hashable, Sendable {
     /// Establish a connection, and report ``connected(_:at:)`` or ``failedToConnect(_:reason:at:jitter:)``.
     case connect(ConnectionID)
-    /// Send the requests, which are one or of one group, and report ``finished(_:at:)`` or
-    /// ``connectionLost(_:reason:outcome:at:)``.
-    case run([RequestID], ConnectionID)
+    /// Send the request, and report ``finished(_:at:)`` or ``connectionLost(_:reason:outcome:at:)``.
+    case run(RequestID, ConnectionID)
     /// Fail the request with this error.
     case fail(RequestID, PointStoreError)
     /// Cancel the read that the connection runs, and report ``finished(_:at:)`` once the cancel request was sent and
@@ -85,7 +73,6 @@ struct PoolStateMachine {
     let id: RequestID
     let deadline: Instant
     let isRetryable: Bool
-    let group: Group?
     var isUrgent = false
     var wasRetried = false
   }
@@ -138,22 +125,19 @@ struct PoolStateMachine {
 
   /// Handles a new request.
   ///
-  /// - Parameters:
-  ///   - group: the group of requests with which it may be sent; `nil` for none.
-  ///   - isUrgent: a Boolean value that indicates whether it precedes all other requests and is exempt from admission
-  ///   control.
+  /// - Parameter isUrgent: a Boolean value that indicates whether it precedes all other requests and is exempt from
+  ///   admission control.
   mutating func arrived(
     _ id: RequestID,
     isRetryable: Bool,
-    group: Group? = nil,
     isUrgent: Bool = false,
     at now: Instant
   ) -> [Action] {
     if isShutDown { return [.fail(id, .unavailable(reason: Self.shutDownReason))] }
     // It would wait for the standby as well, and the remaining connections are for reads.
     if !isRetryable, !mayAwaitStandby { return [.fail(id, .overloaded)] }
-    var request = Request(id: id, deadline: now + limits.waitTimeout, isRetryable: isRetryable, group: group)
-    if mayRun(group), let connection = idle.popLast() { return [run([request], on: connection, at: now)] }
+    var request = Request(id: id, deadline: now + limits.waitTimeout, isRetryable: isRetryable)
+    if let connection = idle.popLast() { return [run(request, on: connection, at: now)] }
     if let outage, !isConnected { return [.fail(id, .unavailable(reason: outage.reason))] }
     if isUrgent, urgentWaiters < limits.urgentWaiters {
       request.isUrgent = true
@@ -184,12 +168,9 @@ struct PoolStateMachine {
       return [.fail(id, .timeout)]
     }
     for (connection, pooled) in connections {
-      guard let request = pooled.requests.first(where: { $0.id == id }) else { continue }
-      guard request.isRetryable else {
-        _ = enter(pooled.reaction(to: .cancelled(id)), connection)
-        return [.fail(id, .outcomeUnknown(reason: "the request was cancelled before its outcome was known"))]
-      }
-      return [.fail(id, .timeout)] + enter(pooled.reaction(to: .cancelled(id)), connection)
+      guard let request = pooled.request, request.id == id else { continue }
+      let unknown = PointStoreError.outcomeUnknown(reason: "the request was cancelled before its outcome was known")
+      return [.fail(id, request.isRetryable ? .timeout : unknown)] + enter(pooled.reaction(to: .cancelled), connection)
     }
     return []
   }
@@ -234,11 +215,362 @@ struct PoolStateMachine {
     outage = nil
     var actions = failWaiters(.unavailable(reason: Self.shutDownReason))
     for (id, connection) in connections {
-      guard case .close(let requests, let outcome) = connection.reaction(to: .shutDown) else { continue }
-      actions += requests.map { .fail($0.id, outcome.error(for: $0)) } + [.close(id)]
+      guard case .close(let request, let outcome) = connection.reaction(to: .shutDown) else { continue }
+      if let request { actions.append(.fail(request.id, outcome.error(for: request))) }
+      actions.append(.close(id))
     }
     connections = [:]
     idle = []
     return actions
+  }
+}
+
+extension PoolStateMachine {
+  // MARK: Connections
+
+  /// Handles an established connection. If it leads to another primary than the other connections, a failover has
+  /// happened that they did not notice because they have not written since, and they are retired.
+  ///
+  /// - Parameter server: the server that it leads to.
+  mutating func connected(_ id: ConnectionID, to server: ServerIdentity? = nil, at now: Instant) -> [Action] {
+    guard let connection = connections[id], case .free = connection.reaction(to: .connected) else {
+      return [.close(id)]
+    }
+    outage = nil
+    connections[id]?.server = server
+    var actions: [Action] = []
+    if connection.generation == generation, isOtherPrimary(server) {
+      actions = beginGeneration()
+      connections[id]?.generation = generation
+    }
+    return actions + handle(.connected, of: id, at: now) + connectIfNeeded(at: now)
+  }
+
+  /// Handles a pooler's routing of a connection to another server. If that is a primary, the connections that lead to a
+  /// former primary are retired.
+  mutating func serverChanged(_ id: ConnectionID, to server: ServerIdentity) -> [Action] {
+    guard connections[id] != nil else { return [] }
+    connections[id]?.server = server
+    guard connections[id]?.generation == generation, isOtherPrimary(server) else { return [] }
+    let actions = beginGeneration()
+    connections[id]?.generation = generation
+    return actions
+  }
+
+  /// Returns whether a server is a primary and an established connection leads to another one.
+  private func isOtherPrimary(_ server: ServerIdentity?) -> Bool {
+    guard let server, server.isPrimary else { return false }
+    return connections.values.contains { other in
+      guard other.generation == generation, let old = other.server else { return false }
+      return old.isPrimary && old.life != server.life
+    }
+  }
+
+  /// Retires every connection, including those being established: each is closed when it becomes free.
+  private mutating func beginGeneration() -> [Action] {
+    generation += 1
+    let retired = idle
+    idle = []
+    for id in retired { connections[id] = nil }
+    return retired.map { .close($0) }
+  }
+
+  /// Handles a failed attempt to connect.
+  ///
+  /// - Parameter jitter: a random number from 0 to 1, which shortens the back-off by up to half.
+  mutating func failedToConnect(_ id: ConnectionID, reason: String, at now: Instant, jitter: Double) -> [Action] {
+    guard case .close? = connections[id]?.reaction(to: .failed) else { return [] }
+    connections[id] = nil
+    let failures = (outage?.failures ?? 0) + 1
+    let backoff = min(limits.maximumBackoff, limits.initialBackoff * (1 << min(failures - 1, 20)))
+    outage = Outage(reason: reason, failures: failures, nextAttempt: now + backoff * (1 - jitter / 2))
+    return isConnected ? [] : failWaiters(.unavailable(reason: reason))
+  }
+
+  /// Handles the end of a connection's request, successful or not, after which it can run others.
+  mutating func finished(_ id: ConnectionID, at now: Instant) -> [Action] {
+    if case .busy(_, let until)? = connections[id]?.state {
+      serviceTime.observe(limits.requestTimeout - (until - now))
+    }
+    return handle(.finished, of: id, at: now)
+  }
+
+  /// Handles a read-only server, which has done nothing. Every connection, including those being established, may lead
+  /// to that server and is closed when it becomes free. The request is retried once on a new connection, even if it is
+  /// a write.
+  ///
+  /// Where all connections lead to standbys, new ones most likely do too, and replacing them for each write would delay
+  /// the reads. So they are replaced once in ``Limits/standbyRetryInterval``; between, the write fails, and connections
+  /// stay.
+  ///
+  /// - Parameter isUsable: a Boolean value that indicates whether the connection can run another request.
+  mutating func foundReadOnly(
+    _ id: ConnectionID, reason: String, isUsable: Bool = false, at now: Instant
+  ) -> [Action] {
+    guard let connection = connections[id] else { return [] }
+    if leadOnlyToStandbys {
+      if isUsable, let last = standbysReplacedAt, now - last < limits.standbyRetryInterval,
+        case .busy(let request, let until) = connection.state
+      {
+        connections[id]?.state = .busy(nil, until: until)
+        let failures = request.map { [Action.fail($0.id, .readOnly(reason: reason))] } ?? []
+        return failures + handle(.finished, of: id, at: now)
+      }
+      standbysReplacedAt = now
+    }
+    return beginGeneration() + handle(.connectionLost(reason: reason, .readOnly), of: id, at: now)
+  }
+
+  /// Handles a statement that was run by a primary. Where all connections were made to standbys, theirs was promoted
+  /// since, and they are replaced, so that the new ones know it as a primary.
+  mutating func foundPrimary(at now: Instant) -> [Action] {
+    leadOnlyToStandbys ? beginGeneration() + connectIfNeeded(at: now) : []
+  }
+
+  /// A Boolean value that indicates whether at least one connection is established, and all lead to standbys.
+  private var leadOnlyToStandbys: Bool {
+    let servers = connections.values.compactMap(\.server)
+    return !servers.isEmpty && servers.allSatisfy { !$0.isPrimary }
+  }
+
+  /// Handles a broken connection. Its request goes to the front of the wait queue if it may be retried and has not
+  /// been.
+  mutating func connectionLost(
+    _ id: ConnectionID, reason: String, outcome: StatementOutcome = .unknown, at now: Instant
+  ) -> [Action] {
+    handle(.connectionLost(reason: reason, outcome), of: id, at: now)
+  }
+
+  /// Handles the failure to terminate a connection's backend.
+  mutating func terminationFailed(_ id: ConnectionID, reason: String, at now: Instant) -> [Action] {
+    handle(.terminationFailed(reason: reason), of: id, at: now)
+  }
+
+  /// Handles a backend that was not terminated because it has committed and waits for a synchronous standby.
+  mutating func waitsForStandby(_ id: ConnectionID, at now: Instant) -> [Action] {
+    guard let connection = connections[id], case .terminating(let request, _) = connection.state else { return [] }
+    let reason = "the write waits for a synchronous standby"
+    let actions = request.map { [Action.fail($0.id, .outcomeUnknown(reason: reason))] } ?? []
+    let mayAwaitStandby =
+      connections.count { other, connection in other != id && connection.isAwaitingStandby } < maximumStandbyWaits
+    connections[id]?.state = .terminating(nil, until: now)
+    // Half of the connections stay available for reads. The backend of a closed connection keeps waiting.
+    let event: PooledConnection.Event =
+      mayAwaitStandby ? .waitsForCommit(until: now + limits.standbyCheckInterval) : .terminationFailed(reason: reason)
+    return actions + handle(event, of: id, at: now)
+  }
+
+  /// A Boolean value that indicates whether one more connection may be held by a write that waits for a standby.
+  var mayAwaitStandby: Bool {
+    connections.values.count { $0.isAwaitingStandby } < maximumStandbyWaits
+  }
+
+  /// The maximum number of connections held by writes that wait for a standby.
+  private var maximumStandbyWaits: Int { max(1, limits.connections / 2) }
+
+  /// Applies an event to a connection.
+  mutating func handle(_ event: PooledConnection.Event, of id: ConnectionID, at now: Instant) -> [Action] {
+    guard let connection = connections[id] else { return [] }
+    let reaction = connection.reaction(to: event)
+    switch reaction {
+    case .ignore: return []
+    case .enter: return enter(reaction, id)
+    case .close(let request, let outcome): return close(id, request, outcome, at: now)
+    case .free where connection.generation < generation: return close(id, nil, .timeout, at: now)
+    case .free:
+      connections[id]?.state = .idle
+      idle.append(id)
+      return serveIdle(at: now)
+    }
+  }
+
+  /// Changes a connection's state.
+  mutating func enter(_ reaction: PooledConnection.Reaction, _ id: ConnectionID) -> [Action] {
+    guard case .enter(let state) = reaction, let old = connections[id]?.state else { return [] }
+    connections[id]?.state = state
+    switch (old, state) {
+    case (.busy, .cancelling): return [.cancel(id)]
+    case (.busy, .terminating), (.awaitingStandby, .terminating): return [.terminate(id)]
+    default: return []
+    }
+  }
+
+  /// Closes a connection, retries or fails its request, and lets a new connection take its place.
+  private mutating func close(
+    _ id: ConnectionID, _ request: Request?, _ outcome: PooledConnection.RequestOutcome, at now: Instant
+  ) -> [Action] {
+    connections[id] = nil
+    idle.removeAll { $0 == id }
+    var actions = [Action.close(id)]
+    if var request {
+      if outage == nil || isConnected, !request.wasRetried, outcome.mayRetry(request) {
+        request.wasRetried = true
+        if let other = idle.popLast() {
+          actions.append(run(request, on: other, at: now))
+        } else {
+          if request.isUrgent { urgentWaiters += 1 }
+          waiters.prepend(request)
+        }
+      } else {
+        actions.append(.fail(request.id, outcome.error(for: request)))
+      }
+    }
+    return actions + serveIdle(at: now) + connectIfNeeded(at: now)
+  }
+
+  // MARK: Serving
+
+  /// A Boolean value that indicates whether at least one established connection can take requests.
+  var isConnected: Bool {
+    connections.values.contains { $0.isServing && $0.generation == generation }
+  }
+
+  var isConnecting: Bool { connections.values.contains { $0.isConnecting } }
+
+  mutating func run(_ request: Request, on connection: ConnectionID, at now: Instant) -> Action {
+    let until = now + limits.requestTimeout
+    connections[connection]?.state = .busy(request, until: until)
+    return .run(request.id, connection)
+  }
+
+  /// Assigns idle connections to waiting requests. Requests that are cancelled or expire in the meantime must not delay
+  /// the others.
+  mutating func serveIdle(at now: Instant) -> [Action] {
+    var actions = failOverdue(at: now)
+    while let connection = idle.last, let request = popFirst() {
+      idle.removeLast()
+      actions.append(run(request, on: connection, at: now))
+      // An urgent request may have preceded expired ones.
+      actions += failOverdue(at: now)
+    }
+    return actions
+  }
+
+  mutating func failOverdue(at now: Instant) -> [Action] {
+    var actions: [Action] = []
+    while let first = waiters.first, first.deadline <= now, let request = popFirst() {
+      actions.append(.fail(request.id, .overloaded))
+    }
+    return actions
+  }
+
+  mutating func popFirst() -> Request? {
+    let request = waiters.popFirst()
+    if let request { recordDeparture(request) }
+    return request
+  }
+
+  mutating func recordDeparture(_ request: Request) {
+    if request.isUrgent { urgentWaiters -= 1 }
+  }
+
+  mutating func connect(at now: Instant) -> Action {
+    lastConnectionNumber += 1
+    let id = ConnectionID(number: lastConnectionNumber)
+    connections[id] = PooledConnection(
+      state: .connecting(until: now + limits.connectTimeout), generation: generation)
+    return .connect(id)
+  }
+
+  /// A Boolean value that indicates whether the limit allows another connection.
+  var hasRoom: Bool { connections.count < limits.connections }
+
+  /// A Boolean value that indicates whether the limit allows another connection and a request waits for one.
+  var needsConnection: Bool {
+    hasRoom && waiters.count > 0
+  }
+
+  /// Establishes as many connections as there are waiting requests, within the limit and outside the back-off of an
+  /// outage.
+  mutating func connectIfNeeded(at now: Instant) -> [Action] {
+    guard needsConnection else { return [] }
+    if let outage, now < outage.nextAttempt || isConnecting { return [] }
+    let connecting = connections.values.count { $0.isConnecting && $0.generation == generation }
+    let wanted = outage == nil ? waiters.count - connecting : 1
+    return (0..<max(0, min(wanted, limits.connections - connections.count))).map { _ in connect(at: now) }
+  }
+
+  mutating func failWaiters(_ error: PointStoreError) -> [Action] {
+    var actions: [Action] = []
+    while let request = popFirst() { actions.append(.fail(request.id, error)) }
+    return actions
+  }
+}
+
+/// The load of a connection pool.
+package struct PoolLoad: Hashable, Sendable {
+  /// The number of connections that are being established.
+  package internal(set) var connecting = 0
+  /// The number of idle connections.
+  package internal(set) var idle = 0
+  /// The number of connections that run or cancel a request.
+  package internal(set) var busy = 0
+  /// The maximum number of connections.
+  package internal(set) var limit = 0
+  /// The number of requests in the wait queue.
+  package internal(set) var waiting = 0
+}
+
+/// The recent service time of requests, as an exponentially weighted moving average.
+struct ServiceTime {
+  /// The weight of the newest observation.
+  private static let weight = 1.0 / 8
+
+  private var meanSeconds: Double?
+
+  /// Records the time that a connection took for a request.
+  mutating func observe(_ duration: Duration) {
+    let seconds = duration / .seconds(1)
+    meanSeconds = meanSeconds.map { $0 + (seconds - $0) * Self.weight } ?? seconds
+  }
+
+  /// Returns the estimated wait of a new request behind a number of others; zero without observations.
+  func wait(behind waiters: Int, connections: Int) -> Duration {
+    .seconds((meanSeconds ?? 0) * Double(waiters) / Double(max(1, connections)))
+  }
+}
+
+/// The first-in, first-out queue of the requests that wait for a connection. Every operation takes amortized constant
+/// time.
+///
+/// A request that is removed from the middle leaves a gap until it would be the first or the last.
+struct WaitQueue {
+  typealias Request = PoolStateMachine.Request
+
+  private var requests: Deque<Request?> = []
+  /// The positions of the requests, relative to the one that was the first of all.
+  private var positions: [PoolStateMachine.RequestID: Int] = [:]
+  private var front = 0
+
+  /// The number of waiting requests.
+  var count: Int { positions.count }
+
+  var first: Request? { requests.first ?? nil }
+
+  mutating func append(_ request: Request) {
+    positions[request.id] = front + requests.count
+    requests.append(request)
+  }
+
+  mutating func prepend(_ request: Request) {
+    front -= 1
+    positions[request.id] = front
+    requests.prepend(request)
+  }
+
+  mutating func popFirst() -> Request? { first.flatMap { remove($0.id) } }
+
+  /// Removes a request from any position.
+  ///
+  /// - Returns: the request, if it was in the queue.
+  mutating func remove(_ id: PoolStateMachine.RequestID) -> Request? {
+    guard let position = positions.removeValue(forKey: id) else { return nil }
+    let request = requests[position - front].take()
+    while case .some(nil) = requests.last { requests.removeLast() }
+    while case .some(nil) = requests.first {
+      requests.removeFirst()
+      front += 1
+    }
+    return request
   }
 }

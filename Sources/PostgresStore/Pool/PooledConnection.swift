@@ -25,9 +25,8 @@ import Points
 /// | `waitsForCommit`    | ignore     | ignore | ignore             | ignore     | awaiting    | ignore          |
 /// | `shutDown`          | close      | close  | close              | close      | close       | close           |
 ///
-/// A busy connection that is overdue is closed, or its backend terminated if it runs a write. Cancellation stops a read
-/// that has no other caller, and lets a write continue. When a busy connection is lost, its requests are retried or
-/// failed.
+/// A busy connection that is overdue is closed, or its backend terminated if it runs a write. Cancellation stops a read,
+/// and lets a write continue. When a busy connection is lost, its request is retried or failed.
 ///
 /// `free` means that the connection takes the next request or becomes idle, or is closed if its generation is older
 /// than the pool's. A generation begins when a server is found to be read-only, and when a connection leads to another
@@ -42,12 +41,12 @@ struct PooledConnection {
     case connecting(until: Instant)
     /// The connection has no request.
     case idle
-    /// The connection runs one request, several reads of a group, or a write whose caller has gone.
-    case busy([Request], until: Instant)
+    /// The connection runs a request; `nil` for a write whose caller has gone.
+    case busy(Request?, until: Instant)
     /// A read that no caller waits for is being cancelled.
     case cancelling(until: Instant)
     /// The backend is being terminated because its write is past its deadline.
-    case terminating([Request], until: Instant)
+    case terminating(Request?, until: Instant)
     /// The connection runs a write that has committed on the primary and waits for a synchronous standby; no caller
     /// waits for it. It is checked again at the given time.
     case awaitingStandby(until: Instant)
@@ -60,7 +59,8 @@ struct PooledConnection {
     case connectionLost(reason: String, StatementOutcome)
     /// The connection is past its deadline. A backend that must be terminated has until the given time.
     case overdue(terminationDeadline: Instant)
-    case cancelled(PoolStateMachine.RequestID)
+    /// The caller has stopped waiting.
+    case cancelled
     /// The backend could not be signalled.
     case terminationFailed(reason: String)
     /// The backend was not signalled because its commit waits for a synchronous standby. It is checked again at the
@@ -75,23 +75,23 @@ struct PooledConnection {
     case ignore
     /// The connection can take another request.
     case free
-    /// The connection is closed, and its requests complete with the given outcome.
-    case close([Request], RequestOutcome)
-    /// The connection changes its state, or its requests.
+    /// The connection is closed, and its request completes with the given outcome.
+    case close(Request?, RequestOutcome)
+    /// The connection changes its state, or its request.
     case enter(State)
   }
 
-  /// The outcome for the requests of a connection that is closed.
+  /// The outcome for the request of a connection that is closed.
   enum RequestOutcome {
-    /// The server no longer has the prepared statement: each request is retried once.
-    case retryAll(reason: String)
-    /// The server is read-only: each request is retried once.
+    /// The server no longer has the prepared statement: the request is retried once.
+    case retryAny(reason: String)
+    /// The server is read-only: the request is retried once.
     case readOnly(reason: String)
-    /// Reads are retried once. A write fails, and is known not to have been executed.
-    case retryReads(reason: String)
-    /// Reads are retried once. A write may have been executed.
+    /// A read is retried once. A write fails, and is known not to have been executed.
+    case retryRead(reason: String)
+    /// A read is retried once. A write may have been executed.
     case unknown(reason: String)
-    /// All requests fail with a timeout, and none has changed anything.
+    /// The request fails with a timeout, and has changed nothing.
     case timeout
     /// A write may have been executed, and a read has timed out.
     case overdue(reason: String)
@@ -110,85 +110,77 @@ struct PooledConnection {
     switch (state, event) {
     case (.connecting, .connected): .free
     case (.connecting, .failed), (.connecting, .connectionLost), (.connecting, .overdue), (.connecting, .shutDown):
-      .close([], .timeout)
+      .close(nil, .timeout)
     case (.connecting, .finished), (.connecting, .cancelled), (.connecting, .terminationFailed),
       (.connecting, .waitsForCommit):
       .ignore
 
-    case (.idle, .connectionLost), (.idle, .shutDown): .close([], .timeout)
+    case (.idle, .connectionLost), (.idle, .shutDown): .close(nil, .timeout)
     case (.idle, .connected), (.idle, .failed), (.idle, .finished), (.idle, .overdue), (.idle, .cancelled),
       (.idle, .terminationFailed), (.idle, .waitsForCommit):
       .ignore
 
     case (.busy, .finished): .free
-    case (.busy(let requests, _), .connectionLost(let reason, let outcome)):
-      .close(requests, Self.requestOutcome(reason, outcome))
-    case (.busy(let requests, _), .overdue(let until)):
-      Self.isWrite(requests) ? .enter(.terminating(requests, until: until)) : .close(requests, .timeout)
-    case (.busy(let requests, let until), .cancelled(let id)):
-      .enter(Self.busy(requests, without: id, until: until))
-    case (.busy(let requests, _), .shutDown): .close(requests, .shutDown)
+    case (.busy(let request, _), .connectionLost(let reason, let outcome)):
+      .close(request, Self.requestOutcome(reason, outcome))
+    case (.busy(let request, _), .overdue(let until)):
+      Self.isWrite(request) ? .enter(.terminating(request, until: until)) : .close(request, .timeout)
+    // A write is never cancelled: PostgreSQL keeps a commit whose wait for a standby is cancelled, and the standby may
+    // lack it.
+    case (.busy(let request, let until), .cancelled):
+      .enter(Self.isWrite(request) ? .busy(nil, until: until) : .cancelling(until: until))
+    case (.busy(let request, _), .shutDown): .close(request, .shutDown)
     case (.busy, .connected), (.busy, .failed), (.busy, .terminationFailed), (.busy, .waitsForCommit): .ignore
 
     case (.cancelling, .finished): .free
-    case (.cancelling, .connectionLost), (.cancelling, .overdue), (.cancelling, .shutDown): .close([], .timeout)
+    case (.cancelling, .connectionLost), (.cancelling, .overdue), (.cancelling, .shutDown): .close(nil, .timeout)
     case (.cancelling, .connected), (.cancelling, .failed), (.cancelling, .cancelled),
       (.cancelling, .terminationFailed),
       (.cancelling, .waitsForCommit):
       .ignore
 
     // The request has its result, but the signal may still reach the backend.
-    case (.terminating, .finished): .close([], .timeout)
-    case (.terminating(let requests, _), .connectionLost(let reason, .unknown)):
-      .close(requests, .overdue(reason: reason))
-    case (.terminating(let requests, _), .connectionLost(_, .rolledBack)),
-      (.terminating(let requests, _), .connectionLost(_, .rejected)),
-      (.terminating(let requests, _), .connectionLost(_, .readOnly)):
-      .close(requests, .timeout)
-    case (.terminating(let requests, _), .overdue):
-      .close(requests, .overdue(reason: "the statement timed out, and the server did not terminate it in time"))
-    case (.terminating(let requests, _), .terminationFailed(let reason)): .close(requests, .overdue(reason: reason))
-    case (.terminating(let requests, let until), .cancelled(let id)):
-      .enter(.terminating(requests.filter { $0.id != id }, until: until))
+    case (.terminating, .finished): .close(nil, .timeout)
+    case (.terminating(let request, _), .connectionLost(let reason, .unknown)):
+      .close(request, .overdue(reason: reason))
+    case (.terminating(let request, _), .connectionLost(_, .rolledBack)),
+      (.terminating(let request, _), .connectionLost(_, .rejected)),
+      (.terminating(let request, _), .connectionLost(_, .readOnly)):
+      .close(request, .timeout)
+    case (.terminating(let request, _), .overdue):
+      .close(request, .overdue(reason: "the statement timed out, and the server did not terminate it in time"))
+    case (.terminating(let request, _), .terminationFailed(let reason)): .close(request, .overdue(reason: reason))
+    case (.terminating(_, let until), .cancelled): .enter(.terminating(nil, until: until))
     case (.terminating, .waitsForCommit(let until)): .enter(.awaitingStandby(until: until))
-    case (.terminating(let requests, _), .shutDown): .close(requests, .shutDown)
+    case (.terminating(let request, _), .shutDown): .close(request, .shutDown)
     case (.terminating, .connected), (.terminating, .failed): .ignore
 
     case (.awaitingStandby, .finished): .free
-    case (.awaitingStandby, .overdue(let until)): .enter(.terminating([], until: until))
-    case (.awaitingStandby, .connectionLost), (.awaitingStandby, .shutDown): .close([], .timeout)
+    case (.awaitingStandby, .overdue(let until)): .enter(.terminating(nil, until: until))
+    case (.awaitingStandby, .connectionLost), (.awaitingStandby, .shutDown): .close(nil, .timeout)
     case (.awaitingStandby, .connected), (.awaitingStandby, .failed), (.awaitingStandby, .cancelled),
       (.awaitingStandby, .terminationFailed), (.awaitingStandby, .waitsForCommit):
       .ignore
     }
   }
 
-  /// A write is never cancelled: PostgreSQL keeps a commit whose wait for a standby is cancelled, and the standby may
-  /// lack it.
-  private static func busy(
-    _ requests: [Request], without id: PoolStateMachine.RequestID, until: Instant
-  ) -> State {
-    let others = requests.filter { $0.id != id }
-    return others.isEmpty && !isWrite(requests) ? .cancelling(until: until) : .busy(others, until: until)
-  }
-
-  /// A write is the only request of its connection, and continues without its caller.
-  private static func isWrite(_ requests: [Request]) -> Bool { requests.allSatisfy { !$0.isRetryable } }
+  /// A write continues without its caller.
+  private static func isWrite(_ request: Request?) -> Bool { request?.isRetryable != true }
 
   private static func requestOutcome(_ reason: String, _ outcome: StatementOutcome) -> RequestOutcome {
     switch outcome {
-    case .rejected: .retryAll(reason: reason)
+    case .rejected: .retryAny(reason: reason)
     case .readOnly: .readOnly(reason: reason)
-    case .rolledBack: .retryReads(reason: reason)
+    case .rolledBack: .retryRead(reason: reason)
     case .unknown: .unknown(reason: reason)
     }
   }
 
-  /// The requests that wait for the connection's result.
-  var requests: [Request] {
+  /// The request that waits for the connection's result.
+  var request: Request? {
     switch state {
-    case .busy(let requests, _), .terminating(let requests, _): requests
-    case .connecting, .idle, .cancelling, .awaitingStandby: []
+    case .busy(let request, _), .terminating(let request, _): request
+    case .connecting, .idle, .cancelling, .awaitingStandby: nil
     }
   }
 
@@ -209,7 +201,7 @@ struct PooledConnection {
   var isAwaitingStandby: Bool {
     switch state {
     case .awaitingStandby: true
-    case .terminating(let requests, _): requests.isEmpty
+    case .terminating(let request, _): request == nil
     case .connecting, .idle, .busy, .cancelling: false
     }
   }
@@ -227,8 +219,8 @@ extension PooledConnection.RequestOutcome {
   /// Returns whether a request that has not been retried may be.
   func mayRetry(_ request: PoolStateMachine.Request) -> Bool {
     switch self {
-    case .retryAll, .readOnly: true
-    case .retryReads, .unknown: request.isRetryable
+    case .retryAny, .readOnly: true
+    case .retryRead, .unknown: request.isRetryable
     case .timeout, .overdue, .shutDown: false
     }
   }
@@ -236,7 +228,7 @@ extension PooledConnection.RequestOutcome {
   /// Returns the error of a request that is not retried.
   func error(for request: PoolStateMachine.Request) -> PointStoreError {
     switch self {
-    case .retryAll(let reason), .retryReads(let reason): .unavailable(reason: reason)
+    case .retryAny(let reason), .retryRead(let reason): .unavailable(reason: reason)
     case .readOnly(let reason): .readOnly(reason: reason)
     case .unknown(let reason): request.isRetryable ? .unavailable(reason: reason) : .outcomeUnknown(reason: reason)
     case .timeout: .timeout

@@ -99,13 +99,8 @@ struct NearestSearch {
   /// Searches among the nearest places.
   private func nearest() async throws(PointStoreError) -> Proof {
     let count = Self.fetchCount(for: wanted)
-    let result =
-      // Callers that share a statement can't each have the tags of their own places included.
-      if filter.mayBeSelective || !included.isEmpty {
-        try await store.read(NearestStatements.nearest(columns, including: included, position, filter, count: count))
-      } else {
-        try await store.pool.run(NearestStatements.sharedNearest(columns, position, filter, count: count))
-      }
+    let result = try await store.read(
+      NearestStatements.nearest(columns, including: included, position, filter, count: count))
     let ranked = try rank(result, after: Self.start)
     let proof = proof(by: ranked, of: result, isComplete: result.count < count)
     // There are too few places within the radius, or the missing ones are close to it.

@@ -14,7 +14,7 @@ enum NearestStatements {
     _ filter: PointFilter,
     count: Int
   ) -> (Statement, Parameters) {
-    var values = BoundValues()
+    var values = BoundValues(planning: filter.planning)
     let point = values.bind(center)
     let sql = """
       SELECT \(columns.list(including: ids, &values))
@@ -30,31 +30,6 @@ enum NearestStatements {
     return (Statement(name, planning: filter.planning, sql), values.parameters)
   }
 
-  /// Returns the statement for the nearest places by chord of several callers, without a selective filter.
-  static func sharedNearest(
-    _ columns: PointColumns,
-    _ center: EarthCentred,
-    _ filter: PointFilter,
-    count: Int
-  ) -> SharedRead {
-    var values = SharedNumbers()
-    let point = values.bind(center)
-    let conditions = filter.spatialConditions(&values, center: point).asWhereClause
-    let sql = """
-      SELECT \(columns.boundedList), caller
-      FROM \(values.source)
-      CROSS JOIN LATERAL (
-        SELECT \(columns)
-        FROM points
-        \(conditions)
-        ORDER BY position <<->> \(point)
-        LIMIT \(count)
-      ) AS found
-      """
-    let statement = Statement("\(columns.prefix())shared_\(count)\(filter.shape)", sql)
-    return SharedRead(statement: statement, values: .numbers(values.numbers), rowsEach: count)
-  }
-
   /// Returns the statement that takes the nearest places by chord and drops those nearer than a minimum chord. Each row
   /// has the number of dropped places; if no other place is left, there is one row of nulls with that number.
   static func nearest(
@@ -66,7 +41,7 @@ enum NearestStatements {
     amongFirst depth: Int,
     count: Int
   ) -> (Statement, Parameters) {
-    var values = BoundValues()
+    var values = BoundValues(planning: filter.planning)
     let point = values.bind(center)
     let conditions = filter.conditions(&values, center: point).asWhereClause
     let sql = """

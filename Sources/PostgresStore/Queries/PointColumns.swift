@@ -17,15 +17,11 @@ enum PointColumns: CustomStringConvertible {
   }
 
   /// Returns the column list, with the length of long tags in place of the tags.
+  ///
+  /// - Parameter ids: the places whose long tags are included.
   func list(including ids: [PointID] = [], _ values: inout BoundValues) -> String {
-    list(including: ids.isEmpty ? nil : values.bind(ids))
-  }
-
-  /// The column list, with the length of long tags in place of the tags.
-  var boundedList: String { list(including: nil) }
-
-  private func list(including ids: String?) -> String {
-    description.replacing("tags", with: "\(LongTags.expression(including: ids)) AS tags")
+    let placeholder = ids.isEmpty ? nil : values.bind(ids)
+    return description.replacing("tags", with: "\(LongTags.expression(including: placeholder)) AS tags")
   }
 
   /// Returns the prefix of the names of statements that return ``list(including:_:)``.

@@ -43,15 +43,6 @@ struct PointFilter: Sendable {
   /// The time of planning. The planner needs the values where categories differ in frequency and boxes in size.
   var planning: Statement.Planning { mayBeSelective ? .eachTime : .once }
 
-  /// A Boolean value that indicates whether the only condition is a box so small that its places can be fetched and
-  /// sorted.
-  var isSmallBox: Bool {
-    guard let region, box != nil, greatestChord == nil, !hasCategories, source == nil else { return false }
-    return region.diagonalMetres <= Self.smallBoxDiagonalMetres
-  }
-
-  private static let smallBoxDiagonalMetres = 20_000.0
-
   /// A Boolean value that indicates whether few places may match, independent of their distance.
   var mayBeSelective: Bool { box != nil || hasCategories || source != nil }
 
@@ -66,32 +57,6 @@ struct PointFilter: Sendable {
     return shape
   }
 
-  /// Returns the conditions on the location: all conditions, unless ``mayBeSelective``.
-  func spatialConditions(
-    _ values: inout some SpatialBinding,
-    center: String?,
-    skippingRegion: Bool = false
-  ) -> [String] {
-    var conditions: [String] = []
-    if let region, !skippingRegion { conditions.append("position &&& \(values.bind(region))") }
-    if let greatestChord, let center {
-      conditions.append("position <<->> \(center) <= \(values.bind(greatestChord))")
-    }
-    return conditions
-  }
-
-  /// Returns the condition on the edges of the box; `nil` without a box.
-  func boxCondition(_ values: inout some SpatialBinding) -> String? {
-    guard let box else { return nil }
-    let latitudes = "lat BETWEEN \(values.bind(box.south)) AND \(values.bind(box.north))"
-    let longitudes = box.longitudeRanges.map { range in
-      "long BETWEEN \(values.bind(range.lowerBound)) AND \(values.bind(range.upperBound))"
-    }
-    // Nearly all places of the region are in the box, but the planner would treat the three conditions as independent,
-    // expect almost no rows and sort thousands. It doesn't look inside a CASE.
-    return "CASE WHEN \(latitudes) THEN \(longitudes.joined(separator: " OR ")) ELSE false END"
-  }
-
   /// Returns the conditions as Boolean expressions and binds their values.
   ///
   /// - Parameters:
@@ -102,8 +67,20 @@ struct PointFilter: Sendable {
     center: String? = nil,
     skippingRegion: Bool = false
   ) -> [String] {
-    var conditions = spatialConditions(&values, center: center, skippingRegion: skippingRegion)
-    if let condition = boxCondition(&values) { conditions.append(condition) }
+    var conditions: [String] = []
+    if let region, !skippingRegion { conditions.append("position &&& \(values.bind(region))") }
+    if let greatestChord, let center {
+      conditions.append("position <<->> \(center) <= \(values.bind(greatestChord))")
+    }
+    if let box {
+      let latitudes = "lat BETWEEN \(values.bind(box.south)) AND \(values.bind(box.north))"
+      let longitudes = box.longitudeRanges.map { range in
+        "long BETWEEN \(values.bind(range.lowerBound)) AND \(values.bind(range.upperBound))"
+      }
+      // Nearly all places of the region are in the box, but the planner would treat the three conditions as independent,
+      // expect almost no rows and sort thousands. It doesn't look inside a CASE.
+      conditions.append("CASE WHEN \(latitudes) THEN \(longitudes.joined(separator: " OR ")) ELSE false END")
+    }
     if hasCategories { conditions.append("category = ANY (\(values.bind(categories)))") }
     if let source {
       conditions.append("source = \(values.bind(source.name.text))")
@@ -113,21 +90,15 @@ struct PointFilter: Sendable {
   }
 }
 
-/// A type that binds values and returns the SQL that refers to them.
-protocol SpatialBinding {
-  /// Binds a `float8`.
-  mutating func bind(_ value: Double) -> String
-
-  /// Binds a `geometry`: a point.
-  mutating func bind(_ value: EarthCentred) -> String
-
-  /// Binds a `geometry` whose bounds are the box.
-  mutating func bind(_ value: SpatialBox) -> String
-}
-
 /// The values of a statement, bound to placeholders.
-struct BoundValues: SpatialBinding, Sendable {
+struct BoundValues: Sendable {
   private(set) var parameters = Parameters()
+  private let planning: Statement.Planning
+
+  /// - Parameter planning: the time of planning of the statement. With ``Statement/Planning/once`` the values are hidden
+  ///   from the planner in subqueries, which it doesn't inspect: it would consider a plan for these values cheaper than
+  ///   the generic one, and plan each execution anew.
+  init(planning: Statement.Planning = .eachTime) { self.planning = planning }
 
   mutating func bind(_ value: Int64) -> String { bind("int8") { $0.add(value) } }
   mutating func bind(_ value: Double) -> String { bind("float8") { $0.add(value) } }
@@ -141,7 +112,9 @@ struct BoundValues: SpatialBinding, Sendable {
 
   private mutating func bind(_ type: String, _ add: (inout Parameters) -> Void) -> String {
     add(&parameters)
-    return "$\(parameters.ranges.count)::\(type)"
+    let value = "$\(parameters.ranges.count)::\(type)"
+    // With a cast, or `ANY` would take an array's subquery for a set of rows.
+    return planning == .once ? "(SELECT \(value))::\(type)" : value
   }
 }
 

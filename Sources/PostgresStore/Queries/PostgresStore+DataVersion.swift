@@ -28,20 +28,16 @@ package import Points
 /// then sent again although it could have been revalidated. A row that counts the writes to `points` would avoid that,
 /// but each writer would lock it until its commit, and an import would block all writers for minutes.
 extension PostgresStore {
-  /// The statement for the version. Callers that wait together share one execution.
   static let version = Statement(
-    "shared_version",
+    "data_version",
     """
     SELECT pg_is_in_recovery(), encode(substr(sha256(convert_to(concat_ws(
       ' ', extract(epoch FROM pg_postmaster_start_time()),
       (SELECT oid FROM pg_database WHERE datname = current_database()), 'points'::regclass::oid,
       txid_current_snapshot()
-    ), 'UTF8')), 1, 16), 'hex'), caller
-    FROM unnest((SELECT $1::uuid[])) WITH ORDINALITY AS callers (wanted, caller)
+    ), 'UTF8')), 1, 16), 'hex')
     """
   )
-
-  private static let nobody = PointID(high: 0, low: 0)
 
   /// Returns the version of the data at some moment during the call; `nil` from a standby and where connections lead to
   /// several servers. It is one statement that reads no table.
@@ -51,7 +47,7 @@ extension PostgresStore {
     // The first statement may establish the first connection.
     for _ in 0..<2 {
       let before = pool.servers.primary
-      let result = try await pool.run(SharedRead(statement: Self.version, values: .id(Self.nobody)))
+      let result = try await read(Self.version, Parameters())
       guard let row = result.rows.first else { throw .unexpected(reason: "the query for the version returned no row") }
       guard try !row.boolean(0) else { return nil }
       await pool.foundPrimary()

@@ -2,19 +2,8 @@ package import Geo
 package import Points
 
 extension PostgresStore {
-  /// The statement for the places of several callers by id, with tags bounded by ``LongTags``.
   static let byID = Statement(
-    "shared_bounded_point",
-    """
-    SELECT \(PointColumns.all.boundedList), caller
-    FROM unnest((SELECT $1::uuid[])) WITH ORDINALITY AS callers (wanted, caller)
-    CROSS JOIN LATERAL (SELECT \(PointColumns.all) FROM points WHERE id = wanted LIMIT 1) AS found
-    """
-  )
-
-  /// The statement for one place with all its tags.
-  private static let wholeByID = Statement(
-    "whole_point",
+    "by_id",
     """
     SELECT \(PointColumns.all)
     FROM points
@@ -60,10 +49,7 @@ extension PostgresStore {
 
   /// Returns the place with an id; `nil` where there is none.
   package func point(id: PointID) async throws(PointStoreError) -> PointOfInterest? {
-    let result = try await pool.run(SharedRead(statement: Self.byID, values: .id(id)))
-    guard let row = result.rows.first else { return nil }
-    if !row.texts.lacksTags { return try row.point() }
-    return try await read(Self.wholeByID, Parameters { $0.add(id) }).rows.first?.point()
+    try await read(Self.byID, Parameters { $0.add(id) }).rows.first?.point()
   }
 
   /// Returns the place with the least shuffle key at or after the pivot, or else the place with the least key of all.

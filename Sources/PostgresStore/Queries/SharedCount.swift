@@ -1,6 +1,9 @@
 import Points
 
-/// The counting of all places by category, which reads the whole table: one statement at a time, for all callers.
+/// The counting of all places by category: one statement at a time, for all callers.
+///
+/// It reads the whole index of categories, for a second with ten million places. Callers with a statement each would
+/// take all connections and the server's processors from the other reads.
 ///
 /// A caller gets the result of a statement that began after the call, so that it contains what was committed before.
 /// A caller that is cancelled leaves the statement to the others.

@@ -16,12 +16,6 @@ struct SpatialBox: Hashable, Sendable {
   /// A generous upper bound of the rounding differences between this program and PostgreSQL, in metres.
   static let slackMetres = 0.01
 
-  /// The length of the diagonal, in metres.
-  var diagonalMetres: Double {
-    let edges = greatest - least
-    return (edges * edges).sum().squareRoot()
-  }
-
   init(center: SIMD3<Double>, halfEdge: Double) {
     least = center - halfEdge
     greatest = center + halfEdge

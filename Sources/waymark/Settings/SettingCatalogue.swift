@@ -136,8 +136,7 @@ struct SettingGroup: Sendable {
         "DATABASE_POOL_SIZE", .integer(2...1000), affects: .operation, default: "12",
         "Maximum number of connections to the database, besides up to two of the index (`POINT_INDEX`).",
         details: "Those of exports, imports and `ANALYTICS=postgres` (one) are taken from them; the rest, eight by "
-          + "default, is for requests. About as many of these as the database has processors is fastest, since waiting "
-          + "requests share a statement. At least 3 with `ANALYTICS=postgres`. See "
+          + "default, is for requests. At least 3 with `ANALYTICS=postgres`. See "
           + "[Connections to PostgreSQL](operations.md#connections-to-postgresql)."),
       Setting(
         "DATABASE_EXPORT_CONNECTIONS", .integer(1...999), affects: .operation,

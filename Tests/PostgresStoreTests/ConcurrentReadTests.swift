@@ -7,9 +7,9 @@ import Testing
 
 @testable import PostgresStore
 
-/// Tests of reads that share a statement.
-@Suite struct SharedReadTests {
-  @Test(arguments: [nil, 2_000_000.0]) func eachCallerOfASharedReadGetsItsOwnRows(radius: Double?) async throws {
+/// Tests of more reads at a time than there are connections.
+@Suite struct ConcurrentReadTests {
+  @Test(arguments: [nil, 2_000_000.0]) func eachConcurrentCallerGetsItsOwnRows(radius: Double?) async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore(poolSize: 1)
     var places = try SyntheticPoints(seed: 12, townCount: 10)
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func cancelledCallerDoesNotAffectItsBatch() async throws {
+  @Test func cancelledCallerDoesNotAffectTheOthers() async throws {
     let database = try await TemporaryDatabase.make()
     let store = try await database.migratedStore(poolSize: 1)
     try await store.importRows((0..<50).map { try .sample("place \($0)", 1, Double($0)) })
