@@ -31,7 +31,7 @@ struct MicroSubject: Sendable {
     continuation.yield(rows)
     continuation.finish()
     _ = try await store.load(batches)
-    api = LocationsAPI(service: PointsService(store: store), version: "0").router()
+    api = LocationsAPI(.init(service: PointsService(store: store), version: "0")).router()
     centers = try QueryPoints.near(placesOf: seed, count: MicroBenchmark.inputCount)
     spots = rows.prefix(MicroBenchmark.inputCount).map(\.draft.coordinate)
     ids = try await store.page(matching: PointQuery(limit: MicroBenchmark.inputCount)).points.map(\.point.id)

@@ -54,25 +54,35 @@ struct Application {
     self.http = http
     let collectors = Self.buildCollectors(
       server: serverMetrics, store: store, analytics: analytics, tokenKeys: tokenKeys, metrics: metrics)
-    let api = LocationsAPI(
+    var api = LocationsAPI.Configuration(
       service: PointsService(
         store: store.store, textStore: store.textStore, mapStore: store.mapStore, analytics: analytics ?? NoAnalytics(),
         recordsTexts: configuration.search.minimumTextCount != nil),
-      editor: PointEditor(store: store.store), access: access, requiresIfMatch: configuration.requiresIfMatch,
-      caching: CachePolicy(
-        directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey),
-      metrics: MetricsReport(metrics, version: waymarkVersion, collectors: collectors), searches: store.searchLog,
-      backup: store.backup,
-      filtering: Filtering(
-        queryables: try configuration.queryablesFile.map { path in try Queryables(path: path) } ?? Queryables(),
-        timeLimit: configuration.filterTimeLimit),
-      positions: store.positions, clock: clock,
-      isDraining: { [drainState] in drainState.isDraining },
-      address: configuration.address, hasPhoton: configuration.search.hasPhoton,
-      collections: configuration.collections, clusterMaximumZoom: configuration.clusterMaximumZoom,
-      tileCacheBytes: configuration.tileCacheBytes,
-      baseMap: configuration.baseMap, version: waymarkVersion, settingsDigest: configuration.responseDigest)
-    responder = api.router(
+      version: waymarkVersion)
+    api.editor = PointEditor(store: store.store)
+    api.access = access
+    api.requiresIfMatch = configuration.requiresIfMatch
+    api.caching = CachePolicy(
+      directives: configuration.cacheControl, readsNeedKey: configuration.access.readRequiresKey)
+    api.metrics = MetricsReport(metrics, version: waymarkVersion, collectors: collectors)
+    api.searches = store.searchLog
+    api.backup = store.backup
+    api.filtering = Filtering(
+      queryables: try configuration.queryablesFile.map { path in try Queryables(path: path) } ?? Queryables(),
+      timeLimit: configuration.filterTimeLimit)
+    api.positions = store.positions
+    api.clock = clock
+    api.isDraining = { [drainState] in drainState.isDraining }
+    api.address = configuration.address
+    api.clusterMaximumZoom = configuration.clusterMaximumZoom
+    api.tileCacheBytes = configuration.tileCacheBytes
+    api.baseMap = configuration.baseMap
+    api.settingsDigest = configuration.responseDigest
+    let locations = LocationsAPI(api)
+    let features = FeaturesAPI(locations, collections: configuration.collections)
+    let photon = configuration.search.hasPhoton ? PhotonAPI(locations).endpoints : []
+    responder = locations.router(
+      joining: features.endpoints + photon,
       middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))
   }
 

@@ -213,10 +213,11 @@ import Testing
     _ = try await memory.load(AsyncStream([rows]))
     let store = ComputedStore(store: memory, onComputing: onComputing, onFacets: onFacets)
     let service = PointsService(store: store, textStore: memory, mapStore: store)
-    let router = LocationsAPI(
-      service: service, editor: PointEditor(store: store), filtering: Filtering(timeLimit: .seconds(3_600)),
-      version: "1.2.3"
-    ).router()
+    let api = LocationsAPI(
+      .init(
+        service: service, editor: PointEditor(store: store), filtering: Filtering(timeLimit: .seconds(3_600)),
+        version: "1.2.3"))
+    let router = api.routerOfAllCalls()
     var configuration = HTTPServerConfiguration(port: 0)
     configuration.threads = 1
     configuration.limits.computations = 1

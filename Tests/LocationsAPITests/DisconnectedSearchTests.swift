@@ -32,7 +32,7 @@ import Testing
     // Only the disconnect may end the search.
     let filtering = Filtering(timeLimit: .seconds(3_600))
     let service = PointsService(store: store, textStore: store.store, mapStore: store)
-    let router = LocationsAPI(service: service, filtering: filtering, version: "1.2.3").router()
+    let router = LocationsAPI(.init(service: service, filtering: filtering, version: "1.2.3")).routerOfAllCalls()
     let responder = RecordingResponder(router)
 
     try await withConnection(to: responder) { connection in

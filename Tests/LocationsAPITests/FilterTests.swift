@@ -25,8 +25,9 @@ import Testing
     let queryables = Queryables(types: ["n": .integer, "list": .stringArray])
     return ServiceDriver(
       LocationsAPI(
-        service: PointsService(store: store, textStore: store, mapStore: store), editor: PointEditor(store: store),
-        filtering: Filtering(queryables: queryables, timeLimit: timeLimit), version: "1.2.3"))
+        .init(
+          service: PointsService(store: store, textStore: store, mapStore: store), editor: PointEditor(store: store),
+          filtering: Filtering(queryables: queryables, timeLimit: timeLimit), version: "1.2.3")))
   }
 
   private func target(_ filter: String, _ rest: String = "") -> String {

@@ -16,7 +16,8 @@ import Testing
   ) async throws -> ServiceDriver.Response {
     let store = MemoryStore()
     let api = LocationsAPI(
-      service: PointsService(store: store), editor: PointEditor(store: store), baseMap: baseMap, version: "1.2.3")
+      .init(
+        service: PointsService(store: store), editor: PointEditor(store: store), baseMap: baseMap, version: "1.2.3"))
     let response = await api.router().respond(to: ServiceDriver.request(.GET, target, headers: headers))
     return ServiceDriver.Response(
       target: target, status: Int(response.status.code), headers: response.headers,

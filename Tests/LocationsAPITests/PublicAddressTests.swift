@@ -19,10 +19,11 @@ import Testing
     let store = MemoryStore()
     let proxies = TrustedProxies(try proxy.map { [try #require(IPNetwork($0))] } ?? [])
     let router = LocationsAPI(
-      service: PointsService(store: store), editor: PointEditor(store: store),
-      access: AccessControl(
-        AccessPolicy(keys: [APIKey(name: "w", scope: .write, secret: "w")], isLoopback: true)),
-      address: PublicAddress(url: url, proxies: proxies), version: "1"
+      .init(
+        service: PointsService(store: store), editor: PointEditor(store: store),
+        access: AccessControl(
+          AccessPolicy(keys: [APIKey(name: "w", scope: .write, secret: "w")], isLoopback: true)),
+        address: PublicAddress(url: url, proxies: proxies), version: "1")
     ).router()
     var headers: HTTPHeaders = ["authorization": "Bearer w", "content-type": "application/json"]
     for value in prefix { headers.add(name: "x-forwarded-prefix", value: value) }
@@ -45,10 +46,10 @@ import Testing
     ]
   }
 
-  private static let relative = ["?limit=1", "locations/", id, "categories{?bbox}"]
+  private static let relative = ["?limit=1", "locations/", id, "categories{?bbox,f}"]
 
   private static func absolute(_ base: String) -> [String] {
-    ["\(base)/locations?limit=1", "\(base)/locations/", "\(base)/locations/\(id)", "\(base)/categories{?bbox}"]
+    ["\(base)/locations?limit=1", "\(base)/locations/", "\(base)/locations/\(id)", "\(base)/categories{?bbox,f}"]
   }
 
   @Test func withoutAnAddressTargetsAreRelative() async throws {
@@ -92,7 +93,7 @@ import Testing
   func absoluteLinksHaveThePrefixToo(target: String) async throws {
     let store = MemoryStore()
     func text(_ address: PublicAddress) async throws -> String {
-      let router = DescribedService.api(over: store, address: address).router()
+      let router = DescribedService.api(over: store, address: address).routerOfAllCalls()
       let request = ServiceDriver.request(.GET, target, headers: ["x-forwarded-prefix": "/poi"])
       return String(buffer: try await router.respond(to: request).body.collect())
     }

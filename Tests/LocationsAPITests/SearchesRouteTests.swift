@@ -22,8 +22,9 @@ import Testing
     headers: HTTPHeaders = [:]
   ) async throws -> ServiceDriver.Response {
     let router = LocationsAPI(
-      service: PointsService(store: StubStore()), access: AccessControl(access), searches: history,
-      clock: FixedClock(Self.now), version: "1"
+      .init(
+        service: PointsService(store: StubStore()), access: AccessControl(access), searches: history,
+        clock: FixedClock(Self.now), version: "1")
     ).router()
     let response = await router.respond(to: ServiceDriver.request(.GET, target, headers: headers))
     return ServiceDriver.Response(

@@ -16,13 +16,21 @@ extension MemoryStore {
   }
 }
 
+extension LocationsAPI {
+  /// Returns the responder for the calls of this interface and of the others to its places.
+  func routerOfAllCalls(collections: PointCollections = PointCollections(), hasPhoton: Bool = true) -> Router {
+    router(
+      joining: FeaturesAPI(self, collections: collections).endpoints + (hasPhoton ? PhotonAPI(self).endpoints : []))
+  }
+}
+
 /// A driver of the whole service in process, from a request to its response, without a socket.
 struct ServiceDriver {
   private let responder: any HTTPResponder
 
-  /// Creates a driver of an interface.
-  init(_ api: LocationsAPI) {
-    responder = api.router()
+  /// Creates a driver of an interface, and of the others to its places.
+  init(_ api: LocationsAPI, collections: PointCollections = PointCollections(), hasPhoton: Bool = true) {
+    responder = api.routerOfAllCalls(collections: collections, hasPhoton: hasPhoton)
   }
 
   /// Creates a driver of a service over a store.
@@ -31,12 +39,15 @@ struct ServiceDriver {
     filtering: Filtering = Filtering(timeLimit: .seconds(600)),
     uptime: @escaping @Sendable () -> Duration = monotonicTime, hasTextSearch: Bool = true, hasPhoton: Bool = true
   ) {
-    responder = LocationsAPI(
+    var api = LocationsAPI.Configuration(
       service: PointsService(
         store: store, textStore: hasTextSearch ? store as? any TextSearchableStore : nil,
         mapStore: store as? any MappedStore, clock: clock),
-      metrics: metrics, filtering: filtering, uptime: uptime, hasPhoton: hasPhoton, version: "1.2.3"
-    ).router()
+      version: "1.2.3")
+    api.metrics = metrics
+    api.filtering = filtering
+    api.uptime = uptime
+    self.init(LocationsAPI(api), hasPhoton: hasPhoton)
   }
 
   /// Creates a driver of a service that accepts writes.
@@ -50,12 +61,14 @@ struct ServiceDriver {
 
   /// Creates a driver of a service that accepts writes and whose keys may change.
   init(writing store: some WritablePointStore, control: AccessControl, requiresIfMatch: Bool = false) {
-    responder = LocationsAPI(
+    var api = LocationsAPI.Configuration(
       service: PointsService(
         store: store, textStore: store as? any TextSearchableStore, mapStore: store as? any MappedStore),
-      editor: PointEditor(store: store), access: control,
-      requiresIfMatch: requiresIfMatch, version: "1.2.3"
-    ).router()
+      version: "1.2.3")
+    api.editor = PointEditor(store: store)
+    api.access = control
+    api.requiresIfMatch = requiresIfMatch
+    self.init(LocationsAPI(api))
   }
 
   /// Creates a driver of a service over places in memory.

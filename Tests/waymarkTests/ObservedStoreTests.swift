@@ -38,7 +38,7 @@ import Testing
 
   @Test func serverTimingHasStoreAndTotal() async throws {
     let measured = ObservedStore(store, factory: metrics)
-    let router = LocationsAPI(service: PointsService(store: measured), version: "1")
+    let router = LocationsAPI(.init(service: PointsService(store: measured), version: "1"))
       .router(middlewares: [ServerTimingMiddleware()])
 
     let response = await router.respond(to: HTTPRequest(target: "/locations"))
@@ -52,7 +52,7 @@ import Testing
 
   @Test func withoutServerTimingNoRequestIsTimedByItself() async throws {
     let measured = ObservedStore(store, factory: metrics)
-    let router = LocationsAPI(service: PointsService(store: measured), version: "1").router()
+    let router = LocationsAPI(.init(service: PointsService(store: measured), version: "1")).router()
 
     let response = await router.respond(to: HTTPRequest(target: "/locations"))
 

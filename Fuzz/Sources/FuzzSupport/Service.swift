@@ -25,8 +25,11 @@ public struct Service: Sendable {
       }
       _ = try? await store.importRows(stream, mode: .partial, dryRun: false)
       let service = PointsService(store: store, textStore: store, mapStore: store)
-      let api = LocationsAPI(service: service, filtering: Filtering(timeLimit: .seconds(600)), version: "0")
-      found.withLock { $0 = api.router() }
+      var configuration = LocationsAPI.Configuration(service: service, version: "0")
+      configuration.filtering = Filtering(timeLimit: .seconds(600))
+      let api = LocationsAPI(configuration)
+      let router = api.router(joining: FeaturesAPI(api).endpoints + PhotonAPI(api).endpoints)
+      found.withLock { $0 = router }
     }
     while true {
       if let router = found.withLock({ $0 }) {

@@ -13,9 +13,6 @@ public final class Route: Sendable {
   /// The access that the sender must have; `nil` where the route is open to everyone.
   public let scope: AccessScope?
 
-  /// The names of the query parameters.
-  public let parameters: [String]
-
   /// The limit of a request's body.
   public let bodyLimit: BodyLimit
 
@@ -35,14 +32,12 @@ public final class Route: Sendable {
     _ method: HTTPMethod,
     _ template: String,
     scope: AccessScope? = nil,
-    parameters: [String] = [],
     bodyLimit: BodyLimit = .serverDefault,
     handler: any RouteHandler
   ) {
     self.method = method
     self.template = template
     self.scope = scope
-    self.parameters = parameters
     self.bodyLimit = bodyLimit
     self.handler = handler
   }

@@ -61,9 +61,6 @@ struct HeaderDescription: Sendable {
     "Accept-Language", "Preferred languages of names (RFC 9110), where `lang` is not given.",
     Schema(.string, nil, example: "ko, en;q=0.8"))
 
-  /// The request fields of a read that can be revalidated.
-  static let revalidation = [ifNoneMatch, ifModifiedSince, minimumPosition]
-
   // MARK: Responses
 
   static let entityTag = HeaderDescription(
@@ -133,9 +130,6 @@ struct HeaderDescription: Sendable {
 
   /// The fields of every response.
   static let ofEveryResponse = [requestID, rateLimitPolicy, rateLimit]
-
-  /// The fields of a representation that caches may keep.
-  static let caching = [cacheControl, vary]
 
   /// Returns the fields of a problem of a status, beside those of every response.
   static func ofProblem(_ status: Int) -> [HeaderDescription] {

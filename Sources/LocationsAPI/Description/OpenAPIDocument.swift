@@ -3,81 +3,17 @@ import Basics
 import JSONText
 import NIOHTTP1
 
-/// A route as the documents describe it: what the route table has.
-struct DescribedRoute: Sendable {
-  let method: HTTPMethod
-  var path: String
-  let scope: AccessScope?
-  var parameters: [String]
-
-  /// The descriptions of parameters that are components of the document, instead of those of the call.
-  var shared: [(name: String, description: ParameterDescription)] = []
-
-  /// The end of the operation's name, which tells it from others with the same description.
-  var suffix = ""
-
-  /// The description; that of a route without one has only what the route table has.
-  let call: CallDescription
-
-  init(_ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, parameters: [String] = []) {
-    self.method = method
-    self.path = path
-    self.scope = scope
-    self.parameters = parameters
-    call =
-      .of(method, path)
-      ?? CallDescription(
-        method: method, path: path, id: "\(method.rawValue) \(path)", group: .operations, summary: path, responses: [])
-  }
-
-  init(_ route: Route) {
-    self.init(route.method, route.template, scope: route.scope, parameters: route.parameters)
-  }
-
-  /// Returns the description of a query parameter that is not a component of the document; `nil` for one that is.
-  func ownParameter(_ name: String) -> ParameterDescription? {
-    shared.contains { $0.name.hasSameBytes(as: name) } ? nil : call.parameter(name)
-  }
-
-  /// The descriptions of the parameters in the path and the query.
-  var describedParameters: [(name: String, place: String, description: ParameterDescription)] {
-    let call = call
-    let names = path.split(separator: "/").filter { $0.hasPrefix("{") }.map {
-      String($0.dropFirst().prefix { $0 != "}" })
-    }
-    let inPath = names.map {
-      ($0, "path", call.parameter($0) ?? .id)
-    }
-    return inPath
-      + parameters.map { name in
-        (
-          name, "query",
-          shared.first { $0.name.hasSameBytes(as: name) }?.description ?? call.parameter(name)
-            ?? Parameter(name: name)?.description ?? ParameterDescription(name, Schema(.string))
-        )
-      }
-  }
-
-  /// A Boolean value that indicates whether the call has the parameters `tag.KEY`, whose names a document cannot list.
-  var hasTagConditions: Bool { parameters.contains { $0.hasSameBytes(as: Parameter.filter.name) } }
-
-  /// The problems of the call.
-  var problems: Set<ProblemDescription> {
-    call.problems.union(ProblemDescription.ofEveryCall).union(ProblemDescription.access(scope))
-      .union(method == .GET ? ProblemDescription.readConditions : [])
-  }
-}
-
 /// The OpenAPI document of a service: its calls with their parameters, bodies, responses and problems.
 struct OpenAPIDocument {
   let openAPI: OpenAPIVersion
-  let routes: [DescribedRoute]
+  /// The calls, which the document has in the order of their groups.
+  let calls: [Call]
   /// The version of the program.
   let version: String
   /// The scopes of the calls that need neither a key nor a token.
   let openScopes: Set<AccessScope>
   /// The address of the service, or a reference to it from the document's.
-  var server: String
+  var server = ""
 
   private static let info = """
     Points of interest: search, read, write, import and export. `HEAD` is available wherever `GET` is; `OPTIONS` \
@@ -90,25 +26,18 @@ struct OpenAPIDocument {
     without keys takes changes from programs on its own machine alone.
     """
 
-  /// The document. Calls are in the order of the groups, and in each in that of the descriptions.
   var json: JSONValue {
-    let order = Dictionary(
-      uniqueKeysWithValues: CallDescription.all.enumerated().map { ("\($1.method.rawValue) \($1.path)", $0) })
-    let routes = routes.enumerated().sorted { left, right in
-      let (first, second) = (left.element, right.element)
-      let rank = { (route: DescribedRoute) in order["\(route.method.rawValue) \(route.path)"] ?? Int.max }
-      return (rank(first), left.offset) < (rank(second), right.offset)
-    }.map(\.element)
+    let groups = Call.Group.allCases.filter { group in self.calls.contains { $0.group == group } }
+    let calls = groups.flatMap { group in self.calls.filter { $0.group == group } }
     var paths: [JSONValue.Member] = []
-    for route in routes where !paths.contains(where: { $0.name.utf8.elementsEqual(route.path.utf8) }) {
-      let operations = routes.filter { $0.path.utf8.elementsEqual(route.path.utf8) }
+    for call in calls where !paths.contains(where: { $0.name.hasSameBytes(as: call.path) }) {
+      let operations = calls.filter { $0.path.hasSameBytes(as: call.path) }
       paths.append(
         .init(
-          name: route.path,
+          name: call.path,
           value: .object(
             operations.map { .init(name: $0.method.rawValue.lowercased(), value: operation($0)) })))
     }
-    let groups = CallDescription.Group.allCases.filter { group in routes.contains { $0.call.group == group } }
     return [
       "openapi": .string(openAPI.rawValue),
       "info": [
@@ -123,43 +52,41 @@ struct OpenAPIDocument {
 
   // MARK: Operations
 
-  private func operation(_ route: DescribedRoute) -> JSONValue {
-    let call = route.call
+  private func operation(_ call: Call) -> JSONValue {
     var members: [JSONValue.Member] = [
-      .init(name: "operationId", value: .string(call.id + route.suffix)),
+      .init(name: "operationId", value: .string(call.id)),
       .init(name: "tags", value: [.string(call.group.rawValue)]),
       .init(name: "summary", value: .string(call.summary)),
     ]
     var description = call.description
-    if route.hasTagConditions {
+    if call.hasTagConditions {
       description +=
         " A parameter `tag.KEY` for any key, such as `tag.country=FR`, is a condition too: the tag has the value, or"
         + " where the parameter is repeated, any of the values."
     }
-    if let scope = route.scope, scope != .read {
+    if let scope = call.scope, scope != .read {
       description += (description.isEmpty ? "" : " ") + "Needs a key or a token with the scope `\(scope.rawValue)`"
       description += openScopes.contains(scope) ? ", unless it comes from the server's machine." : "."
     }
     if !description.isEmpty { members.append(.init(name: "description", value: .string(description))) }
-    let parameters = parameters(of: route)
+    let parameters = parameters(of: call)
     if !parameters.isEmpty { members.append(.init(name: "parameters", value: .array(parameters))) }
     if let body = call.body { members.append(.init(name: "requestBody", value: json(body))) }
-    members.append(.init(name: "responses", value: responses(of: route)))
-    members.append(.init(name: "security", value: security(of: route)))
+    members.append(.init(name: "responses", value: responses(of: call)))
+    members.append(.init(name: "security", value: security(of: call)))
     return .object(members)
   }
 
-  private func security(of route: DescribedRoute) -> JSONValue {
-    guard let scope = route.scope else { return [] }
+  private func security(of call: Call) -> JSONValue {
+    guard let scope = call.scope else { return [] }
     // OpenAPI 3.0 has no roles of schemes other than OAuth 2.
     let key: JSONValue = ["bearer": openAPI == .v3_1 ? [.string(scope.rawValue)] : []]
     return openScopes.contains(scope) ? [[:], key] : [key]
   }
 
-  private func parameters(of route: DescribedRoute) -> [JSONValue] {
-    let call = route.call
-    let described = route.describedParameters.map { name, place, description -> JSONValue in
-      if place == "query", route.ownParameter(name) == nil {
+  private func parameters(of call: Call) -> [JSONValue] {
+    let described = call.describedParameters.map { name, place, description -> JSONValue in
+      if place == "query", call.ownDescription(name) == nil {
         return ["$ref": .string("#/components/parameters/\(name)")]
       }
       return json(description, name: name, place: place)
@@ -210,8 +137,7 @@ struct OpenAPIDocument {
 
   // MARK: Responses
 
-  private func responses(of route: DescribedRoute) -> JSONValue {
-    let call = route.call
+  private func responses(of call: Call) -> JSONValue {
     var members = call.responses.map { response in
       var value: [JSONValue.Member] = [
         .init(name: "description", value: .string(response.description)),
@@ -220,7 +146,7 @@ struct OpenAPIDocument {
       if !response.media.isEmpty { value.append(.init(name: "content", value: content(response.media))) }
       return JSONValue.Member(name: String(response.status), value: .object(value))
     }
-    let problems = Dictionary(grouping: route.problems, by: \.status)
+    let problems = Dictionary(grouping: call.problems, by: \.status)
     for (status, problems) in problems.sorted(by: { $0.key < $1.key }) {
       let codes = problems.map(\.code.rawValue).sorted()
       members.append(
@@ -266,8 +192,8 @@ struct OpenAPIDocument {
     var problems: [(name: String, value: JSONValue)] = []
     var headers: [HeaderDescription] = HeaderDescription.ofEveryResponse
     var parameters: [(name: String, value: JSONValue)] = []
-    for route in routes {
-      for (status, group) in Dictionary(grouping: route.problems, by: \.status) {
+    for call in calls {
+      for (status, group) in Dictionary(grouping: call.problems, by: \.status) {
         let codes = group.map(\.code.rawValue).sorted()
         let name = Self.problemName(status, codes)
         if !problems.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
@@ -275,9 +201,9 @@ struct OpenAPIDocument {
         }
         headers += HeaderDescription.ofProblem(status)
       }
-      headers += route.call.responses.flatMap(\.headers)
-      for (name, place, description) in route.describedParameters
-      where place == "query" && route.ownParameter(name) == nil
+      headers += call.responses.flatMap(\.headers)
+      for (name, place, description) in call.describedParameters
+      where place == "query" && call.ownDescription(name) == nil
         && !parameters.contains(where: { $0.name.utf8.elementsEqual(name.utf8) })
       {
         parameters.append((name, json(description, name: name, place: place)))

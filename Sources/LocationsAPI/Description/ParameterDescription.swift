@@ -33,7 +33,7 @@ struct ParameterDescription: Sendable {
 }
 
 extension Parameter {
-  /// The description in every call whose ``CallDescription`` has no other one.
+  /// The description in every call that has no other one.
   var description: ParameterDescription {
     switch self {
     case .latitude:

@@ -3,7 +3,7 @@ import JSONText
 extension Schema {
   /// The conditions of a search: the parameters of a list as members.
   static let search: Schema = {
-    let properties = Parameter.allCases.filter { ListRoute.parameters.contains($0) }.map { parameter in
+    let properties = Parameter.allCases.filter { ListRoute.call.parameters.contains($0) }.map { parameter in
       Property.optional(parameter.name, schema(of: parameter))
     }
     return Schema(

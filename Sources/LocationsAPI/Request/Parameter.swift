@@ -87,6 +87,4 @@ extension Set<Parameter> {
   static let translation: Set = [.fields, .format, .languages]
 
   static let list: Set = filters.union(translation).union([.limit, .cursor, .text, .autocomplete, .sort])
-
-  static let check: Set = [.latitude, .longitude, .radius, .fields, .format, .languages]
 }

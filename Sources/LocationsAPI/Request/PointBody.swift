@@ -5,6 +5,16 @@ import NIOHTTP1
 import PointFormats
 import Points
 
+extension BodyDescription {
+  /// A place.
+  static let draft = BodyDescription(
+    description: "The place. Fields that the service sets are ignored.",
+    media: [
+      .init(.json, .component("PlaceDraft"), example: Examples.draft),
+      .init(.geoJSON, .component("FeatureDraft"), example: Examples.newFeature),
+    ])
+}
+
 /// The place in a request's body.
 enum PointBody {
   /// The media types of a place, for `Accept-Post`.

@@ -28,7 +28,17 @@ package final class BackupFile: Sendable {
 }
 
 /// `POST /backup`: a copy of the file of the memory store, streamed. One backup runs at a time.
-final class BackupRoute: RouteHandler {
+final class BackupRoute: CallHandler {
+  static let call = Call(
+    .POST, "/backup", scope: .admin, id: "backUp", group: .operations, link: "backup",
+    summary: "Download a copy of the store's file", caching: .forbidden,
+    responses: [
+      .init(
+        200, "An SQLite file.", headers: [.contentDisposition.required],
+        media: [.init("application/vnd.sqlite3", Schema(.string, nil, ["format": "binary"]))])
+    ],
+    problems: [.init(409, .conflict), .init(501, .notImplemented)])
+
   private let backup: BackupAction?
   private let isBusy = Atomic(false)
 

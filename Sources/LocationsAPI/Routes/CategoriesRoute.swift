@@ -8,14 +8,18 @@ import Points
 
 /// `GET /categories`: the categories with the number of places of each, most frequent first; with `bbox`, of the places
 /// in the box.
-struct CategoriesRoute: RouteHandler {
-  static let parameters: Set<Parameter> = [.box, .format]
+struct CategoriesRoute: CallHandler {
+  static let call = Call(
+    .GET, "/categories", scope: .read, id: "listCategories", group: .search, link: "categories",
+    summary: "List the categories", description: "The number of places of each category, most frequent first.",
+    parameters: [.box, .format], describing: ["f": .format([.json])], caching: .versioned,
+    responses: [.init(200, "The categories.", media: .json(Schema(.array(of: .component("CategoryCount")))))])
 
   let service: PointsService
   let revalidation: Revalidation
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.parameters)
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
     let box = values.box()
     try values.check()
     _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])

@@ -4,7 +4,18 @@ import PointFormats
 import Points
 
 /// `PATCH /locations/{id}`: changes fields of a place by a JSON merge patch (RFC 7396).
-struct ChangeRoute: RouteHandler {
+struct ChangeRoute: CallHandler {
+  static let call = Call(
+    .PATCH, "/locations/{id}", scope: .write, id: "changeLocation", group: .write, summary: "Change fields of a place",
+    description: "A JSON merge patch (RFC 7396). Concurrent patches without a condition are all applied.",
+    parameters: .presentation,
+    body: BodyDescription(
+      description: "The fields to change.",
+      media: [
+        .init("application/merge-patch+json", .component("PlacePatch")), .init(.json, .component("PlacePatch")),
+      ]),
+    responses: [.written(200, "The changed place.", media: .place)])
+
   let editor: PointEditor
   let requiresIfMatch: Bool
 

@@ -7,8 +7,25 @@ import PointFormats
 import Points
 
 /// `GET /locations/check`: whether a coordinate is at a place, and the nearest one.
-struct CheckRoute: RouteHandler {
-  static let parameters: Set = .check
+struct CheckRoute: CallHandler {
+  static let call = Call(
+    .GET, "/locations/check", scope: .read, id: "checkLocation", group: .search, link: "check",
+    summary: "Check whether there is a place at a position",
+    description: "The nearest place within the radius, if there is one.",
+    parameters: [.latitude, .longitude, .radius, .fields, .format, .languages],
+    describing: [
+      "lat": Parameter.latitude.description.required, "long": Parameter.longitude.description.required,
+      "radius": .init(
+        Parameter.radius.description.description,
+        Schema(.number, nil, ["minimum": 0, "default": .number("\(defaultRadiusMetres)")], example: 50)),
+      "f": .format([.json]),
+    ],
+    caching: .versioned,
+    responses: [
+      .init(
+        200, "Whether there is one, and the nearest.", headers: [.contentLanguage],
+        media: .json(.component("CheckResult")))
+    ])
 
   static let defaultRadiusMetres = 50.0
 
@@ -16,7 +33,7 @@ struct CheckRoute: RouteHandler {
   let revalidation: Revalidation
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.parameters)
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
     let coordinate = values.coordinate(requiredFor: "a check")
     let radius = values.radius() ?? Self.defaultRadiusMetres
     let fields = values.fields()

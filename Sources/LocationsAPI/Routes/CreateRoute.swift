@@ -5,7 +5,12 @@ import Points
 
 /// `POST /locations`: creates a place with a new id. An id in the body is ignored, as are all fields that the service
 /// sets.
-struct CreateRoute: RouteHandler {
+struct CreateRoute: CallHandler {
+  static let call = Call(
+    .POST, "/locations", scope: .write, id: "createLocation", group: .write, summary: "Create a place",
+    description: "The service gives the id; one in the body is ignored.", parameters: .presentation, body: .draft,
+    responses: [.written(201, "The new place.", media: .place)])
+
   let editor: PointEditor
   let address: PublicAddress
 

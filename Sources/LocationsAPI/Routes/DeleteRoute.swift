@@ -3,7 +3,11 @@ import NIOHTTP1
 import Points
 
 /// `DELETE /locations/{id}`: removes a place.
-struct DeleteRoute: RouteHandler {
+struct DeleteRoute: CallHandler {
+  static let call = Call(
+    .DELETE, "/locations/{id}", scope: .write, id: "deleteLocation", group: .write, summary: "Delete a place",
+    responses: [.init(204, "The place is deleted.")])
+
   let editor: PointEditor
   let requiresIfMatch: Bool
 

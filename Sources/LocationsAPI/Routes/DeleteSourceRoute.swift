@@ -6,8 +6,16 @@ import PointFormats
 import Points
 
 /// `DELETE /locations?source=NAME&confirm=true`: removes all places of a data set, batch by batch.
-struct DeleteSourceRoute: RouteHandler {
-  static let parameters: Set<Parameter> = [.source, .confirm]
+struct DeleteSourceRoute: CallHandler {
+  static let call = Call(
+    .DELETE, "/locations", scope: .write, id: "deleteSource", group: .write,
+    summary: "Delete all places of a data set",
+    description:
+      "In batches. If one fails, the problem's `deleted` is the number of places deleted before; repeating the"
+      + " request deletes the rest.",
+    parameters: [.source, .confirm], describing: ["source": Parameter.source.description.required],
+    responses: [.init(200, "The number of deleted places.", media: .json(.component("Deletion")))],
+    problems: [.init(412, .versionMismatch)])
 
   let editor: PointEditor
 
@@ -34,7 +42,7 @@ struct DeleteSourceRoute: RouteHandler {
   }
 
   private static func source(of request: HTTPRequest) throws(Problem) -> String {
-    var values = try ParameterValues(request, allowing: Self.parameters)
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
     let source = values.source()
     if !values.has(.source) { values.note(.missing, Parameter.source.name, "must name the data set to delete") }
     if !values.has(.confirm) {

@@ -8,8 +8,24 @@ import Points
 import Synchronization
 
 /// `GET /locations/export`: all places that match, as fast as the client takes them and in constant memory.
-struct ExportRoute: RouteHandler {
-  static let parameters: Set = Set<Parameter>.filters.union([.format])
+struct ExportRoute: CallHandler {
+  static let call = Call(
+    .GET, "/locations/export", scope: .read, id: "exportLocations", group: .transfer, link: "export",
+    summary: "Export places",
+    description: "All places that match the filters, as a stream. An import reads it again.",
+    parameters: Set<Parameter>.filters.union([.format]), describing: ["f": .format(PointFormat.exports)],
+    caching: .timed,
+    responses: [
+      .init(
+        200, "The places.", headers: [.contentDisposition.required],
+        media: [
+          .init(.ndjson, Schema(.string, "A JSON object a line."), example: Examples.ndjson),
+          .init(.geoJSON, .component("FeatureCollection"), example: Examples.collection),
+          .init(.geoJSONSequence, Schema(.string, "Features (RFC 8142)."), example: Examples.sequence),
+          .init(.csv, Schema(.string, "A header row and a row for each place (RFC 4180)."), example: Examples.csv),
+          .init(.json, Schema(.array(of: .component("Place"))), example: [Examples.place]),
+        ])
+    ])
 
   let service: PointsService
   let editor: PointEditor
@@ -135,7 +151,7 @@ private struct ExportArguments {
   ///
   /// - Throws: `Problem` 400 or 406.
   init(_ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
-    var values = try ParameterValues(request, allowing: ExportRoute.parameters)
+    var values = try ParameterValues(request, allowing: ExportRoute.call.parameters)
     query = values.filters(by: filtering)
     try values.check()
     format = try .chosen(by: values[.format], accept: request.headers, from: PointFormat.exports)

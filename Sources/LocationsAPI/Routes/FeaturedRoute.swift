@@ -4,7 +4,13 @@ import PointFormats
 import Points
 
 /// `GET /locations/featured`: the featured place of the moment.
-struct FeaturedRoute: RouteHandler {
+struct FeaturedRoute: CallHandler {
+  static let call = Call(
+    .GET, "/locations/featured", scope: .read, id: "getFeaturedLocation", group: .search, link: "featured",
+    summary: "Get the featured place", description: "A new one every 10 seconds, the same on every instance.",
+    parameters: .translation, caching: .timed,
+    responses: [.init(200, "The place.", headers: [.contentLanguage], media: .place)], problems: [.notFound])
+
   let service: PointsService
   let policy: CachePolicy
 

@@ -5,13 +5,23 @@ import NIOHTTP1
 import Points
 
 /// `GET /health/live`: 200 while the process responds at all.
-struct LiveRoute: RouteHandler {
+struct LiveRoute: CallHandler {
+  static let call = Call(
+    .GET, "/health/live", id: "isLive", group: .operations, link: "live", summary: "Check that the process responds",
+    ignoresQuery: true, caching: .forbidden, responses: [.init(200, "It does.", media: .json(.component("Health")))])
+
   func respond(to request: HTTPRequest) -> HTTPResponse { .healthy() }
 }
 
 /// `GET /health/ready`: 200 while the store responds and its schema is current, the server does not drain, and at a
 /// start the index is complete.
-struct ReadyRoute: RouteHandler {
+struct ReadyRoute: CallHandler {
+  static let call = Call(
+    .GET, "/health/ready", id: "isReady", group: .operations, link: "ready",
+    summary: "Check that the store responds and its schema is current", ignoresQuery: true, caching: .forbidden,
+    responses: [.init(200, "It does.", media: .json(.component("Health")))],
+    problems: [.init(503, .storeUnavailable), .init(503, .storeMisconfigured), .init(503, .overloaded)])
+
   /// The maximum age of the store's state: the store is called once in that time, whatever the rate of probes.
   static let maximumAge: Duration = .seconds(1)
 

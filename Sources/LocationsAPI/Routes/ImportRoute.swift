@@ -8,10 +8,32 @@ import Points
 import Synchronization
 
 /// `POST /locations/import`: imports a stream of places, as fast as the store takes them.
-struct ImportRoute: RouteHandler {
-  static let parameters: Set<Parameter> = [
-    .mode, .dryRun, .source, .idField, .unknownFields, .replaceSource, .licence, .attribution, .attributionURL,
-  ]
+struct ImportRoute: CallHandler {
+  static let call = Call(
+    .POST, "/locations/import", scope: .write, id: "importLocations", group: .transfer, link: "import",
+    summary: "Import places",
+    description:
+      "A stream of places of any length, with `Content-Encoding: gzip` or without. A row replaces the place with its"
+      + " `id`, or with its `source` and `sourceId`, or else creates one.",
+    parameters: [
+      .mode, .dryRun, .source, .idField, .unknownFields, .replaceSource, .licence, .attribution, .attributionURL,
+    ],
+    describing: [
+      "source": .init(
+        "Name of the data set of the rows that name none; their `sourceId` is their id in it.",
+        .rowOption(example: "waymark-sample"))
+    ],
+    body: BodyDescription(
+      description: "The places.",
+      media: [
+        .init(.ndjson, Schema(.any, "A JSON object a line."), example: Examples.ndjson),
+        .init(.geoJSON, Schema(.object([], others: Schema(.any))), example: Examples.collection),
+        .init(.geoJSONSequence, Schema(.any, "Features (RFC 8142)."), example: Examples.sequence),
+        .init(.csv, Schema(.any, "A header row and a row for each place (RFC 4180)."), example: Examples.csv),
+        .init(.json, Schema(.array(of: Schema(.any))), example: [Examples.draft]),
+      ]),
+    bodyLimit: .unlimited,
+    responses: [.init(200, "What became of the rows.", media: .json(.component("ImportReport")))])
 
   /// The accepted media types, for `Accept-Post`.
   static let mediaTypes =
@@ -110,7 +132,7 @@ private struct ImportArguments {
   ///
   /// - Throws: `Problem` 400 or 415.
   init(_ request: HTTPRequest) throws(Problem) {
-    var values = try ParameterValues(request, allowing: ImportRoute.parameters)
+    var values = try ParameterValues(request, allowing: ImportRoute.call.parameters)
     isAtomic = values.choice(.mode, default: Mode.partial) == .atomic
     isDryRun = values.flag(.dryRun)
     options = values.rowOptions()

@@ -7,8 +7,21 @@ import PointFormats
 import Points
 
 /// `GET /locations`: a page of the places that match, with `q` by their names.
-struct ListRoute: RouteHandler {
-  static let parameters: Set = .list
+struct ListRoute: CallHandler {
+  static let call = Call(
+    .GET, "/locations", scope: .read, id: "listLocations", group: .search, link: "locations", summary: "List places",
+    description:
+      "The places that match all filters: with `q` the best match first, else with a position the nearest first, with a"
+      + " route in the order along it, else by id. With `q` a position without `radius` makes matches near it rank"
+      + " higher. A `Link` leads to the next page.",
+    parameters: .list,
+    describing: [
+      "fields": .fields(
+        Parameter.fields.description.description + " `label`, `score` and `match` need `q`.",
+        additional: [.label, .score, .match])
+    ],
+    requestHeaders: [.acceptLanguage], caching: .versioned,
+    responses: [.init(200, "A page of places.", headers: [.link, .contentLanguage], media: .places)])
 
   let service: PointsService
   let revalidation: Revalidation
@@ -177,7 +190,7 @@ struct ListArguments: Hashable {
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(_ request: HTTPRequest, _ filtering: Filtering) throws(Problem) {
-    try self.init(ParameterValues(request, allowing: ListRoute.parameters), request, filtering)
+    try self.init(ParameterValues(request, allowing: ListRoute.call.parameters), request, filtering)
   }
 
   /// Creates the arguments from parameters of a query or a body.

@@ -10,7 +10,16 @@ import Points
 /// no `If-Match` accepts it.
 ///
 /// The place as it is stored has a tag of its version alone; a translation or an attribution depends on more.
-struct LocationRoute: RouteHandler {
+struct LocationRoute: CallHandler {
+  static let call = Call(
+    .GET, "/locations/{id}", scope: .read, id: "getLocation", group: .search, link: "location", summary: "Get a place",
+    description: "With `lang` the entity tag is weak, and `If-Match` does not accept it.", parameters: .translation,
+    describing: [
+      "fields": .init(
+        "Fields of the place, separated by commas; all of its own by default.", Parameter.fields.description.schema)
+    ],
+    caching: .tagged(), responses: [.init(200, "The place.", headers: [.contentLanguage], media: .place)])
+
   let service: PointsService
   let policy: CachePolicy
   let program: ProgramTag

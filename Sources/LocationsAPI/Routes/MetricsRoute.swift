@@ -13,7 +13,12 @@ package protocol MetricsSource: Sendable {
 }
 
 /// `GET /metrics`: the current values of the metrics.
-struct MetricsRoute: RouteHandler {
+struct MetricsRoute: CallHandler {
+  static let call = Call(
+    .GET, "/metrics", scope: .read, id: "getMetrics", group: .operations, link: "metrics", summary: "Get the metrics",
+    ignoresQuery: true, caching: .forbidden,
+    responses: [.init(200, "The current values for Prometheus.", media: [.init("text/plain", Schema(.string))])])
+
   /// The maximum age of the values: they are rendered ten times a second at most, whatever the rate of requests.
   static let maximumAge: Duration = .milliseconds(100)
 

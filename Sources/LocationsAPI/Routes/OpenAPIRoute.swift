@@ -7,54 +7,52 @@ import NIOHTTP1
 import PointFormats
 import Synchronization
 
-/// `GET /openapi.json` and `GET /openapi-3.0.json`: the description of all calls.
+/// `GET` of a description of calls: `/openapi.json` and `/openapi-3.0.json` describe all.
 ///
 /// It is open to everyone, as `GET /` is: it has nothing of the places, and tells clients how to authenticate.
 final class OpenAPIRoute: RouteHandler {
-  /// The paths of the documents.
-  private static let paths: [(path: String, version: OpenAPIVersion)] = [
-    ("/openapi.json", .v3_1), ("/openapi-3.0.json", .v3_0),
+  private static func call(_ path: String, _ version: OpenAPIVersion, id: String, link: String) -> Call {
+    Call(
+      .GET, path, id: id, group: .description, link: link, summary: "Get this document in OpenAPI \(version.rawValue)",
+      caching: .tagged(), responses: [.init(200, "The document.", media: .openAPI(version))])
+  }
+
+  /// The documents.
+  static let calls: [(version: OpenAPIVersion, call: Call)] = [
+    (.v3_1, call("/openapi.json", .v3_1, id: "getOpenAPI31", link: "openapi")),
+    (.v3_0, call("/openapi-3.0.json", .v3_0, id: "getOpenAPI30", link: "openapi30")),
   ]
 
-  private let openAPI: OpenAPIVersion
-  private let routes: [DescribedRoute]
-  private let version: String
-  private let openScopes: Set<AccessScope>
-  private let address: PublicAddress
+  private let document: OpenAPIDocument
+  private let server: @Sendable (HTTPRequest) -> String
 
   /// The document for the server's address of the last request.
   private let last = Mutex<(server: ExactText, document: StaticFile)?>(nil)
 
-  private init(_ openAPI: OpenAPIVersion, _ routes: [DescribedRoute], _ api: LocationsAPI) {
-    self.openAPI = openAPI
-    self.routes = routes
-    version = api.version
-    openScopes = api.access.openScopes
-    address = api.address
-  }
-
-  /// Returns the routes of the documents, which describe these routes, themselves and the pages.
-  static func routes(describing routes: [Route], api: LocationsAPI) -> [Route] {
-    let all =
-      routes.map { DescribedRoute($0) } + paths.map { DescribedRoute(.GET, $0.path) }
-      + api.pageRoutes.map { DescribedRoute($0) }
-    return paths.map { Route(.GET, $0.path, handler: OpenAPIRoute($0.version, all, api)) }
+  /// Creates the route.
+  ///
+  /// - Parameters:
+  ///   - document: the document without its server.
+  ///   - server: returns the address of the service, or a reference to it from the document's.
+  init(_ document: OpenAPIDocument, server: @escaping @Sendable (HTTPRequest) -> String) {
+    self.document = document
+    self.server = server
   }
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     try ParameterValues(request, allowing: []).check()
     let mediaType = try MediaRange.preferred(
-      [openAPI.mediaType, PointFormat.json.mediaType], mediaType: { $0 },
+      [document.openAPI.mediaType, PointFormat.json.mediaType], mediaType: { $0 },
       accept: request.headers[canonicalForm: "accept"])
-    let file = document(at: address.target(path: "", relative: ".", for: request))
+    let file = file(at: server(request))
     return try await file.response(to: request, mediaType: mediaType)
   }
 
   /// Returns the document, which is written again only where the address of the service differs.
-  private func document(at server: String) -> StaticFile {
+  private func file(at server: String) -> StaticFile {
     if let last = last.withLock({ $0 }), last.server == ExactText(server) { return last.document }
-    let document = OpenAPIDocument(
-      openAPI: openAPI, routes: routes, version: version, openScopes: openScopes, server: server)
+    var document = document
+    document.server = server
     let file = StaticFile(document.json.text)
     last.withLock { $0 = (ExactText(server), file) }
     return file

@@ -4,7 +4,14 @@ import PointFormats
 import Points
 
 /// `PUT /locations/{id}`: replaces a place, or creates it with that id.
-struct ReplaceRoute: RouteHandler {
+struct ReplaceRoute: CallHandler {
+  static let call = Call(
+    .PUT, "/locations/{id}", scope: .write, id: "replaceLocation", group: .write,
+    summary: "Replace a place, or create it with this id", parameters: .presentation, body: .draft,
+    responses: [
+      .written(200, "The replaced place.", media: .place), .written(201, "The new place.", media: .place),
+    ])
+
   let editor: PointEditor
   let address: PublicAddress
   let requiresIfMatch: Bool

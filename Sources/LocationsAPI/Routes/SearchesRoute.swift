@@ -5,8 +5,12 @@ import PointFormats
 import Points
 
 /// `GET /analytics/searches`: a report of the searches in a period.
-struct SearchesRoute: RouteHandler {
-  static let parameters: Set<Parameter> = [.since, .until, .limit, .format]
+struct SearchesRoute: CallHandler {
+  static let call = Call(
+    .GET, "/analytics/searches", scope: .admin, id: "getSearchReport", group: .operations, link: "searches",
+    summary: "Get a report of the searches in a period", parameters: [.since, .until, .limit, .format],
+    describing: ["f": .format([.json])], caching: .forbidden,
+    responses: [.init(200, "The report.", media: .json(.component("SearchReport")))], problems: [.notFound])
 
   /// The default period.
   static let defaultSpan = Duration.seconds(24 * 60 * 60)
@@ -39,7 +43,7 @@ struct SearchesArguments: Hashable {
   ///
   /// - Throws: `Problem` 400 with every invalid parameter, or 406.
   init(_ request: HTTPRequest, now: Timestamp) throws(Problem) {
-    var values = try ParameterValues(request, allowing: SearchesRoute.parameters)
+    var values = try ParameterValues(request, allowing: SearchesRoute.call.parameters)
     until = values.time(.until, before: now) ?? now
     since = values.time(.since, before: now) ?? until.earlier(by: SearchesRoute.defaultSpan)
     limit = values.limit()

@@ -6,14 +6,18 @@ import PointFormats
 import Points
 
 /// `GET /sources`: the data sets that places come from, with licence and attribution.
-struct SourcesRoute: RouteHandler {
-  static let parameters: Set<Parameter> = [.format]
+struct SourcesRoute: CallHandler {
+  static let call = Call(
+    .GET, "/sources", scope: .read, id: "listSources", group: .search, link: "sources", summary: "List the data sets",
+    description: "Where places come from, with licence and attribution.", parameters: [.format],
+    describing: ["f": .format([.json])], caching: .timed,
+    responses: [.init(200, "The data sets.", media: .json(Schema(.array(of: .component("DataSource")))))])
 
   let service: PointsService
   let policy: CachePolicy
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let values = try ParameterValues(request, allowing: Self.parameters)
+    let values = try ParameterValues(request, allowing: Self.call.parameters)
     try values.check()
     _ = try PointFormat.chosen(by: values[.format], accept: request.headers, from: [.json])
     let sources = try await request.reportingStoreErrors { () throws(PointStoreError) in

@@ -15,7 +15,7 @@ import Testing
     let rateLimit = RateLimitMiddleware(
       limiter: RateLimiter(RateLimit(requestsPerSecond: 0.1, burst: 2)) { 1 }, access: access,
       proxies: TrustedProxies(try proxies.map { try #require(IPNetwork($0)) }))
-    return LocationsAPI(service: PointsService(store: MemoryStore()), access: access, version: "1")
+    return LocationsAPI(.init(service: PointsService(store: MemoryStore()), access: access, version: "1"))
       .router(middlewares: [CORSPolicy(), rateLimit])
   }
 

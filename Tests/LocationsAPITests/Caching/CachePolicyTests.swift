@@ -15,7 +15,7 @@ import Testing
   ) async throws -> HTTPResponse {
     let store = MemoryStore()
     _ = try await store.put(try .at(1, 1, name: "A"), id: .sample(1), if: .none)
-    let api = LocationsAPI(service: PointsService(store: store), caching: policy, version: "1")
+    let api = LocationsAPI(.init(service: PointsService(store: store), caching: policy, version: "1"))
     let router = api.router(middlewares: cors.map { [$0] } ?? [])
     return await router.respond(to: ServiceDriver.request(.GET, target, headers: headers))
   }

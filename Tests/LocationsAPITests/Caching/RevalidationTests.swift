@@ -132,7 +132,7 @@ import Testing
       tags.formUnion(try await driver.send(.GET, "/locations", headers: ["accept": format.mediaType]).headers["etag"])
     }
 
-    let other = LocationsAPI(service: PointsService(store: store), version: "1.2.4").router()
+    let other = LocationsAPI(.init(service: PointsService(store: store), version: "1.2.4")).router()
     let response = await other.respond(to: ServiceDriver.request(.GET, "/locations"))
 
     #expect(tags.count == PointFormat.responses.count)
@@ -156,7 +156,7 @@ import Testing
     let clock = MonotoneClock(SwitchableClock(time: time))
     let store = MemoryStore(clock: clock)
     let created = try await store.create(try .at(1, 1, name: "A"), once: nil)
-    let api = LocationsAPI(service: PointsService(store: store), clock: clock, version: "1").router()
+    let api = LocationsAPI(.init(service: PointsService(store: store), clock: clock, version: "1")).router()
     func get(_ headers: HTTPHeaders = [:]) async -> HTTPResponse {
       await api.respond(to: ServiceDriver.request(.GET, "/locations", headers: headers))
     }

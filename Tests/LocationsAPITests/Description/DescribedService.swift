@@ -17,37 +17,42 @@ enum DescribedService {
   }
 
   static func api(over store: MemoryStore = MemoryStore(), address: PublicAddress = PublicAddress()) -> LocationsAPI {
-    LocationsAPI(
-      service: PointsService(store: store, textStore: store, mapStore: store), editor: PointEditor(store: store),
-      metrics: Metrics(),
-      address: address,
-      hasPhoton: true, version: "1.2.3")
+    var api = LocationsAPI.Configuration(
+      service: PointsService(store: store, textStore: store, mapStore: store), version: "1.2.3")
+    api.editor = PointEditor(store: store)
+    api.metrics = Metrics()
+    api.address = address
+    return LocationsAPI(api)
   }
 
-  static let routes = api().routes.map { DescribedRoute($0) }
+  /// Every call.
+  static let calls: [Call] = {
+    let api = Self.api()
+    return api.endpoints(joining: FeaturesAPI(api).endpoints + PhotonAPI(api).endpoints).map(\.call)
+  }()
 
-  /// Returns the route of a request.
-  static func route(_ method: HTTPMethod, _ target: String) -> DescribedRoute? {
+  /// Returns the call of a request.
+  static func call(_ method: HTTPMethod, _ target: String) -> Call? {
     let path = target.prefix { $0 != "?" }
     let method = method == .HEAD ? .GET : method
-    let candidates = routes.filter { route in
-      let (names, segments) = (route.path.split(separator: "/"), path.split(separator: "/"))
-      return route.method == method && names.count == segments.count
+    let candidates = calls.filter { call in
+      let (names, segments) = (call.path.split(separator: "/"), path.split(separator: "/"))
+      return call.method == method && names.count == segments.count
         && zip(names, segments).allSatisfy { $0.hasPrefix("{") || $0 == $1 }
     }
     return candidates.first { !$0.path.contains("{") } ?? candidates.first
   }
 
-  /// Records an issue where a response is not among those that the description of its route has.
+  /// Records an issue where a response is not among those that the description of its call has.
   static func check(_ method: HTTPMethod, _ target: String, _ response: ServiceDriver.Response) {
-    guard method != .OPTIONS, let route = route(method, target), !isWithoutRoute(response) else { return }
+    guard method != .OPTIONS, let call = call(method, target), !isWithoutRoute(response) else { return }
     let name = "\(method.rawValue) \(target.prefix(80)) \(response.status)"
     let mediaType = response.headers.first(name: "content-type")
     if response.status >= 400 {
       let code = (try? response.code).flatMap { $0 }
       // Only the stubs of tests report it for a read.
-      if route.method == .GET, code == "outcome-unknown" { return }
-      let codes = route.problems.filter { $0.status == response.status }.map(\.code.rawValue)
+      if call.method == .GET, code == "outcome-unknown" { return }
+      let codes = call.problems.filter { $0.status == response.status }.map(\.code.rawValue)
       if method != .HEAD, !codes.contains(code ?? "") {
         Issue.record("\(name): the code \(code ?? "none") is not described")
       }
@@ -55,7 +60,7 @@ enum DescribedService {
       check(response, Schema.component("Problem"), method, name)
       return
     }
-    guard let described = route.call.responses.first(where: { $0.status == response.status }) else {
+    guard let described = call.responses.first(where: { $0.status == response.status }) else {
       Issue.record("\(name): the status is not described")
       return
     }

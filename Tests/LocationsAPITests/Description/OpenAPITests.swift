@@ -17,7 +17,7 @@ import Testing
     to api: LocationsAPI = DescribedService.api()
   ) async throws -> ServiceDriver.Response {
     let request = ServiceDriver.request(method, target, headers: headers, body: ByteBuffer(string: body))
-    let response = await api.router().respond(to: request)
+    let response = await api.routerOfAllCalls().respond(to: request)
     let collected = ServiceDriver.Response(
       target: target, status: Int(response.status.code), headers: response.headers,
       body: Data(try await response.body.collect().readableBytesView))
@@ -27,14 +27,40 @@ import Testing
 
   // MARK: Completeness
 
-  @Test func everyRouteHasADescriptionAndEachDescriptionARoute() {
-    let routes = DescribedService.routes.map { "\($0.method.rawValue) \($0.path)" }
-    let described = CallDescription.all.map { "\($0.method.rawValue) \($0.path)" }
+  @Test func everyCallHasAPathAndANameOfItsOwn() {
+    let calls = DescribedService.calls
 
-    #expect(Set(routes).subtracting(described) == [])
-    #expect(Set(described).subtracting(routes) == [])
-    #expect(Set(described).count == described.count)
-    #expect(Set(CallDescription.all.map(\.id)).count == described.count)
+    #expect(Set(calls.map { "\($0.method.rawValue) \($0.path)" }).count == calls.count)
+    #expect(Set(calls.map(\.id)).count == calls.count)
+    #expect(Set(calls.compactMap(\.link)).count == calls.compactMap(\.link).count)
+  }
+
+  /// The table at the head of the guide has each call, but of OGC API Features the first alone, and no files of pages.
+  @Test func theGuideListsTheCalls() throws {
+    let guide = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../docs/api.md")
+    let rows = try String(contentsOf: guide.standardized, encoding: .utf8).split(separator: "\n")
+      .drop { !$0.hasPrefix("|") }.prefix { $0.hasPrefix("|") }.dropFirst(2)
+    var listed: Set<String> = []
+    for row in rows {
+      var methods: [Substring] = []
+      for match in row.split(separator: "|")[0].matches(of: /`([A-Z]*) ?([^`?]*)[^`]*`/) {
+        if match.2.isEmpty {
+          methods.append(match.1)
+        } else {
+          methods = match.1.isEmpty ? methods : methods.filter { $0 != "GET" } + [match.1]
+          for method in methods { listed.insert("\(method) \(match.2)") }
+        }
+      }
+    }
+
+    let calls = DescribedService.calls.filter { call in
+      switch call.group {
+      case .features: call.path == FeatureLinks.root
+      case .description: call.link != nil || call.path == "/"
+      default: true
+      }
+    }
+    #expect(listed == Set(calls.map { "\($0.method.rawValue) \($0.path)" }))
   }
 
   @Test func everyListMayComeInSeveralParameters() {
@@ -45,13 +71,12 @@ import Testing
   }
 
   @Test func everyQueryParameterHasADescription() {
-    for route in DescribedService.routes {
-      for name in route.parameters {
-        #expect(
-          route.call.parameter(name) != nil || Parameter(name: name) != nil, "\(name) of \(route.path)")
+    for call in DescribedService.calls {
+      for name in call.parameterNames {
+        #expect(call.ownDescription(name) != nil || Parameter(name: name) != nil, "\(name) of \(call.path)")
       }
-      let names = Set(route.describedParameters.map(\.name))
-      #expect(Set(route.call.parameters.map(\.key)).isSubset(of: names), "\(route.path)")
+      let names = Set(call.describedParameters.map(\.name))
+      #expect(Set(call.describedNames).isSubset(of: names), "\(call.path)")
     }
   }
 
@@ -83,16 +108,16 @@ import Testing
       guard let example = schema.example else { continue }
       #expect(schema.violations(in: example) == [], "\(name)")
     }
-    for route in DescribedService.routes {
-      for (name, _, parameter) in route.describedParameters {
+    for call in DescribedService.calls {
+      for (name, _, parameter) in call.describedParameters {
         guard let example = parameter.schema.example else { continue }
-        #expect(parameter.schema.violations(in: example) == [], "\(name) of \(route.path)")
+        #expect(parameter.schema.violations(in: example) == [], "\(name) of \(call.path)")
       }
-      for medium in (route.call.body?.media ?? []) + route.call.responses.flatMap(\.media) {
+      for medium in (call.body?.media ?? []) + call.responses.flatMap(\.media) {
         guard let example = medium.example else { continue }
-        #expect(medium.schema.violations(in: example) == [], "\(medium.type) of \(route.path)")
+        #expect(medium.schema.violations(in: example) == [], "\(medium.type) of \(call.path)")
       }
-      for header in route.call.requestHeaders + route.call.responses.flatMap(\.headers) {
+      for header in call.requestHeaders + call.responses.flatMap(\.headers) {
         guard let example = header.schema.example else { continue }
         #expect(header.schema.violations(in: example) == [], "\(header.name)")
       }
@@ -141,11 +166,11 @@ import Testing
     version: OpenAPIVersion
   ) throws {
     let document = Self.document(version)
-    for route in DescribedService.routes {
-      let responses = document["paths"]?[route.path]?[route.method.rawValue.lowercased()]?["responses"]
-      for (status, problems) in Dictionary(grouping: route.problems, by: \.status) {
+    for call in DescribedService.calls {
+      let responses = document["paths"]?[call.path]?[call.method.rawValue.lowercased()]?["responses"]
+      for (status, problems) in Dictionary(grouping: call.problems, by: \.status) {
         guard case .string(let reference)? = responses?["\(status)"]?["$ref"] else {
-          Issue.record("\(route.path) \(status)")
+          Issue.record("\(call.path) \(status)")
           continue
         }
         let name = String(reference.dropFirst("#/components/responses/".count))
@@ -216,35 +241,35 @@ import Testing
 
   private static func document(_ version: OpenAPIVersion) -> JSONValue {
     OpenAPIDocument(
-      openAPI: version, routes: DescribedService.routes, version: "1", openScopes: [.read], server: "."
+      openAPI: version, calls: DescribedService.calls, version: "1", openScopes: [.read], server: "."
     ).json
   }
 
   // MARK: Agreement with the server
 
-  @Test(arguments: DescribedService.routes.map { "\($0.method.rawValue) \($0.path)" })
+  @Test(arguments: DescribedService.calls.map { "\($0.method.rawValue) \($0.path)" })
   func callAcceptsTheDescribedParametersAlone(name: String) async throws {
-    let route = try Self.route(name)
-    let described = Set(route.describedParameters.map(\.name))
-    let isStrict = route.problems.contains(.init(400, .unknownParameter))
-    #expect(isStrict || route.parameters.isEmpty)
+    let call = try Self.call(name)
+    let described = Set(call.describedParameters.map(\.name))
+    let isStrict = call.problems.contains(.init(400, .unknownParameter))
+    #expect(isStrict || call.parameterNames.isEmpty)
 
     // Beside `long`, which has two other names, calls have no undescribed ones.
     let photon = (PhotonArguments.searchParameters + PhotonArguments.reverseParameters).filter { $0 != "lon" }
     for parameter in Set(Parameter.allCases.map(\.name) + photon + ["unknown"]) {
-      let target = route.path.concrete + "?\(parameter)="
+      let target = call.path.concrete + "?\(parameter)="
       let response = try await Self.send(
-        route.method, target, headers: ["content-type": "application/json"], body: "{}")
+        call.method, target, headers: ["content-type": "application/json"], body: "{}")
       let isUnknown = response.status == 400 && response.text.contains("unknown-parameter")
       // The report checks nothing where no searches are recorded.
-      guard route.path != "/analytics/searches" else { continue }
+      guard call.path != "/analytics/searches" else { continue }
       #expect(isUnknown == (isStrict && !described.contains(parameter)), "\(parameter)")
     }
   }
 
-  @Test(arguments: DescribedService.routes.map { "\($0.method.rawValue) \($0.path)" })
+  @Test(arguments: DescribedService.calls.map { "\($0.method.rawValue) \($0.path)" })
   func describedExamplesGetDescribedResponses(name: String) async throws {
-    let route = try Self.route(name)
+    let call = try Self.call(name)
     let store = MemoryStore()
     let api = DescribedService.api(over: store)
     // The place that the examples of positions, categories and names find.
@@ -253,10 +278,10 @@ import Testing
       coordinate: Coordinate(latitude: 37.3293, longitude: -121.8893))
     _ = try await store.put(draft, id: try #require(PointID(Examples.id)), if: .none)
 
-    for medium in route.call.body?.media ?? [MediaDescription("", Schema(.any))] {
+    for medium in call.body?.media ?? [MediaDescription("", Schema(.any))] {
       for isMinimal in [true, false] {
-        var target = route.path.concrete
-        let query = route.describedParameters.filter {
+        var target = call.path.concrete
+        let query = call.describedParameters.filter {
           // A route is given instead of a position.
           $0.place == "query" && ($0.description.isRequired || !isMinimal) && $0.name != Parameter.route.name
         }
@@ -265,37 +290,37 @@ import Testing
           medium.example
           ?? Schema.components.first { $0.schema.example != nil && medium.refers(to: $0.name) }?.schema.example
         let response = try await Self.send(
-          route.method, target, headers: medium.type.isEmpty ? [:] : ["content-type": medium.type],
+          call.method, target, headers: medium.type.isEmpty ? [:] : ["content-type": medium.type],
           body: example.map(Self.text) ?? "", to: api)
         // A service without a file has no backup, and one without a history no report.
         let accepted = isMinimal ? [200, 201, 204] : [200, 201, 204, 422]
         let isElsewhere =
-          ["/backup", "/analytics/searches"].contains(route.path) && [404, 501].contains(response.status)
+          ["/backup", "/analytics/searches"].contains(call.path) && [404, 501].contains(response.status)
         #expect(accepted.contains(response.status) || isElsewhere, "\(target): \(response.text.prefix(200))")
-        if route.method == .DELETE {
+        if call.method == .DELETE {
           _ = try? await store.put(draft, id: try #require(PointID(Examples.id)), if: .none)
         }
       }
     }
   }
 
-  @Test(arguments: DescribedService.routes.map { "\($0.method.rawValue) \($0.path)" })
+  @Test(arguments: DescribedService.calls.map { "\($0.method.rawValue) \($0.path)" })
   func descriptionStatesTagConditionsWhereTheCallHasThem(name: String) async throws {
-    let route = try Self.route(name)
-    let operation = Self.document(.v3_1)["paths"]?[route.path]?[route.method.rawValue.lowercased()]
+    let call = try Self.call(name)
+    let operation = Self.document(.v3_1)["paths"]?[call.path]?[call.method.rawValue.lowercased()]
     guard case .string(let description) = operation?["description"] ?? "" else { throw Problem.internal }
-    guard route.problems.contains(.init(400, .unknownParameter)) else { return }
+    guard call.problems.contains(.init(400, .unknownParameter)) else { return }
 
     let response = try await Self.send(
-      route.method, route.path.concrete + "?tag.country=FR",
+      call.method, call.path.concrete + "?tag.country=FR",
       headers: ["content-type": "application/json"], body: "{}")
     // The report checks nothing where no searches are recorded.
-    guard route.path != "/analytics/searches" else { return }
+    guard call.path != "/analytics/searches" else { return }
     #expect(description.contains("`tag.KEY`") != response.text.contains("unknown-parameter"))
   }
 
-  private static func route(_ name: String) throws -> DescribedRoute {
-    try #require(DescribedService.routes.first { "\($0.method.rawValue) \($0.path)" == name })
+  private static func call(_ name: String) throws -> Call {
+    try #require(DescribedService.calls.first { "\($0.method.rawValue) \($0.path)" == name })
   }
 
   /// Returns a parameter with its example, or else with a value of its schema; `nil` for a cursor.

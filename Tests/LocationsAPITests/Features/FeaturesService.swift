@@ -35,11 +35,12 @@ struct FeaturesService {
     }
     _ = try await store.load(AsyncStream([rows]))
     let api = LocationsAPI(
-      service: PointsService(store: store, textStore: store, mapStore: hasIndex ? store : nil),
-      editor: isReadOnly ? nil : PointEditor(store: store),
-      filtering: Filtering(queryables: Queryables(types: types), timeLimit: .seconds(600)), address: address,
-      collections: try #require(PointCollections(collections)), version: "1.2.3")
-    driver = ServiceDriver(api)
+      .init(
+        service: PointsService(store: store, textStore: store, mapStore: hasIndex ? store : nil),
+        editor: isReadOnly ? nil : PointEditor(store: store),
+        filtering: Filtering(queryables: Queryables(types: types), timeLimit: .seconds(600)), address: address,
+        version: "1.2.3"))
+    driver = ServiceDriver(api, collections: try #require(PointCollections(collections)))
   }
 
   /// Some places: cafés and museums from west to east, named by their longitudes.

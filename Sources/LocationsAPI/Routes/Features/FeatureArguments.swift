@@ -30,7 +30,7 @@ struct FeatureArguments {
     _ request: HTTPRequest, _ collection: PointCollection, _ properties: FeatureProperties, _ filtering: Filtering
   ) throws(Problem) {
     var values = try ParameterValues(
-      request, allowing: ItemsRoute.parameters, properties: properties.queryables.map(\.name))
+      request, allowing: ItemsRoute.call.parameters, properties: properties.queryables.map(\.name))
     system = values.referenceSystem(.crs)
     let boxSystem = values.referenceSystem(.boxCRS)
     let filterSystem = values.referenceSystem(.filterCRS)

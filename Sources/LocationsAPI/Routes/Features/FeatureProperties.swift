@@ -18,7 +18,7 @@ struct FeatureProperties: Sendable {
   }
 
   /// The names of query parameters, which tags must not take.
-  private static let parameters = Set(ItemsRoute.parameters.map { ExactText($0.name) })
+  private static let parameters = Set(ItemsRoute.call.parameters.map { ExactText($0.name) })
 
   /// The declared tags, by name.
   let tags: [Property]

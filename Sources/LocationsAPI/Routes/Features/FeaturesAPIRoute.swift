@@ -1,72 +1,54 @@
 import JSONText
 import CQL2
 import HTTPServer
-import Basics
 import NIOHTTP1
 import PointFormats
-import Synchronization
 
 /// `GET /ogc/api`: the description of the calls of OGC API Features, in OpenAPI 3.0.
 ///
 /// It has the path of each collection, relative to the landing page, and the limits and properties where QGIS and GDAL
 /// look for them.
-final class FeaturesAPIRoute: RouteHandler {
-  private let document: OpenAPIDocument
-  private let context: FeaturesContext
+enum FeaturesDescription {
+  private static let call = Call(
+    .GET, FeatureLinks.root + "/api", id: "getFeaturesAPI", group: .features,
+    summary: "Get the description of the calls of OGC API Features",
+    description: "OpenAPI 3.0, with the paths of each collection and the limits where GIS tools look for them.",
+    caching: .tagged(), responses: [.init(200, "The document.", media: .openAPI(.v3_0))])
 
-  /// The document for the server's address of the last request.
-  private let last = Mutex<(server: ExactText, document: StaticFile)?>(nil)
-
-  /// Creates the route.
+  /// Returns the call.
   ///
-  /// - Parameter routes: the routes that are described.
-  init(describing routes: [Route], _ context: FeaturesContext, version: String, openScopes: Set<AccessScope>) {
-    self.context = context
-    let own = DescribedRoute(.GET, FeatureLinks.root + "/api")
-    let named = routes.filter { $0.template.utf8.last != UInt8(ascii: "/") }.map { DescribedRoute($0) }
-    let described = (named + [own]).flatMap { route in
-      route.path.contains("{collection}")
-        ? context.collections.all.map { Self.describe(route, of: $0, context.properties) } : [Self.describe(route)]
+  /// - Parameter calls: the calls that are described beside this one.
+  static func endpoint(
+    describing calls: [Call], _ context: FeaturesContext, version: String, openScopes: Set<AccessScope>
+  ) -> Endpoint {
+    let named = calls.filter { $0.path.utf8.last != UInt8(ascii: "/") }
+    let described = (named + [call]).flatMap { call in
+      call.path.contains("{collection}")
+        ? context.collections.all.map { describe(call, of: $0, context.properties) } : [describe(call)]
     }
-    document = OpenAPIDocument(
-      openAPI: .v3_0, routes: described, version: version, openScopes: openScopes, server: "")
+    let document = OpenAPIDocument(openAPI: .v3_0, calls: described, version: version, openScopes: openScopes)
+    return call.handled(
+      by: OpenAPIRoute(document) { [address = context.address] request in
+        FeatureLinks(address, for: request).target("")
+      })
   }
 
-  func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    try ParameterValues(request, allowing: []).check()
-    let mediaType = try MediaRange.preferred(
-      [OpenAPIVersion.v3_0.mediaType, PointFormat.json.mediaType], mediaType: { $0 },
-      accept: request.headers[canonicalForm: "accept"])
-    let file = file(at: FeatureLinks(context.address, for: request).target(""))
-    return try await file.response(to: request, mediaType: mediaType)
-  }
-
-  /// Returns the document, which is written again only where the address of the service differs.
-  private func file(at server: String) -> StaticFile {
-    if let last = last.withLock({ $0 }), last.server == ExactText(server) { return last.document }
-    var document = document
-    document.server = server
-    let file = StaticFile(document.json.text)
-    last.withLock { $0 = (ExactText(server), file) }
-    return file
-  }
-
-  /// Returns a route with its path below the landing page.
-  private static func describe(_ route: DescribedRoute) -> DescribedRoute {
-    var described = route
-    let path = String(route.path.dropFirst(FeatureLinks.root.count))
+  /// Returns a call with its path below the landing page.
+  private static func describe(_ call: Call) -> Call {
+    var described = call
+    let path = String(call.path.dropFirst(FeatureLinks.root.count))
     described.path = path.isEmpty ? "/" : path
     return described
   }
 
-  /// Returns a route with the path of a collection.
+  /// Returns a call with the path of a collection.
   private static func describe(
-    _ route: DescribedRoute, of collection: PointCollection, _ properties: FeatureProperties
-  ) -> DescribedRoute {
-    var described = describe(route)
+    _ call: Call, of collection: PointCollection, _ properties: FeatureProperties
+  ) -> Call {
+    var described = describe(call)
     described.path = described.path.replacing("{collection}", with: collection.id)
-    described.suffix = "_" + collection.id
-    guard route.parameters.contains(Parameter.limit.name) else { return described }
+    described.id += "_" + collection.id
+    guard call.parameters.contains(.limit) else { return described }
     described.shared = [
       (
         Parameter.limit.name,
@@ -83,12 +65,12 @@ final class FeaturesAPIRoute: RouteHandler {
       (
         Parameter.box.name,
         .init(
-          CallDescription.featureBox.description,
+          ItemsRoute.boxDescription.description,
           Schema(.array(of: Schema(.number)), nil, ["minItems": 4, "maxItems": 6]))
       ),
     ]
     for property in properties.tags {
-      described.parameters.append(property.name)
+      described.parameterNames.append(property.name)
       described.shared.append((property.name, .property(property)))
     }
     return described

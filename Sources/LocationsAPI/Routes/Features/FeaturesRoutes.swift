@@ -13,24 +13,53 @@ struct FeaturesRoute: RouteHandler {
     case landing, conformance, collections, collection, queryables, schema
   }
 
-  private static let parameters: Set<Parameter> = [.format]
-
-  /// Returns the routes of all resources. Those without anything of the places are open to everyone, as the description
+  /// Returns the calls of all resources. Those without anything of the places are open to everyone, as the description
   /// of all calls is.
-  static func routes(_ context: FeaturesContext, _ policy: CachePolicy) -> [Route] {
-    let resources: [(path: String, resource: Resource, scope: AccessScope?)] = [
-      // OWSLib adds a slash.
-      ("", .landing, nil), ("/", .landing, nil), ("/conformance", .conformance, nil),
-      ("/collections", .collections, .read),
-      ("/collections/{collection}", .collection, .read),
-      ("/collections/{collection}/queryables", .queryables, .read),
-      ("/collections/{collection}/schema", .schema, .read),
-    ]
-    return resources.map { path, resource, scope in
-      Route(
-        .GET, FeatureLinks.root + path, scope: scope, parameters: parameters,
-        handler: FeaturesRoute(resource: resource, context: context, policy: policy))
+  static func endpoints(_ context: FeaturesContext, _ policy: CachePolicy) -> [Endpoint] {
+    func resource(
+      _ resource: Resource, _ path: String, scope: AccessScope? = nil, id: String, link: String? = nil,
+      _ summary: String, media: [MediaDescription], format: ParameterDescription = .pageFormat
+    ) -> Endpoint {
+      call(path, scope: scope, id: id, link: link, summary, media: media, format: format)
+        .handled(by: FeaturesRoute(resource: resource, context: context, policy: policy))
     }
+    let collection = "/collections/{collection}"
+    let landing = [MediaDescription].pages(.component("FeaturesLanding"))
+    return [
+      resource(.landing, "", id: "getFeaturesLanding", link: "ogc", "Get the landing page", media: landing),
+      // OWSLib adds a slash.
+      resource(.landing, "/", id: "getFeaturesLandingFolder", "Get the landing page", media: landing),
+      resource(
+        .conformance, "/conformance", id: "getFeaturesConformance", "Get the conformance classes",
+        media: .pages(.component("FeaturesConformance"))),
+      resource(
+        .collections, "/collections", scope: .read, id: "getCollections", "List the collections",
+        media: .pages(.component("Collections"))),
+      resource(
+        .collection, collection, scope: .read, id: "getCollection", "Get a collection",
+        media: .pages(.component("Collection"))),
+      resource(
+        .queryables, collection + "/queryables", scope: .read, id: "getQueryables",
+        "Get the properties of conditions", media: .jsonSchema),
+      resource(
+        .schema, collection + "/schema", scope: .read, id: "getSchema", "Get the properties of features",
+        media: .jsonSchema,
+        format: .init(
+          "Representation of the response: `geojson` is the schema of the features in GeoJSON.",
+          .oneOf(["json", "html", "geojson"]))),
+    ]
+  }
+
+  /// Returns the call of a resource that is described.
+  static func call(
+    _ path: String, scope: AccessScope?, id: String, link: String? = nil, _ summary: String, media: [MediaDescription],
+    format: ParameterDescription
+  ) -> Call {
+    let path = FeatureLinks.root + path
+    return Call(
+      .GET, path, scope: scope, id: id, group: .features, link: link, summary: summary, parameters: [.format],
+      describing: path.contains("{") ? ["f": format, "collection": .collection] : ["f": format], caching: .timed,
+      responses: [.init(200, "The description.", media: media)])
   }
 
   /// The time for which a response may be used again, in seconds.
@@ -41,7 +70,7 @@ struct FeaturesRoute: RouteHandler {
   let policy: CachePolicy
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let values = try ParameterValues(request, allowing: Self.parameters)
+    let values = try ParameterValues(request, allowing: [.format])
     try values.check()
     let collection = hasCollection ? try context.collection(of: request) : context.collections.all[0]
     // GDAL takes its fields from the schema of the features in GeoJSON.
@@ -196,6 +225,31 @@ struct FeaturesRoute: RouteHandler {
     case .schema: FeaturePages.schema(document, "Schema", of: collection, links)
     }
   }
+}
+
+extension [MediaDescription] {
+  /// The representations of a resource of OGC API Features.
+  fileprivate static func pages(_ schema: Schema) -> [MediaDescription] {
+    [.init(FeatureFormat.json.mediaType, schema), .page]
+  }
+
+  fileprivate static let jsonSchema: [MediaDescription] = {
+    let schema = Schema(.object([.required("type", .oneOf(["object"]))], others: Schema(.any)))
+    return [.init(FeatureFormat.schema.mediaType, schema), .init(.json, schema), .page]
+  }()
+}
+
+extension MediaDescription {
+  static let page = MediaDescription("text/html", Schema(.string, "A page."))
+}
+
+extension ParameterDescription {
+  static let pageFormat = ParameterDescription(
+    "Representation of the response; it takes precedence over `Accept`.", .oneOf(["json", "html"]))
+
+  static let collection = ParameterDescription(
+    "Id of the collection: `places`, or one that the operator defined.", Schema(.string, example: "places"),
+    isRequired: true)
 }
 
 extension FeaturesContext {

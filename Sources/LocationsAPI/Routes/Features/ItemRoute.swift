@@ -5,15 +5,19 @@ import Points
 
 /// `GET /ogc/collections/{collection}/items/{id}`: one feature, with an entity tag made from its version and, as it has
 /// links and declared tags, from the settings.
-struct ItemRoute: RouteHandler {
-  static let parameters: Set<Parameter> = [.crs, .format]
+struct ItemRoute: CallHandler {
+  static let call = Call(
+    .GET, "/ogc/collections/{collection}/items/{id}", scope: .read, id: "getItem", group: .features,
+    summary: "Get a feature", parameters: [.crs, .format],
+    describing: ["collection": .collection, "f": .pageFormat], caching: .tagged(),
+    responses: [.init(200, "The feature.", headers: [.contentCRS], media: .features("FeatureItem"))])
 
   let context: FeaturesContext
   let policy: CachePolicy
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let collection = try context.collection(of: request)
-    var values = try ParameterValues(request, allowing: Self.parameters)
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
     let system = values.choice(.crs, default: ReferenceSystem.crs84)
     try values.check()
     let format = try FeatureFormat.chosen(

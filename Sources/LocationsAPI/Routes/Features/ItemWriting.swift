@@ -4,6 +4,22 @@ import NIOHTTP1
 import PointFormats
 import Points
 
+extension BodyDescription {
+  fileprivate static let feature = BodyDescription(
+    description: "The feature. Properties that the service sets are ignored.",
+    media: [
+      .init(.geoJSON, .component("FeatureDraft"), example: Examples.newFeature),
+      .init(.json, .component("FeatureDraft"), example: Examples.newFeature),
+    ])
+}
+
+extension ResponseDescription {
+  fileprivate static func writtenItem(_ status: Int, _ description: String) -> ResponseDescription {
+    .written(
+      status, description, headers: [.contentCRS.required], media: [.init(.geoJSON, .component("FeatureItem"))])
+  }
+}
+
 /// The dependencies of the handlers that change items.
 struct ItemEditing {
   let context: FeaturesContext
@@ -29,7 +45,13 @@ private struct ItemTarget {
 }
 
 /// `POST /ogc/collections/{collection}/items`: creates a feature with a new id (OGC API Features, part 4).
-struct CreateItemRoute: RouteHandler {
+struct CreateItemRoute: CallHandler {
+  static let call = Call(
+    .POST, "/ogc/collections/{collection}/items", scope: .write, id: "createItem", group: .features,
+    summary: "Create a feature", description: "The service gives the id; one in the body is ignored.",
+    describing: ["collection": .collection], requestHeaders: [.featureCRS], body: .feature,
+    responses: [.writtenItem(201, "The new feature.")])
+
   let editing: ItemEditing
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -49,7 +71,13 @@ struct CreateItemRoute: RouteHandler {
 }
 
 /// `PUT /ogc/collections/{collection}/items/{id}`: replaces a feature, or creates it with that id.
-struct ReplaceItemRoute: RouteHandler {
+struct ReplaceItemRoute: CallHandler {
+  static let call = Call(
+    .PUT, "/ogc/collections/{collection}/items/{id}", scope: .write, id: "replaceItem", group: .features,
+    summary: "Replace a feature, or create it with this id", describing: ["collection": .collection],
+    requestHeaders: [.featureCRS], body: .feature,
+    responses: [.writtenItem(200, "The replaced feature."), .writtenItem(201, "The new feature.")])
+
   let editing: ItemEditing
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -68,7 +96,18 @@ struct ReplaceItemRoute: RouteHandler {
 }
 
 /// `PATCH /ogc/collections/{collection}/items/{id}`: changes parts of a feature by a JSON merge patch (RFC 7396).
-struct ChangeItemRoute: RouteHandler {
+struct ChangeItemRoute: CallHandler {
+  static let call = Call(
+    .PATCH, "/ogc/collections/{collection}/items/{id}", scope: .write, id: "changeItem", group: .features,
+    summary: "Change members of a feature", description: "A JSON merge patch (RFC 7396).",
+    describing: ["collection": .collection], requestHeaders: [.featureCRS],
+    body: BodyDescription(
+      description: "The members to change.",
+      media: ["application/merge-patch+json", "application/geo+json", "application/json"].map {
+        .init($0, .component("FeaturePatch"))
+      }),
+    responses: [.writtenItem(200, "The changed feature.")])
+
   let editing: ItemEditing
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -95,7 +134,12 @@ struct ChangeItemRoute: RouteHandler {
 }
 
 /// `DELETE /ogc/collections/{collection}/items/{id}`: removes a feature.
-struct DeleteItemRoute: RouteHandler {
+struct DeleteItemRoute: CallHandler {
+  static let call = Call(
+    .DELETE, "/ogc/collections/{collection}/items/{id}", scope: .write, id: "deleteItem", group: .features,
+    summary: "Delete a feature", describing: ["collection": .collection],
+    responses: [.init(204, "The feature is deleted.")])
+
   let editing: ItemEditing
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {

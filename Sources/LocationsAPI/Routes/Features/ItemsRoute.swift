@@ -28,34 +28,55 @@ struct FeaturesContext: Sendable {
 }
 
 /// `GET /ogc/collections/{collection}/items`: a page of the features that match.
-struct ItemsRoute: RouteHandler {
-  static let parameters: Set<Parameter> = [
-    .box, .boxCRS, .crs, .dateTime, .filter, .filterLanguage, .filterCRS, .limit, .cursor, .format,
-  ]
+struct ItemsRoute: CallHandler {
+  static let call = Call(
+    .GET, "/ogc/collections/{collection}/items", scope: .read, id: "getItems", group: .features,
+    summary: "List features",
+    description: "The places of the collection that match all conditions, by id. A link leads to the next page.",
+    parameters: [
+      .box, .boxCRS, .crs, .dateTime, .filter, .filterLanguage, .filterCRS, .limit, .cursor, .format,
+    ],
+    // Those of tags have no description that is the same for all servers.
+    otherParameters: properties.map(\.name),
+    describing: [
+      "collection": .collection, "f": .pageFormat, "bbox": boxDescription,
+      "limit": .init(
+        "Maximum number of features of a page; more than \(FeatureArguments.maximumLimit) counts as"
+          + " \(FeatureArguments.maximumLimit).",
+        Schema(.integer, nil, ["minimum": 1, "default": .count(FeatureArguments.defaultLimit)]), statesStyle: true),
+      "id": property(.id), "name": property(.name), "category": property(.category), "lat": property(.latitude),
+      "long": property(.longitude), "createdAt": property(.createdAt), "updatedAt": property(.updatedAt),
+      "source": property(.source), "sourceId": property(.sourceID), "version": property(.version),
+    ],
+    caching: .versioned,
+    responses: [
+      .init(200, "A page of features.", headers: [.link, .contentCRS], media: .features("FeatureItems"))
+    ])
+
+  static let boxDescription = ParameterDescription(
+    "Only places in the box: its least longitude and latitude and its greatest, in the order of the axes of `bbox-crs`."
+      + " The first longitude may be greater, across the antimeridian. Of six numbers the third and the last are ignored.",
+    Schema(.array(of: Schema(.number)), nil, ["minItems": 4, "maxItems": 4], example: [-122.5, 37.2, -121.5, 37.9]))
+
+  /// The properties of places that conditions can name.
+  private static let properties = PointProperty.allCases.filter { $0 != .geometry }
+
+  private static func property(_ property: PointProperty) -> ParameterDescription {
+    .property(.init(name: property.name, type: property.type))
+  }
 
   let context: FeaturesContext
 
-  /// Returns the routes of items, and those that change them where there is an editor.
-  static func routes(_ context: FeaturesContext, _ policy: CachePolicy, _ requiresIfMatch: Bool) -> [Route] {
-    let items = FeatureLinks.root + "/collections/{collection}/items"
-    let item = items + "/{id}"
-    let names = Parameter.allCases.filter(parameters.contains).map(\.name)
-    // Those of tags have no description that is the same for all servers.
-    let properties = context.properties.queryables.filter { $0.tag == nil }.map(\.name)
-    let reading = [
-      Route(.GET, items, scope: .read, parameters: names + properties, handler: ItemsRoute(context: context)),
-      Route(
-        .GET, item, scope: .read, parameters: ItemRoute.parameters,
-        handler: ItemRoute(context: context, policy: policy)),
-    ]
+  /// Returns the calls of items, and those that change them where there is an editor.
+  static func endpoints(_ context: FeaturesContext, _ policy: CachePolicy, _ requiresIfMatch: Bool) -> [Endpoint] {
+    let reading = [ItemsRoute(context: context).endpoint, ItemRoute(context: context, policy: policy).endpoint]
     guard let editor = context.editor else { return reading }
     let editing = ItemEditing(context: context, editor: editor, requiresIfMatch: requiresIfMatch)
-    return reading + [
-      Route(.POST, items, scope: .write, handler: CreateItemRoute(editing: editing)),
-      Route(.PUT, item, scope: .write, handler: ReplaceItemRoute(editing: editing)),
-      Route(.PATCH, item, scope: .write, handler: ChangeItemRoute(editing: editing)),
-      Route(.DELETE, item, scope: .write, handler: DeleteItemRoute(editing: editing)),
+    let writing: [any CallHandler] = [
+      CreateItemRoute(editing: editing), ReplaceItemRoute(editing: editing), ChangeItemRoute(editing: editing),
+      DeleteItemRoute(editing: editing),
     ]
+    return reading + writing.map(\.endpoint)
   }
 
   /// The estimated number of bytes of each feature of a long page.
@@ -145,6 +166,13 @@ struct ItemsRoute: RouteHandler {
       response.headers.add(name: "link", value: "<\(next.target)>; rel=\"next\"; type=\"\(next.mediaType)\"")
     }
     return response
+  }
+}
+
+extension [MediaDescription] {
+  /// The representations of features.
+  static func features(_ name: String) -> [MediaDescription] {
+    [.init(.geoJSON, .component(name)), .init(.json, .component(name)), .page]
   }
 }
 

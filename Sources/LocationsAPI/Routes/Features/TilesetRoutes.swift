@@ -14,25 +14,32 @@ struct TilesetRoute: RouteHandler {
     case matrixSets, matrixSet, tilesets, tileset
   }
 
-  private static let parameters: Set<Parameter> = [.format]
-
-  /// Returns the routes of all resources, and that of the tiles.
-  static func routes(_ context: FeaturesContext, _ responder: TileResponder) -> [Route] {
-    let tiles = "/collections/{collection}/tiles"
-    let resources: [(path: String, resource: Resource, scope: AccessScope?)] = [
-      ("/tileMatrixSets", .matrixSets, nil), ("/tileMatrixSets/" + TileMatrixSet.id, .matrixSet, nil),
-      (tiles, .tilesets, .read), ("\(tiles)/\(TileMatrixSet.id)", .tileset, .read),
-    ]
-    let routes = resources.map { path, resource, scope in
-      Route(
-        .GET, FeatureLinks.root + path, scope: scope, parameters: parameters,
-        handler: TilesetRoute(resource: resource, context: context, policy: responder.policy))
+  /// Returns the calls of all resources, and that of the tiles.
+  static func endpoints(_ context: FeaturesContext, _ responder: TileResponder) -> [Endpoint] {
+    func resource(
+      _ resource: Resource, _ path: String, scope: AccessScope? = nil, id: String, _ summary: String,
+      members: [String]
+    ) -> Endpoint {
+      let schema = Schema(.object(members.map { .required($0, Schema(.any)) }, others: Schema(.any)))
+      return FeaturesRoute.call(
+        path, scope: scope, id: id, summary, media: [.init(.json, schema)],
+        format: .init("Representation of the response.", .oneOf(["json"]))
+      ).handled(by: TilesetRoute(resource: resource, context: context, policy: responder.policy))
     }
-    return routes + [
-      Route(
-        .GET, "\(FeatureLinks.root)\(tiles)/\(TileMatrixSet.id)/{tileMatrix}/{tileRow}/{tileCol}", scope: .read,
-        parameters: CollectionTileRoute.parameters,
-        handler: CollectionTileRoute(context: context, responder: responder))
+    return [
+      resource(
+        .matrixSets, "/tileMatrixSets", id: "getTileMatrixSets", "List the tile matrix sets",
+        members: ["tileMatrixSets"]),
+      resource(
+        .matrixSet, "/tileMatrixSets/\(TileMatrixSet.id)", id: "getTileMatrixSet",
+        "Get the tile matrix set of the tiles", members: ["id", "crs", "tileMatrices"]),
+      resource(
+        .tilesets, "/collections/{collection}/tiles", scope: .read, id: "getTilesets",
+        "List the tilesets of a collection", members: ["tilesets"]),
+      resource(
+        .tileset, "/collections/{collection}/tiles/\(TileMatrixSet.id)", scope: .read, id: "getTileset",
+        "Get the description of a tileset", members: ["dataType", "crs", "tileMatrixSetURI", "links"]),
+      CollectionTileRoute(context: context, responder: responder).endpoint,
     ]
   }
 
@@ -41,7 +48,7 @@ struct TilesetRoute: RouteHandler {
   let policy: CachePolicy
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let values = try ParameterValues(request, allowing: Self.parameters)
+    let values = try ParameterValues(request, allowing: [.format])
     try values.check()
     guard values[.format] == nil || values[.format] == "json" else {
       throw .invalidParameter("f", "must be json, got '\(values[.format]?.prefix(50) ?? "")'")
@@ -138,14 +145,26 @@ struct TilesetRoute: RouteHandler {
 
 /// `GET /ogc/collections/{collection}/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}`: a vector tile of the
 /// places of a collection that match.
-struct CollectionTileRoute: RouteHandler {
-  static let parameters = TileResponder.parameters.union([.format])
+struct CollectionTileRoute: CallHandler {
+  static let call = Call(
+    .GET, "/ogc/collections/{collection}/tiles/WebMercatorQuad/{tileMatrix}/{tileRow}/{tileCol}", scope: .read,
+    id: "getCollectionTile", group: .features, summary: "Get a vector tile of a collection",
+    description: "The same tile as that of `/tiles`, of the places of the collection.",
+    parameters: TileResponder.parameters.union([.format]),
+    describing: [
+      "collection": .collection,
+      "tileMatrix": .init("Zoom level, 0 to 22.", Schema(.string, example: "11"), isRequired: true),
+      "tileRow": .init("Row, from the north.", Schema(.integer, nil, ["minimum": 0]), isRequired: true),
+      "tileCol": .init("Column, from the west.", Schema(.integer, nil, ["minimum": 0]), isRequired: true),
+      "f": .init("Representation of the response.", .oneOf(["mvt"])),
+    ],
+    caching: .tagged(isAlwaysTagged: false), responses: [TileResponder.description])
 
   let context: FeaturesContext
   let responder: TileResponder
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.parameters)
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
     var arguments = values.tileArguments(by: responder.filtering)
     if let format = values[.format], format != "mvt" {
       values.note(.invalid, Parameter.format.name, "must be mvt, got '\(format.prefix(50))'")

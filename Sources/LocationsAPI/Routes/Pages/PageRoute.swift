@@ -55,25 +55,38 @@ struct PageRoute: RouteHandler {
     referrerPolicy = baseMap?.origin == nil ? "no-referrer" : "strict-origin"
   }
 
-  /// Returns the routes of all files.
+  /// Returns the calls of all files.
   ///
   /// - Parameters:
   ///   - baseMap: the base map of the map page; `nil` for none.
   ///   - openScopes: the scopes of the calls that need neither a key nor a token.
-  static func routes(baseMap: BaseMap?, openScopes: Set<AccessScope>) -> [Route] {
-    PageFile.all.map { file in
-      Route(
-        .GET, file.path,
-        handler: PageRoute(
-          file.bytes, mediaType: file.mediaType, baseMap: file.path.hasPrefix("/map") ? baseMap : nil))
-    } + [
-      Route(
-        .GET, mapSettingsPath,
-        handler: PageRoute(mapSettings(baseMap).text, mediaType: "application/json", baseMap: baseMap)),
-      Route(
-        .GET, statusSettingsPath,
-        handler: PageRoute(statusSettings(openScopes).text, mediaType: "application/json")),
+  static func endpoints(baseMap: BaseMap?, openScopes: Set<AccessScope>) -> [Endpoint] {
+    [
+      call(
+        mapSettingsPath, id: "getMapSettings", "Get the map page's settings",
+        media: .init("application/json", .component("MapSettings"))
+      ).handled(by: PageRoute(mapSettings(baseMap).text, mediaType: "application/json", baseMap: baseMap)),
+      call(
+        statusSettingsPath, id: "getStatusSettings", "Get the status page's settings",
+        media: .init("application/json", .component("StatusSettings"))
+      ).handled(by: PageRoute(statusSettings(openScopes).text, mediaType: "application/json")),
     ]
+      + PageFile.all.map { file in
+        call(
+          file.path, id: file.id, link: file.path.contains(".") ? nil : String(file.path.dropFirst()), file.summary,
+          media: .init(String(file.mediaType.prefix { $0 != ";" }), Schema(.string))
+        ).handled(
+          by: PageRoute(
+            file.bytes, mediaType: file.mediaType, baseMap: file.path.hasPrefix("/map") ? baseMap : nil))
+      }
+  }
+
+  private static func call(
+    _ path: String, id: String, link: String? = nil, _ summary: String, media: MediaDescription
+  ) -> Call {
+    Call(
+      .GET, path, id: id, group: .description, link: link, summary: summary, caching: .tagged(),
+      responses: [.init(200, "The file.", headers: [.securityPolicy.required], media: [media])])
   }
 
   private static func mapSettings(_ baseMap: BaseMap?) -> JSONValue {

@@ -8,7 +8,34 @@ import PointFormats
 import Points
 
 /// `GET /api`: the search of Photon's API.
-struct PhotonSearchRoute: RouteHandler {
+struct PhotonSearchRoute: CallHandler {
+  static let call = Call(
+    .GET, "/api", scope: .read, id: "photonSearch", group: .photon, summary: "Search for places by name",
+    description: "The last word of `q` is the beginning of a word. A text without letters and digits finds nothing.",
+    otherParameters: PhotonArguments.searchParameters,
+    describing: [
+      "q": .init("Words of a place's names, category and address.", Parameter.text.description.schema).required,
+      "lat": .init("Latitude of the centre of the bias. Needs `lon`.", Parameter.latitude.description.schema),
+      "lon": .init("Longitude of the centre of the bias. Needs `lat`.", Parameter.longitude.description.schema),
+      "zoom": .init(
+        "Scale of the bias, as of a map: 250 m at 18, doubled with each step below.",
+        Schema(.number, nil, ["minimum": 0, "maximum": 24, "default": 12])),
+      "location_bias_scale": .init(
+        "How much other properties of places count beside their nearness.",
+        Schema(.number, nil, ["minimum": 0, "maximum": 1, "default": 0.4])),
+      "bbox": .init(
+        "Only places in the box: west, south, east, north in degrees. South must not be greater than north.",
+        Parameter.box.description.schema),
+      "limit": .photonLimit(default: PhotonArguments.defaultSearchLimit), "lang": .photonLanguages,
+      "osm_tag": .photonTags, "layer": .photonLayers, "dedupe": .withoutEffect, "debug": .withoutEffect,
+    ],
+    requestHeaders: [.acceptLanguage], caching: .versioned,
+    responses: [
+      .init(
+        200, "The places, the best match first.", headers: [.contentLanguage],
+        media: .json(.component("PhotonFeatureCollection"), example: Examples.photon))
+    ])
+
   let service: PointsService
   let revalidation: Revalidation
 
@@ -70,7 +97,27 @@ struct PhotonSearchRoute: RouteHandler {
 }
 
 /// `GET /reverse`: the places nearest to a coordinate, by Photon's API.
-struct PhotonReverseRoute: RouteHandler {
+struct PhotonReverseRoute: CallHandler {
+  static let call = Call(
+    .GET, "/reverse", scope: .read, id: "photonReverse", group: .photon, summary: "Get the nearest places",
+    otherParameters: PhotonArguments.reverseParameters,
+    describing: [
+      "lat": .init("Latitude of the position.", Parameter.latitude.description.schema).required,
+      "lon": .init("Longitude of the position.", Parameter.longitude.description.schema).required,
+      "radius": .init(
+        "Maximum distance from the position in kilometres.",
+        Schema(.number, nil, ["minimum": 0, "maximum": 5000, "default": 1])),
+      "limit": .photonLimit(default: PhotonArguments.defaultReverseLimit), "lang": .photonLanguages,
+      "osm_tag": .photonTags, "layer": .photonLayers, "dedupe": .withoutEffect, "debug": .withoutEffect,
+      "distance_sort": .withoutEffect,
+    ],
+    requestHeaders: [.acceptLanguage], caching: .versioned,
+    responses: [
+      .init(
+        200, "The places, nearest first; none is no problem.", headers: [.contentLanguage],
+        media: .json(.component("PhotonFeatureCollection"), example: Examples.photon))
+    ])
+
   let service: PointsService
   let revalidation: Revalidation
 
@@ -181,4 +228,39 @@ extension HTTPResponse {
     self.init(contentType: PointFormat.json.mediaType, bytes: json.sink)
     addContentLanguage(used)
   }
+}
+
+extension ParameterDescription {
+  fileprivate static func photonLimit(default fallback: Int) -> ParameterDescription {
+    .init(
+      "Maximum number of places; more than \(PhotonArguments.maximumLimit) counts as \(PhotonArguments.maximumLimit).",
+      Schema(.integer, nil, ["minimum": 1, "default": .count(fallback)]))
+  }
+
+  fileprivate static let photonLanguages = ParameterDescription(
+    Parameter.languages.description.description + " `default` alone stands for the places' own names.",
+    Parameter.languages.description.schema)
+
+  fileprivate static let photonTags = ParameterDescription(
+    "Only places whose main tag is one of these: `key:value`, `key` or `:value`. `!key:value`, `!key`, `key:!value` and"
+      + " `:!value` exclude places. May be repeated.",
+    Schema(
+      .array(
+        of: Schema(
+          .string, nil,
+          [
+            "pattern":
+              "^(([^!:][^:]*)?:(![\\s\\S]+|[^!][\\s\\S]*)|[^!:][^:]*|![^:]+|![^:]*:[^!][\\s\\S]*)$"
+          ])),
+      nil, ["minItems": 1], example: ["tourism:museum"]),
+    isRepeatable: true)
+
+  fileprivate static let photonLayers = ParameterDescription(
+    "Only places of these levels of an address. May be repeated.",
+    Schema(
+      .array(of: .oneOf(PhotonLayer.allCases.map(\.rawValue))), nil, ["minItems": 1], example: ["house"]),
+    isRepeatable: true)
+
+  fileprivate static let withoutEffect = ParameterDescription(
+    "Accepted without effect.", .oneOf(["0", "1", "true", "false"]))
 }

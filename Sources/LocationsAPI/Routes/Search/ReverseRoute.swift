@@ -5,16 +5,24 @@ import PointFormats
 import Points
 
 /// `GET /locations/reverse`: the nearest place to a coordinate, with its name and address as a label.
-struct ReverseRoute: RouteHandler {
-  static let parameters: Set<Parameter> = [
-    .latitude, .longitude, .radius, .category, .fields, .format, .languages,
-  ]
+struct ReverseRoute: CallHandler {
+  static let call = Call(
+    .GET, "/locations/reverse", scope: .read, id: "reverse", group: .search, link: "reverse",
+    summary: "Get the nearest place with its address",
+    parameters: [.latitude, .longitude, .radius, .category, .fields, .format, .languages],
+    describing: [
+      "lat": Parameter.latitude.description.required, "long": Parameter.longitude.description.required,
+      "fields": .fields(
+        "Fields of the place, separated by commas; those of lists and `label` by default.", additional: .label),
+    ],
+    requestHeaders: [.acceptLanguage], caching: .versioned,
+    responses: [.init(200, "The place.", headers: [.contentLanguage], media: .place)], problems: [.notFound])
 
   let service: PointsService
   let revalidation: Revalidation
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.parameters)
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
     let center = values.coordinate(requiredFor: "the nearest place")
     let radius = values.radius()
     let categories = values.categories()

@@ -5,9 +5,21 @@ import Points
 
 /// `POST /locations/search`: a page of the places that match the conditions of a body, which may be longer than those
 /// of a request target. The response is that of `GET /locations`; the same body is sent to the target of its link.
-struct SearchRoute: RouteHandler {
-  /// The parameters of the query beside the body.
-  static let parameters: Set<Parameter> = [.cursor, .format]
+struct SearchRoute: CallHandler {
+  static let call = Call(
+    .POST, "/locations/search", scope: .read, id: "searchLocations", group: .search,
+    summary: "List places by the conditions of a body",
+    description:
+      "The places that `GET /locations` has for the members of the body, for conditions that are too long for an"
+      + " address. A `Link` leads to the next page: the same body is sent there. A `filter`, `within` or `route` that is"
+      + " a text has at most 32 KiB; one that is an object is limited by the size of the body and, like a text, by"
+      + " 10,000 vertices.",
+    parameters: [.cursor, .format], requestHeaders: [.acceptLanguage],
+    body: BodyDescription(
+      description: "The conditions.", media: [.init("application/json", .component("Search"))]),
+    caching: .timed,
+    responses: [.init(200, "A page of places.", headers: [.link, .contentLanguage], media: .places)],
+    problems: ProblemDescription.index)
 
   let list: ListRoute
 
@@ -20,7 +32,7 @@ struct SearchRoute: RouteHandler {
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let arguments = try await PointBody.readQuery(request) { body throws(Problem) in
       let values = try ParameterValues(
-        body, beside: request, allowing: ListRoute.parameters, inQuery: Self.parameters)
+        body, beside: request, allowing: ListRoute.call.parameters, inQuery: Self.call.parameters)
       return try ListArguments(values, request, list.filtering)
     }
     var response = try await list.search(arguments, for: request)

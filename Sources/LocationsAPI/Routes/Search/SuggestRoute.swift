@@ -7,9 +7,26 @@ import Points
 import Synchronization
 
 /// `GET /locations/suggest`: categories and places for a text that is being typed, with a few fields each.
-struct SuggestRoute: RouteHandler {
-  static let parameters: Set<Parameter> = Set.filters.subtracting([.filter, .filterLanguage])
-    .union([.text, .limit, .languages, .format])
+struct SuggestRoute: CallHandler {
+  static let call = Call(
+    .GET, "/locations/suggest", scope: .read, id: "suggest", group: .search, link: "suggest",
+    summary: "Suggest categories and places for a text that is being typed",
+    description: "The last word of `q` is the beginning of a word. Up to three categories come first.",
+    parameters: Set.filters.subtracting([.filter, .filterLanguage]).union([.text, .limit, .languages, .format]),
+    describing: [
+      "q": Parameter.text.description.required, "limit": .limit(limits, default: defaultLimit), "f": .format([.json]),
+    ],
+    requestHeaders: [.acceptLanguage], caching: .versioned,
+    responses: [
+      .init(
+        200, "The suggestions.", headers: [.contentLanguage],
+        media: .json(
+          Schema(.array(of: .component("Suggestion"))),
+          example: [
+            ["type": "category", "category": "museum", "count": 72],
+            ["type": "place", "id": .string(Examples.id), "name": "Museum of Art", "category": "museum"],
+          ]))
+    ])
 
   /// The maximum number of categories among the suggestions.
   static let maximumCategories = 3
@@ -26,7 +43,7 @@ struct SuggestRoute: RouteHandler {
   let filtering: Filtering
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.parameters)
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
     var filters = values.filters(by: filtering)
     filters.limit = values.limit(in: Self.limits, default: Self.defaultLimit)
     if !values.has(.text) { values.note(.missing, "q", "must be given for suggestions") }

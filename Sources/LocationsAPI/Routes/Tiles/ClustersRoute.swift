@@ -7,8 +7,17 @@ import PointFormats
 import Points
 
 /// `GET /locations/clusters`: the clusters of tiles as GeoJSON.
-struct ClustersRoute: RouteHandler {
-  static let parameters = Set<Parameter>.mapFilters.union([.box, .zoom])
+struct ClustersRoute: CallHandler {
+  static let call = Call(
+    .GET, "/locations/clusters", scope: .read, id: "getClusters", group: .map, link: "clusters",
+    summary: "Get clusters of places",
+    description:
+      "The clusters of the tiles of a zoom level as GeoJSON. Cells that touch the box are whole; above the zoom"
+      + " levels with clusters there are the places in the box themselves. More than"
+      + " \(maximumCount) features are a 400 that names `zoom`.",
+    parameters: Set<Parameter>.mapFilters.union([.box, .zoom]),
+    describing: ["zoom": Parameter.zoom.description.required], caching: .versioned,
+    responses: [.init(200, "The clusters.", media: [.init(.geoJSON, schema)])])
 
   /// The maximum number of features.
   static let maximumCount = 10_000
@@ -16,13 +25,39 @@ struct ClustersRoute: RouteHandler {
   /// The estimated number of bytes of a feature that is being written.
   private static let featureBytes = 512
 
+  private static let schema = Schema(
+    .object(
+      [
+        .required("type", .oneOf(["FeatureCollection"])),
+        .required(
+          "features",
+          Schema(
+            .array(
+              of: Schema(
+                .object(
+                  [
+                    .required("type", .oneOf(["Feature"])),
+                    .required("id", Schema(.string, "`level/x/y` of a cell, or the id of its only place.")),
+                    .required("geometry", Schema(.any, "The centre of mass: a Point.")),
+                    .required(
+                      "properties",
+                      Schema(
+                        .object(
+                          [
+                            .required("count", Schema(.integer, nil, ["minimum": 1])),
+                            .required("name", Schema(.string, "Name of a sample place.")),
+                            .optional("category", Schema(.string, "Most frequent category.")),
+                          ], others: nil))),
+                  ], others: nil))))),
+      ], others: nil))
+
   let service: PointsService
   let revalidation: Revalidation
   let filtering: Filtering
   let clusterMaximumZoom: Int
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.parameters)
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
     var filters = values.filters(by: filtering)
     let text = values.text()
     let zoom = values.zoom()

@@ -7,15 +7,45 @@ import PointFormats
 import Points
 
 /// `GET /locations/facets`: the most frequent categories, and values of tags, of the places that match.
-struct FacetsRoute: RouteHandler {
-  static let parameters = Set<Parameter>.mapFilters.union([.box, .facets, .limit])
+struct FacetsRoute: CallHandler {
+  static let call = Call(
+    .GET, "/locations/facets", scope: .read, id: "getFacets", group: .map, link: "facets",
+    summary: "Count categories and tags",
+    description: "The most frequent values of each property among the places that match.",
+    parameters: Set<Parameter>.mapFilters.union([.box, .facets, .limit]),
+    describing: [
+      "by": Parameter.facets.description.required,
+      "limit": .limit(FacetQuery.limits, default: FacetQuery.defaultLimit),
+    ],
+    caching: .versioned, responses: [.init(200, "The counts.", media: .json(schema))])
+
+  private static let schema = Schema(
+    .object(
+      [
+        .required("count", Schema(.integer, "Number of places that match.", ["minimum": 0])),
+        .required(
+          "facets",
+          Schema(
+            .object(
+              [],
+              others: Schema(
+                .array(
+                  of: Schema(
+                    .object([.required("value", Schema(.string)), .required("count", .count)], others: nil))))),
+            "The most frequent values by property, ties by value.")),
+        .required(
+          "missing", Schema(.object([], others: .count), "Numbers of places without a value, by property.")),
+      ], others: nil),
+    example: [
+      "count": 1234, "facets": ["category": [["value": "cafe", "count": 12]]], "missing": ["category": 7],
+    ])
 
   let service: PointsService
   let revalidation: Revalidation
   let filtering: Filtering
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.parameters)
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
     let filters = values.filters(by: filtering)
     let text = values.text()
     let facets = values.facets(by: filtering)

@@ -8,8 +8,38 @@ import PointFormats
 import Points
 
 /// `GET /tiles.json`: the description of the tiles (TileJSON 3.0). Parameters of tiles are those of the tiles' address.
-struct TileJSONRoute: RouteHandler {
-  static let parameters = TileResponder.parameters
+struct TileJSONRoute: CallHandler {
+  static let call = Call(
+    .GET, "/tiles.json", scope: .read, id: "getTileSet", group: .map, link: "tiles",
+    summary: "Get the description of the tiles",
+    description: "TileJSON 3.0. Parameters of tiles become those of the tiles' address.",
+    parameters: TileResponder.parameters, caching: .timed,
+    responses: [.init(200, "The description.", media: .json(schema))])
+
+  private static let schema = Schema(
+    .object(
+      [
+        .required("tilejson", .oneOf(["3.0.0"])), .required("name", Schema(.string)),
+        .required("scheme", .oneOf(["xyz"])),
+        .required("tiles", Schema(.array(of: Schema(.string)), "Template of the tiles' addresses.")),
+        .required("minzoom", .count), .required("maxzoom", .count),
+        .optional(
+          "bounds",
+          Schema(
+            .array(of: Schema(.number)), "The least box of all places; absent without places.",
+            ["minItems": 4, "maxItems": 4])),
+        .optional("attribution", Schema(.string, "Attributions of the data sets, in HTML.")),
+        .required(
+          "vector_layers",
+          Schema(
+            .array(
+              of: Schema(
+                .object(
+                  [
+                    .required("id", Schema(.string)), .required("description", Schema(.string)),
+                    .required("fields", Schema(.object([], others: Schema(.string)))),
+                  ], others: nil))))),
+      ], others: nil))
 
   let service: PointsService
   let policy: CachePolicy
@@ -17,7 +47,7 @@ struct TileJSONRoute: RouteHandler {
   let address: PublicAddress
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    var values = try ParameterValues(request, allowing: Self.parameters)
+    var values = try ParameterValues(request, allowing: Self.call.parameters)
     let arguments = values.tileArguments(by: filtering)
     let tags = arguments.tags
     try values.check()

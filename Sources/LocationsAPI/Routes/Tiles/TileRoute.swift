@@ -8,7 +8,23 @@ import Points
 import VectorTiles
 
 /// `GET /tiles/{z}/{x}/{y}.mvt`: a vector tile of the places that match, or of clusters of them.
-struct TileRoute: RouteHandler {
+struct TileRoute: CallHandler {
+  static let call = Call(
+    .GET, "/tiles/{z}/{x}/{y}.mvt", scope: .read, id: "getTile", group: .map, summary: "Get a vector tile",
+    description:
+      "A Mapbox Vector Tile 2.1 with the layers `places` and `clusters`. The entity tag stays valid until a place in"
+      + " the tile changes.",
+    parameters: TileResponder.parameters,
+    describing: [
+      "z": number("Zoom level.", 22), "x": number("Column, from the west.", 4_194_303),
+      "y": number("Row, from the north.", 4_194_303),
+    ],
+    caching: .tagged(isAlwaysTagged: false), responses: [TileResponder.description])
+
+  private static func number(_ description: String, _ maximum: Int) -> ParameterDescription {
+    .init(description, Schema(.integer, nil, ["minimum": 0, "maximum": .count(maximum)]), isRequired: true)
+  }
+
   let responder: TileResponder
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
@@ -50,6 +66,9 @@ struct TileArguments {
 /// because which words with typos match depends on places elsewhere.
 struct TileResponder: Sendable {
   static let parameters = Set<Parameter>.mapFilters.union([.tags])
+
+  static let description = ResponseDescription(
+    200, "The tile.", media: [.init(VectorTile.mediaType, Schema(.string, nil, ["format": "binary"]))])
 
   let service: PointsService
   let policy: CachePolicy

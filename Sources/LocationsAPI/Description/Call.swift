@@ -1,0 +1,387 @@
+import Basics
+import HTTPServer
+import JSONText
+import NIOHTTP1
+import PointFormats
+
+/// A call of the service: its route and its description. Its handler declares it, so that one file has all of a call.
+///
+/// What follows from the method, the path, the scope, the parameters, the body and the caching is derived from them:
+/// the header fields of requests and responses, the response 304, and the problems.
+package struct Call: Sendable {
+  /// A group of calls.
+  enum Group: String, CaseIterable {
+    case search = "Search"
+    case photon = "Photon"
+    case features = "OGC API Features"
+    case map = "Maps"
+    case write = "Write"
+    case transfer = "Import and export"
+    case operations = "Operations"
+    case description = "Description"
+
+    var description: String {
+      switch self {
+      case .search: "Find and read places."
+      case .photon:
+        "The calls of Photon's API, for apps and libraries that are made for it. Languages are those of `lang`, or else"
+          + " of `Accept-Language`."
+      case .features: "The places as features, for GIS tools (OGC 17-069r4)."
+      case .map: "Vector tiles, clusters and counts."
+      case .write: "Create, replace, change and delete places."
+      case .transfer: "Import and export many places as a stream."
+      case .operations: "Health, metrics, search analytics and backup."
+      case .description: "The description of the service itself."
+      }
+    }
+  }
+
+  /// The ways in which caches may keep a response, and clients revalidate it.
+  enum Caching {
+    /// Nothing is said, as of the response to a write.
+    case unstated
+    /// `Cache-Control: no-store`.
+    case forbidden
+    /// For a time, without a validator.
+    case timed
+    /// By an entity tag of the resource itself; `isAlwaysTagged` where each response has one.
+    case tagged(isAlwaysTagged: Bool = true)
+    /// By the version of the data, which a response may lack.
+    case versioned
+
+    fileprivate var fields: [HeaderDescription] {
+      switch self {
+      case .unstated: []
+      case .forbidden: [.cacheControl]
+      case .timed: [.cacheControl, .vary]
+      case .tagged(let isAlwaysTagged): [isAlwaysTagged ? .entityTag.required : .entityTag, .cacheControl, .vary]
+      case .versioned: [.entityTag, .lastModified, .cacheControl, .vary]
+      }
+    }
+
+    fileprivate var conditions: [HeaderDescription] {
+      switch self {
+      case .unstated, .forbidden, .timed: []
+      case .tagged: [.ifNoneMatch]
+      case .versioned: [.ifNoneMatch, .ifModifiedSince]
+      }
+    }
+
+    fileprivate var notModified: ResponseDescription? {
+      let fields: [HeaderDescription]
+      switch self {
+      case .unstated, .forbidden, .timed: return nil
+      case .tagged: fields = Caching.tagged().fields
+      case .versioned: fields = self.fields
+      }
+      return .init(304, "The client has the current representation.", headers: fields)
+    }
+  }
+
+  let method: HTTPMethod
+  var path: String
+  let scope: AccessScope?
+
+  /// The parameters of the query that ``ParameterValues`` reads.
+  let parameters: Set<Parameter>
+
+  /// The names of all parameters of the query.
+  var parameterNames: [String]
+
+  let bodyLimit: Route.BodyLimit
+
+  /// The name of the call for programs, `operationId`.
+  var id: String
+  let group: Group
+
+  /// The name under which `GET /` links to the call; `nil` for none.
+  let link: String?
+  let summary: String
+  let description: String
+
+  /// The header fields of requests.
+  let requestHeaders: [HeaderDescription]
+  let body: BodyDescription?
+
+  /// The responses that are no problems.
+  let responses: [ResponseDescription]
+  let problems: Set<ProblemDescription>
+
+  /// The descriptions of parameters that are components of the document, instead of those of the call.
+  var shared: [(name: String, description: ParameterDescription)] = []
+
+  private let ownDescriptions: KeyValuePairs<String, ParameterDescription>
+
+  /// Declares a call.
+  ///
+  /// - Parameters:
+  ///   - otherParameters: the names of parameters of the query beside those of ``Parameter``.
+  ///   - ignoresQuery: a Boolean value that indicates whether unknown parameters are accepted.
+  ///   - describing: the descriptions of parameters that differ from those of ``Parameter``, by name.
+  ///   - requestHeaders: the header fields beside those that follow.
+  ///   - responses: the responses that are no problems, without the header fields that follow, and without 304.
+  ///   - problems: the problems beside those that follow.
+  init(
+    _ method: HTTPMethod, _ path: String, scope: AccessScope? = nil, id: String, group: Group, link: String? = nil,
+    summary: String, description: String = "", parameters: Set<Parameter> = [], otherParameters: [String] = [],
+    ignoresQuery: Bool = false, describing ownDescriptions: KeyValuePairs<String, ParameterDescription> = [:],
+    requestHeaders: [HeaderDescription] = [], body: BodyDescription? = nil,
+    bodyLimit: Route.BodyLimit = .serverDefault, caching: Caching = .unstated, responses: [ResponseDescription],
+    problems: Set<ProblemDescription> = []
+  ) {
+    self.method = method
+    self.path = path
+    self.scope = scope
+    self.parameters = parameters
+    parameterNames = Parameter.allCases.filter(parameters.contains).map(\.name) + otherParameters
+    self.bodyLimit = bodyLimit
+    self.id = id
+    self.group = group
+    self.link = link
+    self.summary = summary
+    self.description = description
+    self.body = body
+    self.ownDescriptions = ownDescriptions
+    let isKeyed = scope == .write && method == .POST
+    let isConditional = scope == .write && path.hasSuffix("{id}")
+    self.requestHeaders =
+      caching.conditions + (scope == .read ? [.minimumPosition] : []) + requestHeaders
+      + (isKeyed ? [.idempotencyKey] : []) + (isConditional ? [.ifMatch, .ifAbsent] : [])
+    let fields = scope == .read ? [HeaderDescription.age] : scope == .write ? [.position] : []
+    self.responses =
+      responses.map { $0.adding(caching.fields + fields) } + (caching.notModified.map { [$0.adding(fields)] } ?? [])
+
+    var all = problems.union(ProblemDescription.ofEveryCall)
+    if scope != nil { all.formUnion(ProblemDescription.access.union(ProblemDescription.store)) }
+    if scope == .write { all.insert(.init(504, .outcomeUnknown)) }
+    if method == .GET { all.formUnion(ProblemDescription.readConditions) }
+    if !ignoresQuery {
+      all.formUnion(ProblemDescription.parameters)
+      if method == .GET || parameters.contains(.format) { all.insert(.init(406, .notAcceptable)) }
+    }
+    if parameterNames.contains(where: { ["filter", "q"].contains($0) }) { all.formUnion(ProblemDescription.index) }
+    // `PUT` creates what the last segment names.
+    if path.utf8.count(where: { $0 == UInt8(ascii: "{") }) > (method == .PUT ? 1 : 0) { all.insert(.notFound) }
+    if body != nil { all.formUnion(ProblemDescription.body) }
+    if body != nil, scope == .write { all.formUnion([.init(409, .conflict), .init(422, .invalidPlace)]) }
+    if isKeyed { all.insert(.init(422, .idempotencyKeyReused)) }
+    if isConditional { all.formUnion([.init(412, .versionMismatch), .init(428, .ifMatchRequired)]) }
+    self.problems = all
+  }
+
+  /// Returns the call with its handler.
+  func handled(by handler: any RouteHandler) -> Endpoint {
+    Endpoint(call: self, route: Route(method, path, scope: scope, bodyLimit: bodyLimit, handler: handler))
+  }
+
+  /// The URI template (RFC 6570) of the call.
+  var template: String { path + (parameterNames.isEmpty ? "" : "{?\(parameterNames.joined(separator: ","))}") }
+
+  /// Returns the description of a parameter that is not a component of the document; `nil` for one that is.
+  func ownDescription(_ name: String) -> ParameterDescription? {
+    guard !shared.contains(where: { $0.name.hasSameBytes(as: name) }) else { return nil }
+    return ownDescriptions.first { $0.key.hasSameBytes(as: name) }?.value
+  }
+
+  /// The names of the parameters that have a description of their own.
+  var describedNames: [String] { ownDescriptions.map(\.key) }
+
+  /// The descriptions of the parameters in the path and the query.
+  var describedParameters: [(name: String, place: String, description: ParameterDescription)] {
+    let inPath = path.split(separator: "/").filter { $0.hasPrefix("{") }.map { segment in
+      let name = String(segment.dropFirst().prefix { $0 != "}" })
+      return (name, "path", ownDescription(name) ?? .id)
+    }
+    return inPath
+      + parameterNames.map { name in
+        (
+          name, "query",
+          shared.first { $0.name.hasSameBytes(as: name) }?.description ?? ownDescription(name)
+            ?? Parameter(name: name)?.description ?? ParameterDescription(name, Schema(.string))
+        )
+      }
+  }
+
+  /// A Boolean value that indicates whether the call has the parameters `tag.KEY`, whose names a document cannot list.
+  var hasTagConditions: Bool { parameters.contains(.filter) }
+}
+
+/// A call with its handler.
+package struct Endpoint: Sendable {
+  let call: Call
+  let route: Route
+}
+
+/// The handler of one call, which it declares.
+protocol CallHandler: RouteHandler {
+  static var call: Call { get }
+}
+
+extension CallHandler {
+  var endpoint: Endpoint { Self.call.handled(by: self) }
+}
+
+/// A representation of a body.
+struct MediaDescription: Sendable {
+  let type: String
+  let schema: Schema
+  var example: JSONValue?
+
+  init(_ type: String, _ schema: Schema, example: JSONValue? = nil) {
+    self.type = type
+    self.schema = schema
+    self.example = example
+  }
+
+  init(_ format: PointFormat, _ schema: Schema, example: JSONValue? = nil) {
+    self.init(format.mediaType, schema, example: example)
+  }
+}
+
+extension [MediaDescription] {
+  /// The representations of a list of places.
+  static let places: [MediaDescription] = [
+    .init(.json, Schema(.array(of: .component("Place"))), example: [Examples.found]),
+    .init(.geoJSON, .component("FeatureCollection"), example: Examples.collection),
+    .init(.geoJSONSequence, Schema(.string, "Features (RFC 8142)."), example: Examples.sequence),
+    .init(.csv, Schema(.string, "A header row and a row for each place (RFC 4180)."), example: Examples.csv),
+  ]
+
+  /// The representations of one place.
+  static let place: [MediaDescription] = [
+    .init(.json, .component("Place"), example: Examples.place),
+    .init(.geoJSON, .component("Feature"), example: Examples.feature),
+    .init(.geoJSONSequence, Schema(.string, "One Feature (RFC 8142)."), example: Examples.sequence),
+    .init(.csv, Schema(.string, "A header row and a row (RFC 4180)."), example: Examples.csv),
+  ]
+
+  /// A representation as JSON.
+  static func json(_ schema: Schema, example: JSONValue? = nil) -> [MediaDescription] {
+    [.init(.json, schema, example: example)]
+  }
+
+  /// The representations of an OpenAPI document.
+  static func openAPI(_ version: OpenAPIVersion) -> [MediaDescription] {
+    [version.mediaType, "application/json"].map {
+      .init($0, Schema(.object([.required("openapi", Schema(.string))], others: Schema(.any))))
+    }
+  }
+}
+
+/// The description of a request's body.
+struct BodyDescription: Sendable {
+  let description: String
+  let media: [MediaDescription]
+}
+
+/// The description of a response that is no problem.
+struct ResponseDescription: Sendable {
+  let status: Int
+  let description: String
+  var headers: [HeaderDescription]
+  let media: [MediaDescription]
+
+  init(_ status: Int, _ description: String, headers: [HeaderDescription] = [], media: [MediaDescription] = []) {
+    self.status = status
+    self.description = description
+    self.headers = headers
+    self.media = media
+  }
+
+  /// The response to a write, with the place as it is now.
+  static func written(
+    _ status: Int, _ description: String, headers: [HeaderDescription] = [], media: [MediaDescription]
+  ) -> ResponseDescription {
+    .init(
+      status, description, headers: (status == 201 ? [.location.required] : []) + [.entityTag.required] + headers,
+      media: media)
+  }
+
+  fileprivate func adding(_ fields: [HeaderDescription]) -> ResponseDescription {
+    var response = self
+    response.headers += fields
+    return response
+  }
+}
+
+/// A problem that a call may have, by its status and its code.
+struct ProblemDescription: Hashable, Sendable {
+  let status: Int
+  let code: ProblemCode
+
+  init(_ status: Int, _ code: ProblemCode) {
+    self.status = status
+    self.code = code
+  }
+
+  static let notFound = ProblemDescription(404, .notFound)
+
+  /// The problems that the server itself may report for any request.
+  fileprivate static let ofEveryCall: Set = [
+    ProblemDescription(400, .malformedRequest), .init(408, .requestTimeout), .init(414, .uriTooLong),
+    .init(429, .rateLimited), .init(431, .headersTooLarge), .init(500, .internal), .init(503, .overloaded),
+  ]
+
+  fileprivate static let access: Set = [
+    ProblemDescription(401, .unauthenticated), .init(403, .forbidden), .init(503, .tokenKeysUnavailable),
+  ]
+
+  fileprivate static let parameters: Set = [
+    ProblemDescription(400, .invalidParameter), .init(400, .unknownParameter), .init(400, .missingParameter),
+  ]
+
+  fileprivate static let store: Set = [
+    ProblemDescription(503, .storeUnavailable), .init(503, .storeMisconfigured), .init(503, .overloaded),
+    .init(504, .storeTimeout),
+  ]
+
+  /// The problems of a search that only an index can make.
+  static let index: Set = [
+    ProblemDescription(501, .notImplemented), .init(503, .indexNotReady), .init(503, .filterTimeout),
+  ]
+
+  fileprivate static let body: Set = [
+    ProblemDescription(400, .malformedBody), .init(408, .requestTimeout), .init(413, .bodyTooLarge),
+    .init(415, .unsupportedMediaType),
+  ]
+
+  /// The problems of `If-Match` in a read.
+  fileprivate static let readConditions: Set = [
+    ProblemDescription(400, .invalidParameter), .init(412, .versionMismatch),
+  ]
+}
+
+/// The codes of problems.
+enum ProblemCode: String, CaseIterable {
+  case missingParameter = "missing-parameter"
+  case invalidParameter = "invalid-parameter"
+  case unknownParameter = "unknown-parameter"
+  case malformedBody = "malformed-body"
+  case malformedRequest = "malformed-request"
+  case unauthenticated
+  case forbidden
+  case notFound = "not-found"
+  case methodNotAllowed = "method-not-allowed"
+  case notAcceptable = "not-acceptable"
+  case requestTimeout = "request-timeout"
+  case conflict
+  case versionMismatch = "version-mismatch"
+  case bodyTooLarge = "body-too-large"
+  case uriTooLong = "uri-too-long"
+  case unsupportedMediaType = "unsupported-media-type"
+  case invalidPlace = "invalid-place"
+  case idempotencyKeyReused = "idempotency-key-reused"
+  case ifMatchRequired = "if-match-required"
+  case rateLimited = "rate-limited"
+  case headersTooLarge = "headers-too-large"
+  case `internal`
+  case notImplemented = "not-implemented"
+  case storeUnavailable = "store-unavailable"
+  case storeMisconfigured = "store-misconfigured"
+  case overloaded
+  case indexNotReady = "index-not-ready"
+  case filterTimeout = "filter-timeout"
+  case tokenKeysUnavailable = "token-keys-unavailable"
+  case storeTimeout = "store-timeout"
+  case outcomeUnknown = "outcome-unknown"
+}
