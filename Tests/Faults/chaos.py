@@ -104,6 +104,9 @@ async def run_load(cluster, ledger, clients, injectors, monitor, seconds):
         no_more_faults.set()
         await asyncio.gather(*faults)
         await cluster.recover()
+        if cluster.database_proxies:
+            for instance in cluster.instances:
+                await instance.wait_for_index()
         for client in clients:
             client.disconnects = False
         # Clients resolve unknown outcomes.
@@ -117,7 +120,7 @@ async def run_load(cluster, ledger, clients, injectors, monitor, seconds):
 
 
 async def read_everything(cluster, ledger, clients):
-    """Reads each place by id and in lists, from each instance."""
+    """Reads each place by id, in lists and by what only an index can answer, from each instance."""
     client = clients[0]
     client.tags.clear()
     for instance in cluster.instances:
@@ -127,6 +130,9 @@ async def read_everything(cluster, ledger, clients):
             await client.list()
             await client.walk()
         await client.export()
+        for read in (client.search, client.tile):
+            if not await read(instance):
+                ledger.report_violation(UNEXPECTED, f"{instance.name} was ready and failed a {read.__name__}")
 
 
 def check_change_log(cluster, ledger, injectors):
@@ -153,6 +159,7 @@ def report(ledger, clients, injectors, violations):
     line("repeats by key", counts["repeats"])
     lists = f"{ledger.checked_lists} lists of {ledger.checked_rows} places, {counts['unchanged lists']} of them 304"
     line("checked", f"{ledger.checked_reads} reads by id, {lists}")
+    line("by the index alone", f"{counts['searches']} searches by name, {counts['tiles']} tiles")
     line("unknown outcomes", results["unknown"])
     line("rejected", f"{results['rejected']} ({counts['disconnected while sending']} partial requests)")
     line("errors", ", ".join(f"{count} × {status} {code}" for (status, code), count in sorted(errors.items())) or "none")

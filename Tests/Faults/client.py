@@ -55,8 +55,12 @@ class Client(Reader):
         draw = self.random.random()
         if draw < 0.30:
             await self.read(self.any_id())
-        elif draw < 0.45:
+        elif draw < 0.43:
             await self.list()
+        elif draw < 0.44:
+            await self.search()
+        elif draw < 0.45:
+            await self.tile()
         elif draw < 0.47:
             await self.walk()
         elif draw < 0.475:

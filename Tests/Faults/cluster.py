@@ -1,16 +1,20 @@
 """Instances of Waymark behind proxies, and PostgreSQL with a synchronous standby."""
 
 import asyncio
+import http.client
 import shutil
 import subprocess
 import time
 
+from http_clients import metrics
 from proxy import Proxy
 from servers import Postgres, Waymark
 
 STANDBY = "standby"
 # The maximum time for recovery, for a machine with other load.
 RECOVERY_TIMEOUT_SECONDS = 120
+# The maximum time until an index follows again, and the time for which it must do so without being built again.
+INDEX_TIMEOUT_SECONDS, INDEX_STEADY_SECONDS = 120, 3
 
 CHANGE_LOG_DIFFERENCES = """
     SELECT count(*)
@@ -66,18 +70,18 @@ class Node(Postgres):
         sql = f"SELECT FROM points WHERE id IN ({names}) FOR UPDATE; SELECT pg_sleep({seconds})"
         return subprocess.Popen(["psql", "-qtAX", self.url, "-c", sql], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-    def empty_log(self, pauses):
-        """Deletes the entries of the change log after each of the pauses, beside a prepared transaction with a change."""
+    def prepare_change(self):
+        """Prepares a transaction with a change, which is rolled back later."""
         place = "gen_random_uuid(), 85, 0, 'held'"
         self.query(
             "SET waymark.notifies = off", "BEGIN", f"INSERT INTO points (id, lat, long, name) VALUES ({place})",
             "PREPARE TRANSACTION 'held'")
-        try:
-            for seconds in pauses:
-                time.sleep(seconds)
-                self.query("DELETE FROM changes")
-        finally:
-            self.query("ROLLBACK PREPARED 'held'")
+
+    def empty_log(self, pauses):
+        """Deletes the entries of the change log after each of the pauses."""
+        for seconds in pauses:
+            time.sleep(seconds)
+            self.query("DELETE FROM changes")
 
     def backends(self):
         """Returns the process identifiers of the sessions of instances."""
@@ -106,6 +110,31 @@ class Instance(Waymark):
         self.start()
         await asyncio.to_thread(self.wait_until_ready)
         self.is_up = True
+
+    async def index_state(self):
+        """Returns a Boolean value that tells whether the index follows the database, and the number of its builds since
+        the start; `None` without a response."""
+        try:
+            found = await asyncio.to_thread(metrics, self.port, timeout=5)
+        except (OSError, http.client.HTTPException):
+            return None
+        return found.get('point_index_phase{phase="following"}') == 1, int(found["point_index_builds_total"])
+
+    async def wait_for_index(self):
+        """Returns the number of builds of the index once it has followed the database for a time without another one.
+
+        Readiness would not do: once it was reached, later builds do not change it."""
+        deadline = time.monotonic() + INDEX_TIMEOUT_SECONDS
+        last, since = None, time.monotonic()
+        while time.monotonic() < deadline:
+            state = await self.index_state()
+            if state is None or not state[0] or state != last:
+                last, since = state, time.monotonic()
+            elif time.monotonic() - since > INDEX_STEADY_SECONDS:
+                return state[1]
+            await asyncio.sleep(0.1)
+        raise TimeoutError(
+            f"{self.name}: the index did not follow the database within {INDEX_TIMEOUT_SECONDS} s; its state is {state}")
 
 
 class MemoryCluster:

@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 from cluster import Instance, Node, PostgresCluster
-from http_clients import metrics
+from http_clients import Client, metrics
 from injectors import DatabaseFaults, signal_all
 from lane_clients import (
     BULK_PLACES,
@@ -122,6 +122,8 @@ class Load:
         self.gate.set()
         self.stopping = False
         self.faults_are_done = False
+        # False while the builds of indexes are counted, since a truncation has them built too.
+        self.may_truncate = True
         self.positions = collections.deque(maxlen=100)
         # The last entity tag and the content it stands for, by instance and path.
         self.tags = {}
@@ -174,6 +176,8 @@ class ReadFaults(DatabaseFaults):
     def __init__(self, load):
         super().__init__(load.cluster, [], load.generator("faults"), self.FAULTS)
         self.load = load
+        # The numbers of builds of each index for a fault, by its name.
+        self.builds = collections.defaultdict(list)
 
     def planned(self):
         """Returns the names of the faults, in order."""
@@ -249,18 +253,48 @@ class ReadFaults(DatabaseFaults):
         await self.wait_until_ready()
 
     async def prune(self):
-        await self.empty_log()
+        """Empties the change log. An index that has not seen the entries yet is built again."""
+        self.load.may_truncate = False
+        # A truncation that has begun holds it.
+        async with self.load.writers[0].lock:
+            pass
+        try:
+            await self.check_builds(self.empty_log)
+        finally:
+            self.load.may_truncate = True
 
     async def restore(self):
         """Restores a dump into a younger server, in place of the primary, while no writer is in a change."""
         for writer in self.load.writers:
             await writer.lock.acquire()
         try:
-            await self.cluster.restore()
-            await self.wait_until_ready()
+            await self.check_builds(self.restore_cluster)
         finally:
             for writer in self.load.writers:
                 writer.lock.release()
+
+    async def restore_cluster(self):
+        await self.cluster.restore()
+        return 2
+
+    async def check_builds(self, fault):
+        """Injects a fault that returns how often it may have an index built, after which each index follows again and
+        answers what only an index can."""
+        instances, ledger = self.cluster.instances, self.load.ledger
+        try:
+            before = [await instance.wait_for_index() for instance in instances]
+            most = await fault()
+            after = [await instance.wait_for_index() for instance in instances]
+        except TimeoutError as error:
+            ledger.report(WRONG, f"{fault.__name__}: {error}")
+            return
+        for instance, former, builds in zip(instances, before, after):
+            self.builds[fault.__name__].append(builds - former)
+            if builds - former > most:
+                ledger.report(WRONG, f"{instance.name} built its index {builds - former} times for {fault.__name__}")
+            status = (await asyncio.to_thread(Client(instance.port).send, "GET", "/tiles/0/0/0.mvt"))[0]
+            if status not in (200, 204):
+                ledger.report(WRONG, f"{instance.name} answered a tile after {fault.__name__} by {status}")
 
     async def stop_server(self):
         """Stops the server for a time, longer than reads continue or not."""
@@ -345,6 +379,7 @@ def report(mode, options, load, faults, cluster, began, seconds):
     line("sources", sources)
     line("writes", ledger.writes)
     line("faults", faults.counts)
+    line("builds", collections.Counter({f"for {name} at most": max(counts) for name, counts in faults.builds.items()}))
     line("errors", ledger.errors)
     if sources["index"] <= sources["database"]:
         ledger.report(WRONG, f"most reads came from the database: {dict(sources)}")

@@ -193,8 +193,18 @@ class DatabaseFaults(FaultInjector):
             await self.pause(0.05, 0.3)
 
     async def empty_log(self):
+        """Empties the change log some times beside a prepared transaction, which ends when the indexes follow again.
+        Returns how often."""
         pauses = [self.random.uniform(0, 0.4) for _ in range(self.random.randrange(2, 10))]
-        await asyncio.to_thread(self.cluster.primary.empty_log, pauses)
+        primary = self.cluster.primary
+        await asyncio.to_thread(primary.prepare_change)
+        try:
+            await asyncio.to_thread(primary.empty_log, pauses)
+            for instance in self.cluster.instances:
+                await instance.wait_for_index()
+        finally:
+            await asyncio.to_thread(primary.query, "ROLLBACK PREPARED 'held'")
+        return len(pauses)
 
 
 class InstanceFaults(FaultInjector):

@@ -496,7 +496,7 @@ class Truncater(Writer):
         try:
             while not self.load.stopping:
                 await asyncio.sleep(self.pause())
-                if any(writer.is_settling for writer in self.writers):
+                if not self.load.may_truncate or any(writer.is_settling for writer in self.writers):
                     continue
                 for writer in self.writers:
                     await writer.lock.acquire()

@@ -9,11 +9,12 @@ import re
 from connection import Connection, NoResponse, NotSent, version_of
 from history import ABSENT, UNEXPECTED
 from http_clients import problem_code
-from ledger import CATEGORIES, Region
+from ledger import CATEGORIES, PREFIX, Region
 
 # The documented errors after which a client may retry, by status and code.
 RETRYABLE_ERRORS = {
-    (429, "rate-limited"), (503, "store-unavailable"), (503, "overloaded"), (504, "store-timeout"), (504, "outcome-unknown"),
+    (429, "rate-limited"), (503, "store-unavailable"), (503, "overloaded"), (503, "index-not-ready"),
+    (504, "store-timeout"), (504, "outcome-unknown"),
 }
 
 
@@ -246,6 +247,42 @@ class Reader:
         if "etag" in response.headers:
             self.lists.append((region, path, is_by_distance, response.headers["etag"], items))
         return link and link[1], items[-1] if items else None
+
+    async def search(self, instance=None):
+        """Searches for all places by the word that their names begin with. Returns True if they were found."""
+        instance = instance or self.instance()
+        path = f"/locations?q={PREFIX.strip()}&limit=1000"
+        sent = self.ledger.now()
+        try:
+            response = await self.request(instance, "GET", path)
+        except (NotSent, NoResponse):
+            return False
+        if response.status != 200:
+            return False
+        items = json.loads(response.body)
+        label = self.label(instance, "GET", "a search by name")
+        if "link" in response.headers:
+            self.ledger.report_violation(UNEXPECTED, f"{path} found more than 1000 places")
+            return True
+        self.ledger.list(Region(self.ledger, path), items, sent, label)
+        self.counts["searches"] += 1
+        return True
+
+    async def tile(self, instance=None):
+        """Requests a tile of the region of all places. Returns True if there was one."""
+        instance = instance or self.instance()
+        # The tile with 45° N to 66° N and the places' longitudes is empty, and the one south of it has them all.
+        path = f"/tiles/3/4/{self.random.choice((2, 3))}.mvt"
+        try:
+            response = await self.request(instance, "GET", path)
+        except (NotSent, NoResponse):
+            return False
+        if response.status in (200, 204):
+            self.counts["tiles"] += 1
+            return True
+        if response.status < 500 and response.status != 429:
+            self.ledger.report_violation(UNEXPECTED, f"GET {path} returned {response.status}")
+        return False
 
     async def count(self):
         instance = self.instance()
