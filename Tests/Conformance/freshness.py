@@ -1,4 +1,5 @@
-"""Writes to two instances, and checks that no vector tile of either is stale.
+"""Writes to two instances, and checks that no vector tile of either is stale; restarts one with other settings, and checks
+that it confirms no response that they change.
 
 The tiles are decoded with mapbox-vector-tile from PyPI. Installs PostgreSQL with PostGIS.
 
@@ -129,6 +130,57 @@ class Probes:
             self.require(present == set(single), f"{tile} has former names after revision {self.revision}")
 
 
+# Settings that change responses, and targets whose responses depend on one of them or on none.
+SETTINGS = [
+    {"OGC_COLLECTIONS": "food=cafe"}, {"TILE_CLUSTER_MAX_ZOOM": "2"}, {"QUERYABLES": "queryables.json"},
+    {"PUBLIC_URL": "https://places.example.org/poi"},
+]
+QUERYABLES = '{"population": {"type": "integer"}}'
+TARGETS = [
+    "/locations?limit=2", "/locations?limit=2&f=geojson", "/locations/{id}", "/categories", "/locations/check?lat=1&long=1&radius=5",
+    "/locations/clusters?bbox=-180,-85,180,85&zoom=3", "/locations/facets?by=category", "/locations?q=revision&limit=2",
+    "/locations/suggest?q=rev", "/tiles/3/4/4.mvt", "/tiles.json", "/ogc", "/ogc/collections", "/ogc/collections/places",
+    "/ogc/collections/places/items?limit=2", "/ogc/collections/places/items/{id}", "/ogc/collections/places/queryables",
+    "/ogc/collections/places/schema",
+]
+
+
+def check_settings(program, environment, folder):
+    """Reads with the entity tags of a server under other settings, and returns the violations: a 304 although the body
+    or the link to the next page differs. Returns the number of tags too."""
+    id = str(uuid.UUID(int=1, version=4))
+    targets = [target.format(id=id) for target in TARGETS]
+    (folder / "queryables.json").write_text(QUERYABLES)
+    violations = []
+
+    def read(settings, known=None):
+        """Returns the tag, the body and the link of each target. Compares those that are confirmed with the known ones."""
+        instance = Instance(program, environment | {
+            name: str(folder / value) if name == "QUERYABLES" else value for name, value in settings.items()})
+        place = {"name": "Typed", "lat": 1, "long": 1, "category": "cafe", "tags": {"population": "5"}}
+        found = {}
+        try:
+            # It is there already with other settings, and stays as it is.
+            instance.send("PUT", f"/locations/{id}", place, **({"If_None_Match": "*"} if known else {}))
+            for target in targets:
+                status, fields, body = instance.send("GET", target)
+                if status not in (200, 204):
+                    violations.append(f"{target} was {status} with {settings}")
+                found[target] = fields.get("etag"), body, fields.get("link")
+                tag, *former = (known or {}).get(target, (None,))
+                if tag and instance.send("GET", target, If_None_Match=tag)[0] == 304 and former != [body, fields.get("link")]:
+                    violations.append(f"{target} confirmed with {settings} what it was without")
+        finally:
+            instance.kill()
+        return found
+
+    former = read({})
+    tags = sum(1 for tag, _, _ in former.values() if tag)
+    for settings in SETTINGS:
+        read(settings, former)
+    return violations, tags
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--waymark", required=True)
@@ -153,12 +205,14 @@ def main():
             for _ in range(arguments.probes):
                 probes.probe()
             seconds = time.monotonic() - start
+            stale, tags = check_settings(arguments.waymark, environment, folder)
+            probes.violations += stale
         finally:
             for instance in instances:
                 instance.kill()
             database.stop()
     print(f"{arguments.probes:,} writes, {probes.modified:,} tiles read and {probes.not_modified:,} confirmed in {seconds:.0f} s;"
-          f" {len(probes.violations)} violations")
+          f" {tags} tags under {len(SETTINGS)} other settings; {len(probes.violations)} violations")
     for violation in probes.violations[:10]:
         print(violation)
     sys.exit(1 if probes.violations else 0)
