@@ -28,6 +28,7 @@ RULES = pathlib.Path("deploy/prometheus/waymark-alerts.yml")
 DASHBOARD = pathlib.Path("deploy/grafana/waymark-dashboard.json")
 OPERATIONS = pathlib.Path("docs/operations.md")
 NGINX = pathlib.Path("deploy/nginx/waymark.conf")
+DEPLOYMENT = pathlib.Path("docs/deployment.md")
 CADDY = pathlib.Path("deploy/caddy/Caddyfile")
 METRIC = re.compile(r"\b(?:http|store|database|memory|analytics|point|process|source|waymark)_[a-z_]+\b")
 
@@ -189,7 +190,10 @@ class Proxy:
 
     def replace_in(self, path, *pairs):
         """Returns the text of an example after replacements, each of which must be possible."""
-        text = path.read_text()
+        return self.replace(path, path.read_text(), *pairs)
+
+    @staticmethod
+    def replace(path, text, *pairs):
         for old, new in pairs:
             if old not in text:
                 sys.exit(f"{path} does not contain '{old}'")
@@ -224,7 +228,8 @@ class Nginx(Proxy):
             ("    listen [::]:80;\n", ""), ("    listen [::]:443 ssl http2;\n", ""),
             ("listen 80;", f"listen 127.0.0.1:{self.plain_port};"),
             ("listen 443 ssl http2;", f"listen 127.0.0.1:{self.port} ssl http2;"),
-            ("/etc/ssl/places.example.org", str(self.folder)))
+            ("/etc/ssl/places.example.org", str(self.folder)),
+            ("    location / {", self.prefixed() + "    location / {"))
         user = "user root;" if os.geteuid() == 0 else ""
         temporary = "".join(
             f"{kind}_temp_path {self.folder}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
@@ -237,6 +242,15 @@ class Nginx(Proxy):
 
     def command(self, path):
         return [self.program, "-e", "stderr", "-c", str(path)]
+
+
+    def prefixed(self):
+        """Returns the location with a path prefix of the documentation, with the other headers of the example."""
+        location = re.search(r"```nginx\n(location /poi/ \{\n.*?\n\}\n)```", DEPLOYMENT.read_text(), re.DOTALL).group(1)
+        server = NGINX.read_text()
+        headers = [line for line in server.splitlines(True)
+                   if "proxy_set_header" in line and "X-Forwarded-Prefix" not in line]
+        return self.replace(DEPLOYMENT, location, ("    # and the other headers of the example\n", "".join(headers)))
 
 
 class Caddy(Proxy):
@@ -307,12 +321,39 @@ class ProxyCheck:
         expect("this machine can read the metrics", self.curl("/metrics")[0] == 200)
         self.curl("/tiles.json")
         tiles = json.loads((self.folder / "body").read_text())["tiles"][0]
-        expect(f"links have the proxy's port, got {tiles}", f":{self.proxy.port}/" in tiles or tiles.startswith("/"))
+        expect(f"links have the proxy's address, got {tiles}",
+               tiles.startswith(f"https://places.example.org:{self.proxy.port}/tiles/"))
         if self.proxy.name == "nginx":
+            found += self.problems_of_the_prefix(authorized)
             finished = subprocess.run(
                 ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", f"http://127.0.0.1:{self.proxy.plain_port}/"],
                 capture_output=True, text=True)
             expect("plain HTTP is redirected to HTTPS", finished.stdout == "301")
+        return found
+
+    def problems_of_the_prefix(self, authorized):
+        """Checks that absolute links, and the addresses of new places, have the path prefix that the proxy removes."""
+        found = []
+        base = f"https://places.example.org:{self.proxy.port}/poi/"
+
+        def expect_prefix(target, addresses):
+            if not addresses or not all(address.startswith(base) for address in addresses):
+                found.append(f"expected: addresses of {target} begin with {base}, got {addresses}")
+
+        self.curl("/poi/tiles.json")
+        expect_prefix("/poi/tiles.json", json.loads((self.folder / "body").read_text())["tiles"])
+        self.curl("/poi/ogc")
+        links = json.loads((self.folder / "body").read_text())["links"]
+        expect_prefix("/poi/ogc", [link["href"] for link in links])
+        feature = {"type": "Feature", "geometry": {"type": "Point", "coordinates": [1, 2]}, "properties": {"name": "x"}}
+        headers = self.folder / "headers"
+        status, _, _ = self.curl(
+            "/poi/ogc/collections/places/items", "-H", "Content-Type: application/geo+json", "-d", json.dumps(feature),
+            "-D", str(headers), *authorized)
+        location = re.search(r"(?im)^location: (\S+)", headers.read_text())
+        expect_prefix(f"a new feature ({status})", [location.group(1)] if location else [])
+        if location and self.curl(location.group(1).split(f":{self.proxy.port}")[1])[0] != 200:
+            found.append(f"expected: the new feature is at {location.group(1)}")
         return found
 
 
