@@ -126,7 +126,7 @@ import Testing
     default: break
     }
     var environment: [String: String] = [:]
-    if SettingGroup.postgres.settings.contains(where: { $0.name == setting.name }) {
+    if SettingTable.shared.postgres.settings.contains(where: { $0.name == setting.name }) {
       environment["DATABASE_URL"] = "postgresql://db/places"
     }
     switch setting.name {

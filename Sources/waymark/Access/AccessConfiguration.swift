@@ -16,12 +16,12 @@ struct AccessConfiguration: Hashable {
   ///
   /// - Throws: ``ConfigurationError``, also where reading needs a key and there can be none.
   init(_ settings: Settings) throws(ConfigurationError) {
-    keysFile = settings["API_KEYS_FILE"]
+    keysFile = settings[\.access.apiKeysFile]
     tokens = try TokenConfiguration(settings)
-    readRequiresKey = try settings.boolean("READ_REQUIRES_KEY")
+    readRequiresKey = try settings.boolean(\.access.readRequiresKey)
     guard keysFile != nil || tokens != nil || !readRequiresKey else {
       throw .conflict(
-        "READ_REQUIRES_KEY", "needs API_KEYS_FILE, JWT_JWKS_FILE or JWT_JWKS_URL, without which nobody could read")
+        \.access.readRequiresKey, "needs API_KEYS_FILE, JWT_JWKS_FILE or JWT_JWKS_URL, without which nobody could read")
     }
   }
 }
@@ -46,15 +46,17 @@ struct TokenConfiguration: Hashable {
   ///
   /// - Throws: ``ConfigurationError`` where one setting is there without the others, or two that exclude each other.
   init?(_ settings: Settings) throws(ConfigurationError) {
-    if settings["JWT_JWKS_CA_FILE"] != nil, settings["JWT_JWKS_URL"] == nil {
-      throw .conflict("JWT_JWKS_CA_FILE", "needs JWT_JWKS_URL")
+    if settings[\.access.jwtJWKSCAFile] != nil, settings[\.access.jwtJWKSURL] == nil {
+      throw .conflict(\.access.jwtJWKSCAFile, "needs JWT_JWKS_URL")
     }
-    let names = ["JWT_JWKS_FILE", "JWT_JWKS_URL", "JWT_ISSUER", "JWT_AUDIENCE"]
-    guard let present = names.first(where: { settings[$0] != nil }) else { return nil }
-    let hasKeySet = names.prefix(2).contains { settings[$0] != nil }
-    guard hasKeySet, let issuer = settings["JWT_ISSUER"], let audience = settings["JWT_AUDIENCE"] else {
+    let claims = [Setting.of(\.access.jwtIssuer), .of(\.access.jwtAudience)]
+    let keySets = [Setting.of(\.access.jwtJWKSFile), .of(\.access.jwtJWKSURL)]
+    guard let present = (keySets + claims).first(where: { settings[$0] != nil }) else { return nil }
+    let hasKeySet = keySets.contains { settings[$0] != nil }
+    guard hasKeySet, let issuer = settings[\.access.jwtIssuer], let audience = settings[\.access.jwtAudience] else {
       let missing =
-        (hasKeySet ? [] : ["JWT_JWKS_FILE or JWT_JWKS_URL"]) + names.dropFirst(2).filter { settings[$0] == nil }
+        (hasKeySet ? [] : [keySets.map(\.name).joined(separator: " or ")])
+        + claims.filter { settings[$0] == nil }.map(\.name)
       throw .conflict(present, "needs \(missing.joined(separator: hasKeySet ? " and " : ", and "))")
     }
     keySet = try Self.keySet(settings)
@@ -63,9 +65,9 @@ struct TokenConfiguration: Hashable {
   }
 
   private static func keySet(_ settings: Settings) throws(ConfigurationError) -> KeySet {
-    guard let address = settings["JWT_JWKS_URL"] else { return .file(settings["JWT_JWKS_FILE"] ?? "") }
-    guard settings["JWT_JWKS_FILE"] == nil else {
-      throw .conflict("JWT_JWKS_URL", "excludes JWT_JWKS_FILE; set one of them")
+    guard let address = settings[\.access.jwtJWKSURL] else { return .file(settings[\.access.jwtJWKSFile] ?? "") }
+    guard settings[\.access.jwtJWKSFile] == nil else {
+      throw .conflict(\.access.jwtJWKSURL, "excludes JWT_JWKS_FILE; set one of them")
     }
     // Over plain HTTP an attacker on the network could replace the keys and issue tokens.
     guard let url = URL(string: address), let host = url.host(percentEncoded: false), !host.isEmpty,
@@ -73,17 +75,20 @@ struct TokenConfiguration: Hashable {
       scheme == "https" || scheme == "http" && Loopback.contains(host: host)
     else {
       throw settings.error(
-        "JWT_JWKS_URL",
+        \.access.jwtJWKSURL,
         "must be an address such as https://issuer.example/jwks.json; http is for loopback addresses alone")
     }
     guard scheme == "https" else {
-      if settings["JWT_JWKS_CA_FILE"] != nil {
-        throw .conflict("JWT_JWKS_CA_FILE", "is for an address that begins with https")
+      if settings[\.access.jwtJWKSCAFile] != nil {
+        throw .conflict(\.access.jwtJWKSCAFile, "is for an address that begins with https")
       }
       return .address(url, authorities: nil)
     }
-    let variable = ["JWT_JWKS_CA_FILE", "SSL_CERT_FILE"].first { settings[$0] != nil }
+    let authorities = [Setting.of(\.access.jwtJWKSCAFile), .of(\.client.sslCertFile)].first { settings[$0] != nil }
     return .address(
-      url, authorities: variable.flatMap { name in settings[name].map { AuthorityFile(variable: name, path: $0) } })
+      url,
+      authorities: authorities.flatMap { file in
+        settings[file].map { AuthorityFile(variable: file.name, path: $0) }
+      })
   }
 }

@@ -8,17 +8,17 @@ extension KeyFile {
   /// - Throws: ``ConfigurationError`` that names the file and the line, but nothing of the line's content; also for a
   ///   file without keys.
   init(path: String) throws(ConfigurationError) {
-    let name = "API_KEYS_FILE"
+    let key = \SettingTable.access.apiKeysFile
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-      throw ConfigurationError(variable: name, value: path, expectation: "must be a file that can be read")
+      throw .invalid(key, path, "must be a file that can be read")
     }
     do {
       try self.init(text)
     } catch {
-      throw .conflict(name, "names '\(path)', whose \(error)")
+      throw .conflict(key, "names '\(path)', whose \(error)")
     }
     // A file that is being written is empty for a moment, and one without keys would lock everyone out.
-    guard !keys.isEmpty else { throw .conflict(name, "must hold one key per line, but '\(path)' has none") }
+    guard !keys.isEmpty else { throw .conflict(key, "must hold one key per line, but '\(path)' has none") }
   }
 }
 
@@ -27,14 +27,14 @@ extension TokenKeySet {
   ///
   /// - Throws: ``ConfigurationError`` that names the file, but nothing of a key.
   init(path: String) async throws(ConfigurationError) {
-    let name = "JWT_JWKS_FILE"
+    let key = \SettingTable.access.jwtJWKSFile
     guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
-      throw ConfigurationError(variable: name, value: path, expectation: "must be a file that can be read")
+      throw .invalid(key, path, "must be a file that can be read")
     }
     do {
       try await self.init(json: Array(bytes))
     } catch {
-      throw .conflict(name, "names '\(path)', which \(error)")
+      throw .conflict(key, "names '\(path)', which \(error)")
     }
   }
 }

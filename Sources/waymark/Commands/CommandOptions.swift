@@ -9,22 +9,22 @@ enum ServerSettings: SettingSelection {
 
 /// The settings of the commands that work on the database.
 enum DatabaseSettings: SettingSelection {
-  static let settings = ["DATABASE_URL", "MIGRATIONS_PATH"].map(Setting.named)
+  static let settings = [Setting.of(\.postgres.databaseURL), .of(\.places.migrationsPath)]
 }
 
 /// The settings by which commands find the server on this machine.
 enum LocalServerSettings: SettingSelection {
-  static let settings = ["HTTP_HOST", "HTTP_PORT"].map(Setting.named)
+  static let settings = [Setting.of(\.listening.httpHost), .of(\.listening.httpPort)]
 }
 
 /// The settings of the commands that call a running server.
 enum ClientSettings: SettingSelection {
-  static let settings = SettingGroup.client.settings.filter { $0.optionName != nil }
+  static let settings = SettingTable.shared.client.settings.filter { $0.optionName != nil }
 }
 
 extension SettingOptions<DatabaseSettings> {
   /// A Boolean value that indicates whether the option for the address of the database was given.
-  var namesDatabase: Bool { values["DATABASE_URL"] != nil }
+  var namesDatabase: Bool { values[Setting.of(\.postgres.databaseURL).name] != nil }
 
   /// Returns the configuration of the database.
   ///
@@ -63,12 +63,13 @@ struct ClientOptions: ParsableArguments {
   /// - Throws: the exit code 64 for an invalid address, key or file, after an error message.
   func target(url: String) throws -> ServerTarget {
     let settings = Settings(options: options.values)
-    let variable = options.values["SSL_CERT_FILE"] == nil ? "SSL_CERT_FILE" : "--ca-file"
+    let name = Setting.of(\.client.sslCertFile).name
+    let variable = options.values[name] == nil ? name : "--ca-file"
     do {
       return try ServerTarget(
-        url: url, apiKey: settings["WAYMARK_API_KEY"],
-        authorities: settings["SSL_CERT_FILE"].map { AuthorityFile(variable: variable, path: $0) },
-        trace: settings["TRACEPARENT"].flatMap(TraceParent.init))
+        url: url, apiKey: settings[\.client.waymarkAPIKey],
+        authorities: settings[\.client.sslCertFile].map { AuthorityFile(variable: variable, path: $0) },
+        trace: settings[\.client.traceparent].flatMap(TraceParent.init))
     } catch {
       throw Exit.because(error, Exit.usage)
     }

@@ -103,12 +103,12 @@ struct LocalServer {
   /// - Throws: the exit code 64 for an invalid port, after an error message.
   init(_ settings: Settings) throws {
     do {
-      port = try settings.integer("HTTP_PORT", in: 1...65_535)
+      port = try settings.integer(\.listening.httpPort, in: 1...65_535)
     } catch {
       throw Exit.because(error, Exit.usage)
     }
-    host = Self.reachableHost(settings.text("HTTP_HOST"))
-    usesTLS = settings["TLS_CERTIFICATE_FILE"] != nil
+    host = Self.reachableHost(settings.text(\.listening.httpHost))
+    usesTLS = settings[\.listening.tlsCertificateFile] != nil
   }
 
   /// The host and the port as the `Host` header has them.

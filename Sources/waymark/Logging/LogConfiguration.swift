@@ -9,8 +9,8 @@ struct LogConfiguration {
   let format: LineLogHandler.Format
 
   init(_ settings: Settings, isTerminal: Bool = StandardError.isTerminal) throws(ConfigurationError) {
-    level = try settings.choice("LOG_LEVEL")
-    format = try settings.choice("LOG_FORMAT", default: isTerminal ? .text : .json)
+    level = try settings.choice(\.observability.logLevel)
+    format = try settings.choice(\.observability.logFormat, default: isTerminal ? .text : .json)
   }
 
   var logger: Logger {

@@ -23,20 +23,21 @@ struct DatabaseConfiguration: Hashable {
 
   /// Creates the configuration of the settings, of which `DATABASE_URL` is required.
   init(_ settings: Settings) throws(ConfigurationError) {
-    guard let conninfo = settings["DATABASE_URL"] else {
+    guard let conninfo = settings[\.postgres.databaseURL] else {
       throw .conflict(
-        "DATABASE_URL", "must be set to a libpq URI such as postgresql://user@host/database, or a conninfo string")
+        \.postgres.databaseURL,
+        "must be set to a libpq URI such as postgresql://user@host/database, or a conninfo string")
     }
     self.conninfo = conninfo
-    let analytics = settings["ANALYTICS"]?.lowercased()
+    let analytics = settings[\.observability.analytics]?.lowercased()
     shares = try ConnectionShares(
       settings, keepsSearches: analytics == ServeConfiguration.AnalyticsKind.postgres.rawValue)
     poolSize = shares.total
-    statementTimeout = try settings.milliseconds("DATABASE_STATEMENT_TIMEOUT_MS")
-    preparedStatements = try settings.choice("DATABASE_PREPARED_STATEMENTS")
-    waitTime = try settings.milliseconds("REQUEST_DEADLINE_MS")
+    statementTimeout = try settings.milliseconds(\.postgres.databaseStatementTimeoutMS)
+    preparedStatements = try settings.choice(\.postgres.databasePreparedStatements)
+    waitTime = try settings.milliseconds(\.postgres.requestDeadlineMS)
     index = try IndexConfiguration(settings)
-    migrationsPath = settings["MIGRATIONS_PATH"] ?? Self.migrationsBesidePackage()
+    migrationsPath = settings[\.places.migrationsPath] ?? Self.migrationsBesidePackage()
   }
 
   /// Returns the default folder of the migrations: `Migrations` in the package that the executable was built in, else
@@ -82,19 +83,21 @@ struct ConnectionShares: Hashable {
   /// - Parameter keepsSearches: whether the log of searches has a connection.
   /// - Throws: ``ConfigurationError``, also where no connection would be left for requests.
   init(_ settings: Settings, keepsSearches: Bool) throws(ConfigurationError) {
-    let (exportsName, importsName) = ("DATABASE_EXPORT_CONNECTIONS", "DATABASE_IMPORT_CONNECTIONS")
+    let exportsKey = \SettingTable.postgres.databaseExportConnections
+    let importsKey = \SettingTable.postgres.databaseImportConnections
     let log = keepsSearches ? 1 : 0
-    total = try settings.integer("DATABASE_POOL_SIZE", in: log + 2...1000)
+    total = try settings.integer(\.postgres.databasePoolSize, in: log + 2...1000)
     // At least one is left for requests.
     let room = total - log - 1
     let usual = min(2, max(1, (room + 1) / 4))
-    exports = try settings.integer(exportsName, in: 1...room, default: usual)
-    imports = try settings.integer(importsName, in: 1...room, default: min(usual, max(1, room - exports)))
-    let areGiven = settings[exportsName] != nil && settings[importsName] != nil
+    exports = try settings.integer(exportsKey, in: 1...room, default: usual)
+    imports = try settings.integer(importsKey, in: 1...room, default: min(usual, max(1, room - exports)))
+    let areGiven = settings[exportsKey] != nil && settings[importsKey] != nil
     guard !areGiven || exports + imports <= room else {
       throw settings.error(
-        importsName,
-        "must be at most \(room) together with \(exportsName)=\(exports), as DATABASE_POOL_SIZE is \(total)")
+        importsKey,
+        "must be at most \(room) together with \(Setting.of(exportsKey).name)=\(exports), as DATABASE_POOL_SIZE is \(total)"
+      )
     }
     bulk = min(exports + imports, room)
     requests = room + 1 - bulk
@@ -108,7 +111,7 @@ extension PostgresConfiguration {
       let milliseconds = database.statementTimeout / .milliseconds(1)
       try self.init(url: database.conninfo, statementTimeoutMilliseconds: Int(milliseconds))
     } catch {
-      throw .conflict("DATABASE_URL", "is \(error)")
+      throw .conflict(\.postgres.databaseURL, "is \(error)")
     }
     preparedStatements = database.preparedStatements
     waitTimeoutMilliseconds = Int(database.waitTime / .milliseconds(1))

@@ -6,22 +6,22 @@ extension HTTPServerConfiguration {
   /// Creates the configuration of the listening address and of the limits of clients.
   init(_ settings: Settings) throws(ConfigurationError) {
     self.init()
-    host = settings.text("HTTP_HOST")
-    port = try settings.integer("HTTP_PORT")
-    threads = try settings.integer("HTTP_THREADS")
+    host = settings.text(\.listening.httpHost)
+    port = try settings.integer(\.listening.httpPort)
+    threads = try settings.integer(\.limits.httpThreads)
     if threads == 0 { threads = nil }
     problemTypePrefix = LocationsAPI.problemTypePrefix
-    limits.uriBytes = try settings.integer("HTTP_MAX_URI_BYTES")
-    limits.headerBytes = try settings.integer("HTTP_MAX_HEADER_BYTES")
-    limits.bodyBytes = try settings.integer("HTTP_MAX_BODY_BYTES")
-    limits.connections = try settings.integer("HTTP_MAX_CONNECTIONS")
-    limits.requestsInFlight = try settings.integer("HTTP_MAX_REQUESTS_IN_FLIGHT")
+    limits.uriBytes = try settings.integer(\.limits.httpMaxURIBytes)
+    limits.headerBytes = try settings.integer(\.limits.httpMaxHeaderBytes)
+    limits.bodyBytes = try settings.integer(\.limits.httpMaxBodyBytes)
+    limits.connections = try settings.integer(\.limits.httpMaxConnections)
+    limits.requestsInFlight = try settings.integer(\.limits.httpMaxRequestsInFlight)
     limits.bufferedBytes = try settings.integer(
-      "HTTP_MAX_BUFFERED_BYTES", default: AvailableMemory.ofProcess.defaultBufferedBytes)
-    timeouts.header = try settings.milliseconds("HTTP_HEADER_TIMEOUT_MS")
-    timeouts.body = try settings.milliseconds("HTTP_BODY_TIMEOUT_MS")
-    timeouts.idle = try settings.milliseconds("HTTP_IDLE_TIMEOUT_MS")
-    timeouts.write = try settings.milliseconds("HTTP_WRITE_TIMEOUT_MS")
+      \.limits.httpMaxBufferedBytes, default: AvailableMemory.ofProcess.defaultBufferedBytes)
+    timeouts.header = try settings.milliseconds(\.limits.httpHeaderTimeoutMS)
+    timeouts.body = try settings.milliseconds(\.limits.httpBodyTimeoutMS)
+    timeouts.idle = try settings.milliseconds(\.limits.httpIdleTimeoutMS)
+    timeouts.write = try settings.milliseconds(\.limits.httpWriteTimeoutMS)
   }
 }
 
@@ -30,15 +30,15 @@ extension CORSPolicy {
   ///
   /// - Throws: ``ConfigurationError`` for a text that no browser sends as an origin, so that it would never match.
   init(_ settings: Settings) throws(ConfigurationError) {
-    let name = "CORS_ALLOWED_ORIGINS"
-    let texts = settings.list(name)
-    if texts.contains("*"), texts.count > 1 { throw settings.error(name, "must be * alone or a list without it") }
+    let key = \SettingTable.responses.corsAllowedOrigins
+    let texts = settings.list(key)
+    if texts.contains("*"), texts.count > 1 { throw settings.error(key, "must be * alone or a list without it") }
     var origins: Set<ExactText> = []
     for text in texts where text != "*" {
       guard let origin = Self.origin(text) else {
-        throw ConfigurationError(
-          variable: name, value: text,
-          expectation: "must be * or origins with commas between: a scheme and a host, and a port where it is not the "
+        throw .invalid(
+          key, text,
+          "must be * or origins with commas between: a scheme and a host, and a port where it is not the "
             + "scheme's, without a path, such as https://example.com or http://localhost:3000")
       }
       origins.insert(ExactText(origin))
@@ -67,20 +67,20 @@ struct RateLimitConfiguration {
   let proxies: TrustedProxies
 
   init(_ settings: Settings) throws(ConfigurationError) {
-    let perSecond = try settings.number("RATE_LIMIT_RPS")
+    let perSecond = try settings.number(\.rateLimits.rateLimitRPS)
     // Two seconds' worth let a page load what it needs at once.
     let burst = try settings.integer(
-      "RATE_LIMIT_BURST", default: min(1_000_000, max(10, Int((2 * perSecond).rounded(.up)))))
-    if perSecond == 0, settings["RATE_LIMIT_BURST"] != nil {
-      throw .conflict("RATE_LIMIT_BURST", "needs a RATE_LIMIT_RPS greater than 0")
+      \.rateLimits.rateLimitBurst, default: min(1_000_000, max(10, Int((2 * perSecond).rounded(.up)))))
+    if perSecond == 0, settings[\.rateLimits.rateLimitBurst] != nil {
+      throw .conflict(\.rateLimits.rateLimitBurst, "needs a RATE_LIMIT_RPS greater than 0")
     }
     limit = perSecond == 0 ? nil : RateLimit(requestsPerSecond: perSecond, burst: burst)
     var networks: [IPNetwork] = []
-    for text in settings.list("TRUSTED_PROXIES") {
+    for text in settings.list(\.listening.trustedProxies) {
       guard let network = IPNetwork(text) else {
-        throw ConfigurationError(
-          variable: "TRUSTED_PROXIES", value: text,
-          expectation: "must be addresses or networks with commas between, such as 10.0.0.0/8 or 2001:db8::/32")
+        throw .invalid(
+          \.listening.trustedProxies, text,
+          "must be addresses or networks with commas between, such as 10.0.0.0/8 or 2001:db8::/32")
       }
       networks.append(network)
     }

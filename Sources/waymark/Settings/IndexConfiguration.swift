@@ -25,17 +25,20 @@ struct IndexConfiguration: Hashable {
   ///
   /// - Throws: ``ConfigurationError``, also for a setting that would have no effect.
   init(_ settings: Settings) throws(ConfigurationError) {
-    use = try settings.choice("POINT_INDEX")
-    let consistency = try settings.choice("READ_CONSISTENCY", as: Consistency.self)
-    let maximumAge = try settings.milliseconds("READ_MAX_STALENESS_MS")
-    if consistency == .strict, settings["READ_MAX_STALENESS_MS"] != nil {
-      throw .conflict("READ_MAX_STALENESS_MS", "needs READ_CONSISTENCY=bounded")
+    use = try settings.choice(\.postgres.pointIndex)
+    let consistency = try settings.choice(\.postgres.readConsistency)
+    let maximumAge = try settings.milliseconds(\.postgres.readMaxStalenessMS)
+    if consistency == .strict, settings[\.postgres.readMaxStalenessMS] != nil {
+      throw .conflict(\.postgres.readMaxStalenessMS, "needs READ_CONSISTENCY=bounded")
     }
-    let staleLifetime = try settings.integer("READ_STALE_S")
-    readinessLimit = .seconds(try settings.integer("READY_INDEX_WAIT_S"))
+    let staleLifetime = try settings.integer(\.postgres.readStaleS)
+    readinessLimit = .seconds(try settings.integer(\.postgres.readyIndexWaitS))
     if use == .off {
-      for name in ["READ_CONSISTENCY", "READ_STALE_S", "READY_INDEX_WAIT_S"] where settings[name] != nil {
-        throw .conflict(name, "is for the index, but POINT_INDEX is off")
+      let ofIndex = [
+        Setting.of(\.postgres.readConsistency), .of(\.postgres.readStaleS), .of(\.postgres.readyIndexWaitS),
+      ]
+      for setting in ofIndex where settings[setting] != nil {
+        throw .conflict(setting, "is for the index, but POINT_INDEX is off")
       }
     }
     freshness = ReadFreshness(

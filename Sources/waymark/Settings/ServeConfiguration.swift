@@ -93,57 +93,57 @@ struct ServeConfiguration {
   ///
   /// - Throws: ``ConfigurationError`` for the first invalid value.
   init(_ settings: Settings) throws(ConfigurationError) {
-    isUnitTesting = try settings.boolean("IS_UNIT_TESTING")
+    isUnitTesting = try settings.boolean(\.testing.isUnitTesting)
     http = try HTTPServerConfiguration(settings)
     tls = try TLSFiles(settings)
     cors = try CORSPolicy(settings)
     access = try AccessConfiguration(settings)
     rateLimit = try RateLimitConfiguration(settings)
-    let publicURL = settings["PUBLIC_URL"]
+    let publicURL = settings[\.listening.publicURL]
     if let publicURL, !PublicAddress.isAcceptable(url: publicURL) {
       throw settings.error(
-        "PUBLIC_URL", "must be an address such as https://example.com/poi, without query and fragment")
+        \.listening.publicURL, "must be an address such as https://example.com/poi, without query and fragment")
     }
     address = PublicAddress(url: publicURL, proxies: rateLimit.proxies)
-    requiresIfMatch = try settings.boolean("REQUIRE_IF_MATCH")
-    cacheControl = settings.text("CACHE_CONTROL")
+    requiresIfMatch = try settings.boolean(\.access.requireIfMatch)
+    cacheControl = settings.text(\.responses.cacheControl)
     guard CachePolicy.areDirectives(cacheControl) else {
       throw settings.error(
-        "CACHE_CONTROL",
+        \.responses.cacheControl,
         "must be directives such as no-cache or max-age=5, with commas between; times are whole seconds")
     }
-    queryablesFile = settings["QUERYABLES"]
-    filterTimeLimit = try settings.milliseconds("FILTER_TIMEOUT_MS")
-    guard let collections = PointCollections(settings["OGC_COLLECTIONS"] ?? "") else {
+    queryablesFile = settings[\.filters.queryables]
+    filterTimeLimit = try settings.milliseconds(\.filters.filterTimeoutMS)
+    guard let collections = PointCollections(settings[\.filters.ogcCollections] ?? "") else {
       throw settings.error(
-        "OGC_COLLECTIONS",
+        \.filters.ogcCollections,
         "must be collections such as food=cafe,restaurant;culture=museum, each with a name of letters, digits, - and _"
           + " other than places")
     }
     self.collections = collections
-    clusterMaximumZoom = try settings.integer("TILE_CLUSTER_MAX_ZOOM")
-    tileCacheBytes = try settings.integer("TILE_CACHE_BYTES")
+    clusterMaximumZoom = try settings.integer(\.maps.tileClusterMaxZoom)
+    tileCacheBytes = try settings.integer(\.maps.tileCacheBytes)
     responseDigest = settings.responseDigest()
-    logsRequests = try settings.boolean("ACCESS_LOG")
-    tellsTiming = try settings.boolean("SERVER_TIMING")
-    drainDelay = try settings.milliseconds("DRAIN_DELAY_MS")
-    drainTimeout = try settings.milliseconds("DRAIN_TIMEOUT_MS")
-    skipsDamaged = try settings.boolean("SKIP_DAMAGED")
-    let analytics = try settings.choice("ANALYTICS", as: AnalyticsKind.self)
-    analyticsRetention = .seconds(86_400 * (try settings.integer("ANALYTICS_RETENTION_DAYS")))
+    logsRequests = try settings.boolean(\.observability.accessLog)
+    tellsTiming = try settings.boolean(\.responses.serverTiming)
+    drainDelay = try settings.milliseconds(\.shutdown.drainDelayMS)
+    drainTimeout = try settings.milliseconds(\.shutdown.drainTimeoutMS)
+    skipsDamaged = try settings.boolean(\.places.skipDamaged)
+    let analytics = try settings.choice(\.observability.analytics)
+    analyticsRetention = .seconds(86_400 * (try settings.integer(\.observability.analyticsRetentionDays)))
     self.analytics = isUnitTesting ? .off : analytics
     search = try SearchConfiguration(settings, analytics: analytics)
     baseMap = try Self.baseMap(settings)
     let kind = try settings.choice(
-      "POINT_STORE", default: settings["DATABASE_URL"] == nil ? StoreKind.memory : .postgres)
+      \.places.pointStore, default: settings[\.postgres.databaseURL] == nil ? StoreKind.memory : .postgres)
     guard analytics != .postgres || kind == .postgres else {
-      throw settings.error("ANALYTICS", "must be off or log without POINT_STORE=postgres")
+      throw settings.error(\.observability.analytics, "must be off or log without POINT_STORE=postgres")
     }
     try Self.rejectIgnored(settings, kind, analytics)
     switch kind {
     case .memory:
-      let path = settings["MEMORY_STORE_PATH"]
-      store = .memory(dataFiles: settings.list("DATA_FILE"), keptIn: isUnitTesting ? nil : path)
+      let path = settings[\.places.memoryStorePath]
+      store = .memory(dataFiles: settings.list(\.places.dataFile), keptIn: isUnitTesting ? nil : path)
     case .postgres:
       let database = try DatabaseConfiguration(settings)
       store = isUnitTesting ? .memory(dataFiles: [], keptIn: nil) : .postgres(database)
@@ -151,16 +151,18 @@ struct ServeConfiguration {
   }
 
   private static func baseMap(_ settings: Settings) throws(ConfigurationError) -> BaseMap? {
-    guard let tiles = settings["MAP_TILES_URL"] else {
-      if settings["MAP_TILES_ATTRIBUTION"] != nil { throw .conflict("MAP_TILES_ATTRIBUTION", "needs MAP_TILES_URL") }
+    guard let tiles = settings[\.maps.mapTilesURL] else {
+      if settings[\.maps.mapTilesAttribution] != nil {
+        throw .conflict(\.maps.mapTilesAttribution, "needs MAP_TILES_URL")
+      }
       return nil
     }
-    guard let attribution = settings["MAP_TILES_ATTRIBUTION"] else {
-      throw .conflict("MAP_TILES_URL", "needs MAP_TILES_ATTRIBUTION")
+    guard let attribution = settings[\.maps.mapTilesAttribution] else {
+      throw .conflict(\.maps.mapTilesURL, "needs MAP_TILES_ATTRIBUTION")
     }
     guard let baseMap = BaseMap(tiles: tiles, attribution: attribution) else {
       throw settings.error(
-        "MAP_TILES_URL",
+        \.maps.mapTilesURL,
         "must be an address such as https://tile.example.com/{z}/{x}/{y}.png or a path, each name once, and like "
           + "MAP_TILES_ATTRIBUTION have at most 1000 bytes")
     }
@@ -171,22 +173,22 @@ struct ServeConfiguration {
   private static func rejectIgnored(
     _ settings: Settings, _ kind: StoreKind, _ analytics: AnalyticsKind
   ) throws(ConfigurationError) {
-    func reject(_ name: String, _ reason: String) throws(ConfigurationError) {
-      if settings[name] != nil { throw .conflict(name, reason) }
+    func reject(_ setting: Setting, _ reason: String) throws(ConfigurationError) {
+      if settings[setting] != nil { throw .conflict(setting, reason) }
     }
     switch kind {
     case .memory:
       let reason =
-        settings["DATABASE_URL"] == nil
+        settings[\.postgres.databaseURL] == nil
         ? "is for POINT_STORE=postgres, which needs DATABASE_URL" : "is for POINT_STORE=postgres, but it is memory"
-      for setting in SettingGroup.postgres.settings { try reject(setting.name, reason) }
+      for setting in SettingTable.shared.postgres.settings { try reject(setting, reason) }
     case .postgres:
-      try reject("DATA_FILE", "is for the memory store; 'waymark import' puts files into the database")
-      try reject("MEMORY_STORE_PATH", "is for the memory store, but POINT_STORE is postgres")
+      try reject(.of(\.places.dataFile), "is for the memory store; 'waymark import' puts files into the database")
+      try reject(.of(\.places.memoryStorePath), "is for the memory store, but POINT_STORE is postgres")
     }
-    if kind == .postgres || settings["MEMORY_STORE_PATH"] == nil {
-      try reject("SKIP_DAMAGED", "is for the memory store with MEMORY_STORE_PATH")
+    if kind == .postgres || settings[\.places.memoryStorePath] == nil {
+      try reject(.of(\.places.skipDamaged), "is for the memory store with MEMORY_STORE_PATH")
     }
-    if analytics != .postgres { try reject("ANALYTICS_RETENTION_DAYS", "needs ANALYTICS=postgres") }
+    if analytics != .postgres { try reject(.of(\.observability.analyticsRetentionDays), "needs ANALYTICS=postgres") }
   }
 }

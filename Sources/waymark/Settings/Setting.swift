@@ -1,6 +1,6 @@
 /// A setting of the program: an environment variable and, where it has one, the command-line option of the same name.
 ///
-/// ``SettingGroup`` declares all of them. The command-line options, the parsing of values and their error messages, the
+/// ``SettingTable`` declares all of them. The command-line options, the parsing of values and their error messages, the
 /// help of the commands, the example configuration and `docs/configuration.md` are derived from the declarations.
 struct Setting: Sendable {
   /// The type of the value, with its unit and range.
@@ -20,14 +20,6 @@ struct Setting: Sendable {
     case choice([String])
     /// Values with commas between.
     case list(_ placeholder: String)
-
-    /// The raw values of an enumeration.
-    static func choice<Choice: CaseIterable & RawRepresentable<String>>(of: Choice.Type) -> Kind {
-      .choice(Choice.allCases.map(\.rawValue))
-    }
-
-    /// From one millisecond to an hour.
-    static let timeout = Kind.milliseconds(1...3_600_000)
   }
 
   /// The value of a setting that is not set.
@@ -79,20 +71,6 @@ struct Setting: Sendable {
   let isSecret: Bool
   let option: Option
 
-  init(
-    _ name: String, _ kind: Kind, affects effect: Effect, default fallback: Default = .none, _ help: String,
-    details: String = "", isSecret: Bool = false, option: Option = .sameName
-  ) {
-    self.name = name
-    self.kind = kind
-    self.effect = effect
-    self.fallback = fallback
-    self.help = help
-    self.details = details
-    self.isSecret = isSecret
-    self.option = option
-  }
-
   /// The name of the option without its dashes; `nil` where there is none.
   var optionName: String? {
     switch option {
@@ -102,17 +80,85 @@ struct Setting: Sendable {
     }
   }
 
-  private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
-
-  /// Returns the setting with a name, which must be declared.
-  static func named(_ name: String) -> Setting {
-    guard let setting = byName[name] else { preconditionFailure("no setting is declared with the name \(name)") }
-    return setting
+  /// The groups of the settings of the server, whose settings are the options of `waymark serve`.
+  static let groupsOfServer = Mirror(reflecting: SettingTable.shared).children.compactMap {
+    $0.label == "client" ? nil : $0.value as? any SettingGroup
   }
 
-  /// The settings of the server, which are the options of `waymark serve`.
-  static let ofServer = SettingGroup.ofServer.flatMap(\.settings)
+  /// Returns the setting of an entry.
+  static func of<Value>(_ key: Settings.Key<Value>) -> Setting { SettingTable.shared[keyPath: key].setting }
+
+  static let ofServer = groupsOfServer.flatMap(\.settings)
 
   /// Every setting.
-  static let all = ofServer + SettingGroup.client.settings
+  static let all = ofServer + SettingTable.shared.client.settings
+}
+
+/// An entry of the ``SettingTable``: a setting whose values are of one type.
+struct SettingKey<Value>: AnySettingKey, Sendable {
+  let setting: Setting
+
+  /// A kind of settings with the type of their values.
+  struct Kind {
+    fileprivate let kind: Setting.Kind
+  }
+
+  init(
+    _ name: String, _ kind: Kind, affects effect: Setting.Effect, default fallback: Setting.Default = .none,
+    _ help: String, details: String = "", isSecret: Bool = false, option: Setting.Option = .sameName
+  ) {
+    setting = Setting(
+      name: name, kind: kind.kind, effect: effect, fallback: fallback, help: help, details: details,
+      isSecret: isSecret, option: option)
+  }
+}
+
+private protocol AnySettingKey {
+  var setting: Setting { get }
+}
+
+extension SettingKey<String>.Kind {
+  static func text(_ placeholder: String) -> Self { Self(kind: .text(placeholder)) }
+  static var file: Self { Self(kind: .file) }
+  static var folder: Self { Self(kind: .folder) }
+}
+
+extension SettingKey<[String]>.Kind {
+  static func list(_ placeholder: String) -> Self { Self(kind: .list(placeholder)) }
+}
+
+extension SettingKey<Int>.Kind {
+  static func integer(_ range: ClosedRange<Int>) -> Self { Self(kind: .integer(range)) }
+}
+
+extension SettingKey<Double>.Kind {
+  static func numberOrZero(_ range: ClosedRange<Double>) -> Self { Self(kind: .numberOrZero(range)) }
+}
+
+extension SettingKey<Duration>.Kind {
+  static func milliseconds(_ range: ClosedRange<Int>) -> Self { Self(kind: .milliseconds(range)) }
+
+  /// From one millisecond to an hour.
+  static var timeout: Self { milliseconds(1...3_600_000) }
+}
+
+extension SettingKey<Bool>.Kind {
+  static var boolean: Self { Self(kind: .boolean) }
+  static var flag: Self { Self(kind: .flag) }
+}
+
+extension SettingKey.Kind where Value: CaseIterable & RawRepresentable<String> {
+  static func choice(of: Value.Type) -> Self { Self(kind: .choice(Value.allCases.map(\.rawValue))) }
+}
+
+/// A group of the ``SettingTable``.
+protocol SettingGroup: Sendable {
+  var title: String { get }
+}
+
+extension SettingGroup {
+  /// The settings in the order of their declarations.
+  var settings: [Setting] {
+    Mirror(reflecting: self).children.compactMap { ($0.value as? any AnySettingKey)?.setting }
+  }
 }

@@ -19,82 +19,93 @@ struct Settings {
     self.environment = environment
   }
 
-  /// The text of a setting; `nil` where it is not set or empty.
-  subscript(name: String) -> String? {
-    let name = Setting.named(name).name
-    let value = options[name] ?? environment[name] ?? ""
+  /// The path of an entry of the table.
+  typealias Key<Value> = KeyPath<SettingTable, SettingKey<Value>>
+
+  /// The text of a setting; `nil` if it is not set or empty.
+  subscript(setting: Setting) -> String? {
+    let value = options[setting.name] ?? environment[setting.name] ?? ""
     return value.isEmpty ? nil : value
   }
 
-  /// Returns the text of a setting, or its default value.
-  func text(_ name: String) -> String {
-    if let text = self[name] { return text }
-    guard case .value(let value) = Setting.named(name).fallback else {
-      preconditionFailure("\(name) is declared without a default value")
+  subscript<Value>(key: Key<Value>) -> String? { self[Setting.of(key)] }
+
+  private func text(_ setting: Setting) -> String {
+    if let text = self[setting] { return text }
+    guard case .value(let value) = setting.fallback else {
+      preconditionFailure("\(setting.name) is declared without a default value")
     }
     return value
   }
 
+  /// Returns the text of a setting, or its default value.
+  func text(_ key: Key<String>) -> String { text(Setting.of(key)) }
+
   /// Returns an integer.
   ///
   /// - Parameters:
-  ///   - range: the accepted range where it is narrower than the declared one.
-  ///   - fallback: the default where it is declared in words.
+  ///   - range: the accepted range if it is narrower than the declared one.
+  ///   - fallback: the default if it is declared in words.
   func integer(
-    _ name: String, in range: ClosedRange<Int>? = nil, default fallback: @autoclosure () -> Int? = nil
+    _ key: Key<Int>, in range: ClosedRange<Int>? = nil, default fallback: @autoclosure () -> Int? = nil
   ) throws(ConfigurationError) -> Int {
-    if self[name] == nil, let fallback = fallback() { return fallback }
+    if self[key] == nil, let fallback = fallback() { return fallback }
+    return try integer(Setting.of(key), in: range)
+  }
+
+  private func integer(_ setting: Setting, in range: ClosedRange<Int>?) throws(ConfigurationError) -> Int {
     let range =
-      switch Setting.named(name).kind {
+      switch setting.kind {
       case .integer(let declared), .milliseconds(let declared): range ?? declared
-      default: preconditionFailure("\(name) is not declared as an integer")
+      default: preconditionFailure("\(setting.name) is not declared as an integer")
       }
-    let text = text(name)
-    guard let number = Int(text), range.contains(number) else {
-      throw error(name, "must be an integer from \(range.lowerBound) to \(range.upperBound)")
+    guard let number = Int(text(setting)), range.contains(number) else {
+      throw error(setting, "must be an integer from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
 
-  func milliseconds(_ name: String) throws(ConfigurationError) -> Duration { .milliseconds(try integer(name)) }
+  func milliseconds(_ key: Key<Duration>) throws(ConfigurationError) -> Duration {
+    .milliseconds(try integer(Setting.of(key), in: nil))
+  }
 
   /// Returns a number that is in the declared range or 0.
-  func number(_ name: String) throws(ConfigurationError) -> Double {
-    guard case .numberOrZero(let range) = Setting.named(name).kind else {
-      preconditionFailure("\(name) is not declared as a number")
+  func number(_ key: Key<Double>) throws(ConfigurationError) -> Double {
+    let setting = Setting.of(key)
+    guard case .numberOrZero(let range) = setting.kind else {
+      preconditionFailure("\(setting.name) is not declared as a number")
     }
-    guard let number = Double(text(name)), number == 0 || range.contains(number) else {
-      throw error(name, "must be a number from \(range.lowerBound) to \(Int(range.upperBound)), or 0 for no limit")
+    guard let number = Double(text(setting)), number == 0 || range.contains(number) else {
+      throw error(key, "must be a number from \(range.lowerBound) to \(Int(range.upperBound)), or 0 for no limit")
     }
     return number
   }
 
   /// Returns a Boolean value: `1`, `true` or `yes`, and `0`, `false` or `no`, in either case.
-  func boolean(_ name: String) throws(ConfigurationError) -> Bool {
-    switch text(name).lowercased() {
+  func boolean(_ key: Key<Bool>) throws(ConfigurationError) -> Bool {
+    switch text(Setting.of(key)).lowercased() {
     case "1", "true", "yes": return true
     case "0", "false", "no": return false
-    default: throw error(name, "must be 1, true, yes, 0, false or no")
+    default: throw error(key, "must be 1, true, yes, 0, false or no")
     }
   }
 
   /// Returns a case of an enumeration by its raw value, in either case.
   ///
-  /// - Parameter fallback: the default where it is declared in words.
+  /// - Parameter fallback: the default if it is declared in words.
   func choice<Choice: CaseIterable & RawRepresentable<String>>(
-    _ name: String, as: Choice.Type = Choice.self, default fallback: Choice? = nil
+    _ key: Key<Choice>, default fallback: Choice? = nil
   ) throws(ConfigurationError) -> Choice {
-    if self[name] == nil, let fallback { return fallback }
-    guard let choice = Choice(rawValue: text(name).lowercased()) else {
-      let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-      throw error(name, "must be one of \(names)")
+    if self[key] == nil, let fallback { return fallback }
+    guard let choice = Choice(rawValue: text(Setting.of(key)).lowercased()) else {
+      throw error(key, "must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return choice
   }
 
   /// Returns the parts of a list with commas between, without spaces around them and without empty ones.
-  func list(_ name: String) -> [String] {
-    (self[name] ?? "").split(separator: ",").map { $0.trimmingCharacters(in: [" "]) }.filter { !$0.isEmpty }
+  func list(_ key: Key<[String]>) -> [String] {
+    (self[key] ?? "").split(separator: ",").map { $0.trimmingCharacters(in: [" "]) }.filter { !$0.isEmpty }
   }
 
   /// Returns a digest of everything that the operator chose and responses depend on, for entity tags: the values of the
@@ -102,7 +113,7 @@ struct Settings {
   func responseDigest() -> UInt64 {
     var hash = FNV1a()
     for setting in Setting.ofServer where setting.effect == .responses {
-      var value = self[setting.name]
+      var value = self[setting]
       if case .value(let fallback) = setting.fallback { value = value ?? fallback }
       guard let value else { continue }
       hash.combine(bytes: "\(setting.name)=".utf8)
@@ -118,10 +129,13 @@ struct Settings {
   }
 
   /// Returns the error for the value of a setting, which it shows unless it is a secret.
-  func error(_ name: String, _ expectation: String) -> ConfigurationError {
-    let setting = Setting.named(name)
-    return ConfigurationError(
-      variable: name, value: setting.isSecret ? nil : self[name], expectation: expectation)
+  func error<Value>(_ key: Key<Value>, _ expectation: String) -> ConfigurationError {
+    error(Setting.of(key), expectation)
+  }
+
+  func error(_ setting: Setting, _ expectation: String) -> ConfigurationError {
+    ConfigurationError(
+      variable: setting.name, value: setting.isSecret ? nil : self[setting], expectation: expectation)
   }
 }
 
@@ -137,9 +151,18 @@ struct ConfigurationError: Error, Hashable, CustomStringConvertible {
   /// The rest of a sentence whose subject is the variable, such as `must be an integer from 0 to 65535`.
   let expectation: String
 
+  /// Returns the error of an invalid value that is not a secret.
+  static func invalid<Value>(_ key: Settings.Key<Value>, _ value: String, _ expectation: String) -> ConfigurationError {
+    ConfigurationError(variable: Setting.of(key).name, value: value, expectation: expectation)
+  }
+
   /// Returns the error of a setting that contradicts others, such as one without the setting that it needs.
-  static func conflict(_ variable: String, _ reason: String) -> ConfigurationError {
-    ConfigurationError(variable: variable, value: nil, expectation: reason)
+  static func conflict<Value>(_ key: Settings.Key<Value>, _ reason: String) -> ConfigurationError {
+    conflict(.of(key), reason)
+  }
+
+  static func conflict(_ setting: Setting, _ reason: String) -> ConfigurationError {
+    ConfigurationError(variable: setting.name, value: nil, expectation: reason)
   }
 
   var description: String {

@@ -2,7 +2,7 @@
 enum SettingsDocumentation {
   /// The text of `docs/configuration.md`.
   static var page: String {
-    let tables = SettingGroup.ofServer.map { "## \($0.title)\n\n\(table($0))" }
+    let tables = Setting.groupsOfServer.map { "## \($0.title)\n\n\(table($0))" }
     return """
       # Configuration
 
@@ -17,11 +17,11 @@ enum SettingsDocumentation {
 
       \(tables.joined(separator: "\n\n"))
 
-      ## \(SettingGroup.client.title)
+      ## \(SettingTable.shared.client.title)
 
       Settings of the commands that call a running server (`import --url`, `export --url`, `backup`).
 
-      \(table(SettingGroup.client))
+      \(table(SettingTable.shared.client))
 
       `health` and `backup` read `HTTP_HOST`, `HTTP_PORT` and `TLS_CERTIFICATE_FILE` to find the server on this machine. \
       `migrate`, `import` and `export` read `DATABASE_URL` and `MIGRATIONS_PATH`.
@@ -33,7 +33,7 @@ enum SettingsDocumentation {
 
   /// The text of `deploy/waymark.example.env`: every setting of the server with its default, commented out.
   static var environmentFile: String {
-    let groups = SettingGroup.ofServer.map { group in
+    let groups = Setting.groupsOfServer.map { group in
       let entries = group.settings.map { setting in
         var value = ""
         if case .value(let text) = setting.fallback { value = text }
@@ -49,7 +49,7 @@ enum SettingsDocumentation {
       """
   }
 
-  private static func table(_ group: SettingGroup) -> String {
+  private static func table(_ group: any SettingGroup) -> String {
     let rows = group.settings.map { setting in
       var meaning = setting.help
       if !setting.details.isEmpty { meaning += " " + setting.details }

@@ -102,7 +102,8 @@ struct RunningStore: Service {
     }
     logger.info(
       "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
-    let outages = OutageLog(watching: .writes, hiding: (path, "MEMORY_STORE_PATH"), logger: logger)
+    let outages = OutageLog(
+      watching: .writes, hiding: (path, Setting.of(\.places.memoryStorePath).name), logger: logger)
     var running = RunningStore(ObservedStore(memory, factory: metrics, outages: outages))
     running.textStore = ObservedTextStore(memory, factory: metrics)
     running.mapStore = ObservedMappedStore(memory, factory: metrics)
@@ -179,7 +180,8 @@ extension DatabaseConfiguration {
     do {
       return try Migration.all(inDirectory: migrationsPath)
     } catch {
-      throw .conflict("MIGRATIONS_PATH", "must be a folder of migrations, but '\(migrationsPath)' is not: \(error)")
+      throw .conflict(
+        \.places.migrationsPath, "must be a folder of migrations, but '\(migrationsPath)' is not: \(error)")
     }
   }
 }
