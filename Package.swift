@@ -100,7 +100,7 @@ let package = Package(
       .target(
         name: "PostgresTestSupport",
         dependencies: [
-          "PostgresStore",
+          "PostgresClient", "PostgresStore",
           .product(name: "NIOCore", package: "swift-nio"),
           .product(name: "NIOPosix", package: "swift-nio"),
           .product(name: "Subprocess", package: "swift-subprocess"),
@@ -128,13 +128,11 @@ let package = Package(
       ]
     ),
     module(
-      "PostgresStore",
-      [
-        "Basics", "CLibPQ", "Geo", "JSONText", "Points", logging,
-        .product(name: "DequeModule", package: "swift-collections"),
-      ],
+      "PostgresClient", ["CLibPQ", .product(name: "DequeModule", package: "swift-collections")],
       tests: ["PostgresTestSupport"]
     ),
+    module(
+      "PostgresStore", ["Basics", "Geo", "JSONText", "Points", "PostgresClient"], tests: ["PostgresTestSupport"]),
     module(
       "IndexedStore",
       ["Basics", "Geo", "PointIndex", "Points", "PostgresStore", logging],
@@ -179,8 +177,8 @@ let package = Package(
           "Basics", "CBundledSample", "CMalloc", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText",
           "LocationsAPI",
           "MemoryStore",
-          "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresStore", "PrometheusMetrics",
-          "SQLiteJournal",
+          "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresClient", "PostgresStore",
+          "PrometheusMetrics", "SQLiteJournal",
           logging, metrics,
           .product(name: "ArgumentParser", package: "swift-argument-parser"),
           .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -194,7 +192,8 @@ let package = Package(
         name: "waymarkTests",
         dependencies: [
           "waymark", "Basics", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
-          "OpenStreetMap", "PointMapping", "Points", "PostgresStore", "PrometheusMetrics", "TestSupport", logging,
+          "OpenStreetMap", "PointMapping", "Points", "PostgresClient", "PostgresStore", "PrometheusMetrics", "TestSupport",
+          logging,
           metrics,
           .product(name: "NIOHTTP1", package: "swift-nio"),
           .product(name: "ArgumentParser", package: "swift-argument-parser"),

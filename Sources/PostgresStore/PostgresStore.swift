@@ -1,4 +1,5 @@
 package import Points
+package import PostgresClient
 import Synchronization
 
 /// A store of places in PostgreSQL with PostGIS.
@@ -7,7 +8,6 @@ import Synchronization
 /// again without a restart. The database need not be reachable when the store is created.
 package final class PostgresStore: Sendable {
   let pool: ConnectionPool
-  let bulk: BulkConnections
   let thread: PollingThread
   let configuration: PostgresConfiguration
   let versionCache = VersionCache()
@@ -28,16 +28,6 @@ package final class PostgresStore: Sendable {
     self.migrations = migrations
     pool = ConnectionPool(
       on: thread, configuration, connections: configuration.poolSize, waiters: configuration.maximumWaiters)
-    bulk = BulkConnections(
-      on: thread,
-      limits: BulkQueue.Limits(
-        exports: configuration.exportConnections,
-        imports: configuration.importConnections,
-        total: configuration.bulkConnections,
-        waiters: configuration.maximumBulkWaiters
-      ),
-      waitTimeout: .milliseconds(configuration.waitTimeoutMilliseconds)
-    )
   }
 
   deinit {
@@ -48,31 +38,25 @@ package final class PostgresStore: Sendable {
   }
 
   /// Closes all connections; current and later calls fail.
-  package func shutDown() async {
-    bulk.shutDown()
-    await pool.shutDown()
-  }
+  package func shutDown() async { await pool.shutDown() }
 
   /// The load of the connection pool.
   package func poolLoad() async -> PoolLoad { await pool.load }
 
-  /// The connections and wait queues of exports and imports.
-  package var bulkLoad: BulkLoad { bulk.load }
-
   /// Runs a read-only statement, which is retried once after a connection failure.
   func read(_ statement: Statement, _ parameters: Parameters) async throws(PointStoreError) -> QueryResult {
-    try await pool.run(statement, parameters, isRead: true)
+    try await pool.query(statement, parameters, isRead: true)
   }
 
   /// Runs a statement that writes, in a transaction of its own, and returns once that is committed. It is never retried
   /// after a connection failure, because it may have been executed.
   func write(_ statement: Statement, _ parameters: Parameters) async throws(PointStoreError) -> QueryResult {
-    try await pool.run(statement, parameters, isRead: false)
+    try await pool.query(statement, parameters, isRead: false)
   }
 
   /// Runs a read-only statement, which is retried once after a connection failure.
   func read(_ query: (Statement, Parameters)) async throws(PointStoreError) -> QueryResult {
-    try await pool.run(query.0, query.1, isRead: true)
+    try await pool.query(query.0, query.1, isRead: true)
   }
 }
 
@@ -122,7 +106,7 @@ extension PostgresStore: PointStore {
   /// - Throws: ``PointStoreError``; for an incompatible schema it names the command to run.
   @discardableResult package func checkReadiness() async throws(PointStoreError) -> StoreReadiness {
     // A readiness check must not depend on the load.
-    let result = try await pool.run(
+    let result = try await pool.query(
       SchemaState.comparison, SchemaState.parameters(for: migrations), isRead: true, isUrgent: true)
     if let reason = try SchemaState(result, of: migrations).incompatibility { throw .schemaMismatch(reason: reason) }
     return try await isStandby() ? .readOnly(reason: ServerIdentity.standbyReason) : .ready
@@ -131,7 +115,7 @@ extension PostgresStore: PointStore {
   private static let recovery = Statement("recovery", "SELECT pg_is_in_recovery()")
 
   private func isStandby() async throws(PointStoreError) -> Bool {
-    let result = try await pool.run(Self.recovery, Parameters(), isRead: true, isUrgent: true)
+    let result = try await pool.query(Self.recovery, Parameters(), isRead: true, isUrgent: true)
     guard let row = result.rows.first else { throw .unexpected(reason: "the query for the server returned no row") }
     let isStandby = try row.boolean(0)
     if !isStandby { await pool.foundPrimary() }

@@ -2,6 +2,7 @@ import Geo
 import IndexedStore
 import Logging
 import Points
+import PostgresClient
 import PostgresStore
 import PostgresTestSupport
 import SyntheticData

@@ -1,3 +1,4 @@
+import PostgresClient
 import PostgresTestSupport
 import Testing
 
@@ -10,7 +11,7 @@ struct SQLSession {
 
   fileprivate init(_ database: TemporaryDatabase) async throws {
     thread = try #require(PollingThread())
-    session = try await Session.open(on: thread, connector: Connector(connectionInfo: database.url))
+    session = try await Session.open(on: thread, PostgresConfiguration(url: database.url))
   }
 
   /// Runs statements, and returns after the last one.

@@ -1,5 +1,6 @@
 import Foundation
 import Points
+import PostgresClient
 import PostgresStore
 import PostgresTestSupport
 import Synchronization
@@ -16,7 +17,7 @@ import Testing
     let exports = (0..<2).map { _ in
       Task { try await store.exportPoints(matching: PointQuery()) { _ in await gate.pass() } }
     }
-    while store.bulkLoad.exports.connections < 2 { try await Task.sleep(for: .milliseconds(10)) }
+    while await store.poolLoad().exports.connections < 2 { try await Task.sleep(for: .milliseconds(10)) }
 
     let error = await #expect(throws: PointStoreError.self) {
       try await store.exportPoints(matching: PointQuery()) { _ in }
@@ -41,7 +42,7 @@ import Testing
     let exports = (0..<2).map { _ in
       Task { try await store.exportPoints(matching: PointQuery()) { _ in await gate.pass() } }
     }
-    while store.bulkLoad.exports.waiting < 1 { try await Task.sleep(for: .milliseconds(10)) }
+    while await store.poolLoad().exports.waiting < 1 { try await Task.sleep(for: .milliseconds(10)) }
 
     await #expect(throws: PointStoreError.overloaded) { try await store.exportPoints(matching: PointQuery()) { _ in } }
 
@@ -57,14 +58,14 @@ import Testing
     }
     let gate = Gate()
     let first = Task { try await store.exportPoints(matching: PointQuery()) { _ in await gate.pass() } }
-    while store.bulkLoad.exports.connections < 1 { try await Task.sleep(for: .milliseconds(10)) }
+    while await store.poolLoad().exports.connections < 1 { try await Task.sleep(for: .milliseconds(10)) }
     let second = Task { try await store.exportPoints(matching: PointQuery()) { _ in } }
-    while store.bulkLoad.exports.waiting < 1 { try await Task.sleep(for: .milliseconds(10)) }
+    while await store.poolLoad().exports.waiting < 1 { try await Task.sleep(for: .milliseconds(10)) }
 
     second.cancel()
 
     await #expect(throws: CancellationError.self) { try await second.value }
-    #expect(store.bulkLoad.exports.waiting == 0)
+    #expect(await store.poolLoad().exports.waiting == 0)
     gate.open()
     try await first.value
   }
@@ -126,7 +127,8 @@ import Testing
     }
 
     let report = try await store.importRows([.sample("there", 1, 1)])
-    let held = store.bulkLoad.imports.connections + store.bulkLoad.imports.waiting
+    let imports = await store.poolLoad().imports
+    let held = imports.connections + imports.waiting
     let backends = try await Self.backends(database)
     for upload in uploads { upload.continuation.finish() }
     for upload in idle { _ = try await upload.value }
@@ -198,7 +200,9 @@ import Testing
   }
 
   private static func allIsClosed(_ store: PostgresStore) async throws {
-    while store.bulkLoad.exports.connections + store.bulkLoad.imports.connections > 0 {
+    while true {
+      let load = await store.poolLoad()
+      if load.exports.connections + load.imports.connections == 0 { return }
       try await Task.sleep(for: .milliseconds(10))
     }
   }

@@ -1,4 +1,5 @@
 import Points
+import PostgresClient
 import Testing
 
 @testable import PostgresStore

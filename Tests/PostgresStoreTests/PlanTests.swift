@@ -2,6 +2,7 @@ import Basics
 import Geo
 import JSONText
 import Points
+import PostgresClient
 import PostgresTestSupport
 import SyntheticData
 import TestSupport

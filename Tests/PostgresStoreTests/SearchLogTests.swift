@@ -1,6 +1,7 @@
 import Geo
 import Basics
 import Points
+import PostgresClient
 import PostgresTestSupport
 import SyntheticData
 import Testing

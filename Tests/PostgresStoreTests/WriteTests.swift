@@ -1,4 +1,5 @@
 import Points
+import PostgresClient
 import PostgresTestSupport
 import TestSupport
 import Testing
@@ -209,6 +210,6 @@ extension TemporaryDatabase {
   /// Returns a session for statements that the store has no method for.
   func session() async throws -> Session {
     let thread = try #require(PollingThread())
-    return try await Session.open(on: thread, connector: Connector(connectionInfo: url))
+    return try await Session.open(on: thread, PostgresConfiguration(url: url))
   }
 }

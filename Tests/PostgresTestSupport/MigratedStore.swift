@@ -1,4 +1,5 @@
 import Foundation
+package import PostgresClient
 package import PostgresStore
 
 /// The project's own migrations.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HTTPServer
 import Logging
-import PostgresStore
+import PostgresClient
 import Testing
 
 @testable import waymark

@@ -1,4 +1,5 @@
 package import Points
+import PostgresClient
 import Synchronization
 
 /// The changes of a database's places, for an index that follows them.
@@ -53,7 +54,7 @@ package final class ChangeFeed: Sendable {
   ///
   /// - Throws: ``PointStoreError``; `.readOnly` from a standby, which does not know the transactions in progress.
   package func changes(after position: ChangePosition) async throws(PointStoreError) -> Answer {
-    let result = try await store.pool.run(
+    let result = try await store.pool.query(
       ChangeStatements.feed,
       Parameters {
         $0.add(position.snapshot.text)
@@ -85,7 +86,7 @@ package final class ChangeFeed: Sendable {
   ///
   /// - Throws: ``PointStoreError``; `.readOnly` from a standby.
   package func currentPosition() async throws(PointStoreError) -> ChangePosition {
-    let result = try await store.pool.run(
+    let result = try await store.pool.query(
       ChangeStatements.currentPositionStatement, Parameters(), isRead: true, isUrgent: true)
     let position = try Self.position(result.rows.first, from: 0)
     await store.pool.foundPrimary()
@@ -175,7 +176,7 @@ package final class ChangeFeed: Sendable {
   /// - Throws: ``PointStoreError`` when the connection ends.
   package func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool {
     do {
-      let session = try await Session.open(on: thread, connector: connector)
+      let session = try await Session.open(on: thread, store.configuration)
       if await session.isPooled {
         await session.close()
         return false
@@ -192,14 +193,12 @@ package final class ChangeFeed: Sendable {
     }
   }
 
-  private var connector: Connector { Connector(connectionInfo: store.configuration.connectionInfo) }
-
   /// Runs an operation in a read-only transaction with one snapshot, on a connection of its own.
   private func withSnapshot<Value: Sendable>(
     _ body: (Session) async throws(DatabaseError) -> Value
   ) async throws(PointStoreError) -> Value {
     do {
-      let session = try await Session.open(on: thread, connector: connector)
+      let session = try await Session.open(on: thread, store.configuration)
       do throws(DatabaseError) {
         try await session.run(script: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \(BulkSettings.script)")
         let value = try await body(session)

@@ -1,3 +1,4 @@
+import PostgresClient
 import Synchronization
 
 /// Sends notifications of changes after they were committed, one for all changes of a short time.
@@ -51,7 +52,7 @@ extension PostgresStore {
   /// Wakes up the readers of the change log, some time after the call.
   func notifyOfChanges() {
     changeNotifier.changed { [pool] in
-      _ = try? await pool.run(ChangeStatements.notify, Parameters(), isRead: true)
+      _ = try? await pool.query(ChangeStatements.notify, Parameters(), isRead: true)
     }
   }
 }

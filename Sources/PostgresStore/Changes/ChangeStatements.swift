@@ -1,3 +1,5 @@
+import PostgresClient
+
 /// The SQL of the change log, which triggers write in the transactions of the changes.
 ///
 /// An entry has the number of its transaction. Transactions become visible in another order than that of their numbers,

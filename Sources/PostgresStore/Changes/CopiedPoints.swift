@@ -1,5 +1,6 @@
 import Geo
 import Points
+import PostgresClient
 
 /// The decoder of a binary `COPY … TO STDOUT` of places (PostgreSQL's documentation, "COPY", "Binary Format").
 struct CopiedPoints {

@@ -1,4 +1,5 @@
 package import Points
+import PostgresClient
 
 extension PostgresStore {
   /// Deletes the entries of the change log of transactions that had ended at the last call before a time, some

@@ -1,4 +1,5 @@
 import Points
+import PostgresClient
 
 /// The way in which an export reads its rows by id, one page at a time.
 ///

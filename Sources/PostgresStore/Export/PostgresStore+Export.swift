@@ -1,5 +1,6 @@
 import Geo
 package import Points
+import PostgresClient
 
 extension PostgresStore: PointExporter {
   /// Passes every matching place, from one snapshot and ordered by id, to a handler; see
@@ -16,17 +17,14 @@ extension PostgresStore: PointExporter {
     to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
   ) async throws {
     guard !query.needsIndex else { throw PointStoreError.indexRequired }
-    let connector = Connector(connectionInfo: configuration.connectionInfo)
     do {
-      try await bulk.withSession(for: .export, connector: connector) { session in
+      try await pool.withSession(for: .export) { session in
         try await export(query, session, consume)
       }
     } catch DatabaseError.cancelled {
       throw CancellationError()
-    } catch DatabaseError.rejected(let error) where error.isPermissionError {
-      throw PointStoreError(await pool.addingMissingPrivileges(to: error))
     } catch let error as DatabaseError {
-      throw PointStoreError(error)
+      throw await pool.storeError(error)
     }
   }
 

@@ -1,5 +1,6 @@
 import Geo
 import Points
+import PostgresClient
 
 /// Rows in the binary format of `COPY` (PostgreSQL's manual, `COPY`, section "Binary Format").
 struct CopyRows {

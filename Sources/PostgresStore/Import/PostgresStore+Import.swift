@@ -1,4 +1,5 @@
 package import Points
+import PostgresClient
 
 #if canImport(Glibc)
   import Glibc
@@ -22,10 +23,9 @@ extension PostgresStore: PointImporter {
   package func importRows<Batches: AsyncSequence & Sendable>(
     _ batches: Batches, options: ImportOptions
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
-    let connector = Connector(connectionInfo: configuration.connectionInfo)
     var rows = try await PeekedBatches(batches.makeAsyncIterator())
     do {
-      let report = try await bulk.withSession(for: .import, connector: connector) { session in
+      let report = try await pool.withSession(for: .import) { session in
         do throws(DatabaseError) {
           try await session.run(VersionStatements.followClock.sql)
         } catch .rejected {
@@ -36,10 +36,8 @@ extension PostgresStore: PointImporter {
       if let report { return report }
     } catch DatabaseError.cancelled {
       throw CancellationError()
-    } catch DatabaseError.rejected(let error) where error.isPermissionError {
-      throw PointStoreError(await pool.addingMissingPrivileges(to: error))
     } catch let error as DatabaseError {
-      throw PointStoreError(error)
+      throw await pool.storeError(error)
     }
     guard let key = options.key else {
       throw PointStoreError.unexpected(reason: "an import without an idempotency key was found to be a retry")
@@ -74,7 +72,7 @@ extension PostgresStore: PointImporter {
     if let key { try await storeReport(key.hashed(), report, session) }
     do {
       try await session.commit(within: .milliseconds(configuration.commitTimeoutMilliseconds))
-    } catch .connectionLost(let reason) {
+    } catch .outcomeUnknown(let reason) {
       throw PointStoreError.outcomeUnknown(reason: "the import may have been committed: \(reason)")
     }
     notifyOfChanges()

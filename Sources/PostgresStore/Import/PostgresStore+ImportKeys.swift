@@ -1,4 +1,5 @@
 import Points
+import PostgresClient
 
 /// The SQL of the idempotency keys of imports. They share the table with those of created places, so that a key belongs
 /// to one request; their place id is null.

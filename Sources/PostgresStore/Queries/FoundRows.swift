@@ -1,4 +1,5 @@
 import Points
+import PostgresClient
 
 /// The ordered rows of a page, still in the statement's result, followed by the first row of the next page if there is
 /// one.

@@ -1,4 +1,5 @@
 import Points
+import PostgresClient
 
 /// The handling of long tags, which the first statement of a page leaves out of its rows.
 ///

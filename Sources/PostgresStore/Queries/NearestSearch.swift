@@ -1,5 +1,6 @@
 import Geo
 import Points
+import PostgresClient
 
 /// A search for one page of nearest places, ordered exactly by geodesic distance and then by id.
 ///

@@ -1,5 +1,6 @@
 import Geo
 import Points
+import PostgresClient
 
 /// The SQL of a page of nearest places. Its rows are ranked again by the geodesic, which decides, so SQL only needs to
 /// order by chord, and ties at a limit may be broken arbitrarily.

@@ -1,4 +1,5 @@
 import Geo
+import PostgresClient
 
 /// The encoding of geometries as EWKB, PostGIS's binary format: the byte order, a type with flags, the reference
 /// system, the coordinates.

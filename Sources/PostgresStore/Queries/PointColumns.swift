@@ -1,5 +1,6 @@
 import Geo
 import Points
+import PostgresClient
 
 /// The columns that queries read for each place.
 enum PointColumns: CustomStringConvertible {

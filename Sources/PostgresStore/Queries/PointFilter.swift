@@ -2,6 +2,7 @@ import Basics
 import Geo
 import JSONText
 import Points
+import PostgresClient
 
 /// The filter conditions of a query as SQL and values, without the order by distance.
 struct PointFilter: Sendable {

@@ -1,5 +1,6 @@
 import Geo
 package import Points
+import PostgresClient
 
 extension PostgresStore {
   /// Returns the statement for the number of places that match certainly.

@@ -1,4 +1,5 @@
 package import Points
+import PostgresClient
 
 /// The data version of a PostgreSQL database, which names the snapshot that a statement sees.
 ///

@@ -1,5 +1,6 @@
 import Geo
 import Points
+import PostgresClient
 
 extension PostgresStore {
   /// Returns the statement for a page of places ordered by id.

@@ -1,5 +1,6 @@
 package import Geo
 package import Points
+import PostgresClient
 
 extension PostgresStore {
   static let byID = Statement(

@@ -1,4 +1,5 @@
 import Points
+package import PostgresClient
 
 /// A check that a database can be reached, has what the service needs, and grants the necessary privileges.
 ///
@@ -85,9 +86,8 @@ package struct DatabaseCheck: Sendable {
   }
 
   private func open(on thread: PollingThread) async throws(Unreachable) -> Session {
-    let connector = Connector(connectionInfo: configuration.connectionInfo)
     do {
-      return try await Session.open(on: thread, connector: connector)
+      return try await Session.open(on: thread, configuration)
     } catch {
       throw Unreachable(description: Self.reason(error))
     }

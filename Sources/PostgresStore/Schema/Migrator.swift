@@ -1,4 +1,5 @@
 import Points
+package import PostgresClient
 
 /// A runner of migrations: it runs the pending ones in order, each in a transaction, and records each with its
 /// checksum.
@@ -132,9 +133,8 @@ package struct Migrator: Sendable {
   ) async throws(MigrationError) -> Value {
     guard let thread = PollingThread() else { throw .unavailable(reason: "the system could not create a thread") }
     defer { thread.stop() }
-    let connector = Connector(connectionInfo: configuration.connectionInfo)
     let session = try await translatingErrors { () async throws(DatabaseError) in
-      try await Session.open(on: thread, connector: connector)
+      try await Session.open(on: thread, configuration)
     }
     let result: Result<Value, MigrationError>
     do {

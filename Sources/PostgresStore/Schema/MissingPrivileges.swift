@@ -1,4 +1,5 @@
 import Points
+import PostgresClient
 
 /// The privileges that a role needs to serve requests, and the query for those that it lacks.
 enum MissingPrivileges {

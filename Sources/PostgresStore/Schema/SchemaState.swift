@@ -1,4 +1,5 @@
 import Points
+import PostgresClient
 
 /// The differences between the known migrations and those that a database has run.
 struct SchemaState: Sendable {

@@ -1,5 +1,6 @@
 import Basics
 package import Points
+import PostgresClient
 
 extension PostgresSearchLog: SearchHistory {
   /// Returns a summary of the searches in a period.
@@ -15,7 +16,7 @@ extension PostgresSearchLog: SearchHistory {
         $0.add(end)
         if isLimited { $0.add(Int64(max(0, limit))) }
       }
-      return try await pool.run(statement, parameters, isRead: true)
+      return try await pool.query(statement, parameters, isRead: true)
     }
     var report = SearchReport()
     for row in try await rows(SearchStatements.totals, isLimited: false).rows {
@@ -40,7 +41,7 @@ extension PostgresSearchLog: SearchHistory {
         $0.add(Int64(minimumTextCount))
       }
       report.textsFoundNothing = []
-      for row in try await pool.run(SearchStatements.texts, parameters, isRead: true).rows {
+      for row in try await pool.query(SearchStatements.texts, parameters, isRead: true).rows {
         report.textsFoundNothing?.append(.init(ExactText(try row.text(0)), count: try row.count(1)))
       }
     }

@@ -1,6 +1,7 @@
 import Basics
 import JSONText
 package import Points
+import PostgresClient
 
 /// The log of searches, in the table `searches` of a store's database.
 ///
@@ -41,7 +42,7 @@ extension PostgresSearchLog: SearchLog {
   /// Records the searches in one statement.
   package func append(_ searches: [TimedSearch]) async throws(PointStoreError) {
     guard !searches.isEmpty else { return }
-    _ = try await pool.run(SearchStatements.append, Self.parameters(for: searches), isRead: false)
+    _ = try await pool.query(SearchStatements.append, Self.parameters(for: searches), isRead: false)
   }
 
   /// Deletes the searches before a time, some thousands in each transaction.
@@ -49,7 +50,7 @@ extension PostgresSearchLog: SearchLog {
     var pruned = 0
     while true {
       let parameters = Parameters { $0.add(time) }
-      let count = try await pool.run(SearchStatements.prune, parameters, isRead: false).affectedRows
+      let count = try await pool.query(SearchStatements.prune, parameters, isRead: false).affectedRows
       pruned += count
       if count < SearchStatements.prunedAtOnce { return pruned }
     }

@@ -1,3 +1,5 @@
+import PostgresClient
+
 /// The SQL of the search log.
 enum SearchStatements {
   /// The stored value for a search without a cell.

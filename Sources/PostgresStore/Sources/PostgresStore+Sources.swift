@@ -1,4 +1,5 @@
 package import Points
+import PostgresClient
 
 /// The SQL of the data sets.
 private enum SourceStatements {

@@ -1,5 +1,6 @@
 import Geo
 import Points
+import PostgresClient
 
 extension Parameters {
   /// Adds a draft: latitude, longitude, name, category, tags, source and source id.
@@ -13,10 +14,11 @@ extension Parameters {
     add(draft.origin?.sourceID)
   }
 
-  /// Adds a `boolean`.
-  mutating func add(_ flag: Bool) {
-    add(bytes: [flag ? 1 : 0])
-  }
+  /// Adds a `uuid`.
+  mutating func add(_ id: PointID) { add((id.high, id.low)) }
+
+  /// Adds a `uuid[]`.
+  mutating func add(_ ids: [PointID]) { add(ids.map { (high: $0.high, low: $0.low) }) }
 
   /// Adds a `timestamptz`.
   mutating func add(_ time: Timestamp) {
@@ -28,31 +30,16 @@ extension Parameters {
   mutating func addVersions(_ condition: WriteCondition) {
     switch condition {
     case .none, .exists: add(nil as String?)
-    case .absent: addArray([])
-    case .versions(let versions): addArray(versions.sorted())
+    case .absent: add([] as [Int64])
+    case .versions(let versions): add(versions.sorted())
     }
   }
+}
 
-  /// Adds an `int8[]`.
-  mutating func add(_ numbers: [Int64]) {
-    addArray(numbers)
-  }
-
-  private mutating func addArray(_ numbers: [Int64]) {
-    // The layout of `array_send`: number of dimensions, a flag for nulls, the element type, length, lower bound,
-    // elements.
-    var bytes: [UInt8] = []
-    BinaryFormat.append(Int32(numbers.isEmpty ? 0 : 1), to: &bytes)
-    BinaryFormat.append(Int32(0), to: &bytes)
-    BinaryFormat.append(UInt32(20), to: &bytes)
-    if !numbers.isEmpty {
-      BinaryFormat.append(Int32(numbers.count), to: &bytes)
-      BinaryFormat.append(Int32(1), to: &bytes)
-    }
-    for number in numbers {
-      BinaryFormat.append(Int32(8), to: &bytes)
-      BinaryFormat.append(number, to: &bytes)
-    }
-    add(bytes: bytes)
+extension BinaryFormat {
+  /// Appends an id's 16 bytes.
+  static func append(_ id: PointID, to bytes: inout [UInt8]) {
+    append(id.high, to: &bytes)
+    append(id.low, to: &bytes)
   }
 }

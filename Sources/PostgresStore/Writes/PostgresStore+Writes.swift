@@ -1,5 +1,6 @@
 package import Basics
 package import Points
+import PostgresClient
 
 extension PostgresStore: PointWriter {
   /// Creates a place under a new id; see ``Points/PointWriter/create(_:once:)``.
@@ -115,25 +116,29 @@ extension PostgresStore: PointWriter {
     _ statement: Statement,
     _ parameters: Parameters
   ) async throws(PointWriteError) -> QueryResult? {
-    var result: ConnectionPool.ServerResult
     do {
-      let server = try await followClock(again: false)
-      result = try await pool.result(of: statement, parameters, isRead: false, onlyOn: server)
-      if case .failure(.wrongServer) = result {
-        _ = try await followClock(again: true)
-        result = try await pool.result(of: statement, parameters, isRead: false)
-      }
-    } catch {
-      throw .store(error)
-    }
-    switch result {
-    case .success(let result):
+      let result = try await runOnFollowedServer(statement, parameters)
       notifyOfChanges()
       return result
-    case .failure(let error) where error.constraint == WriteStatements.originConstraint: throw .originTaken
-    // Deadlock, serialization failure.
-    case .failure(let error) where ["40P01", "40001"].contains(error.sqlState): return nil
-    case .failure(let error): throw .store(PointStoreError(error))
+    } catch .rejected(let error) where error.constraint == WriteStatements.originConstraint {
+      throw .originTaken
+    } catch .rejected(let error) where ["40P01", "40001"].contains(error.sqlState) {
+      // Deadlock, serialization failure.
+      return nil
+    } catch {
+      throw .store(await pool.storeError(error))
+    }
+  }
+
+  private func runOnFollowedServer(
+    _ statement: Statement, _ parameters: Parameters
+  ) async throws(DatabaseError) -> QueryResult {
+    let server = try await followClock(again: false)
+    do {
+      return try await pool.run(statement, parameters, isRead: false, onlyOn: server)
+    } catch .wrongServer {
+      _ = try await followClock(again: true)
+      return try await pool.run(statement, parameters, isRead: false)
     }
   }
 

@@ -1,4 +1,5 @@
 import Points
+import PostgresClient
 import Synchronization
 
 /// The SQL that assigns versions to places. Versions grow with each change of a place and never repeat for an id.
@@ -68,7 +69,7 @@ extension PostgresStore {
   ///
   /// - Parameter again: a Boolean value that indicates whether a write has found another server.
   /// - Returns: the server whose sequence was advanced; `nil` where it is unknown.
-  func followClock(again: Bool) async throws(PointStoreError) -> ServerIdentity? {
+  func followClock(again: Bool) async throws(DatabaseError) -> ServerIdentity? {
     let followed = followedServer.withLock { $0 }
     if let followed, !again {
       let current = pool.servers.primary?.epoch
@@ -76,7 +77,7 @@ extension PostgresStore {
     }
     do {
       _ = try await pool.run(VersionStatements.followClock, Parameters(), isRead: false)
-    } catch .misconfigured {
+    } catch .rejected(let error) where error.isPermissionError {
       // The role may not set the sequence. Versions still grow from the sequence's current value.
     }
     // On a standby the statement does nothing.

@@ -1,4 +1,5 @@
 import Points
+import PostgresClient
 
 /// The SQL that changes one place, or deletes a batch of them. Each statement is a transaction of its own; triggers
 /// write it to the change log.

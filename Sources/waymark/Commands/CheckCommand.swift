@@ -5,6 +5,7 @@ import LocationsAPI
 import NIOSSL
 import PointFormats
 import Points
+import PostgresClient
 import PostgresStore
 
 /// `waymark check`: examines settings, files and the database before `waymark serve` needs them.

@@ -3,6 +3,7 @@ import Foundation
 import NIOHTTP1
 import PointFormats
 import Points
+import PostgresClient
 import PostgresStore
 import Synchronization
 

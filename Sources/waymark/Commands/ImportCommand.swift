@@ -4,6 +4,7 @@ import OpenStreetMap
 import PointFormats
 import PointMapping
 import Points
+import PostgresClient
 import PostgresStore
 import Synchronization
 

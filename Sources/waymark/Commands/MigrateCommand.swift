@@ -1,4 +1,5 @@
 import ArgumentParser
+import PostgresClient
 import PostgresStore
 
 /// `waymark migrate`: creates or upgrades the tables.

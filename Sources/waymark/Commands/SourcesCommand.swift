@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Points
+import PostgresClient
 import PostgresStore
 
 /// `waymark sources`: lists the data sets of the places with licence and attribution.

@@ -3,6 +3,7 @@ import IndexedStore
 import LocationsAPI
 import MemoryStore
 import Points
+import PostgresClient
 import PostgresStore
 import PrometheusMetrics
 import Synchronization
@@ -38,7 +39,7 @@ struct PoolCollector: MetricsCollector {
       waiting = meter(MetricCatalogue.bulkWaiting.name)
     }
 
-    func set(_ use: BulkLoad.Use) {
+    func set(_ use: PoolLoad.Sessions) {
       connections.set(use.connections)
       limit.set(use.limit)
       waiting.set(use.waiting)
@@ -70,9 +71,8 @@ struct PoolCollector: MetricsCollector {
     busy.set(load.busy)
     limit.set(total)
     waiting.set(load.waiting)
-    let bulk = store.bulkLoad
-    exports.set(bulk.exports)
-    imports.set(bulk.imports)
+    exports.set(load.exports)
+    imports.set(load.imports)
   }
 }
 

@@ -1,5 +1,5 @@
 import Foundation
-import PostgresStore
+import PostgresClient
 
 /// The connection to PostgreSQL and its limits.
 struct DatabaseConfiguration: Hashable {

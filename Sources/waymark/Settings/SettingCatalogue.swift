@@ -1,6 +1,6 @@
 import Logging
 import Points
-import PostgresStore
+import PostgresClient
 
 /// The declarations of all settings, in the groups and the order of the documentation. A new setting is one entry here.
 ///

@@ -5,6 +5,7 @@ import LocationsAPI
 import Logging
 import MemoryStore
 import Points
+import PostgresClient
 import PostgresStore
 import SQLiteJournal
 import ServiceLifecycle

@@ -1,4 +1,5 @@
 import Points
+import PostgresClient
 import PostgresTestSupport
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Geo
 import Points
+import PostgresClient
 import PostgresTestSupport
 import TestSupport
 import Testing

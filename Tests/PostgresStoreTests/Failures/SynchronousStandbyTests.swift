@@ -1,4 +1,5 @@
 import Points
+import PostgresClient
 import PostgresTestSupport
 import TestSupport
 import Testing
@@ -151,9 +152,9 @@ import Testing
 
     let error = await #expect(throws: PointStoreError.self) { try await store.importRows([row]) }
     let waiting = try await cluster.database.run("SELECT count(*) \(Cluster.waiting)")
-    let counted = store.bulkLoad.imports.connections
+    let counted = await store.poolLoad().imports.connections
     try await cluster.standby.signal("CONT")
-    while store.bulkLoad.imports.connections > 0 { try await Task.sleep(for: .milliseconds(10)) }
+    while await store.poolLoad().imports.connections > 0 { try await Task.sleep(for: .milliseconds(10)) }
 
     #expect(error?.shortDescription == "outcome_unknown")
     #expect(waiting == "1")

@@ -1,5 +1,6 @@
 import Geo
 import Points
+import PostgresClient
 import PostgresTestSupport
 import SyntheticData
 import Synchronization
@@ -187,16 +188,18 @@ import Testing
 
     _ = try await store.write(insert, Parameters { $0.add(Int64(1)) })
     // The constraint is violated at the commit, after the statement's result.
-    let result = try await store.pool.result(of: insert, Parameters { $0.add(Int64(1)) }, isRead: false)
+    let violation = await #expect(throws: DatabaseError.self) {
+      try await store.pool.run(insert, Parameters { $0.add(Int64(1)) }, isRead: false)
+    }
     await #expect(throws: PointStoreError.self) {
       try await store.write(Statement("zero", "SELECT 1 / (SELECT 0)"), Parameters())
     }
     _ = try await store.write(insert, Parameters { $0.add(Int64(2)) })
 
-    if case .failure(let error) = result {
+    if case .rejected(let error) = violation {
       #expect(error.sqlState == "23505")
     } else {
-      Issue.record("got \(result)")
+      Issue.record("got \(String(describing: violation))")
     }
     #expect(try await database.run("SELECT count(*) FROM pairs") == "2")
     #expect(await store.openConnections == 1)

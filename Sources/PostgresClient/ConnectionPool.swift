@@ -1,16 +1,12 @@
-import Points
 import Synchronization
 
 /// A connection pool for one database, which carries out the decisions of ``PoolStateMachine``.
 ///
 /// It runs on its polling thread and owns its connections there.
-actor ConnectionPool {
+package actor ConnectionPool {
   private typealias ConnectionID = PoolStateMachine.ConnectionID
   private typealias RequestID = PoolStateMachine.RequestID
-  private typealias Continuation = CheckedContinuation<Result<ServerResult, PointStoreError>, Never>
-
-  /// The server's result, or its error.
-  typealias ServerResult = Result<QueryResult, ServerError>
+  private typealias Continuation<Value: Sendable> = CheckedContinuation<Result<Value, DatabaseError>, Never>
 
   private struct Request {
     let statement: Statement
@@ -18,11 +14,11 @@ actor ConnectionPool {
     let isRead: Bool
     /// The only server that may run the request; `nil` for any.
     let server: ServerIdentity?
-    let continuation: Continuation
+    let continuation: Continuation<QueryResult>
   }
 
   /// The servers that the connections lead to.
-  nonisolated let servers = ServerWatch()
+  package nonisolated let servers = ServerWatch()
 
   private nonisolated let thread: PollingThread
   private nonisolated let timer: PollingThread.TimerID
@@ -34,6 +30,8 @@ actor ConnectionPool {
   private var machine: PoolStateMachine
   private var connections: [ConnectionID: Connection] = [:]
   private var requests: [RequestID: Request] = [:]
+  /// The callers that wait for a connection of their own.
+  private var admissions: [RequestID: Continuation<Void>] = [:]
   /// The request that each connection runs.
   private var running: [ConnectionID: RequestID] = [:]
   /// The cancel requests in progress. A connection is free once its cancel request was sent and its command has ended.
@@ -45,14 +43,33 @@ actor ConnectionPool {
     var commandHasEnded = false
   }
 
-  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-  /// Creates a pool without connections.
-  init(on thread: PollingThread, connector: Connector, limits: PoolStateMachine.Limits) {
+  /// Creates a pool without connections to the configured database.
+  ///
+  /// - Parameter isDurable: a Boolean value that indicates whether a write is on disk before it is acknowledged.
+  package init(
+    on thread: PollingThread, _ configuration: PostgresConfiguration, connections: Int, waiters: Int,
+    isDurable: Bool = true
+  ) {
+    var limits = PoolStateMachine.Limits()
+    limits.connections = connections
+    limits.waiters = waiters
+    limits.waitTimeout = .milliseconds(configuration.waitTimeoutMilliseconds)
+    limits.requestTimeout = .milliseconds(
+      configuration.statementTimeoutMilliseconds + configuration.silenceToleranceMilliseconds)
+    limits.exports = configuration.exportConnections
+    limits.imports = configuration.importConnections
+    limits.sessions = configuration.bulkConnections
+    limits.sessionWaiters = configuration.maximumBulkWaiters
     self.thread = thread
-    self.connector = connector
     timer = thread.makeTimerID()
     machine = PoolStateMachine(limits: limits)
+    connector = Connector(
+      connectionInfo: configuration.connectionInfo,
+      settings: StatementSettings(
+        timeoutMilliseconds: configuration.statementTimeoutMilliseconds, isDurable: isDurable),
+      preparedStatements: configuration.preparedStatements)
   }
 
   /// Runs a statement on the next free connection.
@@ -61,19 +78,86 @@ actor ConnectionPool {
   ///   - isRead: a Boolean value that indicates whether the statement is read-only, so that it is retried after a
   ///   connection failure.
   ///   - isUrgent: a Boolean value that indicates whether the request goes to the front of the wait queue.
-  /// - Throws: ``PointStoreError``. For a cancelled task that is `.timeout`, or `.outcomeUnknown` if a write was sent,
+  ///   - server: the only server that may run the statement. On a connection that leads to another one it is not sent,
+  ///   and the error is ``DatabaseError/wrongServer``.
+  /// - Throws: ``DatabaseError``. For a cancelled task that is `.cancelled`, or `.outcomeUnknown` if a write was sent,
   ///   which is not stopped.
-  nonisolated func run(
+  package nonisolated func run(
     _ statement: Statement,
     _ parameters: Parameters,
     isRead: Bool,
-    isUrgent: Bool = false
-  ) async throws(PointStoreError) -> QueryResult {
-    try await result(of: statement, parameters, isRead: isRead, isUrgent: isUrgent).mapError(PointStoreError.init).get()
+    isUrgent: Bool = false,
+    onlyOn server: ServerIdentity? = nil
+  ) async throws(DatabaseError) -> QueryResult {
+    guard isUrgent || !isOverloaded.load(ordering: .relaxed) else { throw .overloaded }
+    return try await waiting { pool, id, continuation in
+      pool.requests[id] = Request(
+        statement: statement, parameters: parameters, isRead: isRead, server: server, continuation: continuation)
+      pool.perform(pool.machine.arrived(id, isRetryable: isRead, isUrgent: isUrgent, at: .now))
+    }
+  }
+
+  /// Runs an operation on a connection of its own, which is closed afterwards. It counts until the server has closed it,
+  /// so that the number of backends never exceeds the limits.
+  ///
+  /// - Throws: ``DatabaseError``, or the body's error.
+  package nonisolated func withSession<Value>(
+    for use: SessionUse, _ body: (Session) async throws -> Value
+  ) async throws -> Value {
+    try await waiting { (pool, id, continuation: Continuation<Void>) in
+      pool.admissions[id] = continuation
+      pool.perform(pool.machine.arrived(id, for: use, at: .now))
+    }
+    let release: @Sendable () -> Void = { [self] in
+      thread.submit { self.assumeIsolated { $0.perform($0.machine.closed(use)) } }
+    }
+    let session: Session
+    do {
+      session = try await Session.open(
+        on: thread, connector: Connector(connectionInfo: connector.connectionInfo), onEnd: release)
+    } catch {
+      release()
+      throw error
+    }
+    do {
+      let value = try await body(session)
+      await session.finish()
+      return value
+    } catch {
+      await session.finish()
+      throw error
+    }
+  }
+
+  /// Waits for the result of a request, which is passed on to the pool under a new identifier unless the task has been
+  /// cancelled.
+  private nonisolated func waiting<Value: Sendable>(
+    _ arrive: @escaping @Sendable (isolated ConnectionPool, RequestID, Continuation<Value>) -> Void
+  ) async throws(DatabaseError) -> Value {
+    let id = RequestID(number: lastRequestNumber.wrappingAdd(1, ordering: .relaxed).newValue)
+    let isCancelled = Flag()
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { (continuation: Continuation<Value>) in
+        thread.submit {
+          self.assumeIsolated { pool in
+            if isCancelled.isSet {
+              continuation.resume(returning: .failure(.cancelled))
+            } else {
+              arrive(pool, id, continuation)
+            }
+          }
+        }
+      }
+    } onCancel: {
+      // The flag is for a request that has not arrived yet.
+      isCancelled.set()
+      thread.submit { self.assumeIsolated { $0.perform($0.machine.cancelled(id)) } }
+    }
+    return try result.get()
   }
 
   /// Handles a statement that was run by a primary: connections that were made before its promotion are replaced.
-  nonisolated func foundPrimary() async {
+  package nonisolated func foundPrimary() async {
     if servers.areStandbys { await replaceStandbys() }
   }
 
@@ -81,85 +165,14 @@ actor ConnectionPool {
     perform(machine.foundPrimary(at: .now))
   }
 
-  /// Runs a statement on the next free connection, and returns the server's result or error.
-  ///
-  /// - Parameters:
-  ///   - isRead: a Boolean value that indicates whether the statement is read-only, so that it is retried after a
-  ///   connection failure.
-  ///   - server: the only server that may run the statement. On a connection that leads to another one it is not sent,
-  ///   and the error is ``ServerError/wrongServer``.
-  /// - Throws: ``PointStoreError`` where the server did not respond. For a cancelled task that is `.timeout`, or
-  ///   `.outcomeUnknown` if a write was sent, which is not stopped.
-  nonisolated func result(
-    of statement: Statement,
-    _ parameters: Parameters,
-    isRead: Bool,
-    isUrgent: Bool = false,
-    onlyOn server: ServerIdentity? = nil
-  ) async throws(PointStoreError) -> ServerResult {
-    let result = try await rawResult(of: statement, parameters, isRead: isRead, isUrgent: isUrgent, onlyOn: server)
-    guard case .failure(let error) = result, error.isPermissionError else { return result }
-    return .failure(await addingMissingPrivileges(to: error))
-  }
-
-  /// Returns a permission error with the privileges that the role lacks, or the error itself where these can't be
-  /// found.
-  nonisolated func addingMissingPrivileges(to error: ServerError) async -> ServerError {
-    let wanted = MissingPrivileges.serving + MissingPrivileges.analytics
-    let parameters = MissingPrivileges.parameters(for: wanted)
-    guard case .success(let result) = try? await rawResult(of: MissingPrivileges.statement, parameters, isRead: true),
-      let explanation = try? MissingPrivileges.explanation(of: error, by: result)
-    else { return error }
-    return explanation
-  }
-
-  private nonisolated func rawResult(
-    of statement: Statement,
-    _ parameters: Parameters,
-    isRead: Bool,
-    isUrgent: Bool = false,
-    onlyOn server: ServerIdentity? = nil
-  ) async throws(PointStoreError) -> ServerResult {
-    guard isUrgent || !isOverloaded.load(ordering: .relaxed) else { throw .overloaded }
-    let id = RequestID(number: lastRequestNumber.wrappingAdd(1, ordering: .relaxed).newValue)
-    let isCancelled = Flag()
-    let result = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let request = Request(
-          statement: statement, parameters: parameters, isRead: isRead, server: server, continuation: continuation)
-        thread.submit {
-          self.assumeIsolated {
-            $0.accept(request, as: id, isUrgent: isUrgent, isCancelled: isCancelled.isSet)
-          }
-        }
-      }
-    } onCancel: {
-      // The flag is for an `accept` that has not run yet, and `cancel` for one that has.
-      isCancelled.set()
-      thread.submit { self.assumeIsolated { $0.cancel(id) } }
-    }
-    return try result.get()
-  }
-
-  var load: PoolLoad { machine.load }
+  package var load: PoolLoad { machine.load }
 
   /// Closes all connections and fails all current and later requests.
-  func shutDown() {
+  package func shutDown() {
     perform(machine.shutDown())
   }
 
   // MARK: Events
-
-  private func accept(_ request: Request, as id: RequestID, isUrgent: Bool, isCancelled: Bool) {
-    guard !isCancelled else { return request.continuation.resume(returning: .failure(.timeout)) }
-    requests[id] = request
-    perform(machine.arrived(id, isRetryable: request.isRead, isUrgent: isUrgent, at: .now))
-  }
-
-  private func cancel(_ id: RequestID) {
-    guard requests[id] != nil else { return }
-    perform(machine.cancelled(id))
-  }
 
   private func connected(_ id: ConnectionID, _ result: Result<Connection, ConnectionFailure>) {
     switch result {
@@ -192,7 +205,10 @@ actor ConnectionPool {
       switch action {
       case .connect(let id): connect(id)
       case .run(let request, let connection): run(request, on: connection)
-      case .fail(let request, let error): complete(request, .failure(error))
+      case .admit(let id): admissions.removeValue(forKey: id)?.resume(returning: .success(()))
+      case .fail(let id, let error):
+        complete(id, .failure(error))
+        admissions.removeValue(forKey: id)?.resume(returning: .failure(error))
       case .cancel(let id): cancelCommand(of: id)
       case .terminate(let id): terminateBackend(of: id)
       case .close(let id): close(id)
@@ -213,7 +229,7 @@ actor ConnectionPool {
   private func run(_ requestID: RequestID, on id: ConnectionID) {
     guard let connection = connections[id], let request = requests[requestID] else { return }
     if let server = request.server, server != connection.server {
-      complete(requestID, .success(.failure(.wrongServer)))
+      complete(requestID, .failure(.wrongServer))
       return free(id)
     }
     // If the server had just gone, it could not be known whether a write that is sent now was executed.
@@ -261,7 +277,7 @@ actor ConnectionPool {
   }
 
   private func finish(_ id: ConnectionID, _ result: Result<QueryResult, ServerError>) {
-    if let request = running.removeValue(forKey: id) { complete(request, .success(result)) }
+    if let request = running.removeValue(forKey: id) { complete(request, result.mapError(DatabaseError.rejected)) }
     free(id)
   }
 
@@ -275,7 +291,7 @@ actor ConnectionPool {
   }
 
   /// Passes a caller its result, unless it has stopped waiting.
-  private func complete(_ id: RequestID, _ result: Result<ServerResult, PointStoreError>) {
+  private func complete(_ id: RequestID, _ result: Result<QueryResult, DatabaseError>) {
     requests.removeValue(forKey: id)?.continuation.resume(returning: result)
   }
 

@@ -1,7 +1,6 @@
-import Points
 import Testing
 
-@testable import PostgresStore
+@testable import PostgresClient
 
 /// Tests of the states of a pool's connections: read-only servers, cancelled callers, overdue writes.
 @Suite struct PooledConnectionTests {
@@ -189,7 +188,7 @@ import Testing
     let finished = pool.finished(connection(1), at: start)
     let next = pool.arrived(request(2), isRetryable: true, at: start)
 
-    let error = PointStoreError.outcomeUnknown(reason: "the request was cancelled before its outcome was known")
+    let error = DatabaseError.outcomeUnknown(reason: "the request was cancelled before its outcome was known")
     #expect(cancelled == [.fail(request(1), error)])
     #expect(finished.isEmpty)
     #expect(next == [.run(request(2), connection(1))])
@@ -270,7 +269,7 @@ import Testing
     let confirmed = pool.finished(connection(1), at: after(.seconds(9)))
     let next = pool.arrived(request(3), isRetryable: false, at: after(.seconds(9)))
 
-    let error = PointStoreError.outcomeUnknown(reason: "the write waits for a synchronous standby")
+    let error = DatabaseError.outcomeUnknown(reason: "the write waits for a synchronous standby")
     #expect(waits == [.fail(request(1), error)])
     // It would wait as well, and the other connections are for reads.
     #expect(write == [.fail(request(2), .overloaded)])
@@ -298,7 +297,7 @@ import Testing
     let actions = (1...3).map { pool.waitsForStandby(connection($0), at: after(.seconds(7))) }
     let read = pool.arrived(request(5), isRetryable: true, at: after(.seconds(7)))
 
-    let error = PointStoreError.outcomeUnknown(reason: "the write waits for a synchronous standby")
+    let error = DatabaseError.outcomeUnknown(reason: "the write waits for a synchronous standby")
     #expect(actions[0] == [.fail(request(1), error)])
     #expect(actions[1] == [.fail(request(2), error)])
     #expect(actions[2] == [.fail(request(3), error), .close(connection(3))])
@@ -326,7 +325,7 @@ import Testing
 
     let actions = pool.shutDown()
 
-    let error = PointStoreError.outcomeUnknown(reason: "the store is shut down")
+    let error = DatabaseError.outcomeUnknown(reason: "the connection pool is shut down")
     #expect(actions == [.fail(request(1), error), .close(connection(1))])
   }
 }

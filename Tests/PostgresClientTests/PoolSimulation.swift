@@ -1,8 +1,7 @@
-import Points
 import SyntheticData
 import TestSupport
 
-@testable import PostgresStore
+@testable import PostgresClient
 
 /// A simulation of a pool with random events: requests arrive and are cancelled, connections are established and lost,
 /// servers fail over, writes time out, and time passes.
@@ -26,6 +25,9 @@ struct PoolSimulation {
   private var primary = 0
   /// The number of failovers that the pool has detected.
   private var discoveries = 0
+  /// The uses of the exports and imports that have no connection yet.
+  private var waitingSessions: [RequestID: SessionUse] = [:]
+  private var sessions: [SessionUse: Int] = [:]
 
   private static let maximumConnections = 4
 
@@ -49,6 +51,10 @@ struct PoolSimulation {
     var limits = PoolStateMachine.Limits()
     limits.connections = Self.maximumConnections
     limits.waiters = 5
+    limits.exports = 2
+    limits.imports = 2
+    limits.sessions = 3
+    limits.sessionWaiters = 3
     pool = PoolStateMachine(limits: limits)
   }
 
@@ -67,7 +73,9 @@ struct PoolSimulation {
 
   private mutating func step() {
     now += .milliseconds(Int.random(in: 0...200, using: &generator))
-    switch Int.random(in: 0..<14, using: &generator) {
+    switch Int.random(in: 0..<17, using: &generator) {
+    case 14, 15: arriveForSession()
+    case 16: closeSession()
     case 0...3: arrive()
     case 4...5: if let id = anyLink(where: { $0 == .connecting }) { completeConnecting(id) }
     case 6...8: respond()
@@ -93,6 +101,22 @@ struct PoolSimulation {
     if !isRead { writes.insert(id) }
     let isUrgent = Int.random(in: 0..<4, using: &generator) == 0
     perform(pool.arrived(id, isRetryable: isRead, isUrgent: isUrgent, at: now))
+  }
+
+  private mutating func arriveForSession() {
+    requestCount += 1
+    let id = RequestID(number: requestCount)
+    let use: SessionUse = Bool.random(using: &generator) ? .export : .import
+    open.insert(id)
+    waitingSessions[id] = use
+    perform(pool.arrived(id, for: use, at: now))
+  }
+
+  private mutating func closeSession() {
+    let uses = [SessionUse.export, .import].filter { sessions[$0, default: 0] > 0 }
+    guard let use = uses.randomElement(using: &generator) else { return }
+    sessions[use, default: 0] -= 1
+    perform(pool.closed(use))
   }
 
   private mutating func completeConnecting(_ id: ConnectionID) {
@@ -171,6 +195,7 @@ struct PoolSimulation {
   /// Completes everything on healthy servers.
   private mutating func settle() {
     for _ in 0..<100 {
+      closeSession()
       for id in links.keys.sorted(by: { $0.number < $1.number }) {
         guard let link = links[id] else { continue }
         switch link.phase {
@@ -195,12 +220,10 @@ struct PoolSimulation {
     if open.remove(request) == nil { problems.append("request \(request.number) ended twice") }
   }
 
-  private mutating func fail(_ request: RequestID, _ error: PointStoreError) {
+  private mutating func fail(_ request: RequestID, _ error: DatabaseError) {
     if writes.contains(request), links.values.contains(where: { $0.request == request }) {
-      if error.shortDescription != "outcome_unknown" {
-        problems.append("a write that may be made failed as \(error.shortDescription)")
-      }
-    } else if error.shortDescription == "outcome_unknown" {
+      guard case .outcomeUnknown = error else { return problems.append("a write that may be made failed as \(error)") }
+    } else if case .outcomeUnknown = error {
       problems.append("a write that was not made has an unknown outcome")
     }
     end(request)
@@ -224,6 +247,15 @@ struct PoolSimulation {
     links[id]?.request = request
   }
 
+  private mutating func admit(_ id: RequestID) {
+    guard let use = waitingSessions.removeValue(forKey: id) else {
+      return problems.append("a request is admitted that does not wait")
+    }
+    sessions[use, default: 0] += 1
+    end(id)
+    if sessions[use, default: 0] > 2 || sessions.values.reduce(0, +) > 3 { problems.append("too many sessions") }
+  }
+
   private mutating func perform(_ actions: [PoolStateMachine.Action]) {
     // A request that fails together with the closing of its connection was running on it.
     var closed: [ConnectionID] = []
@@ -231,7 +263,10 @@ struct PoolSimulation {
       switch action {
       case .connect(let id): links[id] = Link(server: primary, discoveries: discoveries)
       case .run(let request, let id): run(request, on: id)
-      case .fail(let request, let error): fail(request, error)
+      case .admit(let id): admit(id)
+      case .fail(let request, let error):
+        waitingSessions[request] = nil
+        fail(request, error)
       case .cancel(let id):
         if links[id] == nil || isWrite(links[id]) { problems.append("a write is cancelled") }
         links[id]?.phase = .stopping
@@ -251,6 +286,15 @@ struct PoolSimulation {
     let idle = links.values.count { $0.phase == .idle }
     if load.connecting != connecting || load.idle != idle || load.busy != links.count - connecting - idle {
       problems.append("the pool counts other connections than there are: \(load)")
+    }
+    for (use, load) in [(SessionUse.export, load.exports), (.import, load.imports)] {
+      let waiting = waitingSessions.values.count { $0 == use }
+      if load.connections != sessions[use, default: 0] || load.waiting != waiting {
+        problems.append("the pool counts other sessions than there are: \(load)")
+      }
+      if waiting > 0, load.connections < load.limit, sessions.values.reduce(0, +) < 3 {
+        problems.append("a request waits for a session although there is room")
+      }
     }
   }
 }

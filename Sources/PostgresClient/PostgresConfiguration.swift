@@ -125,26 +125,3 @@ package struct InvalidDatabaseURL: Error, Hashable, Sendable, CustomStringConver
   /// The message for the operator.
   package var description: String { "not a PostgreSQL URI or connection string: \(reason)" }
 }
-
-extension ConnectionPool {
-  /// Creates a pool of connections to the configured database.
-  ///
-  /// - Parameter isDurable: a Boolean value that indicates whether a write is on disk before it is acknowledged.
-  init(
-    on thread: PollingThread, _ configuration: PostgresConfiguration, connections: Int, waiters: Int,
-    isDurable: Bool = true
-  ) {
-    var limits = PoolStateMachine.Limits()
-    limits.connections = connections
-    limits.waiters = waiters
-    limits.waitTimeout = .milliseconds(configuration.waitTimeoutMilliseconds)
-    limits.requestTimeout = .milliseconds(
-      configuration.statementTimeoutMilliseconds + configuration.silenceToleranceMilliseconds)
-    let settings = StatementSettings(
-      timeoutMilliseconds: configuration.statementTimeoutMilliseconds, isDurable: isDurable)
-    let connector = Connector(
-      connectionInfo: configuration.connectionInfo, settings: settings,
-      preparedStatements: configuration.preparedStatements)
-    self.init(on: thread, connector: connector, limits: limits)
-  }
-}

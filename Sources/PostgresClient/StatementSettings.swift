@@ -3,7 +3,7 @@
 /// A connection with its own session is set up once, when it is established. Behind a pooler, session settings would
 /// leak to the next client of the server connection, so each transaction is set up by a statement that precedes its
 /// own.
-struct StatementSettings: Sendable {
+package struct StatementSettings: Sendable {
   /// The server's statement timeout (`statement_timeout`).
   let timeoutMilliseconds: Int
 
@@ -14,7 +14,7 @@ struct StatementSettings: Sendable {
   /// disk before it is acknowledged. Settings that also wait for standbys are kept.
   ///
   /// - Parameter isLocal: a Boolean value that indicates whether the setting applies to the current transaction only.
-  static func durability(isLocal: Bool) -> String {
+  package static func durability(isLocal: Bool) -> String {
     """
     SELECT set_config('synchronous_commit', 'on', \(isLocal)) WHERE current_setting('synchronous_commit') = 'off'
     """
@@ -56,10 +56,10 @@ struct StatementSettings: Sendable {
   }
 }
 
-/// The settings of an export's or import's transaction, which lasts as long as its client needs.
-enum BulkSettings {
+/// The settings of a transaction that lasts as long as its client needs, such as an export's or import's.
+package enum BulkSettings {
   /// The script that applies them to an open transaction.
-  static let script = """
+  package static let script = """
     SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL jit = off; \
     SET LOCAL waymark.notifies = off
     """

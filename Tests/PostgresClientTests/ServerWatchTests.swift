@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PostgresStore
+@testable import PostgresClient
 
 @Suite struct ServerWatchTests {
   private let watch = ServerWatch()

@@ -1,5 +1,4 @@
 import DequeModule
-import Points
 
 /// The decisions of a connection pool as a value: events go in, actions come out. It does no I/O and takes the time as
 /// a parameter.
@@ -10,6 +9,10 @@ import Points
 /// queue length divided by the recent service rate. When the server is unreachable, waiting and new requests fail
 /// immediately, while one connection at a time is attempted with exponential back-off; the first success ends the
 /// outage. ``PooledConnection`` is the state machine of a single connection.
+///
+/// An export or import has a connection to itself, which is established for it and closed afterwards. Each class of use
+/// has a limit and a wait queue, and all together have a limit; the caller that has waited longest among those within
+/// their limits is next.
 struct PoolStateMachine {
   typealias Instant = ContinuousClock.Instant
 
@@ -47,6 +50,16 @@ struct PoolStateMachine {
     var initialBackoff: Duration = .milliseconds(100)
     /// The maximum back-off.
     var maximumBackoff: Duration = .seconds(5)
+    /// The maximum number of connections for exports.
+    var exports = 2
+    /// The maximum number of connections for imports.
+    var imports = 2
+    /// The maximum number of connections for exports and imports together.
+    var sessions = 4
+    /// The maximum number of exports in the wait queue, and of imports.
+    var sessionWaiters = 32
+
+    func sessions(for use: SessionUse) -> Int { use == .export ? exports : imports }
   }
 
   /// An action for the pool to carry out.
@@ -55,8 +68,10 @@ struct PoolStateMachine {
     case connect(ConnectionID)
     /// Send the request, and report ``finished(_:at:)`` or ``connectionLost(_:reason:outcome:at:)``.
     case run(RequestID, ConnectionID)
+    /// Let the request establish a connection of its own, and report ``closed(_:at:)`` when the server has closed it.
+    case admit(RequestID)
     /// Fail the request with this error.
-    case fail(RequestID, PointStoreError)
+    case fail(RequestID, DatabaseError)
     /// Cancel the read that the connection runs, and report ``finished(_:at:)`` once the cancel request was sent and
     /// the command has ended.
     case cancel(ConnectionID)
@@ -77,6 +92,13 @@ struct PoolStateMachine {
     var wasRetried = false
   }
 
+  /// A request for a connection of its own.
+  private struct WaitingSession {
+    let id: RequestID
+    let use: SessionUse
+    let deadline: Instant
+  }
+
   /// The state of an outage, in which the server is unreachable.
   struct Outage {
     var reason: String
@@ -93,6 +115,9 @@ struct PoolStateMachine {
   var urgentWaiters = 0
   var serviceTime = ServiceTime()
   var outage: Outage?
+  /// The number of connections for each use that the server has not closed.
+  private var sessions: [SessionUse: Int] = [:]
+  private var waitingSessions: [WaitingSession] = []
   var isShutDown = false
   /// The time at which connections to standbys were last replaced because of a write.
   var standbysReplacedAt: Instant?
@@ -100,7 +125,7 @@ struct PoolStateMachine {
   var generation = 0
   var lastConnectionNumber = 0
 
-  static let shutDownReason = "the store is shut down"
+  static let shutDownReason = "the connection pool is shut down"
 
   /// Creates a pool without connections.
   init(limits: Limits) {
@@ -118,6 +143,7 @@ struct PoolStateMachine {
     }
     load.limit = limits.connections
     load.waiting = waiters.count
+    (load.exports, load.imports) = (sessionLoad(of: .export), sessionLoad(of: .import))
     return load
   }
 
@@ -165,14 +191,57 @@ struct PoolStateMachine {
   mutating func cancelled(_ id: RequestID) -> [Action] {
     if let request = waiters.remove(id) {
       recordDeparture(request)
-      return [.fail(id, .timeout)]
+      return [.fail(id, .cancelled)]
+    }
+    if let index = waitingSessions.firstIndex(where: { $0.id == id }) {
+      waitingSessions.remove(at: index)
+      return [.fail(id, .cancelled)]
     }
     for (connection, pooled) in connections {
       guard let request = pooled.request, request.id == id else { continue }
-      let unknown = PointStoreError.outcomeUnknown(reason: "the request was cancelled before its outcome was known")
-      return [.fail(id, request.isRetryable ? .timeout : unknown)] + enter(pooled.reaction(to: .cancelled), connection)
+      let unknown = DatabaseError.outcomeUnknown(reason: "the request was cancelled before its outcome was known")
+      return [.fail(id, request.isRetryable ? .cancelled : unknown)]
+        + enter(pooled.reaction(to: .cancelled), connection)
     }
     return []
+  }
+
+  // MARK: Exports and imports
+
+  /// Handles a new request for a connection of its own.
+  mutating func arrived(_ id: RequestID, for use: SessionUse, at now: Instant) -> [Action] {
+    if isShutDown { return [.fail(id, .unavailable(reason: Self.shutDownReason))] }
+    let waiting = waitingSessions.count { $0.use == use }
+    if waiting == 0, mayAdmit(use) { return [admit(id, for: use)] }
+    guard waiting < limits.sessionWaiters else { return [.fail(id, .overloaded)] }
+    waitingSessions.append(WaitingSession(id: id, use: use, deadline: now + limits.waitTimeout))
+    return []
+  }
+
+  /// Handles the end of a request's own connection, or of the attempt to establish it.
+  mutating func closed(_ use: SessionUse) -> [Action] {
+    sessions[use, default: 0] -= 1
+    var actions: [Action] = []
+    while let index = waitingSessions.firstIndex(where: { mayAdmit($0.use) }) {
+      let next = waitingSessions.remove(at: index)
+      actions.append(admit(next.id, for: next.use))
+    }
+    return actions
+  }
+
+  private mutating func admit(_ id: RequestID, for use: SessionUse) -> Action {
+    sessions[use, default: 0] += 1
+    return .admit(id)
+  }
+
+  private func mayAdmit(_ use: SessionUse) -> Bool {
+    sessions[use, default: 0] < limits.sessions(for: use) && sessions.values.reduce(0, +) < limits.sessions
+  }
+
+  private func sessionLoad(of use: SessionUse) -> PoolLoad.Sessions {
+    PoolLoad.Sessions(
+      connections: sessions[use, default: 0], limit: limits.sessions(for: use),
+      waiting: waitingSessions.count { $0.use == use })
   }
 
   // MARK: Time
@@ -186,6 +255,7 @@ struct PoolStateMachine {
     }
     let wouldConnect = hasRoom && (!isConnected || needsConnection)
     if let outage, wouldConnect, !isConnecting { consider(outage.nextAttempt) }
+    if let first = waitingSessions.first { consider(first.deadline) }
     return deadline
   }
 
@@ -194,6 +264,10 @@ struct PoolStateMachine {
   /// - Parameter jitter: a random number from 0 to 1, for the back-off after a failure to connect.
   mutating func expired(at now: Instant, jitter: Double) -> [Action] {
     var actions = failOverdue(at: now)
+    while let first = waitingSessions.first, first.deadline <= now {
+      actions.append(.fail(first.id, .overloaded))
+      waitingSessions.removeFirst()
+    }
     for (id, connection) in connections {
       guard let until = connection.deadline, until <= now else { continue }
       if connection.isConnecting {
@@ -213,7 +287,9 @@ struct PoolStateMachine {
   mutating func shutDown() -> [Action] {
     isShutDown = true
     outage = nil
-    var actions = failWaiters(.unavailable(reason: Self.shutDownReason))
+    let error = DatabaseError.unavailable(reason: Self.shutDownReason)
+    var actions = failWaiters(error) + waitingSessions.map { .fail($0.id, error) }
+    waitingSessions = []
     for (id, connection) in connections {
       guard case .close(let request, let outcome) = connection.reaction(to: .shutDown) else { continue }
       if let request { actions.append(.fail(request.id, outcome.error(for: request))) }
@@ -490,7 +566,7 @@ extension PoolStateMachine {
     return (0..<max(0, min(wanted, limits.connections - connections.count))).map { _ in connect(at: now) }
   }
 
-  mutating func failWaiters(_ error: PointStoreError) -> [Action] {
+  mutating func failWaiters(_ error: DatabaseError) -> [Action] {
     var actions: [Action] = []
     while let request = popFirst() { actions.append(.fail(request.id, error)) }
     return actions
@@ -509,6 +585,24 @@ package struct PoolLoad: Hashable, Sendable {
   package internal(set) var limit = 0
   /// The number of requests in the wait queue.
   package internal(set) var waiting = 0
+  package internal(set) var exports = Sessions()
+  package internal(set) var imports = Sessions()
+
+  /// The connections of exports or imports.
+  package struct Sessions: Hashable, Sendable {
+    /// The number of connections that the server has not closed.
+    package internal(set) var connections = 0
+    /// The maximum number of connections.
+    package internal(set) var limit = 0
+    /// The number of callers that wait for a connection.
+    package internal(set) var waiting = 0
+  }
+}
+
+/// The use of a connection that one caller has to itself.
+package enum SessionUse: Hashable, Sendable {
+  case export
+  case `import`
 }
 
 /// The recent service time of requests, as an exponentially weighted moving average.

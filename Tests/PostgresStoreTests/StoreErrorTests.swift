@@ -1,9 +1,10 @@
 import Points
+import PostgresClient
 import Testing
 
 @testable import PostgresStore
 
-@Suite struct DatabaseErrorTests {
+@Suite struct StoreErrorTests {
   @Test(arguments: [
     ("57014", "timeout"), ("55P03", "timeout"), ("53300", "overloaded"), ("57P01", "unavailable"),
     ("57P02", "unavailable"), ("57P03", "unavailable"), ("08006", "unavailable"), ("08P01", "unavailable"),
@@ -24,19 +25,14 @@ import Testing
     #expect(error == .schemaMismatch(reason: "the database lacks the tables of this version: run `waymark migrate`"))
   }
 
-  @Test func errorSummaryIsOneLine() {
-    let error = ServerError(sqlState: "XX000", message: "one\ntwo\r\nthree")
-
-    #expect(error.summary == "one; two; three (SQLSTATE XX000)")
-  }
-
-  @Test(arguments: ["57P01", "57P02", "57P03", "08003", "26000"])
-  func errorThatClosesTheConnectionLetsAReadBeRetried(state: String) {
-    #expect(ServerError(sqlState: state, message: "").endsConnection)
-  }
-
-  @Test func stalePlanIsPreparedAgainOnAnotherConnection() {
-    #expect(ServerError(sqlState: "0A000", message: "cached plan must not change result type").endsConnection)
-    #expect(!ServerError(sqlState: "0A000", message: "not implemented").endsConnection)
+  @Test(arguments: [
+    (DatabaseError.unavailable(reason: "gone"), PointStoreError.unavailable(reason: "gone")),
+    (.outcomeUnknown(reason: "gone"), .outcomeUnknown(reason: "gone")),
+    (.readOnly(reason: "a"), .readOnly(reason: "a")),
+    (.overloaded, .overloaded), (.timeout, .timeout), (.cancelled, .timeout),
+    (.rejected(ServerError(sqlState: "57014", message: "")), .timeout),
+  ])
+  func errorOfTheClientIsMappedToAStoreError(error: DatabaseError, expected: PointStoreError) {
+    #expect(PointStoreError(error) == expected)
   }
 }

@@ -1,7 +1,6 @@
-import Points
 import Testing
 
-@testable import PostgresStore
+@testable import PostgresClient
 
 /// Tests of admission control under overload, on a manual clock.
 @Suite struct PoolOverloadTests {
@@ -129,7 +128,7 @@ import Testing
     let again = arrive(6...6, in: &pool, isUrgent: true)
 
     #expect(urgent == [.fail(request(5), .overloaded)])
-    #expect(cancelled == [.fail(request(3), .timeout)])
+    #expect(cancelled == [.fail(request(3), .cancelled)])
     #expect(again.isEmpty)
   }
 }

@@ -15,7 +15,7 @@ import Synchronization
 ///
 /// It uses `poll(2)`: for the number of sockets in a connection pool that is no slower than `epoll`, and it is
 /// portable.
-final class PollingThread: SerialExecutor {
+package final class PollingThread: SerialExecutor {
   /// The events that a socket is polled for.
   struct Readiness: OptionSet, Sendable {
     let rawValue: UInt8
@@ -63,7 +63,7 @@ final class PollingThread: SerialExecutor {
   private nonisolated(unsafe) var watchesChanged = true
 
   /// Creates and starts a thread; `nil` when the system can't create a thread or a pipe.
-  init?() {
+  package init?() {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return nil }
     for end in ends {
@@ -81,26 +81,26 @@ final class PollingThread: SerialExecutor {
 
   // MARK: From any thread
 
-  func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     post(.job(UnownedJob(job)))
   }
 
   /// Submits work to the thread, which runs it in order of submission.
-  func submit(_ work: @escaping @Sendable () -> Void) {
+  package func submit(_ work: @escaping @Sendable () -> Void) {
     post(.work(work))
   }
 
   /// Lets the thread end once no work is left. Only the last owner may call it: work that is submitted later is
   /// dropped.
-  func stop() {
+  package func stop() {
     post(.work { self.inbox.withLock { $0.isStopping = true } })
   }
 
-  func checkIsolated() {
+  package func checkIsolated() {
     precondition(isCurrent, "this may only be accessed on its polling thread")
   }
 
-  func isIsolatingCurrentContext() -> Bool? { isCurrent }
+  package func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
   func makeTimerID() -> TimerID {
     inbox.withLock { inbox in
@@ -225,3 +225,59 @@ final class PollingThread: SerialExecutor {
     }
   }
 }
+
+/// A thread for blocking work, which must not run on Swift's cooperative pool.
+enum DetachedThread {
+  /// Starts a thread that runs the body and then ends.
+  ///
+  /// - Returns: `false` if the system could not create a thread.
+  static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+    let argument = Unmanaged.passRetained(Body(run: body))
+    #if canImport(Darwin)
+      var thread: pthread_t?
+    #else
+      var thread = pthread_t()
+    #endif
+    let status = pthread_create(&thread, nil, threadMain, argument.toOpaque())
+    guard status == 0 else {
+      argument.release()
+      return false
+    }
+    #if canImport(Darwin)
+      if let thread { pthread_detach(thread) }
+    #else
+      pthread_detach(thread)
+    #endif
+    return true
+  }
+
+  /// An identifier of the calling thread, unique among the live threads.
+  static var currentID: UInt {
+    #if canImport(Glibc)
+      pthread_self()
+    #else
+      UInt(bitPattern: pthread_self())
+    #endif
+  }
+
+  fileprivate final class Body: Sendable {
+    let run: @Sendable () -> Void
+
+    init(run: @escaping @Sendable () -> Void) {
+      self.run = run
+    }
+  }
+}
+
+#if canImport(Darwin)
+  private func threadMain(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    Unmanaged<DetachedThread.Body>.fromOpaque(argument).takeRetainedValue().run()
+    return nil
+  }
+#else
+  private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let argument else { return nil }
+    Unmanaged<DetachedThread.Body>.fromOpaque(argument).takeRetainedValue().run()
+    return nil
+  }
+#endif

@@ -2,7 +2,7 @@
 ///
 /// It has one caller and runs one command at a time. Cancellation of the caller cancels the command and closes the
 /// session.
-actor Session {
+package actor Session {
   private typealias Continuation = CheckedContinuation<Result<QueryResult?, DatabaseError>, Never>
 
   private nonisolated let thread: PollingThread
@@ -29,12 +29,18 @@ actor Session {
   /// The number of bytes that are passed to libpq at a time; the next chunk follows once the last one was sent.
   private static let chunkLength = 1 << 16
 
-  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  /// Opens a session on a connection that no pool counts.
+  package static func open(
+    on thread: PollingThread, _ configuration: PostgresConfiguration
+  ) async throws(DatabaseError) -> Session {
+    try await open(on: thread, connector: Connector(connectionInfo: configuration.connectionInfo))
+  }
 
   /// Opens a session.
   ///
   /// - Parameter onEnd: called once the server has closed the session's connection; not called if this method throws.
-  /// - Throws: ``DatabaseError``.
   static func open(
     on thread: PollingThread,
     connector: Connector,
@@ -48,7 +54,7 @@ actor Session {
         continuation.resume(returning: session.assumeIsolated { $0.connected(result) })
       }
     }
-    if let failure { throw .connectionLost(reason: failure.reason) }
+    if let failure { throw .unavailable(reason: failure.reason) }
     return session
   }
 
@@ -64,7 +70,7 @@ actor Session {
   /// - Returns: the last statement's result.
   /// - Throws: ``DatabaseError``; a failed statement leaves an open transaction failed, and the session usable.
   @discardableResult
-  func run(script: String) async throws(DatabaseError) -> QueryResult {
+  package func run(script: String) async throws(DatabaseError) -> QueryResult {
     try await command { $0.send(script: script) }
   }
 
@@ -72,7 +78,7 @@ actor Session {
   ///
   /// - Throws: ``DatabaseError``.
   @discardableResult
-  func run(_ sql: String, _ parameters: Parameters = Parameters()) async throws(DatabaseError) -> QueryResult {
+  package func run(_ sql: String, _ parameters: Parameters = Parameters()) async throws(DatabaseError) -> QueryResult {
     let statement = Statement("", planning: .eachTime, sql)
     return try await command { $0.send(statement, parameters) }
   }
@@ -81,10 +87,9 @@ actor Session {
   /// that is cancelled while it waits for a standby, and the standby may lack it. After the timeout this method throws,
   /// and the session closes when the server has responded.
   ///
-  /// - Throws: ``DatabaseError``; after `lost` the transaction may have been committed or not, and may still be; after
-  ///   any other error it was rolled back.
-  func commit(within limit: Duration) async throws(DatabaseError) {
-    guard let connection, continuation == nil else { throw .rolledBack(reason: endReason) }
+  /// - Throws: ``DatabaseError``; after any other than `outcomeUnknown` the transaction was rolled back.
+  package func commit(within limit: Duration) async throws(DatabaseError) {
+    guard let connection, continuation == nil else { throw .unavailable(reason: endReason) }
     guard !Task.isCancelled else {
       end(.cancelled)
       throw .cancelled
@@ -102,27 +107,27 @@ actor Session {
     if selfWhileAbandoned == nil { isCommitting = false }
     // The commit of a failed transaction rolls it back and reports no error.
     guard let tag = try result.get()?.commandTag, tag == "COMMIT" else {
-      throw .rolledBack(reason: "the server rolled the transaction back")
+      throw .unavailable(reason: "the server rolled the transaction back")
     }
   }
 
   private func abandonCommit(after limit: Duration) {
     guard isCommitting, continuation != nil else { return }
     selfWhileAbandoned = self
-    complete(.failure(.connectionLost(reason: "the server has not confirmed the commit within \(limit)")))
+    complete(.failure(.outcomeUnknown(reason: "the server has not confirmed the commit within \(limit)")))
   }
 
   /// Starts a `COPY … FROM STDIN`; ``put(copy:)`` and ``endCopy(error:)`` follow.
   ///
   /// - Throws: ``DatabaseError``.
-  func startCopy(_ sql: String) async throws(DatabaseError) {
+  package func startCopy(_ sql: String) async throws(DatabaseError) {
     _ = try await perform { $0.send(script: sql) }.get()
   }
 
   /// Sends rows, and returns when they were passed to libpq.
   ///
   /// - Throws: ``DatabaseError`` when the connection broke; an invalid row is reported by ``endCopy(error:)``.
-  func put(copy bytes: [UInt8]) async throws(DatabaseError) {
+  package func put(copy bytes: [UInt8]) async throws(DatabaseError) {
     _ = try await copy(.rows(bytes, from: 0)).get()
   }
 
@@ -130,14 +135,14 @@ actor Session {
   ///
   /// - Parameter error: the reason for which the copy is to fail, or `nil` to complete it.
   /// - Throws: ``DatabaseError``; always if `error` is not `nil`.
-  func endCopy(error: String? = nil) async throws(DatabaseError) {
+  package func endCopy(error: String? = nil) async throws(DatabaseError) {
     _ = try await copy(.end(error: error)).get()
   }
 
   /// Runs a `COPY … TO STDOUT`, and passes each message of its data to a closure on the session's thread.
   ///
   /// - Throws: ``DatabaseError``; some rows may have been passed then.
-  func copyOut(
+  package func copyOut(
     _ sql: String, to consume: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
   ) async throws(DatabaseError) {
     rowConsumer = consume
@@ -149,9 +154,9 @@ actor Session {
   /// since the last call.
   ///
   /// - Throws: ``DatabaseError`` when the session ends or the caller is cancelled.
-  func waitForNotification() async throws(DatabaseError) {
+  package func waitForNotification() async throws(DatabaseError) {
     guard connection != nil, continuation == nil, notificationWaiter == nil else {
-      throw .connectionLost(reason: endReason)
+      throw .unavailable(reason: endReason)
     }
     if hasNotifications {
       hasNotifications = false
@@ -179,15 +184,15 @@ actor Session {
   /// Closes the session and rolls back an open transaction. A session whose commit the server has not confirmed is
   /// closed after the confirmation or when the connection breaks; until then it counts as one of the server's
   /// connections.
-  func close() {
+  package func close() {
     guard selfWhileAbandoned == nil else { return }
-    end(.connectionLost(reason: endReason))
+    end(.unavailable(reason: endReason))
   }
 
   /// Closes the session after its operation, whether that succeeded or not. An open transaction is rolled back first:
   /// otherwise a call that follows could still meet its locks, and a pooler would close its connection to the server.
   /// A commit that the server has not confirmed is left to ``close()``.
-  func finish() async {
+  package func finish() async {
     guard selfWhileAbandoned == nil else { return }
     if connection?.isExecuting == true { try? await endCopy(error: "the operation was abandoned") }
     if connection?.isInTransaction == true { _ = try? await run(script: "ROLLBACK") }
@@ -195,13 +200,13 @@ actor Session {
   }
 
   /// A Boolean value that indicates whether the connection leads to a pooler.
-  var isPooled: Bool { connection?.isPooled ?? false }
+  package var isPooled: Bool { connection?.isPooled ?? false }
 
   private func command(
     _ start: (Connection) -> Connection.Progress
   ) async throws(DatabaseError) -> QueryResult {
     guard let result = try await perform(start).get() else {
-      throw .connectionLost(reason: "the server expects COPY data")
+      throw .unavailable(reason: "the server expects COPY data")
     }
     return result
   }
@@ -209,12 +214,12 @@ actor Session {
   private func perform(
     _ start: (Connection) -> Connection.Progress
   ) async -> Result<QueryResult?, DatabaseError> {
-    guard let connection, continuation == nil else { return .failure(.connectionLost(reason: endReason)) }
+    guard let connection, continuation == nil else { return .failure(.unavailable(reason: endReason)) }
     return await wait { handle(start(connection)) }
   }
 
   private func copy(_ copying: Copying) async -> Result<QueryResult?, DatabaseError> {
-    guard connection != nil, continuation == nil else { return .failure(.connectionLost(reason: endReason)) }
+    guard connection != nil, continuation == nil else { return .failure(.unavailable(reason: endReason)) }
     return await wait {
       self.copying = copying
       continueCopy()
@@ -265,7 +270,7 @@ actor Session {
   private func handle(_ progress: Connection.Progress) {
     switch progress {
     case .waiting: break
-    case .finished where selfWhileAbandoned != nil: end(.connectionLost(reason: endReason))
+    case .finished where selfWhileAbandoned != nil: end(.unavailable(reason: endReason))
     case .finished(let result):
       copying = nil
       isReceivingCopy = false
@@ -275,11 +280,12 @@ actor Session {
     case .sendingCopy where isReceivingCopy: break
     case .sendingCopy:
       isReceivingCopy = true
-      guard let connection, let rowConsumer else { return end(.connectionLost(reason: "a COPY was not expected")) }
+      guard let connection, let rowConsumer else { return end(.unavailable(reason: "a COPY was not expected")) }
       return handle(connection.receiveCopy(rowConsumer))
-    case .connectionLost(let reason), .unreplicated(let reason): end(.connectionLost(reason: reason))
+    case .connectionLost(let reason), .unreplicated(let reason):
+      end(isCommitting ? .outcomeUnknown(reason: reason) : .unavailable(reason: reason))
     case .readOnly(let reason): end(.readOnly(reason: reason))
-    case .rolledBack(let reason), .rejected(let reason), .rerouted(let reason): end(.rolledBack(reason: reason))
+    case .rolledBack(let reason), .rejected(let reason), .rerouted(let reason): end(.unavailable(reason: reason))
     }
     setInterest()
   }
@@ -309,7 +315,7 @@ actor Session {
       switch acceptance {
       case .accepted: break
       case .bufferFull: return
-      case .connectionLost(let reason): return end(.connectionLost(reason: reason))
+      case .connectionLost(let reason): return end(.unavailable(reason: reason))
       }
     }
   }
@@ -339,8 +345,8 @@ actor Session {
     copying = nil
     selfWhileAbandoned = nil
     switch error {
-    case .connectionLost(let reason), .rolledBack(let reason), .readOnly(let reason): endReason = reason
-    case .rejected, .cancelled: break
+    case .unavailable(let reason), .outcomeUnknown(let reason), .readOnly(let reason): endReason = reason
+    case .rejected, .cancelled, .wrongServer, .overloaded, .timeout: break
     }
     notificationWaiter.take()?.resume(returning: .failure(error))
     complete(.failure(error))

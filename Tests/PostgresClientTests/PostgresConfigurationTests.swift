@@ -1,4 +1,4 @@
-import PostgresStore
+import PostgresClient
 import Testing
 
 @Suite struct PostgresConfigurationTests {

@@ -1,26 +1,24 @@
-import Points
-
 /// An error that PostgreSQL or libpq reported.
-struct ServerError: Error, Hashable, Sendable {
+package struct ServerError: Error, Hashable, Sendable {
   /// The five-character SQLSTATE code; empty where libpq reported the error.
-  let sqlState: String
+  package let sqlState: String
 
   /// The message without detail and hint. It may name tables and columns, but contains no row values and no secrets.
-  let message: String
+  package let message: String
 
   /// The name of the violated constraint.
-  let constraint: String?
+  package let constraint: String?
 
   /// A Boolean value that indicates whether the connection is still in sync with the protocol.
-  let isComplete: Bool
+  package let isComplete: Bool
 
   /// A Boolean value that indicates whether the server has closed the connection, and not only failed the statement.
-  let isFatal: Bool
+  package let isFatal: Bool
 
   /// The name of the server's source function that raised the error.
-  let source: String?
+  package let source: String?
 
-  init(
+  package init(
     sqlState: String, message: String, constraint: String? = nil, isFatal: Bool = false, source: String? = nil,
     isComplete: Bool = true
   ) {
@@ -32,18 +30,15 @@ struct ServerError: Error, Hashable, Sendable {
     self.isComplete = isComplete
   }
 
-  /// The error of a statement that was not sent because the connection leads to a different server.
-  static let wrongServer = ServerError(sqlState: "", message: "the connection leads to another server")
-
   /// Returns the same error with another message.
-  func withMessage(_ message: String) -> ServerError {
+  package func withMessage(_ message: String) -> ServerError {
     ServerError(
       sqlState: sqlState, message: message, constraint: constraint, isFatal: isFatal, source: source,
       isComplete: isComplete)
   }
 
   /// A Boolean value that indicates whether the role lacks a privilege (`insufficient_privilege`).
-  var isPermissionError: Bool { isComplete && sqlState == "42501" }
+  package var isPermissionError: Bool { isComplete && sqlState == "42501" }
 
   /// The code of the field ``source``: `PG_DIAG_SOURCE_FUNCTION`, a macro that Swift doesn't import.
   static let sourceFunction = Int32(UInt8(ascii: "R"))
@@ -68,7 +63,7 @@ struct ServerError: Error, Hashable, Sendable {
 
   /// A Boolean value that indicates whether the server closes the connection with this error, so that the statement may
   /// be retried on another one.
-  var endsConnection: Bool {
+  package var endsConnection: Bool {
     guard isComplete, !sqlState.isEmpty else { return true }
     switch sqlState {
     case "57P01", "57P02", "57P03", "57P05": return true  // shut down, crashed, starting up, idle for too long
@@ -82,69 +77,48 @@ struct ServerError: Error, Hashable, Sendable {
   }
 }
 
-/// The failure of a statement.
-enum DatabaseError: Error, Hashable, Sendable {
+/// The failure of a statement, or of an attempt to get a connection for it.
+package enum DatabaseError: Error, Hashable, Sendable {
   /// The server rejected the statement; the connection stays usable.
   case rejected(ServerError)
 
-  /// The connection broke; the statement may have been executed.
-  case connectionLost(reason: String)
+  /// The connection leads to another server than the required one. Nothing was sent.
+  case wrongServer
 
-  /// The connection broke; the statement was not executed or was rolled back.
-  case rolledBack(reason: String)
+  /// There is no connection, or it broke. A request was not executed or was rolled back, and so is a transaction.
+  case unavailable(reason: String)
 
-  /// The connection was closed because the server is read-only; nothing was done.
+  /// The connection broke, or the caller has stopped waiting; the statement may have been committed, or may still be.
+  case outcomeUnknown(reason: String)
+
+  /// The server is read-only, and has done nothing.
   case readOnly(reason: String)
 
-  /// The caller was cancelled.
+  /// No connection was free in time, or the wait queue is full.
+  case overloaded
+
+  /// The server did not respond in time. Nothing was changed.
+  case timeout
+
+  /// The caller was cancelled. A write had not been sent.
   case cancelled
 
   /// Returns the reason for an operator, which is the given one for a cancelled caller.
-  func reason(ofCancellation cancellation: String) -> String {
+  package func reason(ofCancellation cancellation: String) -> String {
     switch self {
     case .rejected(let error): error.summary
-    case .connectionLost(let reason), .rolledBack(let reason), .readOnly(let reason): reason
+    case .unavailable(let reason), .outcomeUnknown(let reason), .readOnly(let reason): reason
+    case .wrongServer: "the connection leads to another server"
+    case .overloaded: "no connection was free in time"
+    case .timeout: "the server did not respond in time"
     case .cancelled: cancellation
-    }
-  }
-}
-
-extension PointStoreError {
-  init(_ error: DatabaseError) {
-    switch error {
-    case .rejected(let error): self.init(error)
-    // A transaction that was never committed is rolled back.
-    case .connectionLost(let reason), .rolledBack(let reason): self = .unavailable(reason: reason)
-    case .readOnly(let reason): self = .readOnly(reason: reason)
-    // A cancelled caller no longer waits for the result.
-    case .cancelled: self = .timeout
-    }
-  }
-
-  /// Creates the store error for a server error by its SQLSTATE (PostgreSQL's manual, appendix A).
-  init(_ error: ServerError) {
-    switch error.sqlState {
-    case "57014", "55P03", "25P04":  // query_canceled, lock_not_available, transaction_timeout
-      self = .timeout
-    case "25006":  // read_only_sql_transaction
-      self = .readOnly(reason: error.summary)
-    case "53300", "53400":  // too_many_connections, configuration_limit_exceeded
-      self = .overloaded
-    case "42P01", "42703", "42883", "42704", "3F000":  // undefined table, column, function, object; no such schema
-      self = .schemaMismatch(reason: "the database lacks the tables of this version: run `waymark migrate`")
-    case _ where error.isPermissionError || error.sqlState == "42P05":  // duplicate_prepared_statement
-      self = .misconfigured(reason: error.summary)
-    case let state where error.endsConnection || ["53", "57", "58", "25", "40"].contains(state.prefix(2)):
-      self = .unavailable(reason: error.summary)
-    default:
-      self = .unexpected(reason: error.summary)
     }
   }
 }
 
 extension ServerError {
   /// The error on one line, for operators.
-  var summary: String {
+  package var summary: String {
     let line = message.split(whereSeparator: \.isNewline).joined(separator: "; ")
     switch sqlState {
     case "": return line

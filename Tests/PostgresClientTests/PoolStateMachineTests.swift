@@ -1,7 +1,6 @@
-import Points
 import Testing
 
-@testable import PostgresStore
+@testable import PostgresClient
 
 /// Tests of the pool's decisions, on a manual clock.
 @Suite struct PoolStateMachineTests {
@@ -143,7 +142,7 @@ import Testing
     let cancelled = pool.cancelled(request(2))
     let next = pool.finished(connection(1), at: start)
 
-    #expect(cancelled == [.fail(request(2), .timeout)])
+    #expect(cancelled == [.fail(request(2), .cancelled)])
     #expect(next == [.run(request(3), connection(1))])
   }
 
@@ -154,7 +153,7 @@ import Testing
     let cancelled = pool.cancelled(request(1))
     let stopped = pool.finished(connection(1), at: start)
 
-    #expect(cancelled == [.fail(request(1), .timeout), .cancel(connection(1))])
+    #expect(cancelled == [.fail(request(1), .cancelled), .cancel(connection(1))])
     #expect(stopped == [.run(request(2), connection(1))])
   }
 
@@ -222,7 +221,7 @@ import Testing
     let failed = pool.failedToConnect(connection(1), reason: "refused", at: start, jitter: 0)
     let next = pool.arrived(request(3), isRetryable: true, at: start)
 
-    let error = PointStoreError.unavailable(reason: "refused")
+    let error = DatabaseError.unavailable(reason: "refused")
     #expect(failed == [.fail(request(1), error), .fail(request(2), error)])
     #expect(next == [.fail(request(3), error)])
   }
@@ -309,7 +308,7 @@ import Testing
     let actions = pool.shutDown()
     let later = pool.arrived(request(3), isRetryable: true, at: start)
 
-    let error = PointStoreError.unavailable(reason: "the store is shut down")
+    let error = DatabaseError.unavailable(reason: "the connection pool is shut down")
     #expect(Set(actions) == [.fail(request(1), error), .fail(request(2), error), .close(connection(1))])
     #expect(later == [.fail(request(3), error)])
     #expect(pool.nextDeadline == nil)

@@ -1,5 +1,3 @@
-import Points
-
 /// The state machine of one connection in a ``PoolStateMachine``.
 ///
 /// ```
@@ -226,7 +224,7 @@ extension PooledConnection.RequestOutcome {
   }
 
   /// Returns the error of a request that is not retried.
-  func error(for request: PoolStateMachine.Request) -> PointStoreError {
+  func error(for request: PoolStateMachine.Request) -> DatabaseError {
     switch self {
     case .retryAny(let reason), .retryRead(let reason): .unavailable(reason: reason)
     case .readOnly(let reason): .readOnly(reason: reason)

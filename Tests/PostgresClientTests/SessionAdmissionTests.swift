@@ -1,0 +1,109 @@
+import Testing
+
+@testable import PostgresClient
+
+/// Tests of the pool's decisions on exports and imports, on a manual clock.
+@Suite struct SessionAdmissionTests {
+  private typealias Pool = PoolStateMachine
+  private typealias Action = PoolStateMachine.Action
+
+  private let start = ContinuousClock.now
+
+  private func request(_ number: Int) -> Pool.RequestID { .init(number: number) }
+
+  private func pool(exports: Int, imports: Int, total: Int, waiters: Int = 8) -> Pool {
+    var limits = Pool.Limits()
+    (limits.exports, limits.imports, limits.sessions, limits.sessionWaiters) = (exports, imports, total, waiters)
+    limits.waitTimeout = .seconds(5)
+    return Pool(limits: limits)
+  }
+
+  @Test func eachUseIsAdmittedUpToItsLimit() {
+    var pool = pool(exports: 2, imports: 1, total: 4)
+
+    let exports = (1...3).map { pool.arrived(request($0), for: .export, at: start) }
+    let imports = (4...5).map { pool.arrived(request($0), for: .import, at: start) }
+
+    #expect(exports == [[.admit(request(1))], [.admit(request(2))], []])
+    #expect(imports == [[.admit(request(4))], []])
+    #expect(pool.load.exports == PoolLoad.Sessions(connections: 2, limit: 2, waiting: 1))
+    #expect(pool.load.imports == PoolLoad.Sessions(connections: 1, limit: 1, waiting: 1))
+  }
+
+  @Test func bothUsesTogetherHaveALimit() {
+    var pool = pool(exports: 1, imports: 1, total: 1)
+
+    #expect(pool.arrived(request(1), for: .export, at: start) == [.admit(request(1))])
+    #expect(pool.arrived(request(2), for: .import, at: start) == [])
+    #expect(pool.arrived(request(3), for: .export, at: start) == [])
+    #expect(pool.closed(.export) == [.admit(request(2))])
+    #expect(pool.closed(.import) == [.admit(request(3))])
+    #expect(pool.closed(.export) == [])
+  }
+
+  @Test func longestWaitingEligibleCallerIsNext() {
+    var pool = pool(exports: 1, imports: 1, total: 2)
+    _ = pool.arrived(request(1), for: .export, at: start)
+    _ = pool.arrived(request(2), for: .import, at: start)
+    for (number, use) in [(3, SessionUse.import), (4, .export), (5, .export)] {
+      _ = pool.arrived(request(number), for: use, at: start)
+    }
+
+    #expect(pool.closed(.export) == [.admit(request(4))])
+    #expect(pool.closed(.import) == [.admit(request(3))])
+  }
+
+  @Test func fullQueueRejectsCallers() {
+    var pool = pool(exports: 1, imports: 1, total: 2, waiters: 2)
+
+    let exports = (1...4).map { pool.arrived(request($0), for: .export, at: start) }
+
+    #expect(exports == [[.admit(request(1))], [], [], [.fail(request(4), .overloaded)]])
+    #expect(pool.arrived(request(5), for: .import, at: start) == [.admit(request(5))])
+  }
+
+  @Test func callerThatIsCancelledIsNotAdmittedAndLeavesRoom() {
+    var pool = pool(exports: 1, imports: 1, total: 2, waiters: 1)
+    _ = pool.arrived(request(1), for: .export, at: start)
+    _ = pool.arrived(request(2), for: .export, at: start)
+
+    let cancelled = pool.cancelled(request(2))
+    let again = pool.cancelled(request(2))
+
+    #expect(cancelled == [.fail(request(2), .cancelled)])
+    #expect(again == [])
+    #expect(pool.arrived(request(3), for: .export, at: start) == [])
+    #expect(pool.closed(.export) == [.admit(request(3))])
+  }
+
+  @Test func callerIsRejectedAfterItsWaitTimeout() {
+    var pool = pool(exports: 1, imports: 1, total: 2)
+    _ = pool.arrived(request(1), for: .export, at: start)
+    _ = pool.arrived(request(2), for: .export, at: start)
+    _ = pool.arrived(request(3), for: .export, at: start + .seconds(1))
+
+    let deadline = pool.nextDeadline
+    let early = pool.expired(at: start + .milliseconds(4999), jitter: 0)
+    let late = pool.expired(at: start + .seconds(5), jitter: 0)
+
+    #expect(deadline == start + .seconds(5))
+    #expect(early == [])
+    #expect(late == [.fail(request(2), .overloaded)])
+    #expect(pool.nextDeadline == start + .seconds(6))
+    #expect(pool.closed(.export) == [.admit(request(3))])
+  }
+
+  @Test func shutdownFailsWaitingAndLaterCallers() {
+    var pool = pool(exports: 1, imports: 1, total: 2)
+    _ = pool.arrived(request(1), for: .import, at: start)
+    _ = pool.arrived(request(2), for: .import, at: start)
+
+    let waiting = pool.shutDown()
+    let later = pool.arrived(request(3), for: .export, at: start)
+
+    let error = DatabaseError.unavailable(reason: "the connection pool is shut down")
+    #expect(waiting == [.fail(request(2), error)])
+    #expect(later == [.fail(request(3), error)])
+    #expect(pool.closed(.import) == [])
+  }
+}
