@@ -68,7 +68,7 @@ struct PoolStateMachine {
     case connect(ConnectionID)
     /// Send the request, and report ``finished(_:at:)`` or ``connectionLost(_:reason:outcome:at:)``.
     case run(RequestID, ConnectionID)
-    /// Let the request establish a connection of its own, and report ``closed(_:at:)`` when the server has closed it.
+    /// Let the request establish a connection of its own, and report ``closed(_:)`` when the server has closed it.
     case admit(RequestID)
     /// Fail the request with this error.
     case fail(RequestID, DatabaseError)
@@ -100,30 +100,30 @@ struct PoolStateMachine {
   }
 
   /// The state of an outage, in which the server is unreachable.
-  struct Outage {
+  private struct Outage {
     var reason: String
     var failures: Int
     var nextAttempt: Instant
   }
 
   let limits: Limits
-  var connections: [ConnectionID: PooledConnection] = [:]
+  private var connections: [ConnectionID: PooledConnection] = [:]
   /// The idle connections, all of the current generation. The most recently used one is taken first, so that the others
   /// stay idle.
-  var idle: [ConnectionID] = []
-  var waiters = WaitQueue()
-  var urgentWaiters = 0
-  var serviceTime = ServiceTime()
-  var outage: Outage?
+  private var idle: [ConnectionID] = []
+  private var waiters = WaitQueue()
+  private var urgentWaiters = 0
+  private var serviceTime = ServiceTime()
+  private var outage: Outage?
   /// The number of connections for each use that the server has not closed.
   private var sessions: [SessionUse: Int] = [:]
   private var waitingSessions: [WaitingSession] = []
-  var isShutDown = false
+  private var isShutDown = false
   /// The time at which connections to standbys were last replaced because of a write.
-  var standbysReplacedAt: Instant?
+  private var standbysReplacedAt: Instant?
   /// The number of failovers that were detected.
-  var generation = 0
-  var lastConnectionNumber = 0
+  private var generation = 0
+  private var lastConnectionNumber = 0
 
   static let shutDownReason = "the connection pool is shut down"
 
@@ -437,7 +437,7 @@ extension PoolStateMachine {
   }
 
   /// A Boolean value that indicates whether one more connection may be held by a write that waits for a standby.
-  var mayAwaitStandby: Bool {
+  private var mayAwaitStandby: Bool {
     connections.values.count { $0.isAwaitingStandby } < maximumStandbyWaits
   }
 
@@ -445,7 +445,7 @@ extension PoolStateMachine {
   private var maximumStandbyWaits: Int { max(1, limits.connections / 2) }
 
   /// Applies an event to a connection.
-  mutating func handle(_ event: PooledConnection.Event, of id: ConnectionID, at now: Instant) -> [Action] {
+  private mutating func handle(_ event: PooledConnection.Event, of id: ConnectionID, at now: Instant) -> [Action] {
     guard let connection = connections[id] else { return [] }
     let reaction = connection.reaction(to: event)
     switch reaction {
@@ -461,7 +461,7 @@ extension PoolStateMachine {
   }
 
   /// Changes a connection's state.
-  mutating func enter(_ reaction: PooledConnection.Reaction, _ id: ConnectionID) -> [Action] {
+  private mutating func enter(_ reaction: PooledConnection.Reaction, _ id: ConnectionID) -> [Action] {
     guard case .enter(let state) = reaction, let old = connections[id]?.state else { return [] }
     connections[id]?.state = state
     switch (old, state) {
@@ -497,13 +497,13 @@ extension PoolStateMachine {
   // MARK: Serving
 
   /// A Boolean value that indicates whether at least one established connection can take requests.
-  var isConnected: Bool {
+  private var isConnected: Bool {
     connections.values.contains { $0.isServing && $0.generation == generation }
   }
 
-  var isConnecting: Bool { connections.values.contains { $0.isConnecting } }
+  private var isConnecting: Bool { connections.values.contains { $0.isConnecting } }
 
-  mutating func run(_ request: Request, on connection: ConnectionID, at now: Instant) -> Action {
+  private mutating func run(_ request: Request, on connection: ConnectionID, at now: Instant) -> Action {
     let until = now + limits.requestTimeout
     connections[connection]?.state = .busy(request, until: until)
     return .run(request.id, connection)
@@ -511,7 +511,7 @@ extension PoolStateMachine {
 
   /// Assigns idle connections to waiting requests. Requests that are cancelled or expire in the meantime must not delay
   /// the others.
-  mutating func serveIdle(at now: Instant) -> [Action] {
+  private mutating func serveIdle(at now: Instant) -> [Action] {
     var actions = failOverdue(at: now)
     while let connection = idle.last, let request = popFirst() {
       idle.removeLast()
@@ -522,7 +522,7 @@ extension PoolStateMachine {
     return actions
   }
 
-  mutating func failOverdue(at now: Instant) -> [Action] {
+  private mutating func failOverdue(at now: Instant) -> [Action] {
     var actions: [Action] = []
     while let first = waiters.first, first.deadline <= now, let request = popFirst() {
       actions.append(.fail(request.id, .overloaded))
@@ -530,17 +530,17 @@ extension PoolStateMachine {
     return actions
   }
 
-  mutating func popFirst() -> Request? {
+  private mutating func popFirst() -> Request? {
     let request = waiters.popFirst()
     if let request { recordDeparture(request) }
     return request
   }
 
-  mutating func recordDeparture(_ request: Request) {
+  private mutating func recordDeparture(_ request: Request) {
     if request.isUrgent { urgentWaiters -= 1 }
   }
 
-  mutating func connect(at now: Instant) -> Action {
+  private mutating func connect(at now: Instant) -> Action {
     lastConnectionNumber += 1
     let id = ConnectionID(number: lastConnectionNumber)
     connections[id] = PooledConnection(
@@ -549,16 +549,16 @@ extension PoolStateMachine {
   }
 
   /// A Boolean value that indicates whether the limit allows another connection.
-  var hasRoom: Bool { connections.count < limits.connections }
+  private var hasRoom: Bool { connections.count < limits.connections }
 
   /// A Boolean value that indicates whether the limit allows another connection and a request waits for one.
-  var needsConnection: Bool {
+  private var needsConnection: Bool {
     hasRoom && waiters.count > 0
   }
 
   /// Establishes as many connections as there are waiting requests, within the limit and outside the back-off of an
   /// outage.
-  mutating func connectIfNeeded(at now: Instant) -> [Action] {
+  private mutating func connectIfNeeded(at now: Instant) -> [Action] {
     guard needsConnection else { return [] }
     if let outage, now < outage.nextAttempt || isConnecting { return [] }
     let connecting = connections.values.count { $0.isConnecting && $0.generation == generation }
@@ -566,7 +566,7 @@ extension PoolStateMachine {
     return (0..<max(0, min(wanted, limits.connections - connections.count))).map { _ in connect(at: now) }
   }
 
-  mutating func failWaiters(_ error: DatabaseError) -> [Action] {
+  private mutating func failWaiters(_ error: DatabaseError) -> [Action] {
     var actions: [Action] = []
     while let request = popFirst() { actions.append(.fail(request.id, error)) }
     return actions

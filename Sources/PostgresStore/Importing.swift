@@ -1,0 +1,738 @@
+import Geo
+package import Points
+import PostgresClient
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The SQL of an import. All statements run on one connection, in one transaction.
+///
+/// Rows are staged in a temporary table as they arrive. Set operations then classify them against the existing places
+/// and against later rows.
+private enum ImportStatements {
+  /// The statement that serializes imports by an advisory lock with an arbitrary number.
+  static let lock = "SELECT pg_advisory_xact_lock(8602447712365544707)"
+
+  /// The definition of the staging tables.
+  static let createStage = """
+    CREATE TEMPORARY TABLE import_rows (
+      row_number bigint NOT NULL,
+      id uuid,
+      new_id uuid,
+      lat double precision NOT NULL,
+      long double precision NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      category text COLLATE "C",
+      tags json NOT NULL,
+      source text COLLATE "C",
+      source_id text COLLATE "C"
+    ) ON COMMIT DROP
+    """
+
+  static let stage = "COPY import_rows (\(CopyRows.columns)) FROM STDIN (FORMAT binary)"
+
+  /// The statement that joins rows with the places of the same origin (source and source id).
+  static let findOwners = """
+    ANALYZE import_rows;
+    CREATE TEMPORARY TABLE import_owners ON COMMIT DROP AS
+    SELECT row_number, points.id AS owner
+    FROM import_rows
+    JOIN points ON points.source = import_rows.source AND points.source_id = import_rows.source_id;
+    ANALYZE import_owners
+    """
+
+  /// The statement that finds the rows that share their id, their place or their origin with another row. It compares
+  /// hashes, because few of many rows do; a hash collision of different origins does no harm.
+  static let findConflicting = """
+    CREATE TEMPORARY TABLE import_conflicts ON COMMIT DROP AS
+    WITH keyed AS NOT MATERIALIZED (
+      SELECT row_number, coalesce(id, owner) AS key, source, source_id,
+        hashtextextended(source_id, hashtext(source)) AS origin
+      FROM import_rows LEFT JOIN import_owners USING (row_number)
+    )
+    SELECT row_number, key, source, source_id, NULL::boolean AS is_kept, NULL::bigint AS superseded_by
+    FROM keyed
+    WHERE key IN (SELECT key FROM keyed WHERE key IS NOT NULL GROUP BY key HAVING count(*) > 1)
+      OR origin IN (SELECT origin FROM keyed WHERE source IS NOT NULL GROUP BY origin HAVING count(*) > 1)
+    """
+
+  /// The statement that keeps each unresolved row that is the last of its id or place and the last of its origin.
+  static let keepLast = """
+    UPDATE import_conflicts AS row
+    SET is_kept = true
+    FROM (
+      SELECT row_number,
+        max(row_number) OVER (PARTITION BY key) AS last_of_key,
+        max(row_number) OVER (PARTITION BY source, source_id) AS last_of_origin
+      FROM import_conflicts
+      WHERE is_kept IS NULL
+    ) AS last
+    WHERE row.row_number = last.row_number
+      AND (row.key IS NULL OR row.row_number = last_of_key)
+      AND (row.source IS NULL OR row.row_number = last_of_origin)
+    """
+
+  /// The statement that rejects the rows that share an id, a place or an origin with a kept row.
+  static let supersede = """
+    UPDATE import_conflicts AS row
+    SET is_kept = false, superseded_by = coalesce(same_key, same_origin)
+    FROM (
+      SELECT unresolved.row_number, same_key.row_number AS same_key, same_origin.row_number AS same_origin
+      FROM import_conflicts AS unresolved
+      LEFT JOIN import_conflicts AS same_key ON same_key.is_kept AND same_key.key = unresolved.key
+      LEFT JOIN import_conflicts AS same_origin ON same_origin.is_kept
+        AND same_origin.source = unresolved.source AND same_origin.source_id = unresolved.source_id
+      WHERE unresolved.is_kept IS NULL
+    ) AS kept
+    WHERE row.row_number = kept.row_number AND coalesce(same_key, same_origin) IS NOT NULL
+    """
+
+  static let countUnresolved = "SELECT count(*) FROM import_conflicts WHERE is_kept IS NULL"
+
+  /// The statement that finds the rejected rows: superseded ones, and those whose id belongs to one place and whose
+  /// origin to another.
+  static let findRejected = """
+    CREATE TEMPORARY TABLE import_rejected ON COMMIT DROP AS
+    SELECT row_number, superseded_by
+    FROM import_conflicts
+    WHERE is_kept IS NOT TRUE
+    UNION ALL
+    SELECT row_number, NULL
+    FROM import_rows JOIN import_owners USING (row_number)
+    WHERE id <> owner AND row_number NOT IN (SELECT row_number FROM import_conflicts WHERE is_kept IS NOT TRUE);
+    ANALYZE import_rejected
+    """
+
+  static let countRejected = "SELECT count(*) FROM import_rejected"
+
+  static let firstRejected = """
+    SELECT row_number, superseded_by
+    FROM import_rejected
+    ORDER BY row_number
+    LIMIT $1::int8
+    """
+
+  /// The statement that finds the rows that match an existing place, and whether the place is unchanged.
+  static let findMatches = """
+    CREATE TEMPORARY TABLE import_matches ON COMMIT DROP AS
+    SELECT row_number, points.id AS target,
+      (points.lat, points.long, points.name, points.tags::text) = (r.lat, r.long, r.name, r.tags::text)
+      AND (points.category, points.source, points.source_id)
+        IS NOT DISTINCT FROM (r.category, r.source, r.source_id) AS is_unchanged
+    FROM import_rows AS r
+    LEFT JOIN import_owners USING (row_number)
+    JOIN points ON points.id = coalesce(r.id, owner)
+    WHERE NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number);
+    ANALYZE import_matches
+    """
+
+  static let countMatches = """
+    SELECT count(*), count(*) FILTER (WHERE is_unchanged), (SELECT count(*) FROM import_rows)
+    FROM import_matches
+    """
+
+  // MARK: Removals
+
+  /// The definition of the table of places to delete.
+  static let createRemovals = "CREATE TEMPORARY TABLE import_removals (id uuid NOT NULL) ON COMMIT DROP"
+
+  /// The statement that adds the places with some ids in a data set. Values: the data set's name, and the ids.
+  static let stageRemovals = """
+    INSERT INTO import_removals
+    SELECT id FROM points WHERE source = $1::text AND source_id = ANY ($2::text[])
+    """
+
+  /// The query for the ids of the places that a row means, by its own id or by its origin, where no later row counts
+  /// instead of it.
+  private static let meant = """
+    SELECT key.id
+    FROM (
+      SELECT row_number, id FROM import_rows WHERE id IS NOT NULL
+      UNION ALL
+      SELECT row_number, owner FROM import_owners
+    ) AS key
+    WHERE NOT EXISTS (
+      SELECT FROM import_rejected AS rejected
+      WHERE rejected.row_number = key.row_number AND superseded_by IS NOT NULL
+    )
+    """
+
+  static let hasRowOfSource = """
+    SELECT EXISTS (
+      SELECT FROM import_rows AS r
+      WHERE source = $1::text
+        AND NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)
+    )
+    """
+
+  /// The statement that adds the places of a data set that no row means. Value: the data set's name.
+  static let stageOthers = """
+    INSERT INTO import_removals
+    SELECT id
+    FROM points
+    WHERE source = $1::text AND NOT EXISTS (SELECT FROM (\(meant)) AS meant WHERE meant.id = points.id)
+    """
+
+  /// The statement that leaves out the places that a row means.
+  static let dropMeantRemovals = """
+    DELETE FROM import_removals
+    WHERE id IN (\(meant))
+    """
+
+  static let countRemovals = "SELECT count(DISTINCT id) FROM import_removals"
+
+  /// The statement that locks the ids of the places to delete, in the order of the locks' numbers.
+  static let lockRemovals = """
+    SELECT count(\(VersionStatements.lock(of: "id"))::text)
+    FROM (SELECT DISTINCT id, uuid_hash(id) AS hash FROM import_removals ORDER BY hash) AS sorted
+    """
+
+  /// The statement that lets the sequence pass the versions of the places to delete.
+  static let passVersions = """
+    SELECT (\(VersionStatements.pass("greatest_version.version")))
+    FROM (
+      SELECT coalesce(max(version), 0) AS version
+      FROM points
+      WHERE id IN (SELECT id FROM import_removals) AND version < \(PointOfInterest.maximumCountedVersion)
+    ) AS greatest_version
+    """
+
+  /// The statement that deletes the places.
+  static let remove = "DELETE FROM points WHERE id IN (SELECT id FROM import_removals)"
+
+  /// The statement that draws the version of all places that the import creates or updates, and returns it with the
+  /// oldest transaction that was in progress before, as text.
+  static let drawVersion = """
+    SELECT \(VersionStatements.next), pg_snapshot_xmin(pg_current_snapshot())::text
+    """
+
+  static func update(version: Int64) -> String {
+    """
+    UPDATE points
+    SET lat = r.lat, long = r.long, name = r.name, category = r.category, tags = r.tags,
+      source = r.source, source_id = r.source_id,
+      version = \(VersionStatements.next(after: "points.version", drawn: "\(version)")),
+      updated_at = greatest(now(), points.updated_at)
+    FROM import_rows AS r JOIN import_matches USING (row_number)
+    WHERE points.id = target AND NOT is_unchanged
+    """
+  }
+
+  /// Returns the statement that inserts new places along a Hilbert curve, which is PostGIS's sort order: neighbours
+  /// then share pages of the table, and the spatial index, whose quality depends on the order of insertion, is several
+  /// times as fast.
+  ///
+  /// New ids are assigned in the same order, so that they are appended to the index and follow the pages of the table:
+  /// their timestamp and the 12 bits after it are one counter (RFC 9562, section 6.2), and the rest is random.
+  ///
+  /// Rows leave the window function in its order. A second `ORDER BY` would make PostgreSQL sort them again, and only
+  /// locality depends on it.
+  static func insert(version: Int64) -> String {
+    """
+    INSERT INTO points (id, lat, long, name, category, tags, source, source_id, version)
+    SELECT coalesce(
+        id,
+        (
+          lpad(to_hex((SELECT (extract(epoch FROM now()) * 1000)::bigint) + place / 4096), 12, '0')
+          || to_hex(x'7000'::int + place % 4096) || substr(new_id::text, 20)
+        )::uuid
+      ),
+      lat, long, name, category, tags, source, source_id, \(version)
+    FROM (
+      SELECT row_number() OVER (ORDER BY ST_SetSRID(ST_MakePoint(long, lat), 4326)) AS place,
+        id, new_id, lat, long, name, category, tags, source, source_id
+      FROM import_rows AS r
+      WHERE NOT EXISTS (SELECT FROM import_rejected WHERE import_rejected.row_number = r.row_number)
+        AND NOT EXISTS (SELECT FROM import_matches WHERE import_matches.row_number = r.row_number)
+    ) AS new
+    """
+  }
+
+  /// Returns the statement that renews the versions of created places whose id belonged to a place that was deleted
+  /// after the import's version was drawn, because the deleted place's version may be the greater one. There are hardly
+  /// any: other clients would have to create and delete exactly the imported ids during the import.
+  ///
+  /// The import has owned the ids since it inserted them, so a concurrent deletion was committed before, and this later
+  /// statement sees it in the change log.
+  ///
+  /// - Parameter transaction: the oldest transaction that was in progress when the version was drawn, or an older one.
+  static func renewVersions(_ version: Int64, since transaction: String) -> String {
+    """
+    UPDATE points
+    SET version = \(VersionStatements.next)
+    WHERE version = \(version) AND id IN (
+      SELECT point_id
+      FROM changes
+      WHERE transaction >= '\(transaction)'::xid8 AND kind = 'deleted' AND version >= \(version)
+        AND EXISTS (SELECT FROM import_rows WHERE id IS NOT NULL)
+    )
+    """
+  }
+}
+
+extension PostgresStore: PointImporter {
+  /// Imports all rows, or none; see ``Points/PointImporter/importRows(_:mode:dryRun:once:)``.
+  ///
+  /// It uses a dedicated connection without a statement timeout; the number of these is limited. It acquires one when
+  /// the first rows have arrived, so that an upload that has not begun holds none. Rows are staged as they arrive;
+  /// imports are merged one after the other. The memory used doesn't depend on the number of rows.
+  ///
+  /// - Throws: ``PointStoreError``, including ``PointStoreError/overloaded`` where no connection became free in time,
+  ///   ``PointWriteError``, or the error of the sequence. Nothing has been imported then, except that the outcome is
+  ///   unknown after ``PointStoreError/outcomeUnknown(reason:)``: the connection broke during the commit, or the server
+  ///   committed without its synchronous standby or did not confirm the commit in time.
+  package func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, options: ImportOptions
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    var rows = try await PeekedBatches(batches.makeAsyncIterator())
+    do {
+      let report = try await pool.withSession(for: .import) { session in
+        do throws(DatabaseError) {
+          try await session.run(VersionStatements.followClock.sql)
+        } catch .rejected {
+          // Versions still grow from the sequence's current value; see ``followClock(again:)``.
+        }
+        return try await run(&rows, options, once: options.dryRun ? nil : options.key, session)
+      }
+      if let report { return report }
+    } catch DatabaseError.cancelled {
+      throw CancellationError()
+    } catch let error as DatabaseError {
+      throw await pool.storeError(error)
+    }
+    guard let key = options.key else {
+      throw PointStoreError.unexpected(reason: "an import without an idempotency key was found to be a retry")
+    }
+    // The request hash covers the whole body.
+    while try await rows.next() != nil {}
+    return try await storedReport(key.hashed())
+  }
+
+  /// Stages and merges the rows.
+  ///
+  /// - Returns: the report; `nil` where the idempotency key belongs to an earlier request.
+  private func run<Rows: AsyncIteratorProtocol>(
+    _ rows: inout PeekedBatches<Rows>,
+    _ options: ImportOptions,
+    once key: ImportKey?,
+    _ session: Session
+  ) async throws -> ImportReport? where Rows.Element == [ImportRow] {
+    // Nearly all origins differ, and sorting their hashes finds duplicates in a third of the time of a hash table.
+    try await session.run(
+      script: """
+        BEGIN; \(BulkSettings.script); SET LOCAL work_mem = '64MB'; SET LOCAL enable_hashagg = off; \
+        \(StatementSettings.durability(isLocal: true))
+        """
+    )
+    if let key, try await claim(key, session) { return nil }
+    try await session.run(script: ImportStatements.createStage)
+    try await stage(&rows, session)
+    try await session.run(script: ImportStatements.lock)
+    let (report, isDone) = try await merge(options, session)
+    if isDone { return report }
+    if let key { try await storeReport(key.hashed(), report, session) }
+    do {
+      try await session.commit(within: .milliseconds(configuration.commitTimeoutMilliseconds))
+    } catch .outcomeUnknown(let reason) {
+      throw PointStoreError.outcomeUnknown(reason: "the import may have been committed: \(reason)")
+    }
+    notifyOfChanges()
+    if report.changedRows >= Self.minimumRowsToAnalyze {
+      // The planner would otherwise learn of the new rows only after a minute. The role may lack the privilege, and
+      // nothing depends on it.
+      _ = try? await session.run(script: "BEGIN; \(BulkSettings.script); ANALYZE points; COMMIT")
+    }
+    return report
+  }
+
+  private static let minimumRowsToAnalyze = 1000
+
+  /// Merges the staged rows, and registers the data sets unless nothing is imported.
+  private func merge(_ options: ImportOptions, _ session: Session) async throws -> (report: ImportReport, isDone: Bool)
+  {
+    if let removal = options.removal { try await stage(removal, session) }
+    let isAtomic = options.mode == .atomic
+    let merge = ImportMerge(
+      session: session, dryRun: options.dryRun, isAtomic: isAtomic, removal: options.removal)
+    let report = try await merge.report()
+    let takesNothing = options.dryRun || (isAtomic && report.rejected > 0)
+    if !takesNothing {
+      try await register(options.sources, session)
+      try await recordImport(session)
+    }
+    return (report, takesNothing)
+  }
+
+  /// Stages the places to delete as far as they are known before the merge.
+  private func stage(_ removal: ImportRemoval, _ session: Session) async throws {
+    guard let sourceIDs = removal.sourceIDs else { return }
+    let source = removal.source
+    try await session.run(script: ImportStatements.createRemovals)
+    var rest = sourceIDs[...]
+    while !rest.isEmpty {
+      let part = Array(rest.prefix(10_000))
+      rest = rest.dropFirst(part.count)
+      try await session.run(
+        ImportStatements.stageRemovals,
+        Parameters {
+          $0.add(source)
+          $0.add(part)
+        })
+    }
+  }
+
+  private func stage<Rows: AsyncIteratorProtocol>(
+    _ source: inout PeekedBatches<Rows>,
+    _ session: Session
+  ) async throws where Rows.Element == [ImportRow] {
+    try await session.startCopy(ImportStatements.stage)
+    var rows = CopyRows(time: .now)
+    while let batch = try await source.next() {
+      for row in batch {
+        rows.append(row)
+        if rows.bytes.count >= Self.chunkLength {
+          try await session.put(copy: rows.bytes)
+          rows.removeAll()
+        }
+      }
+    }
+    rows.appendEnd()
+    try await session.put(copy: rows.bytes)
+    try await session.endCopy()
+  }
+
+  /// The number of bytes of rows that are sent at a time.
+  private static let chunkLength = 1 << 18
+}
+
+/// An iterator over batches of rows whose first batch has already arrived.
+private struct PeekedBatches<Rows: AsyncIteratorProtocol> where Rows.Element == [ImportRow] {
+  private var first: [ImportRow]?
+  private var rows: Rows
+
+  /// Creates an iterator and waits for the first batch.
+  ///
+  /// - Throws: the error of the sequence.
+  init(_ rows: Rows) async throws {
+    self.rows = rows
+    first = try await self.rows.next()
+  }
+
+  /// Returns the next batch; `nil` at the end.
+  ///
+  /// - Throws: the error of the sequence.
+  mutating func next() async throws -> [ImportRow]? {
+    if let batch = first.take() { return batch }
+    return try await rows.next()
+  }
+}
+
+/// The merge of staged rows into the places.
+private struct ImportMerge {
+  let session: Session
+  let dryRun: Bool
+  let isAtomic: Bool
+  let removal: ImportRemoval?
+
+  /// The maximum number of attempts at a merge that conflicts with concurrent writes; the last one locks out other
+  /// writers.
+  private static let attempts = 5
+
+  /// The maximum number of places that are deleted under a lock on the id of each, as the server has room for some
+  /// thousands of locks; more are deleted while other writers are locked out.
+  private static let maximumLocks = 1000
+
+  /// The maximum number of rounds for chains of rows of which each shares a key with the next.
+  private static let rounds = 100
+
+  /// Merges the rows and returns the report.
+  func report() async throws -> ImportReport {
+    for attempt in 1..<Self.attempts {
+      try await session.run(script: "SAVEPOINT merge")
+      do {
+        return try await merge()
+      } catch DatabaseError.rejected(let error) where Self.isConflict(error) && attempt < Self.attempts {
+        try await session.run(script: "ROLLBACK TO SAVEPOINT merge")
+      }
+    }
+    try await session.run(script: "LOCK TABLE points IN SHARE ROW EXCLUSIVE MODE")
+    return try await merge()
+  }
+
+  /// Returns whether the error is due to a concurrent write: a unique violation, a deadlock or a serialization failure.
+  private static func isConflict(_ error: ServerError) -> Bool {
+    ["23505", "40P01", "40001"].contains(error.sqlState)
+  }
+
+  private func merge() async throws -> ImportReport {
+    try await session.run(script: ImportStatements.findOwners)
+    let conflicting = try await session.run(script: ImportStatements.findConflicting).affectedRows
+    if conflicting > 0 { try await resolveConflicts() }
+    try await session.run(script: ImportStatements.findRejected)
+    try await session.run(script: ImportStatements.findMatches)
+    var report = try await rejections()
+    guard let counts = try await session.run(ImportStatements.countMatches).rows.first else {
+      throw PointStoreError.unexpected(reason: "a count returned no row")
+    }
+    let (matches, unchanged, all) = (try counts.integer(0), try counts.integer(1), try counts.integer(2))
+    report.unchanged = Int(unchanged)
+    report.updated = Int(matches - unchanged)
+    report.created = Int(all - matches) - report.rejected
+    if isAtomic, report.rejected > 0 {
+      report.takeNothing()
+      return report
+    }
+    if let removal { report.deleted = try await remove(removal) }
+    if dryRun { return report }
+    guard let drawn = try await session.run(ImportStatements.drawVersion).rows.first else {
+      throw PointStoreError.unexpected(reason: "the query for the version returned no row")
+    }
+    let (version, oldestTransaction) = (try drawn.integer(0), try drawn.text(1))
+    if report.updated > 0 {
+      report.updated = try await session.run(script: ImportStatements.update(version: version)).affectedRows
+    }
+    if report.created > 0 {
+      report.created = try await session.run(script: ImportStatements.insert(version: version)).affectedRows
+      try await session.run(script: ImportStatements.renewVersions(version, since: oldestTransaction))
+    }
+    return report
+  }
+
+  /// Deletes the places that are to be deleted, and returns their number; in a dry run it only counts them.
+  private func remove(_ removal: ImportRemoval) async throws -> Int {
+    let source = Parameters { $0.add(removal.source) }
+    switch removal {
+    case .others:
+      let found = try await session.run(ImportStatements.hasRowOfSource, source).rows.first?.boolean(0)
+      guard found == true else { throw EmptyReplacement(source: removal.source) }
+      try await session.run(script: ImportStatements.createRemovals)
+      try await session.run(ImportStatements.stageOthers, source)
+    case .places:
+      try await session.run(script: ImportStatements.dropMeantRemovals)
+    }
+    if dryRun { return Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0) }
+    let count = Int(try await session.run(ImportStatements.countRemovals).rows.first?.integer(0) ?? 0)
+    if count <= Self.maximumLocks {
+      try await session.run(script: ImportStatements.lockRemovals)
+    } else {
+      try await session.run(script: "LOCK TABLE points IN SHARE ROW EXCLUSIVE MODE")
+    }
+    try await session.run(script: ImportStatements.passVersions)
+    return try await session.run(script: ImportStatements.remove).affectedRows
+  }
+
+  private func resolveConflicts() async throws {
+    for _ in 0..<Self.rounds {
+      try await session.run(script: ImportStatements.keepLast)
+      try await session.run(script: ImportStatements.supersede)
+      let unresolved = try await session.run(ImportStatements.countUnresolved).rows.first?.integer(0) ?? 0
+      if unresolved == 0 { return }
+    }
+  }
+
+  private func rejections() async throws -> ImportReport {
+    var report = ImportReport()
+    let count = Int(try await session.run(ImportStatements.countRejected).rows.first?.integer(0) ?? 0)
+    let first = try await session.run(
+      ImportStatements.firstRejected,
+      Parameters { $0.add(Int64(ImportReport.maximumRejections)) }
+    )
+    for row in first.rows {
+      let detail =
+        row.isNull(1)
+        ? "its id belongs to one place, its source and sourceId to another"
+        : "means the same place as row \(try row.integer(1)), which counts instead"
+      report.reject(RejectedRow(number: Int(try row.integer(0)), detail: detail))
+    }
+    report.reject(count: count - report.rejected)
+    return report
+  }
+}
+
+extension Timestamp {
+  /// The current time of the system clock.
+  fileprivate static var now: Timestamp {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(microsecondsSinceEpoch: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+  }
+}
+
+/// The SQL of the idempotency keys of imports. They share the table with those of created places, so that a key belongs
+/// to one request; their place id is null.
+private enum ImportKeyStatements {
+  /// The query that claims a key until the transaction ends. Value: key. It returns whether the lock was acquired.
+  ///
+  /// ``find``, a later statement, sees what was committed before the lock was acquired.
+  static let claim = "SELECT pg_try_advisory_xact_lock(\(WriteStatements.keyLockClass), hashtext($1::text))"
+
+  static let find = """
+    SELECT 1 FROM idempotency_keys WHERE key = $1::text AND created_at >= \(WriteStatements.expiry)
+    """
+
+  /// The statement that stores the report of an import. Values: key, hash, four counts, numbers and details of rejected
+  /// rows, and the number of deleted places or null.
+  static let storeReport = """
+    INSERT INTO idempotency_keys (
+      key, request_hash, created, updated, unchanged, rejected, rejected_rows, rejected_details, deleted, created_at
+    )
+    VALUES ($1::text, $2::int8, $3::int8, $4::int8, $5::int8, $6::int8, $7::int8[], $8::text[], $9::int8, now())
+    ON CONFLICT (key) DO UPDATE
+    SET request_hash = excluded.request_hash, created = excluded.created, updated = excluded.updated,
+      unchanged = excluded.unchanged, rejected = excluded.rejected, rejected_rows = excluded.rejected_rows,
+      rejected_details = excluded.rejected_details, deleted = excluded.deleted, created_at = excluded.created_at,
+      point_id = NULL
+    WHERE idempotency_keys.created_at < \(WriteStatements.expiry)
+    """
+
+  /// The statement that returns the stored report of a key, one row for each rejected row, or nothing. Values: key,
+  /// hash.
+  ///
+  /// It updates the key's row without a change: a commit that has written something waits for the standbys, so that the
+  /// replayed response is as durable as the first one should have been.
+  static let report = Statement(
+    "import_report",
+    """
+    WITH known AS (
+      UPDATE idempotency_keys
+      SET request_hash = request_hash
+      WHERE key = $1::text AND created_at >= \(WriteStatements.expiry)
+      RETURNING request_hash = $2::int8 AND point_id IS NULL AS is_same, created, updated, unchanged, rejected,
+        rejected_rows, rejected_details, deleted
+    )
+    SELECT is_same, created, updated, unchanged, rejected, number, detail, deleted
+    FROM known LEFT JOIN LATERAL unnest(rejected_rows, rejected_details) AS rejections (number, detail) ON true
+    ORDER BY number
+    """
+  )
+}
+
+extension PostgresStore {
+  /// Claims the idempotency key of an import until the transaction ends.
+  ///
+  /// - Returns: `true` if a request with the key has succeeded before.
+  /// - Throws: ``PointWriteError/keyInFlight``.
+  private func claim(_ key: ImportKey, _ session: Session) async throws -> Bool {
+    let parameters = Parameters { $0.add(key.text) }
+    guard try await session.run(ImportKeyStatements.claim, parameters).rows.first?.boolean(0) == true else {
+      throw PointWriteError.keyInFlight
+    }
+    return try await session.run(ImportKeyStatements.find, parameters).count > 0
+  }
+
+  /// Stores the report of an import in its transaction.
+  private func storeReport(_ key: IdempotencyKey, _ report: ImportReport, _ session: Session) async throws {
+    try await session.run(
+      ImportKeyStatements.storeReport,
+      Parameters {
+        $0.add(key.text)
+        $0.add(Int64(bitPattern: key.requestHash))
+        for count in [report.created, report.updated, report.unchanged, report.rejected] { $0.add(Int64(count)) }
+        $0.add(report.rejections.map { Int64($0.number) })
+        $0.add(report.rejections.map(\.detail))
+        $0.add(optional: report.deleted.map { Int64($0) })
+      }
+    )
+  }
+
+  /// Returns the report of an import that has succeeded before.
+  ///
+  /// - Throws: ``PointWriteError/keyReused``, ``PointStoreError``.
+  private func storedReport(_ key: IdempotencyKey) async throws -> ImportReport {
+    let result = try await write(
+      ImportKeyStatements.report,
+      Parameters {
+        $0.add(key.text)
+        $0.add(Int64(bitPattern: key.requestHash))
+      }
+    )
+    guard let first = result.rows.first else {
+      throw PointStoreError.unavailable(
+        reason: "the idempotency key of an import has expired, or is missing on another server")
+    }
+    guard try first.boolean(0) else { throw PointWriteError.keyReused }
+    var rejections: [RejectedRow] = []
+    for row in result.rows where !row.isNull(5) {
+      rejections.append(RejectedRow(number: Int(try row.integer(5)), detail: try row.text(6)))
+    }
+    return ImportReport(
+      created: Int(try first.integer(1)),
+      updated: Int(try first.integer(2)),
+      unchanged: Int(try first.integer(3)),
+      deleted: first.isNull(7) ? nil : Int(try first.integer(7)),
+      rejected: Int(try first.integer(4)),
+      rejections: rejections
+    )
+  }
+}
+
+/// Rows in the binary format of `COPY` (PostgreSQL's manual, `COPY`, section "Binary Format").
+private struct CopyRows {
+  /// The encoded rows, preceded by the header in the first batch.
+  private(set) var bytes: [UInt8] = []
+
+  private let time: Timestamp
+  private var generator = SystemRandomNumberGenerator()
+
+  /// The columns of a row, in order.
+  static let columns = "row_number, id, new_id, lat, long, name, category, tags, source, source_id"
+  private static let columnCount: Int16 = 10
+
+  /// Creates an empty list of rows.
+  init(time: Timestamp) {
+    self.time = time
+    bytes.append(contentsOf: "PGCOPY\n".utf8)
+    bytes.append(contentsOf: [0xFF, 0x0D, 0x0A, 0x00])
+    BinaryFormat.append(Int32(0), to: &bytes)  // flags
+    BinaryFormat.append(Int32(0), to: &bytes)  // length of the header's extension
+  }
+
+  /// Removes the rows after they were sent.
+  mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  /// Appends the end-of-data marker.
+  mutating func appendEnd() {
+    BinaryFormat.append(Int16(-1), to: &bytes)
+  }
+
+  /// Appends a row, with an id for a new place that came without one.
+  mutating func append(_ row: ImportRow) {
+    let place = row.draft
+    BinaryFormat.append(Self.columnCount, to: &bytes)
+    append(UInt64(row.number))
+    append(row.id)
+    append(row.id == nil ? PointID(at: time, using: &generator) : nil)
+    append(place.coordinate.latitude.bitPattern)
+    append(place.coordinate.longitude.bitPattern)
+    append(place.name)
+    append(place.category)
+    append(place.tags.json)
+    append(place.origin?.source)
+    append(place.origin?.sourceID)
+  }
+
+  private mutating func append(_ number: UInt64) {
+    BinaryFormat.append(Int32(8), to: &bytes)
+    BinaryFormat.append(number, to: &bytes)
+  }
+
+  private mutating func append(_ id: PointID?) {
+    BinaryFormat.append(Int32(id == nil ? -1 : 16), to: &bytes)
+    if let id { BinaryFormat.append(id, to: &bytes) }
+  }
+
+  private mutating func append(_ text: String?) {
+    guard var text else { return BinaryFormat.append(Int32(-1), to: &bytes) }
+    text.withUTF8 { utf8 in
+      BinaryFormat.append(Int32(utf8.count), to: &bytes)
+      bytes.append(contentsOf: utf8)
+    }
+  }
+}
