@@ -59,7 +59,7 @@ import Testing
   }
 
   private let route = Route(
-    .PUT, "/things/{id}", scope: .write, parameters: ["f"], bodyLimit: .bytes(3), handler: Handler())
+    .PUT, "/things/{id}", scope: .write, bodyLimit: .bytes(3), handler: Handler())
 
   @Test func responsesPassTheMiddlewaresInTheOppositeOrder() async {
     let router = Router([route], middlewares: [Recorder("first"), Recorder("second")])
