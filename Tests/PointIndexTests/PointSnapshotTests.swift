@@ -1,3 +1,5 @@
+import Foundation
+import Geo
 import Points
 import SyntheticData
 import TestSupport
@@ -149,6 +151,48 @@ import Testing
     #expect(walked.map(\.id) == expected.keys.sorted())
     #expect(walked.allSatisfy { $0.draft.category == expected[$0.id] })
     #expect(expected.keys.allSatisfy { snapshot.point(id: $0)?.draft.category == expected[$0] })
+  }
+
+  @Test func batchThatReadsLongTagsIsShort() throws {
+    let text = String(repeating: "x", count: 2_000)
+    let rows = try (0..<100).map { number in
+      try ImportRow.sample(
+        "\(number)", 1, 2,
+        tags: [
+          "a": text, "b": text, "c": text, "d": text, "e": text, "f": text, "g": text, "h": text, "i": text, "j": text,
+        ], id: .sample(UInt64(number)))
+    }
+    let time = Timestamp(microsecondsSinceEpoch: 0)
+    let snapshot = PointSnapshot(
+      ContiguousArray(
+        rows.enumerated().map { number, row in
+          PointOfInterest(id: .sample(UInt64(number)), draft: row.draft, version: 1, createdAt: time, updatedAt: time)
+        }))
+    var walk = PointWalk(snapshot, matching: PointQuery(filter: try PropertyFilter("name = 'x'")))
+
+    #expect(walk.nextBatch(maximumCount: 250, maximumSteps: 4_000).isEmpty)
+
+    #expect(!walk.isAtEnd)
+    while !walk.isAtEnd { #expect(walk.nextBatch(maximumCount: 250, maximumSteps: 4_000).isEmpty) }
+  }
+
+  @Test func batchWithALongRouteOrAreaIsShort() throws {
+    func coordinates(_ count: Int) throws -> [Coordinate] {
+      try (0..<count).map {
+        let angle = 2 * Double.pi * Double($0) / Double(count)
+        return try Coordinate(latitude: sin(angle), longitude: cos(angle))
+      }
+    }
+    let short = PointSnapshot.stepsPerBatch(of: PointQuery())
+    let circle = try coordinates(2_000)
+    let area = try GeodesicArea(polygons: [[circle + [circle[0]]]])
+    let route = try GeodesicRoute(circle)
+
+    let inArea = PointSnapshot.stepsPerBatch(of: PointQuery(area: .init(area)))
+    let alongRoute = PointSnapshot.stepsPerBatch(of: PointQuery(route: .init(route, radiusMetres: 10)))
+
+    #expect(inArea < short / 10)
+    #expect(alongRoute < short / 10)
   }
 }
 

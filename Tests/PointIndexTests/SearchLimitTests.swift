@@ -1,4 +1,5 @@
 import Basics
+import Geo
 import Points
 import TestSupport
 import Testing
@@ -99,6 +100,89 @@ import Testing
     #expect(many < 6 * few)
   }
 
+  @Test func mostFrequentValuesAreChosenWithinTheLimit() throws {
+    let count = 5_000
+    let snapshot = PointSnapshot(
+      ContiguousArray(try (0..<count).map { try TextPlaces.place(UInt64($0), "P", tags: [("ref", "\($0)")]) }))
+    let query = FacetQuery(facets: [.tag(ExactText("ref"))], limit: 1)
+    let limit = SearchLimit(nil, maximumSteps: SearchLimit.stepsPerEvaluation * count + 64 * count / 2)
+
+    #expect(throws: PointStoreError.stepLimit) { try snapshot.facets(matching: query, limit) }
+    #expect(try snapshot.facets(matching: query).counts[0].values == [.init(text: "0", count: 1)])
+  }
+
+  @Test(arguments: FilteredTexts.queries) func placesOfAFilterAreSortedWithinTheLimit(query: PointQuery) throws {
+    let snapshot = try FilteredTexts.snapshot(sources: 10)
+    let terms = QueryTerm.terms(of: "place", completesLastWord: false)
+    var part = TextPart(snapshot.parts[0], number: 0, terms: terms, SearchLimit(nil))
+    let slots = try #require(part.slots(matching: query, atMost: 2_000))
+    #expect(!slots.isEmpty)
+
+    let limit = SearchLimit(nil, maximumSteps: 16 * slots.count)
+    var limited = TextPart(snapshot.parts[0], number: 0, terms: terms, limit)
+
+    #expect(limited.slots(matching: query, atMost: 2_000) == [])
+    #expect(limit.isExpired)
+  }
+
+  @Test func distancesOfMatchesAreStepsOfASearch() throws {
+    let snapshot = try FilteredTexts.snapshot(sources: 1)
+    let center = try Coordinate(latitude: 1, longitude: 1)
+
+    let steps = snapshot.steps(
+      of: TextQuery(text: "place", bias: LocationBias(center: center), order: .distance, limit: 500))
+
+    #expect(steps >= 500 * 100)
+  }
+
+  @Test(arguments: [8, 40]) func indexesOfManySourcesAreKept(count: Int) throws {
+    let snapshot = try FilteredTexts.snapshot(sources: count)
+    let queries = (0..<count).map { number in
+      var query = PointQuery(source: .init(name: "s\(number)"))
+      query.needsBuiltIndexes = true
+      return query
+    }
+    for var query in queries {
+      #expect(throws: PointStoreError.stepLimit) { try snapshot.summaries(matching: query) }
+      query.needsBuiltIndexes = false
+      #expect(try snapshot.summaries(matching: query).summaries.count == query.limit)
+    }
+
+    for query in queries { #expect(try snapshot.summaries(matching: query).summaries.count == query.limit) }
+  }
+
+  @Test func indexesOfVeryManySourcesHaveBoundedMemory() throws {
+    let snapshot = try FilteredTexts.snapshot(sources: 2_000)
+
+    for number in 0..<2_000 { _ = try snapshot.count(matching: PointQuery(source: .init(name: "s\(number)"))) }
+
+    let bytes = snapshot.parts[0].segment.memory.first { $0.name == "sources" }?.bytes
+    #expect(try (1...32 * FilteredTexts.count).contains(#require(bytes)))
+  }
+
+  /// Texts and conditions that a search for the most steps has found.
+  @Test(arguments: [
+    "mubsuem resaturant cafq stret",
+    "mubsuem resaturant cafq stret prak shcool chruch libary staton pharmcy markte bakrey thaetre hosiptal hotle bnak",
+    "a e i o u s t n r", String(repeating: "museum ", count: 28), String(repeating: "東", count: 200),
+  ])
+  func worstTextsHaveABoundedNumberOfSteps(text: String) throws {
+    let snapshot = PointSnapshot(ContiguousArray(try TextPlaces.synthetic(20_000, seed: 14)))
+    let center = try Coordinate(latitude: 1, longitude: 1)
+    let filters = [
+      PointQuery(), PointQuery(source: .init(name: "synthetic")),
+      PointQuery(box: try BoundingBox(west: -60, south: -60, east: 120, north: 60)),
+      PointQuery(categories: Set(snapshot.categoryCounts(in: nil).prefix(3).map { ExactText($0.category) })),
+    ]
+    for filters in filters {
+      for order in [TextQuery.Order.relevance, .distance] {
+        let query = TextQuery(
+          text: text, completesLastWord: true, bias: LocationBias(center: center), filters: filters, order: order)
+        #expect(snapshot.steps(of: query) <= 1)
+      }
+    }
+  }
+
   @Test(arguments: ["P1", "P"]) func mapHasEveryPlaceOfAText(text: String) throws {
     let snapshot = try ChangingPlaces(5_000, seed: 41).snapshot
     let search = TextSearch(TextQuery(text: text, completesLastWord: true), in: snapshot)
@@ -128,5 +212,32 @@ import Testing
     } else {
       #expect(try result.get() == 0)
     }
+  }
+}
+
+/// Places of which a filter has a few.
+private enum FilteredTexts {
+  static let count = 10_000
+
+  static let queries: [PointQuery] = [
+    PointQuery(categories: [ExactText("c1")]),
+    PointQuery(source: .init(name: "s1")),
+    PointQuery(box: try? BoundingBox(west: 0, south: 0, east: 0.1, north: 1)),
+    PointQuery(proximity: (try? Coordinate(latitude: 0, longitude: 0)).map { .init(center: $0, radiusMetres: 10_000) }),
+  ]
+
+  static func snapshot(sources: Int) throws -> PointSnapshot {
+    var points: ContiguousArray<PointOfInterest> = []
+    for number in 0..<count {
+      let draft = try PointDraft(
+        name: "Place \(number)", category: "c\(number % 10)",
+        coordinate: Coordinate(latitude: 0, longitude: Double(number) / 10_000),
+        source: "s\(number % sources)", sourceID: "\(number)")
+      points.append(
+        PointOfInterest(
+          id: .sample(UInt64(number)), draft: draft, version: 1, createdAt: Timestamp(microsecondsSinceEpoch: 0),
+          updatedAt: Timestamp(microsecondsSinceEpoch: 0)))
+    }
+    return PointSnapshot(points)
   }
 }

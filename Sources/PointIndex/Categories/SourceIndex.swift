@@ -54,6 +54,12 @@ final class SourceIndex: Sendable {
     }
   }
 
+  /// The bytes of the index.
+  var byteCount: Int {
+    others.byteCount + idOrder.byteCount
+      + (ownTree.map { $0.slots.byteCount + $0.space.byteCount + $0.geographic.byteCount } ?? 0)
+  }
+
   /// The slots of the source's places in the order of their ids; valid for the life of the index.
   var slotsByID: UnsafeBufferPointer<UInt32> { .init(start: idOrder.pointer, count: idOrder.count) }
 

@@ -8,7 +8,11 @@ extension PointSnapshot {
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout`` where the time limit is exceeded.
   public func facets(matching query: FacetQuery) throws(PointStoreError) -> Facets {
-    let limit = SearchLimit(query.timeLimit)
+    try facets(matching: query, SearchLimit(query.timeLimit))
+  }
+
+  /// Returns the same counts within a limit.
+  func facets(matching query: FacetQuery, _ limit: SearchLimit) throws(PointStoreError) -> Facets {
     let filter = try mapFilter(query.filters, query.text, limit)
     var count = 0
     var counters = query.facets.map { FacetCounter($0, parts: parts.count) }
@@ -17,7 +21,12 @@ extension PointSnapshot {
       for index in counters.indices { counters[index].count(slot, of: parts[part].segment, part: part) }
       return limit.spend(SearchLimit.stepsPerEvaluation)
     }
-    return Facets(count: count, counts: counters.map { $0.counts(of: count, in: self, limit: query.limit) })
+    var counts: [Facets.Counts] = []
+    for counter in counters {
+      guard let values = counter.counts(of: count, in: self, limit: query.limit, limit) else { throw limit.error }
+      counts.append(values)
+    }
+    return Facets(count: count, counts: counts)
   }
 }
 
@@ -71,18 +80,40 @@ private struct FacetCounter {
     for text in different { texts[text, default: 0] += 1 }
   }
 
-  func counts(of total: Int, in snapshot: PointSnapshot, limit: Int) -> Facets.Counts {
+  /// The number of steps to add up, or to compare, the counts of a value.
+  private static let stepsPerValue = 64
+
+  /// Returns the most frequent values; `nil` where the search has expired.
+  func counts(of total: Int, in snapshot: PointSnapshot, limit: Int, _ search: SearchLimit) -> Facets.Counts? {
     var sums = texts
     for (part, counts) in categories.enumerated() {
       let names = snapshot.parts[part].segment.categories.names
-      for (name, count) in zip(names, counts) where count > 0 { sums[ExactText(name), default: 0] += count }
+      for (name, count) in zip(names, counts) where count > 0 {
+        guard search.spend(Self.stepsPerValue) else { return nil }
+        sums[ExactText(name), default: 0] += count
+      }
     }
-    let sorted = sums.sorted { left, right in
-      left.value != right.value
-        ? left.value > right.value : left.key.text.utf8.lexicographicallyPrecedes(right.key.text.utf8)
+    // Sorted whenever there are twice as many as are wanted, so that few of many values are sorted.
+    var values: [Facets.Value] = []
+    var last: Facets.Value?
+    for (text, count) in sums {
+      guard search.spend(Self.stepsPerValue) else { return nil }
+      let value = Facets.Value(text: text.text, count: count)
+      if let last, !Self.isBefore(value, last) { continue }
+      values.append(value)
+      if values.count == 2 * limit {
+        values.sort(by: Self.isBefore)
+        values.removeLast(limit)
+        last = values.last
+      }
     }
-    return Facets.Counts(
-      values: sorted.prefix(limit).map { Facets.Value(text: $0.key.text, count: $0.value) },
-      missing: total - placesWithValue)
+    values.sort(by: Self.isBefore)
+    return Facets.Counts(values: Array(values.prefix(limit)), missing: total - placesWithValue)
+  }
+
+  /// Returns a Boolean value that indicates whether a value is more frequent than another, or as frequent and before it
+  /// in the order of UTF-8.
+  private static func isBefore(_ left: Facets.Value, _ right: Facets.Value) -> Bool {
+    left.count != right.count ? left.count > right.count : left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
   }
 }

@@ -43,7 +43,7 @@ extension PointSnapshot {
       let slots = part.slots(of: ids)
       if !slots.isEmpty {
         pyramidChanges.remove(slots, of: part, at: index)
-        part.tombstones = Tombstones(adding: slots, to: part.tombstones, size: part.segment.count)
+        part.remove(slots)
       }
       if part.count > 0 { kept.append(part) }
     }

@@ -11,10 +11,27 @@ public final class PointSnapshot: Sendable {
   /// Some of the places, and which of them were removed.
   struct Part: Sendable {
     let segment: Segment
-    var tombstones: Tombstones?
+    private(set) var tombstones: Tombstones?
+
+    /// The numbers of removed places by the numbers of their categories; empty where none was removed.
+    private(set) var deadCounts: ContiguousArray<UInt32> = []
 
     /// The number of places that were not removed.
     var count: Int { segment.count - (tombstones?.count ?? 0) }
+
+    init(segment: Segment) { self.segment = segment }
+
+    /// Marks places as removed.
+    ///
+    /// - Parameter slots: the slots of places that were not removed, each once.
+    mutating func remove(_ slots: [Int]) {
+      tombstones = Tombstones(adding: slots, to: tombstones, size: segment.count)
+      if deadCounts.isEmpty { deadCounts = ContiguousArray(repeating: 0, count: segment.categories.names.count) }
+      for slot in slots {
+        let category = segment.records.category(at: slot)
+        if category != PointRecord.none { deadCounts[Int(category)] += 1 }
+      }
+    }
 
     func isDead(_ slot: Int) -> Bool { tombstones?.contains(slot) ?? false }
 

@@ -6,12 +6,16 @@ public import Points
 public struct PointWalk: Sendable {
   private let snapshot: PointSnapshot
   private let filter: PointFilter
+
+  /// A Boolean value that indicates whether the filter reads names and tags.
+  private let readsTexts: Bool
   private var positions: [Int]
 
   /// Creates a walk that begins before the first place. The limit, the order and the position of the query are ignored.
   public init(_ snapshot: PointSnapshot, matching query: PointQuery) {
     self.snapshot = snapshot
     filter = PointFilter(query)
+    readsTexts = query.filter != nil
     positions = Array(repeating: 0, count: snapshot.parts.count)
   }
 
@@ -24,6 +28,9 @@ public struct PointWalk: Sendable {
   /// a batch.
   private static let maximumTextBytes = 16 * 1024
 
+  /// The maximum number of bytes of names and tags that the filter of a batch may read.
+  private static let maximumExaminedBytes = 1 << 20
+
   /// Returns the next matching places; an empty batch is not the end.
   ///
   /// - Parameters:
@@ -31,10 +38,11 @@ public struct PointWalk: Sendable {
   ///   - maximumSteps: the maximum number of places that are examined.
   public mutating func nextBatch(maximumCount: Int, maximumSteps: Int) -> [PointOfInterest] {
     var found: [PointOfInterest] = []
-    var textBytes = 0
-    for _ in 0..<maximumSteps {
+    var (textBytes, examinedBytes) = (0, 0)
+    for _ in 0..<maximumSteps where examinedBytes < Self.maximumExaminedBytes {
       guard found.count < maximumCount, let (index, slot) = next() else { break }
       let part = snapshot.parts[index]
+      if readsTexts { examinedBytes += part.segment.summaryColumns.textBytes(at: slot) }
       if !part.isDead(slot), filter.matches(slot, of: part.segment) {
         textBytes += part.segment.summaryColumns.textBytes(at: slot)
         guard found.isEmpty || textBytes <= Self.maximumTextBytes else { break }

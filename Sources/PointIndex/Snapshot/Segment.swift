@@ -139,6 +139,7 @@ final class Segment: Sendable {
       ("source references", sourceReferences.byteCount),
       ("categories", categories.byteCount),
       ("words", builtTextIndex.withLock { $0?.byteCount ?? 0 }),
+      ("sources", sourceIndexes.withLock { $0.reduce(0) { $0 + $1.byteCount } }),
       ("tags", tagIndexes.withLock { $0.reduce(0) { $0 + $1.byteCount } }),
     ]
   }
@@ -181,11 +182,23 @@ final class Segment: Sendable {
     )
   }
 
-  /// The maximum number of source indexes that are kept.
-  private static let maximumSourceIndexes = 4
+  /// The number of bytes of the source indexes that are kept, for each place of the segment: those of all sources, unless
+  /// they are many.
+  private static let sourceIndexBytesPerPlace = 32
+
+  /// Returns the number of steps to build the index of the places of a source; 0 where it is built, or the source has no
+  /// place.
+  func stepsToIndex(source: String) -> Int {
+    guard let number = records.sources.existingNumber(of: source),
+      !sourceIndexes.withLock({ $0.contains { $0.number == number } })
+    else { return 0 }
+    return Self.stepsPerPlaceOfSourceIndex * count
+  }
+
+  private static let stepsPerPlaceOfSourceIndex = 8
 
   /// Returns the index of the places of a source; `nil` where it has no place. Built in O(n) when the source is first
-  /// searched, and kept for a few sources.
+  /// searched, and kept until those of other sources need the memory.
   func index(ofSource source: String) -> SourceIndex? {
     guard let number = records.sources.existingNumber(of: source) else { return nil }
     if let known = sourceIndexes.withLock({ $0.first { $0.number == number } }) { return known }
@@ -193,8 +206,11 @@ final class Segment: Sendable {
     let index = SourceIndex(number: number, records: records, slotsByID: slotsByID, columns: columns)
     sourceIndexes.withLock { indexes in
       indexes.removeAll { $0.number == number }
-      if indexes.count == Self.maximumSourceIndexes { indexes.removeFirst() }
       indexes.append(index)
+      var bytes = indexes.reduce(0) { $0 + $1.byteCount }
+      while indexes.count > 1, bytes > Self.sourceIndexBytesPerPlace * count {
+        bytes -= indexes.removeFirst().byteCount
+      }
     }
     return index
   }

@@ -62,6 +62,8 @@ struct Tombstones: Sendable {
     }
   }
 
+  var byteCount: Int { words.byteCount }
+
   /// The bits, lowest first; valid for the life of this value or a copy of it.
   var pointer: UnsafePointer<UInt64> { words.pointer }
 

@@ -36,6 +36,9 @@ struct TextPart {
   /// The number of steps to look up a term.
   static let stepsPerTerm = 250
 
+  /// The number of steps to gather a slot, and to sort it among many.
+  private static let stepsPerGatheredSlot = 24
+
   init(
     _ part: PointSnapshot.Part, number: Int, terms: ContiguousArray<QueryTerm>, plannedSlots: [UInt32]? = nil,
     _ limit: SearchLimit
@@ -78,24 +81,30 @@ struct TextPart {
     if let plannedSlots, plannedSlots.count <= capacity { return plannedSlots }
     if !query.categories.isEmpty {
       let numbers = query.categories.compactMap { segment.categories.number(of: $0.text) }
-      if numbers.reduce(0, { $0 + segment.categories.count(of: $1) }) <= capacity {
+      let count = numbers.reduce(0) { $0 + segment.categories.count(of: $1) }
+      if count <= capacity {
+        guard limit.spend(Self.stepsPerGatheredSlot * count) else { return [] }
         return numbers.flatMap { Array(segment.categories.slotsByID(of: $0)) }.sorted()
       }
     }
     if let source = query.source {
+      guard limit.spend(segment.stepsToIndex(source: source.name.text)) else { return [] }
       guard let index = segment.index(ofSource: source.name.text) else { return [] }
-      if index.slotsByID.count <= capacity { return index.slotsByID.sorted() }
+      if index.slotsByID.count <= capacity {
+        return limit.spend(Self.stepsPerGatheredSlot * index.slotsByID.count) ? index.slotsByID.sorted() : []
+      }
     }
     let proximity = query.proximity.flatMap { $0.radiusMetres == nil ? nil : ProximityFilter($0, after: nil) }
     let region = RegionFilter(query, limit)
     let route = query.route.map { RouteFilter($0, limit) }
     guard region != nil || proximity != nil || route != nil else { return nil }
-    var search = SlotSearch(region: region, proximity: proximity, route: route, capacity: capacity)
+    var search = SlotSearch(region: region, proximity: proximity, route: route, capacity: capacity, limit)
     withExtendedLifetime(segment) {
       SearchTree(part: 0, columns: positions, tombstones: nil, nodes: segment.tree).walk(&search)
     }
-    limit.spend(4 * search.slots.count)
-    return search.slots.count > capacity ? nil : search.slots.sorted()
+    if limit.isExpired { return [] }
+    if search.slots.count > capacity { return nil }
+    return limit.spend(Self.stepsPerGatheredSlot * search.slots.count) ? search.slots.sorted() : []
   }
 }
 
@@ -105,18 +114,25 @@ private struct SlotSearch: TreeVisitor {
   let proximity: ProximityFilter?
   let route: RouteFilter?
   let capacity: Int
+  private let limit: SearchLimit
   private(set) var slots: [UInt32] = []
 
-  init(region: RegionFilter?, proximity: ProximityFilter?, route: RouteFilter?, capacity: Int) {
+  /// The number of steps to compare a node or the place of a leaf with the conditions.
+  private static let stepsPerComparison = 4
+
+  init(
+    region: RegionFilter?, proximity: ProximityFilter?, route: RouteFilter?, capacity: Int, _ limit: SearchLimit
+  ) {
     self.region = region
     self.route = route
     self.proximity = proximity
     self.capacity = capacity
+    self.limit = limit
   }
 
   @inline(__always)
   mutating func key(ofNode node: Int, places: Range<Int>, in tree: SearchTree) -> Double? {
-    guard slots.count <= capacity else { return nil }
+    guard slots.count <= capacity, limit.spend(Self.stepsPerComparison) else { return nil }
     if let region, !region.meets(tree.nodes.geographic[node]) { return nil }
     if let route, !route.meets(tree.nodes.space[node], pieces: 0..<route.line.pieceCount) { return nil }
     if let proximity,
@@ -132,6 +148,7 @@ private struct SlotSearch: TreeVisitor {
 
   @inline(__always)
   mutating func visit(places: Range<Int>, in tree: SearchTree) {
+    guard limit.spend(Self.stepsPerComparison * places.count) else { return }
     for place in places where region?.contains(place, tree.columns) ?? true {
       slots.append(UInt32(truncatingIfNeeded: place))
     }

@@ -237,6 +237,9 @@ final class TextSearch {
   private static let fewForIntersection = 256
   private static let manyForIntersection = 500_000
 
+  /// The number of words of 64 marks that are initialized in a step.
+  private static let markWordsPerStep = 4
+
   /// Judges the places that have words of both sets, where that is less work, otherwise of the first.
   func process(_ words: [Range<Int>], and others: [Range<Int>]?, in index: Int) {
     let columns = parts[index].columns
@@ -252,6 +255,7 @@ final class TextSearch {
     }
     let wordCount = (parts[index].segment.count + 63) / 64
     var slots: ContiguousArray<UInt32> = []
+    guard limit.spend(wordCount / Self.markWordsPerStep) else { return }
     withUnsafeTemporaryAllocation(of: UInt64.self, capacity: wordCount) { marks in
       marks.initialize(repeating: 0)
       for postings in postings(others) {
@@ -279,7 +283,7 @@ final class TextSearch {
     let total = ranges.reduce(0) { $0 + columns.postingCount(of: $1) }
     if total == 0 { return }
     if isFiltered, total > Self.fewFiltered,
-      let slots = parts[index].slots(matching: query.filters, atMost: max(Self.fewFiltered, total / 8))
+      let slots = filtering({ parts[index].slots(matching: query.filters, atMost: max(Self.fewFiltered, total / 8)) })
     {
       slots.withUnsafeBufferPointer { offer($0, in: parts[index]) }
       return
@@ -336,6 +340,9 @@ final class TextSearch {
   /// The number of steps to read a posting and the bounds of its place, and of those to read its words.
   private static let stepsPerPosting = 4
   private static let stepsPerPlace = 16
+
+  /// The number of steps to compute a distance on the geodesic.
+  private static let stepsPerGeodesic = 100
 
   /// Judges places, in groups: a place's words are usually in no cache of the processor, so that they are fetched
   /// for a group before any of its places is judged.
@@ -413,15 +420,16 @@ final class TextSearch {
 
   private func offer(_ slot: Int, in part: TextPart) {
     let positions = part.positions
-    guard !isFiltered || passes({ filter.matches(slot, of: part.segment) }),
+    guard !isFiltered || filtering({ filter.matches(slot, of: part.segment) }),
       let (tier, fraction) = judge(slot, in: part), tiers.contains(tier)
     else { return }
-    if let propertyFilter, !passes({ propertyFilter.matches(slot, of: part.segment) }) { return }
+    if let propertyFilter, !filtering({ propertyFilter.matches(slot, of: part.segment) }) { return }
     let bonus =
       scoring.isBiased ? scoring.bonus(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]) : 0
     let score = Double(tier.rawValue) + fraction + bonus
     var key = score
     if byDistance, let center {
+      steps += Self.stepsPerGeodesic
       key = -Geodesic.distanceMetres(
         from: center.coordinate, at: center.position, to: positions.coordinates[slot],
         at: EarthCentred(x: positions.x[slot], y: positions.y[slot], z: positions.z[slot]))
@@ -443,7 +451,7 @@ final class TextSearch {
 
   /// Returns the result of a filter, whose steps do not count as those of the text.
   @inline(__always)
-  private func passes(_ filter: () -> Bool) -> Bool {
+  private func filtering<Result>(_ filter: () -> Result) -> Result {
     let stepsBefore = limit.steps
     defer { otherSteps += limit.steps - stepsBefore }
     return filter()

@@ -84,6 +84,10 @@ public struct PointQuery: Hashable, Sendable {
   /// The end of the page before; `nil` for the first page.
   public var after: Position?
 
+  /// A Boolean value that indicates whether a search that would have to index the places of its source first, which is
+  /// O(n), ends with ``PointStoreError/stepLimit`` instead.
+  public var needsBuiltIndexes = false
+
   public init(
     proximity: Proximity? = nil,
     box: BoundingBox? = nil,
