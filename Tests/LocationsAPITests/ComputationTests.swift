@@ -146,6 +146,34 @@ import Testing
     #expect((threads.value > 0) == leaves)
   }
 
+  @Test(arguments: [
+    "GET /locations?source=osm", "GET /locations?source=osm&f=geojson", "GET /locations?q=place&source=osm",
+    "GET /ogc/collections/places/items?source=osm", "POST /locations/search",
+  ])
+  func sourceIsIndexedBesideTheEventLoop(call: String) async throws {
+    let threads = Counter()
+    try await withServer(
+      places: 6_000, source: "osm",
+      onComputing: {
+        #expect(MultiThreadedEventLoopGroup.currentEventLoop == nil)
+        threads.add()
+      }
+    ) { server in
+      let connection = try await RawHTTPConnection.open(port: server.port)
+      let body = call.hasPrefix("POST") ? #"{"source":"osm"}"# : ""
+      let request =
+        "\(call) HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+
+      try await connection.send(request + body)
+      #expect(try await connection.response().status == 200)
+      #expect(threads.value == 1)
+
+      try await connection.send(request + body)
+      #expect(try await connection.response().status == 200)
+      #expect(threads.value == 1)
+    }
+  }
+
   @Test(arguments: [(1, false), (600, true)]) func longFilterInABodyIsParsedBesideTheEventLoop(
     terms: Int, isBeside: Bool
   ) async throws {
@@ -169,6 +197,36 @@ import Testing
 
       #expect(try await second.response(to: "POST").status == 400)
       barrier.open()
+      _ = try await first.response()
+    }
+  }
+
+  @Test(arguments: [
+    ("PUT /locations/0190b7c5-7e5a-7000-8000-000000000001", #"{"name": "A","lat":1,"long":2}"#, 201),
+    ("POST /locations", #"{"name": "A","lat":1,"long":2}"#, 201),
+    ("PATCH /locations/0190b7c5-7e5a-7000-8000-000000000001", #"{"name": "B"}"#, 404),
+    ("POST /ogc/collections/places/items", #"{"type": "Feature"}"#, 422),
+    ("GET /locations?lang=de&limit=90", "", 200), ("GET /locations?f=geojson&limit=90", "", 200),
+    ("GET /locations?q=place&limit=90", "", 200), ("GET /ogc/collections/places/items?limit=90", "", 200),
+  ])
+  func longTextsAreParsedBesideTheEventLoop(call: String, json: String, status: Int) async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    let text = String(repeating: "😀", count: 2_000)
+    try await withServer(text: text, onComputing: { barrier.pass() }) { server in
+      let first = try await RawHTTPConnection.open(port: server.port)
+      try await first.send("GET /locations/facets?by=category HTTP/1.1\r\nHost: test\r\n\r\n")
+      try await until { server.computations.running == 1 }
+
+      let second = try await RawHTTPConnection.open(port: server.port)
+      let body = json.replacing(" ", with: String(repeating: " ", count: 70_000))
+      try await second.send(
+        "\(call) HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
+          + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+      try await until { server.computations.waiting == 1 }
+      barrier.open()
+
+      #expect(try await second.response(to: String(call.prefix { $0 != " " })).status == status)
       _ = try await first.response()
     }
   }
@@ -205,11 +263,16 @@ import Testing
 
   /// Runs the body against a server with one event loop and one thread for computations.
   private func withServer(
-    places: Int = 200, timeout: Duration = .seconds(3_600), onComputing: @escaping @Sendable () -> Void,
+    places: Int = 200, source: String? = nil, text: String = "", timeout: Duration = .seconds(3_600),
+    onComputing: @escaping @Sendable () -> Void,
     onFacets: @escaping @Sendable (String) -> Void = { _ in }, body: (HTTPServer) async throws -> Void
   ) async throws {
     let memory = MemoryStore.countingFromOne()
-    let rows = try (1...places).map { try ImportRow.sample("place \($0)", 1, Double($0) / 100, number: $0) }
+    let rows = try (1...places).map {
+      try ImportRow.sample(
+        "place \($0)", 1, Double($0) / 100, tags: text.isEmpty ? [:] : ["text": text], source: source,
+        sourceID: source.map { _ in "\($0)" }, number: $0)
+    }
     _ = try await memory.load(AsyncStream([rows]))
     let store = ComputedStore(store: memory, onComputing: onComputing, onFacets: onFacets)
     let service = PointsService(store: store, textStore: memory, mapStore: store)

@@ -53,17 +53,31 @@ struct ListRoute: CallHandler {
     if arguments.query.isLong { return try await searchLong(arguments, for: request) }
     if let text = arguments.text {
       let page = try await service.matches(of: text.query(arguments), arguments.fields, for: request)
-      return response(of: page.points, next: page.next, text, arguments, for: request)
-    }
-    return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      if arguments.hasSummaries {
-        return response(of: try await service.summaries(matching: arguments.query), arguments, for: request)
+      return try await request.responding(with: page.points) { () throws(Problem) in
+        response(of: page.points, next: page.next, text, arguments, for: request)
       }
-      let page = try await service.page(matching: arguments.query)
-      var points = page.points
-      if arguments.fields.contains(.attribution) { try await service.addAttribution(to: &points) }
-      return response(of: points, next: page.next, arguments, for: request)
     }
+    let query = arguments.query.onEventLoop
+    if arguments.hasSummaries {
+      let page = try await request.searchingOnEventLoop { () throws(PointStoreError) in
+        try await service.summaries(matching: query)
+      }
+      if let page { return response(of: page, arguments, for: request) }
+    } else {
+      let found = try await request.searchingOnEventLoop {
+        () throws(PointStoreError) -> (points: [FoundPoint], next: PointQuery.Position?) in
+        let page = try await service.page(matching: query)
+        var points = page.points
+        if arguments.fields.contains(.attribution) { try await service.addAttribution(to: &points) }
+        return (points, page.next)
+      }
+      if let found {
+        return try await request.responding(with: found.points) { () throws(Problem) in
+          response(of: found.points, next: found.next, arguments, for: request)
+        }
+      }
+    }
+    return try await searchLong(arguments, for: request)
   }
 
   /// Returns the response of a search that may take long, or whose page is long: it is made beside the event loop.

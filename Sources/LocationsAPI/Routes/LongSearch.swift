@@ -7,6 +7,46 @@ extension PointQuery {
 
   /// A Boolean value that indicates whether the search or its page may take long, and so leaves the event loop.
   var isLong: Bool { limit > Self.shortLimit || timeLimit != nil }
+
+  /// The query for a search on the event loop, which ends with ``Points/PointStoreError/stepLimit`` where the places of
+  /// its source would have to be indexed first. It is repeated beside the event loop then.
+  var onEventLoop: PointQuery {
+    var query = self
+    query.needsBuiltIndexes = source != nil
+    return query
+  }
+}
+
+extension HTTPRequest {
+  /// Searches on the event loop; returns `nil` where the search has to be repeated beside it.
+  ///
+  /// - Throws: `Problem` of the store's error.
+  func searchingOnEventLoop<Found>(
+    _ search: () async throws(PointStoreError) -> Found
+  ) async throws(Problem) -> Found? {
+    try await reportingStoreErrors { () throws(PointStoreError) -> Found? in
+      do throws(PointStoreError) {
+        return try await search()
+      } catch {
+        guard error == .stepLimit else { throw error }
+        return nil
+      }
+    }
+  }
+
+  /// The number of bytes of the names and tags of places up to which their response is made on the event loop.
+  private static let shortTextBytes = 256 * 1024
+
+  /// Makes the response of the places of a page: beside the event loop where their texts are long, each of which may be
+  /// parsed and written again.
+  ///
+  /// - Throws: `Problem` of the closure, or 503.
+  func responding(
+    with points: [FoundPoint], _ response: () throws(Problem) -> HTTPResponse
+  ) async throws(Problem) -> HTTPResponse {
+    let bytes = points.reduce(0) { $0 + $1.point.draft.name.utf8.count + $1.point.draft.tags.json.utf8.count }
+    return bytes <= Self.shortTextBytes ? try response() : try await computing(response)
+  }
 }
 
 extension PointsService {

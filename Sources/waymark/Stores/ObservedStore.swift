@@ -32,8 +32,11 @@ struct ObservedStore: WritablePointStore {
       outages?.noteSuccess(of: operation, isWrite: isWrite ?? operation.isWrite)
       return value
     } catch {
+      let storeError = PointStoreError(causing: error)
+      // No failure: the search is repeated.
+      if storeError == .stepLimit { throw error }
       metrics?.record(operation, failure: operation.outcome(of: error), since: start)
-      if let error = PointStoreError(causing: error) {
+      if let error = storeError {
         outages?.note(error, of: operation, isWrite: isWrite ?? operation.isWrite)
       }
       throw error

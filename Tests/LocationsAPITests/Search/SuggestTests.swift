@@ -76,7 +76,7 @@ import Testing
     let time = Mutex(Duration.zero)
     let words = CategoryWords(uptime: { time.withLock { $0 } })
     func names() async throws -> [String] {
-      try await words.matches(of: "caf", limit: 3, in: store).map(\.category)
+      words.matches(of: "caf", limit: 3, among: try await words.counts(of: store)).map(\.category)
     }
 
     _ = try await store.create(.at(0, 0, name: "A", category: "cafe"), once: nil)
@@ -100,7 +100,7 @@ import Testing
     _ = try await store.create(.at(0, 0, name: "A", category: "natural:peak"), once: nil)
     _ = try await store.create(.at(0, 0, name: "B", category: "cafe"), once: nil)
 
-    let found = try await CategoryWords().matches(of: text, limit: 3, in: store)
+    let found = CategoryWords().matches(of: text, limit: 3, among: try await store.categoryCounts())
 
     #expect(found.map(\.category) == categories)
   }

@@ -69,9 +69,21 @@ enum FeatureBody {
   ) async throws(Problem) -> (feature: ConvertedFeature, bytes: ByteBuffer) {
     let system = try system(of: request.headers)
     let bytes = try await PointBody.collect(request)
+    guard bytes.readableBytes > PointBody.shortBytes else {
+      return (try feature(of: bytes, from: system, properties), bytes)
+    }
+    let feature = try await request.computing { () throws(Problem) in
+      try feature(of: bytes, from: system, properties)
+    }
+    return (feature, bytes)
+  }
+
+  private static func feature(
+    of bytes: ByteBuffer, from system: ReferenceSystem, _ properties: FeatureProperties
+  ) throws(Problem) -> ConvertedFeature {
     do {
       let value = try JSONReader.value(of: bytes.readableBytesView)
-      return (converted(value, from: system, properties), bytes)
+      return converted(value, from: system, properties)
     } catch {
       throw .malformedBody(error)
     }

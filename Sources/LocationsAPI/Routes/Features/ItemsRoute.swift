@@ -93,11 +93,15 @@ struct ItemsRoute: CallHandler {
       let reservation =
         limit > PointQuery.shortLimit ? try await request.reserveMemory(bytes: limit * Self.featureBytes) : nil
       defer { extendLifetime(reservation) }
-      guard query.isLong else {
-        let page = try await request.reportingStoreErrors { () throws(PointStoreError) -> FeaturePage in
-          try await self.page(query, isContinued: arguments.isContinued)
+      if !query.isLong {
+        let page = try await request.searchingOnEventLoop { () throws(PointStoreError) in
+          try await self.page(query.onEventLoop, isContinued: arguments.isContinued)
         }
-        return response(of: page, arguments, collection, for: request)
+        if let page {
+          return try await request.responding(with: page.points) { () throws(Problem) in
+            response(of: page, arguments, collection, for: request)
+          }
+        }
       }
       return try await context.service.searching(
         of: request, needsIndex: query.needsIndex

@@ -59,7 +59,9 @@ struct SuggestRoute: CallHandler {
       let counts = try await categories(for: query, for: request)
       guard query.filters.isLong else {
         let (points, _) = try await service.matches(of: query, [], isRecorded: false, for: request)
-        return Self.response(points, counts, limit: query.limit, languages)
+        return try await request.responding(with: points) { [query] () throws(Problem) in
+          Self.response(points, counts, limit: query.limit, languages)
+        }
       }
       return try await service.searching(of: request, needsIndex: true) { [query] snapshot throws(PointStoreError) in
         try service.matches(of: query, in: snapshot, isRecorded: false)
@@ -74,9 +76,15 @@ struct SuggestRoute: CallHandler {
   /// Returns the categories that match a text, where the query has none.
   private func categories(for query: TextQuery, for request: HTTPRequest) async throws(Problem) -> [CategoryCount] {
     guard query.filters.categories.isEmpty else { return [] }
-    return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      try await categories.matches(
-        of: query.text, limit: min(Self.maximumCategories, query.limit / 2), in: service.store)
+    let limit = min(Self.maximumCategories, query.limit / 2)
+    let counts = try await request.reportingStoreErrors { () throws(PointStoreError) in
+      try await categories.counts(of: service.store)
+    }
+    if counts.count <= CategoryWords.fewCategories {
+      return categories.matches(of: query.text, limit: limit, among: counts)
+    }
+    return try await request.computing { () throws(Problem) in
+      categories.matches(of: query.text, limit: limit, among: counts)
     }
   }
 
@@ -122,11 +130,17 @@ final class CategoryWords: Sendable {
     let words: [ExactText]
   }
 
+  /// The number of categories that are compared with a text in less than a millisecond, their words found first.
+  static let fewCategories = 500
+
   /// The time for which the words are used, as long as a client may use the suggestions again.
   static let maximumAge = Duration.seconds(5)
 
   private let uptime: @Sendable () -> Duration
-  private let last = Mutex<(entries: [Entry], time: Duration)?>(nil)
+  private let last = Mutex<(counts: [CategoryCount], time: Duration)?>(nil)
+
+  /// The words of the counts that texts were compared with last.
+  private let words = Mutex<(counts: [CategoryCount], entries: [Entry])>(([], []))
 
   /// Creates the words of no categories.
   ///
@@ -135,17 +149,27 @@ final class CategoryWords: Sendable {
     self.uptime = uptime
   }
 
-  /// Returns the categories that have all words of a text, the last one as the beginning of a word; the most frequent
-  /// first.
+  /// Returns the categories and their counts, which may be as old as ``maximumAge``.
   ///
   /// - Throws: ``Points/PointStoreError``.
-  func matches(
-    of text: String, limit: Int, in store: any PointStore
-  ) async throws(PointStoreError) -> [CategoryCount] {
+  func counts(of store: any PointStore) async throws(PointStoreError) -> [CategoryCount] {
+    let now = uptime()
+    let known = last.withLock { last in
+      last.flatMap { now - $0.time < Self.maximumAge ? $0.counts : nil }
+    }
+    if let known { return known }
+    let counts = try await store.categoryCounts()
+    last.withLock { $0 = (counts, now) }
+    return counts
+  }
+
+  /// Returns the categories that have all words of a text, the last one as the beginning of a word, in the order of the
+  /// counts. O(c) for c categories.
+  func matches(of text: String, limit: Int, among counts: [CategoryCount]) -> [CategoryCount] {
     let wanted = Self.words(of: text)
     guard let last = wanted.last else { return [] }
     var found: [CategoryCount] = []
-    for entry in try await entries(of: store) {
+    for entry in entries(of: counts) {
       guard found.count < limit else { break }
       if wanted.dropLast().allSatisfy(entry.words.contains),
         entry.words.contains(where: { $0.text.utf8.starts(with: last.text.utf8) })
@@ -156,16 +180,11 @@ final class CategoryWords: Sendable {
     return found
   }
 
-  private func entries(of store: any PointStore) async throws(PointStoreError) -> [Entry] {
-    let now = uptime()
-    let known = last.withLock { last in
-      last.flatMap { now - $0.time < Self.maximumAge ? $0.entries : nil }
-    }
+  private func entries(of counts: [CategoryCount]) -> [Entry] {
+    let known = words.withLock { words in words.counts == counts ? words.entries : nil }
     if let known { return known }
-    let entries = try await store.categoryCounts().map { count in
-      Entry(count: count, words: Self.words(of: count.category))
-    }
-    last.withLock { $0 = (entries, now) }
+    let entries = counts.map { Entry(count: $0, words: Self.words(of: $0.category)) }
+    words.withLock { $0 = (counts, entries) }
     return entries
   }
 

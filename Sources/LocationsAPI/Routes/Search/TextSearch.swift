@@ -129,15 +129,10 @@ extension PointsService {
     of query: TextQuery, isRecorded: Bool, for request: HTTPRequest
   ) async throws(Problem) -> TextPage {
     let names = try textSearch()
-    let short = try await request.reportingStoreErrors { () throws(PointStoreError) -> TextPage? in
+    let short = try await request.searchingOnEventLoop { () throws(PointStoreError) in
       var query = query
       query.stepLimit = Self.stepsOnEventLoop
-      do throws(PointStoreError) {
-        return try await matches(of: query, in: names, isRecorded: isRecorded)
-      } catch {
-        guard error == .stepLimit else { throw error }
-        return nil
-      }
+      return try await matches(of: query, in: names, isRecorded: isRecorded)
     }
     if let short { return short }
     return try await searching(of: request, needsIndex: true) { snapshot throws(PointStoreError) in
