@@ -45,6 +45,16 @@ import Testing
     )
   }
 
+  @Test(arguments: [
+    (#","Name":"B""#, "/properties/Name gives the name a second time"),
+    (#","ID":1,"id":2"#, "/properties/id gives the id a second time"),
+    (#","tags":{},"TAGS":{}"#, "/properties/TAGS gives the tags a second time"),
+    (#","CATEGORY":7"#, "/properties/CATEGORY must be a string, got a number"),
+  ])
+  func propertyInDifferentCaseIsNotOverwritten(more: String, detail: String) {
+    #expect(Parsed(Self.collection(Self.feature("A", more)), .geoJSON).details == [1: detail])
+  }
+
   @Test func nonUUIDIdAndSourceWithoutSourceIdBecomeTags() {
     let parsed = Parsed(Self.collection(Self.feature("A", #","id":17,"source":"survey""#)), .geoJSON)
 

@@ -83,6 +83,19 @@ import Testing
     (#"{"name":"A","lat":1,"lng":-180.5}"#, "/lng must be a number from -180 to 180, got '-180.5'"),
     (#"{"name":"A","lat":1,"long":2,"lon":2}"#, "/lon gives the longitude a second time"),
     (#"{"nmae":"A","lat":1,"long":2}"#, "/name is missing"),
+    (#"{"name":"A","Name":"B","lat":1,"long":2}"#, "/Name gives the name a second time"),
+    (#"{"NAME":"A","lat":1,"long":2,"name":null}"#, "/name gives the name a second time"),
+    (#"{"name":"A","lat":1,"long":2,"Category":"a","category":"b"}"#, "/category gives the category a second time"),
+    (
+      #"{"name":"A","lat":1,"long":2,"source":"s","source_id":"1","sourceId":"2"}"#,
+      "/sourceId gives the sourceId a second time"
+    ),
+    (#"{"name":"A","lat":1,"long":2,"tags":{"a":"1"},"Tags":{"a":"2"}}"#, "/Tags gives the tags a second time"),
+    (
+      #"{"name":"A","lat":1,"long":2,"ID":"x","id":null}"#,
+      "/ID must be a UUID, got 'x'; /id gives the id a second time"
+    ),
+    (#"{"Name":7,"lat":1,"long":2}"#, "/Name must be a string, got a number"),
     (#"{"name":"A","latitude":1,"x":2,"Y":3}"#, "/Y gives the latitude a second time"),
     (#"{"name":"A","lat":1,"long":2,"id":"7"}"#, "/id must be a UUID, got '7'"),
     (#"{"name":"A","lat":1,"long":2,"source":"osm"}"#, "/sourceId must be given where source is"),

@@ -103,8 +103,12 @@ extension JSONRowDecoder {
         try readUnknown(name, pointerPrefix: "/properties", from: &reader, into: &draft)
         continue
       }
+      // The coordinates are those of the geometry.
+      if field != .latitude, field != .longitude {
+        guard try isFirst(field, name, from: &reader, into: &draft) else { continue }
+      }
       switch field {
-      case .name, .category, .source, .sourceID: try readText(field, from: &reader, into: &draft)
+      case .name, .category, .source, .sourceID: try readText(field, named: name, from: &reader, into: &draft)
       case .id:
         var copy = reader
         if try copy.nextKind() == .string, let id = PointID(utf8: try copy.readString().bytes) {

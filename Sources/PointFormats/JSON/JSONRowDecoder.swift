@@ -83,8 +83,7 @@ struct JSONRowDecoder: Sendable {
     case place(RowDraft)
     /// The object is a Feature.
     case feature
-    /// A member that is a tag follows `tags`, or `tags` stands twice in different case: as `tags` takes precedence, it
-    /// must be read last.
+    /// A member that is a tag follows `tags`: as `tags` takes precedence, it must be read last.
     case tagsMustBeReadLast
   }
 
@@ -104,11 +103,11 @@ struct JSONRowDecoder: Sendable {
       if isIDField(name) {
         try readKey(named: name, pointerPrefix: "", from: &reader, into: &draft)
       } else if let field = name.field {
+        guard try isFirst(field, name, from: &reader, into: &draft) else { continue }
         guard field == .tags else {
           try read(field, named: name, from: &reader, into: &draft)
           continue
         }
-        if tagsObject != nil, !readsTagsLast { return .tagsMustBeReadLast }
         tagsObject = reader
         if readsTagsLast { try reader.skipValue() } else { try readTags("/tags", from: &reader, into: &draft) }
       } else {
@@ -124,6 +123,23 @@ struct JSONRowDecoder: Sendable {
     if readsTagsLast, var tagsObject { try readTags("/tags", from: &tagsObject, into: &draft) }
     draft.finishTags(&tags)
     return .place(draft)
+  }
+
+  /// Returns `true` where a field is given for the first time; else rejects it and skips its value.
+  func isFirst(
+    _ field: PointField, _ name: JSONReader.Text, from reader: inout JSONReader, into draft: inout RowDraft
+  ) throws(JSONError) -> Bool {
+    if draft.take(field) { return true }
+    draft.reject(field, try pointer(to: name, of: draft, reader), "gives the \(field.noun) a second time")
+    try reader.skipValue()
+    return false
+  }
+
+  /// Returns the pointer to a member of the object of the fields.
+  private func pointer(
+    to name: JSONReader.Text, of draft: RowDraft, _ reader: JSONReader
+  ) throws(JSONError) -> String {
+    "\(draft.prefix)/\(token(try reader.string(of: name)))"
   }
 
   /// Returns a Boolean value that indicates whether the options name the member for the `sourceId`.
@@ -164,20 +180,19 @@ struct JSONRowDecoder: Sendable {
     into draft: inout RowDraft
   ) throws(JSONError) {
     switch field {
-    case .name, .category, .source, .sourceID: try readText(field, from: &reader, into: &draft)
+    case .name, .category, .source, .sourceID: try readText(field, named: name, from: &reader, into: &draft)
     case .id where options.source != nil && options.idField == nil:
       draft.ownID = try text(from: &reader)
       draft.id = draft.ownID.flatMap { PointID($0) }
     case .id:
-      guard let text = try string(.id, from: &reader, into: &draft) else { return draft.id = nil }
+      guard let text = try string(.id, named: name, from: &reader, into: &draft) else { return draft.id = nil }
       draft.id = PointID(text)
-      if draft.id == nil { draft.reject(.id, "/id", "must be a UUID, got '\(text.prefix(40))'") }
+      if draft.id == nil {
+        draft.reject(.id, try pointer(to: name, of: draft, reader), "must be a UUID, got '\(text.prefix(40))'")
+      }
     case .latitude, .longitude:
       let pointer = "/" + (try reader.string(of: name))
       guard let text = try number(field, pointer, from: &reader, into: &draft) else { return }
-      if (field == .latitude ? draft.latitude : draft.longitude) != nil {
-        draft.reject(field, pointer, "gives the \(field) a second time")
-      }
       draft.setDegrees(text, of: field, pointer: pointer)
     case .tags, .serviceMade: try reader.skipValue()
     }
@@ -188,8 +203,10 @@ struct JSONRowDecoder: Sendable {
 
 extension JSONRowDecoder {
   /// Reads the value of a field that is a text, in an object or in a Feature's properties.
-  func readText(_ field: PointField, from reader: inout JSONReader, into draft: inout RowDraft) throws(JSONError) {
-    draft.setText(try string(field, from: &reader, into: &draft), of: field)
+  func readText(
+    _ field: PointField, named name: JSONReader.Text, from reader: inout JSONReader, into draft: inout RowDraft
+  ) throws(JSONError) {
+    draft.setText(try string(field, named: name, from: &reader, into: &draft), of: field)
   }
 
   /// Returns a member's name as a reference token, cut where it is long.
@@ -199,12 +216,14 @@ extension JSONRowDecoder {
 
   /// Reads a string; returns `nil` for null, and for anything else, which is rejected.
   private func string(
-    _ field: PointField, from reader: inout JSONReader, into draft: inout RowDraft
+    _ field: PointField, named name: JSONReader.Text, from reader: inout JSONReader, into draft: inout RowDraft
   ) throws(JSONError) -> String? {
     let kind = try reader.nextKind()
     if kind == .string { return try reader.string(of: try reader.readString()) }
     try reader.skipValue()
-    if kind != .null { draft.reject(field, "must be a string, got \(kind.description)") }
+    if kind != .null {
+      draft.reject(field, try pointer(to: name, of: draft, reader), "must be a string, got \(kind.description)")
+    }
     return nil
   }
 

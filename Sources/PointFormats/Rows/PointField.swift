@@ -52,6 +52,15 @@ enum PointField: Int, Hashable, Sendable {
     }
   }
 
+  /// The field in words.
+  var noun: String {
+    switch self {
+    case .latitude: "latitude"
+    case .longitude: "longitude"
+    default: name ?? ""
+    }
+  }
+
   /// Creates the field that a column of a CSV file or a member of a merge patch stands for; `nil` where it is none.
   init?(column name: String) {
     let field = Array(name.utf8).withUnsafeBufferPointer { PointField(name: $0) }

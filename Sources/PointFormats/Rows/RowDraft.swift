@@ -25,11 +25,22 @@ struct RowDraft {
   /// The fields that have a violation, or need none.
   private var violatedFields: Set<PointField> = []
 
+  /// The fields that have been given, each by the bit of its raw value.
+  private var givenFields = 0
+
   /// The pointer to the object of the fields.
-  private let prefix: String
+  let prefix: String
 
   init(pointerPrefix prefix: String = "") {
     self.prefix = prefix
+  }
+
+  /// Notes that a field is given, and returns `false` where it was before.
+  mutating func take(_ field: PointField) -> Bool {
+    guard field != .serviceMade else { return true }
+    let bit = 1 << field.rawValue
+    defer { givenFields |= bit }
+    return givenFields & bit == 0
   }
 
   mutating func reject(_ field: PointField?, _ pointer: String, _ detail: String) {

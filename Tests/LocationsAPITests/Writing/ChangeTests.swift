@@ -50,7 +50,9 @@ import Testing
     #expect(try response.pointers == [pointer])
   }
 
-  @Test(arguments: [#"{"lat":1,"latitude":2}"#, #"{"x":1,"longitude":2}"#, #"{"lon":1,"lng":1}"#])
+  @Test(arguments: [
+    #"{"lat":1,"latitude":2}"#, #"{"x":1,"longitude":2}"#, #"{"lon":1,"lng":1}"#, #"{"name":"y","Name":"z"}"#,
+  ])
   func fieldInTwoSpellingsIsRejected(patch: String) async throws {
     let driver = try await driver()
 
