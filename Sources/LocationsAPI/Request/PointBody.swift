@@ -40,7 +40,7 @@ enum PointBody {
     let bytes = try await collect(request)
     guard bytes.readableBytes > shortBytes else { return (try document(bytes.readableBytesView, form: form), bytes) }
     let document = try await request.computing { () throws(Problem) in
-      try document(bytes.readableBytesView, form: form)
+      try Self.document(bytes.readableBytesView, form: form)
     }
     return (document, bytes)
   }

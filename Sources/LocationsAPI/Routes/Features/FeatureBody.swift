@@ -73,7 +73,7 @@ enum FeatureBody {
       return (try feature(of: bytes, from: system, properties), bytes)
     }
     let feature = try await request.computing { () throws(Problem) in
-      try feature(of: bytes, from: system, properties)
+      try Self.feature(of: bytes, from: system, properties)
     }
     return (feature, bytes)
   }
