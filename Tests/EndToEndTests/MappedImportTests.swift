@@ -11,6 +11,26 @@ import Testing
   }
 
   @Test(arguments: StoreKind.allCases)
+  func anImportWithoutRowsSucceedsAndOneWithoutAValidRowFails(kind: StoreKind) async throws {
+    let store = try await EmptyStore(kind)
+    let server = try await store.serve()
+    let target = kind == .memory ? ["--url", "http://127.0.0.1:\(try await server.port())"] : []
+    func run(_ file: String) async throws -> WaymarkProcess.Outcome {
+      try await WaymarkProcess.run(
+        ["import"] + target + [file], environment: kind == .memory ? [:] : store.environment)
+    }
+
+    let header = try await run(try store.folder.write("name,lat,long\n", to: "header.csv"))
+    let none = try await run(try store.folder.write("[]", to: "none.json"))
+    let invalid = try await run(try store.folder.write("name,lat,long\nA,91,2\n", to: "invalid.csv"))
+
+    #expect(header.status == 0 && header.output.hasPrefix("0 rows: 0 created"), "\(header.log)")
+    #expect(none.status == 0 && none.output.hasPrefix("0 rows: 0 created"), "\(none.log)")
+    #expect(invalid.status == 65 && invalid.log.contains("no row could be used"), "\(invalid.log)")
+    withExtendedLifetime(server) {}
+  }
+
+  @Test(arguments: StoreKind.allCases)
   func anOvertureFileIsImportedRefreshedAndAttributed(kind: StoreKind) async throws {
     let store = try await EmptyStore(kind)
     let server = try await store.serve()
