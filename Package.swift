@@ -192,7 +192,8 @@ let package = Package(
         name: "waymarkTests",
         dependencies: [
           "waymark", "Basics", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
-          "OpenStreetMap", "PointMapping", "Points", "PostgresClient", "PostgresStore", "PrometheusMetrics", "TestSupport",
+          "OpenStreetMap", "PointMapping", "Points", "PostgresClient", "PostgresStore", "PrometheusMetrics",
+          "TestSupport",
           logging,
           metrics,
           .product(name: "NIOHTTP1", package: "swift-nio"),
