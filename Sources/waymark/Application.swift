@@ -75,14 +75,12 @@ struct Application {
     api.isDraining = { [drainState] in drainState.isDraining }
     api.address = configuration.address
     api.clusterMaximumZoom = configuration.clusterMaximumZoom
-    api.tileCacheBytes = configuration.tileCacheBytes
     api.baseMap = configuration.baseMap
     api.settingsDigest = configuration.responseDigest
     let locations = LocationsAPI(api)
     let features = FeaturesAPI(locations, collections: configuration.collections)
-    let photon = configuration.search.hasPhoton ? PhotonAPI(locations).endpoints : []
     responder = locations.router(
-      joining: features.endpoints + photon,
+      joining: features.endpoints + PhotonAPI(locations).endpoints,
       middlewares: Self.buildMiddlewares(configuration, access: access, metrics: metrics, logger: logger))
   }
 

@@ -8,7 +8,6 @@ By name, near a coordinate, in a box, in another language, by tags, and in rever
 import argparse
 import json
 import sys
-import urllib.request
 
 from geopy.exc import GeocoderQueryError
 from geopy.geocoders import Photon
@@ -100,14 +99,6 @@ def main():
     with temporary_folder("waymark-photon.") as folder:
         with server(options.waymark, folder) as waymark:
             check(f"127.0.0.1:{waymark.port}")
-        with server(options.waymark, folder, PHOTON_API="off") as waymark:
-            with urllib.request.urlopen(f"{waymark.url}/locations?q=rathaus&limit=1") as response:
-                expect("the search without Photon's API", response.status, 200)
-            try:
-                Photon(scheme="http", domain=f"127.0.0.1:{waymark.port}").geocode("rathaus")
-                expect("PHOTON_API=off", "a result", "404")
-            except Exception as error:
-                expect("PHOTON_API=off", "404" in str(error), True)
     sys.exit(1 if failures else 0)
 
 

@@ -78,7 +78,7 @@ import Testing
 
   @Test func logHasEachRequestWithoutItsKeyAndCoordinate() async throws {
     let folder = try TemporaryFolder()
-    let log = ["ACCESS_LOG": "true", "LOG_LEVEL": "trace", "SERVER_TIMING": "true"]
+    let log = ["ACCESS_LOG": "true", "LOG_LEVEL": "trace"]
     let secret = "postgresql://waymark:Tr0ub4dor@127.0.0.1:1/places?connect_timeout=1"
     let memory = try await WaymarkProcess(
       ["serve", "--http-port", "0", "--data-file", try folder.write("name,lat,long\nA,1,1\n", to: "a.csv")],

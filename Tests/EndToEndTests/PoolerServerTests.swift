@@ -22,7 +22,7 @@ import Testing
     // Where reads are bounded, only a position brings the index up to a write: the poll comes after the bound.
     var environment = [
       "DATABASE_URL": pooler.url(of: database), "POINT_INDEX": "on", "READ_CONSISTENCY": consistency,
-      "DATABASE_IMPORT_CONNECTIONS": "1", "DATABASE_EXPORT_CONNECTIONS": "1",
+      "DATABASE_POOL_SIZE": "7",
     ]
     if consistency == "bounded" { environment["READ_MAX_STALENESS_MS"] = "3600000" }
     let migrated = try await WaymarkProcess.run(["migrate"], environment: environment)

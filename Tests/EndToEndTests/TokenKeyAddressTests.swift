@@ -56,7 +56,7 @@ import Testing
   }
 
   private func environment(_ url: String, _ others: [String: String] = [:]) -> [String: String] {
-    ["HTTP_PORT": "0", "JWT_JWKS_URL": url, "JWT_ISSUER": "i", "JWT_AUDIENCE": "a"].merging(others) { $1 }
+    ["HTTP_PORT": "0", "JWT_JWKS": url, "JWT_ISSUER": "i", "JWT_AUDIENCE": "a"].merging(others) { $1 }
   }
 
   private func post(_ driver: ServerDriver, _ signer: TokenSigner) async throws -> ServerDriver.Response {
@@ -75,7 +75,7 @@ import Testing
       let server = try await WaymarkProcess(
         ["serve"],
         environment: environment(
-          "https://localhost:\(port)/jwks.json", ["JWT_JWKS_CA_FILE": certificate.certificate]))
+          "https://localhost:\(port)/jwks.json", ["SSL_CERT_FILE": certificate.certificate]))
       let driver = ServerDriver(port: try await server.port())
 
       let before = try await post(driver, first).status
@@ -158,10 +158,10 @@ import Testing
         .init(body: [UInt8](repeating: 0x20, count: 1 << 20) + Array(TokenSigner().keySet.utf8)))
       let silent = try await check(.init(status: .continue))
       let noServer = try await WaymarkProcess.run(
-        ["check"], environment: environment("https://localhost:\(port)/", ["JWT_JWKS_CA_FILE": certificate.certificate])
+        ["check"], environment: environment("https://localhost:\(port)/", ["SSL_CERT_FILE": certificate.certificate])
       )
       let noFile = try await WaymarkProcess.run(
-        ["check"], environment: environment("https://localhost:\(port)/", ["JWT_JWKS_CA_FILE": "/nowhere.pem"]))
+        ["check"], environment: environment("https://localhost:\(port)/", ["SSL_CERT_FILE": "/nowhere.pem"]))
 
       #expect(fine.status == 0 && fine.output.contains("ok       the token keys of \(url): 1"), "\(fine.output)")
       for (outcome, reason) in [
@@ -169,7 +169,7 @@ import Testing
         (long, "problem  the token keys of \(url): the response is longer than 1048576 bytes"),
         (silent, "problem  the token keys of \(url): the response took longer than 5 s"),
         (noServer, "it does not speak TLS on this port"),
-        (noFile, "problem  JWT_JWKS_CA_FILE must be a file of certificates in PEM, got '/nowhere.pem'"),
+        (noFile, "problem  SSL_CERT_FILE must be a file of certificates in PEM, got '/nowhere.pem'"),
       ] {
         #expect(outcome.status == 1 && outcome.output.contains(reason), "\(outcome.output)")
       }

@@ -44,12 +44,12 @@ import Testing
 
     let outcome = try await WaymarkProcess.run(
       ["serve", "--http-port", "0"],
-      environment: ["JWT_JWKS_FILE": file, "JWT_ISSUER": "i", "JWT_AUDIENCE": "a"])
+      environment: ["JWT_JWKS": file, "JWT_ISSUER": "i", "JWT_AUDIENCE": "a"])
 
     #expect(outcome.status == 64)
     #expect(
       outcome.log.contains(
-        "JWT_JWKS_FILE names '\(file)', which holds no public key for signatures by RS, PS, ES or EdDSA"))
+        "JWT_JWKS names '\(file)', which holds no public key for signatures by RS, PS, ES or EdDSA"))
     #expect(!outcome.log.contains("c2VjcmV0"))
   }
 }

@@ -27,8 +27,7 @@ final class WaymarkProcess: Sendable {
 
   /// The timeouts of a server, so long that none is exceeded because the machine is busy.
   private static let longTimeouts = [
-    "FILTER_TIMEOUT_MS": "60000", "HTTP_HEADER_TIMEOUT_MS": "600000", "HTTP_BODY_TIMEOUT_MS": "600000",
-    "HTTP_IDLE_TIMEOUT_MS": "600000",
+    "FILTER_TIMEOUT_MS": "60000", "HTTP_READ_TIMEOUT_MS": "1200000", "HTTP_IDLE_TIMEOUT_MS": "600000",
   ]
   private static let longDatabaseTimeouts = ["REQUEST_DEADLINE_MS": "60000", "DATABASE_STATEMENT_TIMEOUT_MS": "60000"]
 

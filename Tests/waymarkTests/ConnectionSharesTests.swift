@@ -31,37 +31,23 @@ import Testing
     #expect(max(shares.exports, shares.imports) <= shares.bulk)
   }
 
-  @Test func configuredSharesAreTakenFromRequests() throws {
-    let shares = try shares([
-      "DATABASE_POOL_SIZE": "10", "DATABASE_EXPORT_CONNECTIONS": "5", "DATABASE_IMPORT_CONNECTIONS": "4",
-    ])
+  @Test(arguments: [
+    (2, (1, 1, 1, 1)), (3, (1, 1, 1, 2)), (7, (5, 1, 1, 2)), (8, (4, 2, 2, 4)), (9, (5, 2, 2, 4)),
+  ])
+  func exportsAndImportsShareTheLastConnectionOfASmallPool(size: Int, expected: (Int, Int, Int, Int)) throws {
+    let shares = try shares(["DATABASE_POOL_SIZE": "\(size)"])
 
-    #expect((shares.requests, shares.exports, shares.imports, shares.bulk) == (1, 5, 4, 9))
-  }
-
-  @Test func importsShareWithExportsThatMayHaveAll() throws {
-    let shares = try shares(["DATABASE_POOL_SIZE": "4", "DATABASE_EXPORT_CONNECTIONS": "3"])
-
-    #expect((shares.requests, shares.exports, shares.imports, shares.bulk) == (1, 3, 1, 3))
+    #expect((shares.requests, shares.exports, shares.imports, shares.bulk) == expected)
   }
 
   @Test(arguments: [
-    (["DATABASE_POOL_SIZE": "1"], "DATABASE_POOL_SIZE must be an integer from 2 to 1000, got '1'"),
-    (
-      ["DATABASE_POOL_SIZE": "4", "DATABASE_EXPORT_CONNECTIONS": "4"],
-      "DATABASE_EXPORT_CONNECTIONS must be an integer from 1 to 3, got '4'"
-    ),
-    (["DATABASE_IMPORT_CONNECTIONS": "0"], "DATABASE_IMPORT_CONNECTIONS must be an integer from 1 to 11, got '0'"),
-    (
-      ["DATABASE_POOL_SIZE": "6", "DATABASE_EXPORT_CONNECTIONS": "3", "DATABASE_IMPORT_CONNECTIONS": "3"],
-      """
-      DATABASE_IMPORT_CONNECTIONS must be at most 5 together with DATABASE_EXPORT_CONNECTIONS=3, as \
-      DATABASE_POOL_SIZE is 6, got '3'
-      """
-    ),
+    ("1", false, "DATABASE_POOL_SIZE must be an integer from 2 to 1000, got '1'"),
+    ("2", true, "DATABASE_POOL_SIZE must be an integer from 3 to 1000, got '2'"),
   ])
-  func sharesThatLeaveNoneForRequestsStopTheStart(environment: [String: String], message: String) throws {
-    let error = #expect(throws: ConfigurationError.self) { try shares(environment) }
+  func poolThatLeavesNoneForRequestsStopsTheStart(size: String, keepsSearches: Bool, message: String) throws {
+    let error = #expect(throws: ConfigurationError.self) {
+      try shares(["DATABASE_POOL_SIZE": size], keepsSearches: keepsSearches)
+    }
 
     #expect(error?.description == message)
   }

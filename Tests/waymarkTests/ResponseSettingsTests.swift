@@ -15,7 +15,7 @@ import Testing
     "DATA_FILE": "places.csv", "SEARCH_NAME_TAGS": "city", "SEARCH_IMPORTANCE_TAG": "rank",
     "OGC_COLLECTIONS": "sights=museum,castle", "MAP_TILES_URL": "/tiles/{z}/{x}/{y}.png",
     "MAP_TILES_ATTRIBUTION": "Somebody", "DATABASE_URL": "postgresql://db/places",
-    "JWT_JWKS_URL": "https://example.com/keys", "JWT_ISSUER": "issuer", "JWT_AUDIENCE": "audience",
+    "JWT_JWKS": "https://example.com/keys", "JWT_ISSUER": "issuer", "JWT_AUDIENCE": "audience",
     "CORS_ALLOWED_ORIGINS": "https://example.com", "CACHE_CONTROL": "max-age=5",
   ]
 
@@ -126,17 +126,14 @@ import Testing
     default: break
     }
     var environment: [String: String] = [:]
-    if SettingTable.shared.postgres.settings.contains(where: { $0.name == setting.name }) {
+    if Setting.postgres.settings.contains(where: { $0.name == setting.name }) {
       environment["DATABASE_URL"] = "postgresql://db/places"
     }
     switch setting.name {
     case "SKIP_DAMAGED": environment["MEMORY_STORE_PATH"] = "places.db"
     case "READ_MAX_STALENESS_MS": environment["READ_CONSISTENCY"] = "bounded"
-    case "RATE_LIMIT_BURST": environment["RATE_LIMIT_RPS"] = "1000"
-    case "RATE_LIMIT_RPS": environment["RATE_LIMIT_BURST"] = "1000"
     case "ANALYTICS", "ANALYTICS_RETENTION_DAYS":
       environment = ["DATABASE_URL": "postgresql://db/places", "ANALYTICS": "postgres"]
-    case "ANALYTICS_SEARCH_TEXT_MINIMUM": environment["ANALYTICS_SEARCH_TEXTS"] = "true"
     case "MAP_TILES_URL": environment["MAP_TILES_ATTRIBUTION"] = "Somebody"
     case "MAP_TILES_ATTRIBUTION": environment["MAP_TILES_URL"] = "/tiles/{z}/{x}/{y}.png"
     default: break

@@ -13,23 +13,19 @@ import Testing
 
     #expect(search.textIndex.nameTags.contains("name:*"))
     #expect(search.textIndex.importanceTag == nil)
-    #expect(search.hasPhoton)
     #expect(search.minimumTextCount == nil)
   }
 
   @Test func settingsReplaceTheDefaults() throws {
     let search = try search([
-      "SEARCH_NAME_TAGS": "name:*, iata", "SEARCH_IMPORTANCE_TAG": "visitors", "PHOTON_API": "OFF",
-      "ANALYTICS_SEARCH_TEXTS": "true", "ANALYTICS_SEARCH_TEXT_MINIMUM": "3",
+      "SEARCH_NAME_TAGS": "name:*, iata", "SEARCH_IMPORTANCE_TAG": "visitors",
     ])
 
     #expect(search.textIndex.nameTags == ["name:*", "iata"])
     #expect(search.textIndex.importanceTag == "visitors")
-    #expect(!search.hasPhoton)
-    #expect(search.minimumTextCount == 3)
   }
 
-  @Test func textsAreReportedFromFiveSearchesOnByDefault() throws {
+  @Test func textsAreReportedFromFiveSearchesOn() throws {
     #expect(try search(["ANALYTICS_SEARCH_TEXTS": "true"]).minimumTextCount == 5)
   }
 
@@ -38,7 +34,6 @@ import Testing
     (["SEARCH_NAME_TAGS": String(repeating: "a", count: 201)], "SEARCH_NAME_TAGS must be at most 100 keys"),
     (["SEARCH_IMPORTANCE_TAG": "a*"], "SEARCH_IMPORTANCE_TAG must be the key of a tag"),
     (["ANALYTICS_SEARCH_TEXTS": "true", "ANALYTICS": "off"], "ANALYTICS_SEARCH_TEXTS needs ANALYTICS=log"),
-    (["ANALYTICS_SEARCH_TEXT_MINIMUM": "5"], "ANALYTICS_SEARCH_TEXT_MINIMUM needs ANALYTICS_SEARCH_TEXTS=true"),
     (
       ["DATABASE_URL": "postgresql://db/places", "POINT_INDEX": "off", "SEARCH_NAME_TAGS": "ref"],
       "SEARCH_NAME_TAGS is for searches in the index, but POINT_INDEX is off"

@@ -33,9 +33,9 @@ package final class AccessControl: Sendable {
     guard policy.isKeyless else { return nil }
     return policy.isLoopback
       ? "no keys are configured: every program on this machine may change places and read search analytics;"
-        + " set API_KEYS_FILE, JWT_JWKS_FILE or JWT_JWKS_URL to require a key"
+        + " set API_KEYS_FILE or JWT_JWKS to require a key"
       : "no keys are configured: everyone may read places, and nobody may change them;"
-        + " set API_KEYS_FILE, JWT_JWKS_FILE or JWT_JWKS_URL to allow changes"
+        + " set API_KEYS_FILE or JWT_JWKS to allow changes"
   }
 
   /// The scopes of the calls that need neither a key nor a token, if the request comes from where it may.

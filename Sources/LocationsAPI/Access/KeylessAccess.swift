@@ -40,7 +40,7 @@ extension Problem {
   /// 403 `forbidden`, with the requests that are accepted without keys.
   static func keyless(_ accepted: String) -> Problem {
     .forbidden(
-      "this server has neither API keys (API_KEYS_FILE) nor token keys (JWT_JWKS_FILE, JWT_JWKS_URL);"
+      "this server has neither API keys (API_KEYS_FILE) nor token keys (JWT_JWKS);"
         + " without them it accepts \(accepted)")
   }
 }

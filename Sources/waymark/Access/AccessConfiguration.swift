@@ -16,12 +16,12 @@ struct AccessConfiguration: Hashable {
   ///
   /// - Throws: ``ConfigurationError``, also where reading needs a key and there can be none.
   init(_ settings: Settings) throws(ConfigurationError) {
-    keysFile = settings[\.access.apiKeysFile]
+    keysFile = settings[Setting.access.keysFile]
     tokens = try TokenConfiguration(settings)
-    readRequiresKey = try settings.boolean(\.access.readRequiresKey)
+    readRequiresKey = try settings.boolean(Setting.access.readRequiresKey)
     guard keysFile != nil || tokens != nil || !readRequiresKey else {
       throw .conflict(
-        \.access.readRequiresKey, "needs API_KEYS_FILE, JWT_JWKS_FILE or JWT_JWKS_URL, without which nobody could read")
+        Setting.access.readRequiresKey, "needs API_KEYS_FILE or JWT_JWKS, without which nobody could read")
     }
   }
 }
@@ -44,51 +44,34 @@ struct TokenConfiguration: Hashable {
   /// An issuer signs for many services with the same keys. A token for another service must not open this one, so the
   /// audience is required, and so is the issuer (RFC 9068, section 4).
   ///
-  /// - Throws: ``ConfigurationError`` where one setting is there without the others, or two that exclude each other.
+  /// - Throws: ``ConfigurationError`` if one setting is there without the others.
   init?(_ settings: Settings) throws(ConfigurationError) {
-    if settings[\.access.jwtJWKSCAFile] != nil, settings[\.access.jwtJWKSURL] == nil {
-      throw .conflict(\.access.jwtJWKSCAFile, "needs JWT_JWKS_URL")
+    let keys = [Setting.access.tokenKeys, Setting.access.issuer, Setting.access.audience]
+    guard let present = keys.first(where: { settings[$0] != nil }) else { return nil }
+    guard let keySet = settings[Setting.access.tokenKeys], let issuer = settings[Setting.access.issuer],
+      let audience = settings[Setting.access.audience]
+    else {
+      let missing = keys.filter { settings[$0] == nil }.map(\.setting.name)
+      throw .conflict(present, "needs \(missing.joined(separator: " and "))")
     }
-    let claims = [Setting.of(\.access.jwtIssuer), .of(\.access.jwtAudience)]
-    let keySets = [Setting.of(\.access.jwtJWKSFile), .of(\.access.jwtJWKSURL)]
-    guard let present = (keySets + claims).first(where: { settings[$0] != nil }) else { return nil }
-    let hasKeySet = keySets.contains { settings[$0] != nil }
-    guard hasKeySet, let issuer = settings[\.access.jwtIssuer], let audience = settings[\.access.jwtAudience] else {
-      let missing =
-        (hasKeySet ? [] : [keySets.map(\.name).joined(separator: " or ")])
-        + claims.filter { settings[$0] == nil }.map(\.name)
-      throw .conflict(present, "needs \(missing.joined(separator: hasKeySet ? " and " : ", and "))")
-    }
-    keySet = try Self.keySet(settings)
+    self.keySet = try Self.keySet(keySet, settings)
     self.issuer = issuer
     self.audience = audience
   }
 
-  private static func keySet(_ settings: Settings) throws(ConfigurationError) -> KeySet {
-    guard let address = settings[\.access.jwtJWKSURL] else { return .file(settings[\.access.jwtJWKSFile] ?? "") }
-    guard settings[\.access.jwtJWKSFile] == nil else {
-      throw .conflict(\.access.jwtJWKSURL, "excludes JWT_JWKS_FILE; set one of them")
-    }
+  private static func keySet(_ value: String, _ settings: Settings) throws(ConfigurationError) -> KeySet {
+    guard value.contains("://") else { return .file(value) }
     // Over plain HTTP an attacker on the network could replace the keys and issue tokens.
-    guard let url = URL(string: address), let host = url.host(percentEncoded: false), !host.isEmpty,
+    guard let url = URL(string: value), let host = url.host(percentEncoded: false), !host.isEmpty,
       url.user == nil, url.fragment == nil, let scheme = url.scheme?.lowercased(),
       scheme == "https" || scheme == "http" && Loopback.contains(host: host)
     else {
       throw settings.error(
-        \.access.jwtJWKSURL,
-        "must be an address such as https://issuer.example/jwks.json; http is for loopback addresses alone")
+        Setting.access.tokenKeys,
+        "must be a file or an address such as https://issuer.example/jwks.json; http is for loopback addresses alone")
     }
-    guard scheme == "https" else {
-      if settings[\.access.jwtJWKSCAFile] != nil {
-        throw .conflict(\.access.jwtJWKSCAFile, "is for an address that begins with https")
-      }
-      return .address(url, authorities: nil)
-    }
-    let authorities = [Setting.of(\.access.jwtJWKSCAFile), .of(\.client.sslCertFile)].first { settings[$0] != nil }
-    return .address(
-      url,
-      authorities: authorities.flatMap { file in
-        settings[file].map { AuthorityFile(variable: file.name, path: $0) }
-      })
+    let authorities = Setting.client.authorities
+    let path = scheme == "https" ? settings[authorities] : nil
+    return .address(url, authorities: path.map { AuthorityFile(variable: authorities.setting.name, path: $0) })
   }
 }

@@ -8,9 +8,9 @@ extension KeyFile {
   /// - Throws: ``ConfigurationError`` that names the file and the line, but nothing of the line's content; also for a
   ///   file without keys.
   init(path: String) throws(ConfigurationError) {
-    let key = \SettingTable.access.apiKeysFile
+    let key = Setting.access.keysFile
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-      throw .invalid(key, path, "must be a file that can be read")
+      throw ConfigurationError(key, value: path, expectation: "must be a file that can be read")
     }
     do {
       try self.init(text)
@@ -27,9 +27,9 @@ extension TokenKeySet {
   ///
   /// - Throws: ``ConfigurationError`` that names the file, but nothing of a key.
   init(path: String) async throws(ConfigurationError) {
-    let key = \SettingTable.access.jwtJWKSFile
+    let key = Setting.access.tokenKeys
     guard let bytes = try? Data(contentsOf: URL(filePath: path)) else {
-      throw .invalid(key, path, "must be a file that can be read")
+      throw ConfigurationError(key, value: path, expectation: "must be a file that can be read")
     }
     do {
       try await self.init(json: Array(bytes))

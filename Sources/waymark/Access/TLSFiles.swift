@@ -11,13 +11,13 @@ struct TLSFiles: Hashable {
   ///
   /// - Throws: ``ConfigurationError`` where one file is named without the other.
   init?(_ settings: Settings) throws(ConfigurationError) {
-    switch (settings[\.listening.tlsCertificateFile], settings[\.listening.tlsPrivateKeyFile]) {
+    switch (settings[Setting.listening.certificateFile], settings[Setting.listening.privateKeyFile]) {
     case (nil, nil): return nil
     case (let certificate?, let privateKey?):
       self.certificate = certificate
       self.privateKey = privateKey
-    case (_?, nil): throw .conflict(\.listening.tlsCertificateFile, "needs TLS_PRIVATE_KEY_FILE")
-    case (nil, _?): throw .conflict(\.listening.tlsPrivateKeyFile, "needs TLS_CERTIFICATE_FILE")
+    case (_?, nil): throw .conflict(Setting.listening.certificateFile, "needs TLS_PRIVATE_KEY_FILE")
+    case (nil, _?): throw .conflict(Setting.listening.privateKeyFile, "needs TLS_CERTIFICATE_FILE")
     }
   }
 }
@@ -40,14 +40,15 @@ extension ConfigurationError {
   init(_ error: TLSIdentityError) {
     switch error {
     case .certificateUnusable(let file):
-      self = .invalid(\.listening.tlsCertificateFile, file, "must be a file of certificates in PEM")
+      self.init(Setting.listening.certificateFile, value: file, expectation: "must be a file of certificates in PEM")
     case .privateKeyUnusable(let file):
-      self = .invalid(
-        \.listening.tlsPrivateKeyFile, file, "must be a file with a private key in PEM, without a passphrase")
+      self.init(
+        Setting.listening.privateKeyFile, value: file,
+        expectation: "must be a file with a private key in PEM, without a passphrase")
     case .mismatch(let certificateFile, let privateKeyFile):
-      self = .invalid(
-        \.listening.tlsPrivateKeyFile, privateKeyFile,
-        "must hold the key of the first certificate in '\(certificateFile)'")
+      self.init(
+        Setting.listening.privateKeyFile, value: privateKeyFile,
+        expectation: "must hold the key of the first certificate in '\(certificateFile)'")
     }
   }
 }

@@ -68,7 +68,7 @@ struct TokenKeyRequest: TokenKeyFetcher {
       return .failure(TokenKeyFetchError("the response is longer than \(Self.maximumBytes) bytes"))
     } catch {
       return .failure(
-        TokenKeyFetchError(ServerTarget.reason(error, authorityFileNames: "JWT_JWKS_CA_FILE or SSL_CERT_FILE")))
+        TokenKeyFetchError(ServerTarget.reason(error, authorityFileNames: "SSL_CERT_FILE")))
     }
   }
 }

@@ -15,7 +15,7 @@ struct CheckCommand: AsyncParsableCommand {
     abstract: "Checks the settings, files and database before the server needs them.",
     discussion: """
       Takes the options and variables of `waymark serve` and checks them: the settings, the address to listen on, \
-      certificates and key files, the keys of JWT_JWKS_URL, data files, the connection to the database, PostGIS, the \
+      certificates and key files, the keys of JWT_JWKS, data files, the connection to the database, PostGIS, the \
       schema, the privileges of the role and the mode of a pooler in between. It changes nothing.
 
       Exits with 0 where no problem was found, 1 where one was, and 69 where the database can't be reached.
@@ -60,7 +60,7 @@ struct CheckCommand: AsyncParsableCommand {
     let access = configuration.access
     if access.keysFile == nil, access.tokens == nil, !Loopback.contains(host: host) {
       report.note(
-        .warning("without API_KEYS_FILE, JWT_JWKS_FILE or JWT_JWKS_URL a server on \(host) takes no changes"))
+        .warning("without API_KEYS_FILE or JWT_JWKS a server on \(host) takes no changes"))
     }
   }
 

@@ -9,22 +9,22 @@ enum ServerSettings: SettingSelection {
 
 /// The settings of the commands that work on the database.
 enum DatabaseSettings: SettingSelection {
-  static let settings = [Setting.of(\.postgres.databaseURL), .of(\.places.migrationsPath)]
+  static let settings = [Setting.postgres.url.setting, Setting.places.migrationsPath.setting]
 }
 
 /// The settings by which commands find the server on this machine.
 enum LocalServerSettings: SettingSelection {
-  static let settings = [Setting.of(\.listening.httpHost), .of(\.listening.httpPort)]
+  static let settings = [Setting.listening.host.setting, Setting.listening.port.setting]
 }
 
 /// The settings of the commands that call a running server.
 enum ClientSettings: SettingSelection {
-  static let settings = SettingTable.shared.client.settings.filter { $0.optionName != nil }
+  static let settings = Setting.client.settings.filter { $0.optionName != nil }
 }
 
 extension SettingOptions<DatabaseSettings> {
   /// A Boolean value that indicates whether the option for the address of the database was given.
-  var namesDatabase: Bool { values[Setting.of(\.postgres.databaseURL).name] != nil }
+  var namesDatabase: Bool { values[Setting.postgres.url.setting.name] != nil }
 
   /// Returns the configuration of the database.
   ///
@@ -63,13 +63,13 @@ struct ClientOptions: ParsableArguments {
   /// - Throws: the exit code 64 for an invalid address, key or file, after an error message.
   func target(url: String) throws -> ServerTarget {
     let settings = Settings(options: options.values)
-    let name = Setting.of(\.client.sslCertFile).name
-    let variable = options.values[name] == nil ? name : "--ca-file"
+    let authorities = Setting.client.authorities
+    let variable = options.values[authorities.setting.name] == nil ? authorities.setting.name : "--ca-file"
     do {
       return try ServerTarget(
-        url: url, apiKey: settings[\.client.waymarkAPIKey],
-        authorities: settings[\.client.sslCertFile].map { AuthorityFile(variable: variable, path: $0) },
-        trace: settings[\.client.traceparent].flatMap(TraceParent.init))
+        url: url, apiKey: settings[Setting.client.apiKey],
+        authorities: settings[authorities].map { AuthorityFile(variable: variable, path: $0) },
+        trace: settings[Setting.client.trace].flatMap(TraceParent.init))
     } catch {
       throw Exit.because(error, Exit.usage)
     }

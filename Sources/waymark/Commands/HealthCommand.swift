@@ -103,12 +103,12 @@ struct LocalServer {
   /// - Throws: the exit code 64 for an invalid port, after an error message.
   init(_ settings: Settings) throws {
     do {
-      port = try settings.integer(\.listening.httpPort, in: 1...65_535)
+      port = try settings.integer(Setting.listening.port, in: 1...65_535)
     } catch {
       throw Exit.because(error, Exit.usage)
     }
-    host = Self.reachableHost(settings.text(\.listening.httpHost))
-    usesTLS = settings[\.listening.tlsCertificateFile] != nil
+    host = Self.reachableHost(settings.text(Setting.listening.host))
+    usesTLS = settings[Setting.listening.certificateFile] != nil
   }
 
   /// The host and the port as the `Host` header has them.

@@ -32,7 +32,7 @@ struct ServerTarget: Sendable {
       throw .init(variable: "--url", value: url, expectation: "must be an address such as http://127.0.0.1:8080")
     }
     guard apiKey?.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) != false else {
-      throw .conflict(\.client.waymarkAPIKey, "must be printable ASCII without blanks")
+      throw .conflict(Setting.client.apiKey, "must be printable ASCII without blanks")
     }
     var base = url
     while base.hasSuffix("/") { base.removeLast() }

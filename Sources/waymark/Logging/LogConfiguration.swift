@@ -9,8 +9,8 @@ struct LogConfiguration {
   let format: LineLogHandler.Format
 
   init(_ settings: Settings, isTerminal: Bool = StandardError.isTerminal) throws(ConfigurationError) {
-    level = try settings.choice(\.observability.logLevel)
-    format = try settings.choice(\.observability.logFormat, default: isTerminal ? .text : .json)
+    level = try settings.choice(Setting.observability.level)
+    format = try settings.choice(Setting.observability.format, default: isTerminal ? .text : .json)
   }
 
   var logger: Logger {

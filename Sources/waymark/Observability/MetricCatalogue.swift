@@ -50,8 +50,8 @@ enum MetricCatalogue {
     "source_last_import_timestamp_seconds", "Time of the last import of a data set, in seconds since 1970.")
   static let droppedSearches = MetricDescription(
     "analytics_dropped_searches_total", "Searches that analytics dropped for lack of room.")
-  static let tokenKeys = MetricDescription("token_keys", "Keys of JWT_JWKS_URL that tokens are verified with.")
-  static let tokenKeyFetches = MetricDescription("token_key_fetches_total", "Fetches of JWT_JWKS_URL, by outcome.")
+  static let tokenKeys = MetricDescription("token_keys", "Keys of the address JWT_JWKS that tokens are verified with.")
+  static let tokenKeyFetches = MetricDescription("token_key_fetches_total", "Fetches of the address JWT_JWKS, by outcome.")
   static let build = MetricDescription("waymark_build_info", "The running version; always 1.")
 
   static let all =

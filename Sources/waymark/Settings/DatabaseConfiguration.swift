@@ -23,21 +23,21 @@ struct DatabaseConfiguration: Hashable {
 
   /// Creates the configuration of the settings, of which `DATABASE_URL` is required.
   init(_ settings: Settings) throws(ConfigurationError) {
-    guard let conninfo = settings[\.postgres.databaseURL] else {
+    guard let conninfo = settings[Setting.postgres.url] else {
       throw .conflict(
-        \.postgres.databaseURL,
-        "must be set to a libpq URI such as postgresql://user@host/database, or a conninfo string")
+        Setting.postgres.url, "must be set to a libpq URI such as postgresql://user@host/database, or a conninfo string"
+      )
     }
     self.conninfo = conninfo
-    let analytics = settings[\.observability.analytics]?.lowercased()
+    let analytics = settings[Setting.observability.analytics]?.lowercased()
     shares = try ConnectionShares(
       settings, keepsSearches: analytics == ServeConfiguration.AnalyticsKind.postgres.rawValue)
     poolSize = shares.total
-    statementTimeout = try settings.milliseconds(\.postgres.databaseStatementTimeoutMS)
-    preparedStatements = try settings.choice(\.postgres.databasePreparedStatements)
-    waitTime = try settings.milliseconds(\.postgres.requestDeadlineMS)
+    statementTimeout = try settings.duration(Setting.postgres.statementTimeout)
+    preparedStatements = try settings.choice(Setting.postgres.preparedStatements)
+    waitTime = try settings.duration(Setting.postgres.requestDeadline)
     index = try IndexConfiguration(settings)
-    migrationsPath = settings[\.places.migrationsPath] ?? Self.migrationsBesidePackage()
+    migrationsPath = settings[Setting.places.migrationsPath] ?? Self.migrationsBesidePackage()
   }
 
   /// Returns the default folder of the migrations: `Migrations` in the package that the executable was built in, else
@@ -77,28 +77,19 @@ struct ConnectionShares: Hashable {
   /// The maximum number of connections of exports and imports together.
   let bulk: Int
 
-  /// Creates the shares of the settings. By default exports and imports have two connections each, of less than eight
-  /// one each, and of two one together.
+  /// Creates the shares of the settings. Exports and imports have two connections each, of less than eight one each,
+  /// and of two one together.
   ///
   /// - Parameter keepsSearches: whether the log of searches has a connection.
   /// - Throws: ``ConfigurationError``, also where no connection would be left for requests.
   init(_ settings: Settings, keepsSearches: Bool) throws(ConfigurationError) {
-    let exportsKey = \SettingTable.postgres.databaseExportConnections
-    let importsKey = \SettingTable.postgres.databaseImportConnections
     let log = keepsSearches ? 1 : 0
-    total = try settings.integer(\.postgres.databasePoolSize, in: log + 2...1000)
+    total = try settings.integer(Setting.postgres.poolSize, in: log + 2...1000)
     // At least one is left for requests.
     let room = total - log - 1
     let usual = min(2, max(1, (room + 1) / 4))
-    exports = try settings.integer(exportsKey, in: 1...room, default: usual)
-    imports = try settings.integer(importsKey, in: 1...room, default: min(usual, max(1, room - exports)))
-    let areGiven = settings[exportsKey] != nil && settings[importsKey] != nil
-    guard !areGiven || exports + imports <= room else {
-      throw settings.error(
-        importsKey,
-        "must be at most \(room) together with \(Setting.of(exportsKey).name)=\(exports), as DATABASE_POOL_SIZE is \(total)"
-      )
-    }
+    exports = usual
+    imports = usual
     bulk = min(exports + imports, room)
     requests = room + 1 - bulk
   }
@@ -111,7 +102,7 @@ extension PostgresConfiguration {
       let milliseconds = database.statementTimeout / .milliseconds(1)
       try self.init(url: database.conninfo, statementTimeoutMilliseconds: Int(milliseconds))
     } catch {
-      throw .conflict(\.postgres.databaseURL, "is \(error)")
+      throw .conflict(Setting.postgres.url, "is \(error)")
     }
     preparedStatements = database.preparedStatements
     waitTimeoutMilliseconds = Int(database.waitTime / .milliseconds(1))

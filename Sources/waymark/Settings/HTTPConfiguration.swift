@@ -6,22 +6,21 @@ extension HTTPServerConfiguration {
   /// Creates the configuration of the listening address and of the limits of clients.
   init(_ settings: Settings) throws(ConfigurationError) {
     self.init()
-    host = settings.text(\.listening.httpHost)
-    port = try settings.integer(\.listening.httpPort)
-    threads = try settings.integer(\.limits.httpThreads)
+    host = settings.text(Setting.listening.host)
+    port = try settings.integer(Setting.listening.port)
+    threads = try settings.integer(Setting.limits.threads)
     if threads == 0 { threads = nil }
     problemTypePrefix = LocationsAPI.problemTypePrefix
-    limits.uriBytes = try settings.integer(\.limits.httpMaxURIBytes)
-    limits.headerBytes = try settings.integer(\.limits.httpMaxHeaderBytes)
-    limits.bodyBytes = try settings.integer(\.limits.httpMaxBodyBytes)
-    limits.connections = try settings.integer(\.limits.httpMaxConnections)
-    limits.requestsInFlight = try settings.integer(\.limits.httpMaxRequestsInFlight)
+    limits.uriBytes = try settings.integer(Setting.limits.uriBytes)
+    limits.bodyBytes = try settings.integer(Setting.limits.bodyBytes)
+    limits.connections = try settings.integer(Setting.limits.connections)
+    limits.requestsInFlight = limits.connections
     limits.bufferedBytes = try settings.integer(
-      \.limits.httpMaxBufferedBytes, default: AvailableMemory.ofProcess.defaultBufferedBytes)
-    timeouts.header = try settings.milliseconds(\.limits.httpHeaderTimeoutMS)
-    timeouts.body = try settings.milliseconds(\.limits.httpBodyTimeoutMS)
-    timeouts.idle = try settings.milliseconds(\.limits.httpIdleTimeoutMS)
-    timeouts.write = try settings.milliseconds(\.limits.httpWriteTimeoutMS)
+      Setting.limits.bufferedBytes, default: AvailableMemory.ofProcess.defaultBufferedBytes)
+    timeouts.body = try settings.duration(Setting.limits.readTimeout)
+    timeouts.header = timeouts.body / 2
+    timeouts.idle = try settings.duration(Setting.limits.idleTimeout)
+    timeouts.write = try settings.duration(Setting.limits.writeTimeout)
   }
 }
 
@@ -30,15 +29,15 @@ extension CORSPolicy {
   ///
   /// - Throws: ``ConfigurationError`` for a text that no browser sends as an origin, so that it would never match.
   init(_ settings: Settings) throws(ConfigurationError) {
-    let key = \SettingTable.responses.corsAllowedOrigins
+    let key = Setting.responses.origins
     let texts = settings.list(key)
     if texts.contains("*"), texts.count > 1 { throw settings.error(key, "must be * alone or a list without it") }
     var origins: Set<ExactText> = []
     for text in texts where text != "*" {
       guard let origin = Self.origin(text) else {
-        throw .invalid(
-          key, text,
-          "must be * or origins with commas between: a scheme and a host, and a port where it is not the "
+        throw ConfigurationError(
+          key, value: text,
+          expectation: "must be * or origins with commas between: a scheme and a host, and a port where it is not the "
             + "scheme's, without a path, such as https://example.com or http://localhost:3000")
       }
       origins.insert(ExactText(origin))
@@ -67,20 +66,16 @@ struct RateLimitConfiguration {
   let proxies: TrustedProxies
 
   init(_ settings: Settings) throws(ConfigurationError) {
-    let perSecond = try settings.number(\.rateLimits.rateLimitRPS)
+    let perSecond = try settings.number(Setting.limits.requestsPerSecond)
     // Two seconds' worth let a page load what it needs at once.
-    let burst = try settings.integer(
-      \.rateLimits.rateLimitBurst, default: min(1_000_000, max(10, Int((2 * perSecond).rounded(.up)))))
-    if perSecond == 0, settings[\.rateLimits.rateLimitBurst] != nil {
-      throw .conflict(\.rateLimits.rateLimitBurst, "needs a RATE_LIMIT_RPS greater than 0")
-    }
+    let burst = min(1_000_000, max(10, Int((2 * perSecond).rounded(.up))))
     limit = perSecond == 0 ? nil : RateLimit(requestsPerSecond: perSecond, burst: burst)
     var networks: [IPNetwork] = []
-    for text in settings.list(\.listening.trustedProxies) {
+    for text in settings.list(Setting.listening.trustedProxies) {
       guard let network = IPNetwork(text) else {
-        throw .invalid(
-          \.listening.trustedProxies, text,
-          "must be addresses or networks with commas between, such as 10.0.0.0/8 or 2001:db8::/32")
+        throw ConfigurationError(
+          Setting.listening.trustedProxies, value: text,
+          expectation: "must be addresses or networks with commas between, such as 10.0.0.0/8 or 2001:db8::/32")
       }
       networks.append(network)
     }

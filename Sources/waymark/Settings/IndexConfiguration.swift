@@ -25,18 +25,17 @@ struct IndexConfiguration: Hashable {
   ///
   /// - Throws: ``ConfigurationError``, also for a setting that would have no effect.
   init(_ settings: Settings) throws(ConfigurationError) {
-    use = try settings.choice(\.postgres.pointIndex)
-    let consistency = try settings.choice(\.postgres.readConsistency)
-    let maximumAge = try settings.milliseconds(\.postgres.readMaxStalenessMS)
-    if consistency == .strict, settings[\.postgres.readMaxStalenessMS] != nil {
-      throw .conflict(\.postgres.readMaxStalenessMS, "needs READ_CONSISTENCY=bounded")
+    let postgres = Setting.postgres
+    use = try settings.choice(Setting.postgres.index)
+    let consistency = try settings.choice(Setting.postgres.consistency)
+    let maximumAge = try settings.duration(Setting.postgres.maximumStaleness)
+    if consistency == .strict, settings[Setting.postgres.maximumStaleness] != nil {
+      throw .conflict(Setting.postgres.maximumStaleness, "needs READ_CONSISTENCY=bounded")
     }
-    let staleLifetime = try settings.integer(\.postgres.readStaleS)
-    readinessLimit = .seconds(try settings.integer(\.postgres.readyIndexWaitS))
+    let staleLifetime = try settings.integer(Setting.postgres.staleLifetime)
+    readinessLimit = .seconds(try settings.integer(Setting.postgres.readinessLimit))
     if use == .off {
-      let ofIndex = [
-        Setting.of(\.postgres.readConsistency), .of(\.postgres.readStaleS), .of(\.postgres.readyIndexWaitS),
-      ]
+      let ofIndex = [postgres.consistency.setting, postgres.staleLifetime.setting, postgres.readinessLimit.setting]
       for setting in ofIndex where settings[setting] != nil {
         throw .conflict(setting, "is for the index, but POINT_INDEX is off")
       }

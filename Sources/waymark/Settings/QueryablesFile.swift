@@ -13,15 +13,16 @@ extension Queryables {
   ///
   /// - Throws: ``ConfigurationError`` that names the file and the member.
   init(path: String) throws(ConfigurationError) {
+    let key = Setting.filters.queryables
     guard let bytes = FileManager.default.contents(atPath: path) else {
-      throw ConfigurationError.invalid(\.filters.queryables, path, "must be a file that can be read")
+      throw ConfigurationError(key, value: path, expectation: "must be a file that can be read")
     }
-    func error(_ reason: String) -> ConfigurationError { .conflict(\.filters.queryables, "names '\(path)', \(reason)") }
+    func error(_ reason: String) -> ConfigurationError { .conflict(key, "names '\(path)', \(reason)") }
     let value: JSONValue
     do {
       value = try JSONReader.value(of: bytes)
     } catch {
-      throw ConfigurationError.conflict(\.filters.queryables, "names '\(path)', which is \(error)")
+      throw ConfigurationError.conflict(key, "names '\(path)', which is \(error)")
     }
     guard case .object(let members) = value, members.count <= Self.maximumCount else {
       throw error("which must be an object of at most \(Self.maximumCount) members")

@@ -68,7 +68,6 @@ struct ServeConfiguration {
 
   /// The highest zoom level of which all tiles are clustered.
   let clusterMaximumZoom: Int
-  let tileCacheBytes: Int
 
   /// A digest of the settings that affect responses.
   let responseDigest: UInt64
@@ -76,7 +75,8 @@ struct ServeConfiguration {
   /// A Boolean value that indicates whether each request is logged at level `info`.
   let logsRequests: Bool
 
-  /// A Boolean value that indicates whether responses carry `Server-Timing`.
+  /// A Boolean value that indicates whether responses carry `Server-Timing`, which is for diagnosis: at the log level
+  /// `debug` or below.
   let tellsTiming: Bool
 
   /// The time at shutdown in which the server still accepts connections but is not ready.
@@ -93,57 +93,56 @@ struct ServeConfiguration {
   ///
   /// - Throws: ``ConfigurationError`` for the first invalid value.
   init(_ settings: Settings) throws(ConfigurationError) {
-    isUnitTesting = try settings.boolean(\.testing.isUnitTesting)
+    isUnitTesting = try settings.boolean(Setting.testing.isUnitTesting)
     http = try HTTPServerConfiguration(settings)
     tls = try TLSFiles(settings)
     cors = try CORSPolicy(settings)
     access = try AccessConfiguration(settings)
     rateLimit = try RateLimitConfiguration(settings)
-    let publicURL = settings[\.listening.publicURL]
+    let publicURL = settings[Setting.listening.publicURL]
     if let publicURL, !PublicAddress.isAcceptable(url: publicURL) {
       throw settings.error(
-        \.listening.publicURL, "must be an address such as https://example.com/poi, without query and fragment")
+        Setting.listening.publicURL, "must be an address such as https://example.com/poi, without query and fragment")
     }
     address = PublicAddress(url: publicURL, proxies: rateLimit.proxies)
-    requiresIfMatch = try settings.boolean(\.access.requireIfMatch)
-    cacheControl = settings.text(\.responses.cacheControl)
+    requiresIfMatch = try settings.boolean(Setting.access.requiresIfMatch)
+    cacheControl = settings.text(Setting.responses.cacheControl)
     guard CachePolicy.areDirectives(cacheControl) else {
       throw settings.error(
-        \.responses.cacheControl,
+        Setting.responses.cacheControl,
         "must be directives such as no-cache or max-age=5, with commas between; times are whole seconds")
     }
-    queryablesFile = settings[\.filters.queryables]
-    filterTimeLimit = try settings.milliseconds(\.filters.filterTimeoutMS)
-    guard let collections = PointCollections(settings[\.filters.ogcCollections] ?? "") else {
+    queryablesFile = settings[Setting.filters.queryables]
+    filterTimeLimit = try settings.duration(Setting.filters.timeout)
+    guard let collections = PointCollections(settings[Setting.filters.collections] ?? "") else {
       throw settings.error(
-        \.filters.ogcCollections,
+        Setting.filters.collections,
         "must be collections such as food=cafe,restaurant;culture=museum, each with a name of letters, digits, - and _"
           + " other than places")
     }
     self.collections = collections
-    clusterMaximumZoom = try settings.integer(\.maps.tileClusterMaxZoom)
-    tileCacheBytes = try settings.integer(\.maps.tileCacheBytes)
+    clusterMaximumZoom = try settings.integer(Setting.maps.clusterMaximumZoom)
     responseDigest = settings.responseDigest()
-    logsRequests = try settings.boolean(\.observability.accessLog)
-    tellsTiming = try settings.boolean(\.responses.serverTiming)
-    drainDelay = try settings.milliseconds(\.shutdown.drainDelayMS)
-    drainTimeout = try settings.milliseconds(\.shutdown.drainTimeoutMS)
-    skipsDamaged = try settings.boolean(\.places.skipDamaged)
-    let analytics = try settings.choice(\.observability.analytics)
-    analyticsRetention = .seconds(86_400 * (try settings.integer(\.observability.analyticsRetentionDays)))
+    logsRequests = try settings.boolean(Setting.observability.accessLog)
+    tellsTiming = try settings.choice(Setting.observability.level) <= .debug
+    drainDelay = try settings.duration(Setting.shutdown.delay)
+    drainTimeout = try settings.duration(Setting.shutdown.timeout)
+    skipsDamaged = try settings.boolean(Setting.places.skipsDamaged)
+    let analytics = try settings.choice(Setting.observability.analytics)
+    analyticsRetention = .seconds(86_400 * (try settings.integer(Setting.observability.analyticsRetention)))
     self.analytics = isUnitTesting ? .off : analytics
     search = try SearchConfiguration(settings, analytics: analytics)
     baseMap = try Self.baseMap(settings)
     let kind = try settings.choice(
-      \.places.pointStore, default: settings[\.postgres.databaseURL] == nil ? StoreKind.memory : .postgres)
+      Setting.places.store, default: settings[Setting.postgres.url] == nil ? .memory : .postgres)
     guard analytics != .postgres || kind == .postgres else {
-      throw settings.error(\.observability.analytics, "must be off or log without POINT_STORE=postgres")
+      throw settings.error(Setting.observability.analytics, "must be off or log without POINT_STORE=postgres")
     }
     try Self.rejectIgnored(settings, kind, analytics)
     switch kind {
     case .memory:
-      let path = settings[\.places.memoryStorePath]
-      store = .memory(dataFiles: settings.list(\.places.dataFile), keptIn: isUnitTesting ? nil : path)
+      let path = settings[Setting.places.memoryStorePath]
+      store = .memory(dataFiles: settings.list(Setting.places.dataFiles), keptIn: isUnitTesting ? nil : path)
     case .postgres:
       let database = try DatabaseConfiguration(settings)
       store = isUnitTesting ? .memory(dataFiles: [], keptIn: nil) : .postgres(database)
@@ -151,18 +150,18 @@ struct ServeConfiguration {
   }
 
   private static func baseMap(_ settings: Settings) throws(ConfigurationError) -> BaseMap? {
-    guard let tiles = settings[\.maps.mapTilesURL] else {
-      if settings[\.maps.mapTilesAttribution] != nil {
-        throw .conflict(\.maps.mapTilesAttribution, "needs MAP_TILES_URL")
+    guard let tiles = settings[Setting.maps.tilesURL] else {
+      if settings[Setting.maps.tilesAttribution] != nil {
+        throw .conflict(Setting.maps.tilesAttribution, "needs MAP_TILES_URL")
       }
       return nil
     }
-    guard let attribution = settings[\.maps.mapTilesAttribution] else {
-      throw .conflict(\.maps.mapTilesURL, "needs MAP_TILES_ATTRIBUTION")
+    guard let attribution = settings[Setting.maps.tilesAttribution] else {
+      throw .conflict(Setting.maps.tilesURL, "needs MAP_TILES_ATTRIBUTION")
     }
     guard let baseMap = BaseMap(tiles: tiles, attribution: attribution) else {
       throw settings.error(
-        \.maps.mapTilesURL,
+        Setting.maps.tilesURL,
         "must be an address such as https://tile.example.com/{z}/{x}/{y}.png or a path, each name once, and like "
           + "MAP_TILES_ATTRIBUTION have at most 1000 bytes")
     }
@@ -173,22 +172,22 @@ struct ServeConfiguration {
   private static func rejectIgnored(
     _ settings: Settings, _ kind: StoreKind, _ analytics: AnalyticsKind
   ) throws(ConfigurationError) {
-    func reject(_ setting: Setting, _ reason: String) throws(ConfigurationError) {
+    func reject(_ setting: some DeclaredSetting, _ reason: String) throws(ConfigurationError) {
       if settings[setting] != nil { throw .conflict(setting, reason) }
     }
     switch kind {
     case .memory:
       let reason =
-        settings[\.postgres.databaseURL] == nil
+        settings[Setting.postgres.url] == nil
         ? "is for POINT_STORE=postgres, which needs DATABASE_URL" : "is for POINT_STORE=postgres, but it is memory"
-      for setting in SettingTable.shared.postgres.settings { try reject(setting, reason) }
+      for setting in Setting.postgres.settings { try reject(setting, reason) }
     case .postgres:
-      try reject(.of(\.places.dataFile), "is for the memory store; 'waymark import' puts files into the database")
-      try reject(.of(\.places.memoryStorePath), "is for the memory store, but POINT_STORE is postgres")
+      try reject(Setting.places.dataFiles, "is for the memory store; 'waymark import' puts files into the database")
+      try reject(Setting.places.memoryStorePath, "is for the memory store, but POINT_STORE is postgres")
     }
-    if kind == .postgres || settings[\.places.memoryStorePath] == nil {
-      try reject(.of(\.places.skipDamaged), "is for the memory store with MEMORY_STORE_PATH")
+    if kind == .postgres || settings[Setting.places.memoryStorePath] == nil {
+      try reject(Setting.places.skipsDamaged, "is for the memory store with MEMORY_STORE_PATH")
     }
-    if analytics != .postgres { try reject(.of(\.observability.analyticsRetentionDays), "needs ANALYTICS=postgres") }
+    if analytics != .postgres { try reject(Setting.observability.analyticsRetention, "needs ANALYTICS=postgres") }
   }
 }

@@ -1,7 +1,8 @@
 /// A setting of the program: an environment variable and, where it has one, the command-line option of the same name.
 ///
-/// ``SettingTable`` declares all of them. The command-line options, the parsing of values and their error messages, the
-/// help of the commands, the example configuration and `docs/configuration.md` are derived from the declarations.
+/// The properties of each ``SettingGroup`` declare them. The command-line options, the parsing of values and their error
+/// messages, the help of the commands, the example configuration and `docs/configuration.md` are derived from the
+/// declarations.
 struct Setting: Sendable {
   /// The type of the value, with its unit and range.
   enum Kind: Sendable {
@@ -71,7 +72,7 @@ struct Setting: Sendable {
   let isSecret: Bool
   let option: Option
 
-  /// The name of the option without its dashes; `nil` where there is none.
+  /// The name of the option without its dashes; `nil` if there is none.
   var optionName: String? {
     switch option {
     case .sameName: String(name.lowercased().map { $0 == "_" ? "-" : $0 })
@@ -79,79 +80,70 @@ struct Setting: Sendable {
     case .none: nil
     }
   }
-
-  /// The groups of the settings of the server, whose settings are the options of `waymark serve`.
-  static let groupsOfServer = Mirror(reflecting: SettingTable.shared).children.compactMap {
-    $0.label == "client" ? nil : $0.value as? any SettingGroup
-  }
-
-  /// Returns the setting of an entry.
-  static func of<Value>(_ key: Settings.Key<Value>) -> Setting { SettingTable.shared[keyPath: key].setting }
-
-  static let ofServer = groupsOfServer.flatMap(\.settings)
-
-  /// Every setting.
-  static let all = ofServer + SettingTable.shared.client.settings
 }
 
-/// An entry of the ``SettingTable``: a setting whose values are of one type.
-struct SettingKey<Value>: AnySettingKey, Sendable {
-  let setting: Setting
-
-  /// A kind of settings with the type of their values.
-  struct Kind {
-    fileprivate let kind: Setting.Kind
-  }
-
-  init(
-    _ name: String, _ kind: Kind, affects effect: Setting.Effect, default fallback: Setting.Default = .none,
-    _ help: String, details: String = "", isSecret: Bool = false, option: Setting.Option = .sameName
-  ) {
-    setting = Setting(
-      name: name, kind: kind.kind, effect: effect, fallback: fallback, help: help, details: details,
-      isSecret: isSecret, option: option)
-  }
-}
-
-private protocol AnySettingKey {
+/// The declaration of a setting, whatever the type of its value.
+protocol DeclaredSetting: Sendable {
   var setting: Setting { get }
 }
 
-extension SettingKey<String>.Kind {
+extension Setting: DeclaredSetting {
+  var setting: Setting { self }
+
+  /// A setting with the type of its value, so that a misspelt name, or the use as another type, does not compile.
+  struct Key<Value>: DeclaredSetting {
+    let setting: Setting
+
+    init(
+      _ name: String, _ kind: TypedKind<Value>, affects effect: Effect, default fallback: Default = .none,
+      _ help: String, details: String = "", isSecret: Bool = false, option: Option = .sameName
+    ) {
+      setting = Setting(
+        name: name, kind: kind.kind, effect: effect, fallback: fallback, help: help, details: details,
+        isSecret: isSecret, option: option)
+    }
+  }
+
+  struct TypedKind<Value>: Sendable {
+    fileprivate let kind: Kind
+  }
+}
+
+extension Setting.TypedKind<String> {
   static func text(_ placeholder: String) -> Self { Self(kind: .text(placeholder)) }
   static var file: Self { Self(kind: .file) }
   static var folder: Self { Self(kind: .folder) }
 }
 
-extension SettingKey<[String]>.Kind {
+extension Setting.TypedKind<[String]> {
   static func list(_ placeholder: String) -> Self { Self(kind: .list(placeholder)) }
 }
 
-extension SettingKey<Int>.Kind {
+extension Setting.TypedKind<Int> {
   static func integer(_ range: ClosedRange<Int>) -> Self { Self(kind: .integer(range)) }
 }
 
-extension SettingKey<Double>.Kind {
+extension Setting.TypedKind<Double> {
   static func numberOrZero(_ range: ClosedRange<Double>) -> Self { Self(kind: .numberOrZero(range)) }
 }
 
-extension SettingKey<Duration>.Kind {
+extension Setting.TypedKind<Duration> {
   static func milliseconds(_ range: ClosedRange<Int>) -> Self { Self(kind: .milliseconds(range)) }
 
   /// From one millisecond to an hour.
-  static var timeout: Self { milliseconds(1...3_600_000) }
+  static var timeout: Self { .milliseconds(1...3_600_000) }
 }
 
-extension SettingKey<Bool>.Kind {
+extension Setting.TypedKind<Bool> {
   static var boolean: Self { Self(kind: .boolean) }
   static var flag: Self { Self(kind: .flag) }
 }
 
-extension SettingKey.Kind where Value: CaseIterable & RawRepresentable<String> {
+extension Setting.TypedKind where Value: CaseIterable & RawRepresentable<String> {
   static func choice(of: Value.Type) -> Self { Self(kind: .choice(Value.allCases.map(\.rawValue))) }
 }
 
-/// A group of the ``SettingTable``.
+/// Settings that the documentation shows together, each a property of the type ``Setting/Key``.
 protocol SettingGroup: Sendable {
   var title: String { get }
 }
@@ -159,6 +151,6 @@ protocol SettingGroup: Sendable {
 extension SettingGroup {
   /// The settings in the order of their declarations.
   var settings: [Setting] {
-    Mirror(reflecting: self).children.compactMap { ($0.value as? any AnySettingKey)?.setting }
+    Mirror(reflecting: self).children.compactMap { ($0.value as? any DeclaredSetting)?.setting }
   }
 }

@@ -19,71 +19,67 @@ struct Settings {
     self.environment = environment
   }
 
-  /// The path of an entry of the table.
-  typealias Key<Value> = KeyPath<SettingTable, SettingKey<Value>>
-
   /// The text of a setting; `nil` if it is not set or empty.
-  subscript(setting: Setting) -> String? {
-    let value = options[setting.name] ?? environment[setting.name] ?? ""
+  subscript(key: some DeclaredSetting) -> String? {
+    let value = options[key.setting.name] ?? environment[key.setting.name] ?? ""
     return value.isEmpty ? nil : value
   }
 
-  subscript<Value>(key: Key<Value>) -> String? { self[Setting.of(key)] }
+  /// Returns the text of a setting, or its default value.
+  func text(_ key: Setting.Key<String>) -> String { textOrDefault(key) }
 
-  private func text(_ setting: Setting) -> String {
-    if let text = self[setting] { return text }
-    guard case .value(let value) = setting.fallback else {
-      preconditionFailure("\(setting.name) is declared without a default value")
+  private func textOrDefault(_ key: some DeclaredSetting) -> String {
+    if let text = self[key] { return text }
+    guard case .value(let value) = key.setting.fallback else {
+      preconditionFailure("\(key.setting.name) is declared without a default value")
     }
     return value
   }
 
-  /// Returns the text of a setting, or its default value.
-  func text(_ key: Key<String>) -> String { text(Setting.of(key)) }
-
   /// Returns an integer.
   ///
   /// - Parameters:
-  ///   - range: the accepted range if it is narrower than the declared one.
-  ///   - fallback: the default if it is declared in words.
+  ///   - range: the accepted range where it is narrower than the declared one.
+  ///   - fallback: the default where it is declared in words.
   func integer(
-    _ key: Key<Int>, in range: ClosedRange<Int>? = nil, default fallback: @autoclosure () -> Int? = nil
+    _ key: Setting.Key<Int>, in range: ClosedRange<Int>? = nil, default fallback: @autoclosure () -> Int? = nil
   ) throws(ConfigurationError) -> Int {
     if self[key] == nil, let fallback = fallback() { return fallback }
-    return try integer(Setting.of(key), in: range)
+    return try integer(of: key, in: range)
   }
 
-  private func integer(_ setting: Setting, in range: ClosedRange<Int>?) throws(ConfigurationError) -> Int {
+  func duration(_ key: Setting.Key<Duration>) throws(ConfigurationError) -> Duration {
+    .milliseconds(try integer(of: key))
+  }
+
+  private func integer(
+    of key: some DeclaredSetting, in range: ClosedRange<Int>? = nil
+  ) throws(ConfigurationError) -> Int {
     let range =
-      switch setting.kind {
+      switch key.setting.kind {
       case .integer(let declared), .milliseconds(let declared): range ?? declared
-      default: preconditionFailure("\(setting.name) is not declared as an integer")
+      default: preconditionFailure("\(key.setting.name) is not declared as an integer")
       }
-    guard let number = Int(text(setting)), range.contains(number) else {
-      throw error(setting, "must be an integer from \(range.lowerBound) to \(range.upperBound)")
+    guard let number = Int(textOrDefault(key)), range.contains(number) else {
+      throw error(key, "must be an integer from \(range.lowerBound) to \(range.upperBound)")
     }
     return number
   }
 
-  func milliseconds(_ key: Key<Duration>) throws(ConfigurationError) -> Duration {
-    .milliseconds(try integer(Setting.of(key), in: nil))
-  }
-
   /// Returns a number that is in the declared range or 0.
-  func number(_ key: Key<Double>) throws(ConfigurationError) -> Double {
-    let setting = Setting.of(key)
-    guard case .numberOrZero(let range) = setting.kind else {
-      preconditionFailure("\(setting.name) is not declared as a number")
+  func number(_ key: Setting.Key<Double>) throws(ConfigurationError) -> Double {
+    guard case .numberOrZero(let range) = key.setting.kind else {
+      preconditionFailure("\(key.setting.name) is not declared as a number")
     }
-    guard let number = Double(text(setting)), number == 0 || range.contains(number) else {
+    guard let number = Double(textOrDefault(key)), number == 0 || range.contains(number) else {
       throw error(key, "must be a number from \(range.lowerBound) to \(Int(range.upperBound)), or 0 for no limit")
     }
     return number
   }
 
   /// Returns a Boolean value: `1`, `true` or `yes`, and `0`, `false` or `no`, in either case.
-  func boolean(_ key: Key<Bool>) throws(ConfigurationError) -> Bool {
-    switch text(Setting.of(key)).lowercased() {
+  func boolean(_ key: Setting.Key<Bool>) throws(ConfigurationError) -> Bool {
+    switch textOrDefault(key).lowercased() {
     case "1", "true", "yes": return true
     case "0", "false", "no": return false
     default: throw error(key, "must be 1, true, yes, 0, false or no")
@@ -92,19 +88,20 @@ struct Settings {
 
   /// Returns a case of an enumeration by its raw value, in either case.
   ///
-  /// - Parameter fallback: the default if it is declared in words.
+  /// - Parameter fallback: the default where it is declared in words.
   func choice<Choice: CaseIterable & RawRepresentable<String>>(
-    _ key: Key<Choice>, default fallback: Choice? = nil
+    _ key: Setting.Key<Choice>, default fallback: Choice? = nil
   ) throws(ConfigurationError) -> Choice {
     if self[key] == nil, let fallback { return fallback }
-    guard let choice = Choice(rawValue: text(Setting.of(key)).lowercased()) else {
-      throw error(key, "must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+    guard let choice = Choice(rawValue: textOrDefault(key).lowercased()) else {
+      let names = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+      throw error(key, "must be one of \(names)")
     }
     return choice
   }
 
   /// Returns the parts of a list with commas between, without spaces around them and without empty ones.
-  func list(_ key: Key<[String]>) -> [String] {
+  func list(_ key: Setting.Key<[String]>) -> [String] {
     (self[key] ?? "").split(separator: ",").map { $0.trimmingCharacters(in: [" "]) }.filter { !$0.isEmpty }
   }
 
@@ -129,13 +126,8 @@ struct Settings {
   }
 
   /// Returns the error for the value of a setting, which it shows unless it is a secret.
-  func error<Value>(_ key: Key<Value>, _ expectation: String) -> ConfigurationError {
-    error(Setting.of(key), expectation)
-  }
-
-  func error(_ setting: Setting, _ expectation: String) -> ConfigurationError {
-    ConfigurationError(
-      variable: setting.name, value: setting.isSecret ? nil : self[setting], expectation: expectation)
+  func error(_ key: some DeclaredSetting, _ expectation: String) -> ConfigurationError {
+    ConfigurationError(key, value: key.setting.isSecret ? nil : self[key], expectation: expectation)
   }
 }
 
@@ -151,18 +143,19 @@ struct ConfigurationError: Error, Hashable, CustomStringConvertible {
   /// The rest of a sentence whose subject is the variable, such as `must be an integer from 0 to 65535`.
   let expectation: String
 
-  /// Returns the error of an invalid value that is not a secret.
-  static func invalid<Value>(_ key: Settings.Key<Value>, _ value: String, _ expectation: String) -> ConfigurationError {
-    ConfigurationError(variable: Setting.of(key).name, value: value, expectation: expectation)
+  init(variable: String, value: String?, expectation: String) {
+    self.variable = variable
+    self.value = value
+    self.expectation = expectation
+  }
+
+  init(_ key: some DeclaredSetting, value: String?, expectation: String) {
+    self.init(variable: key.setting.name, value: value, expectation: expectation)
   }
 
   /// Returns the error of a setting that contradicts others, such as one without the setting that it needs.
-  static func conflict<Value>(_ key: Settings.Key<Value>, _ reason: String) -> ConfigurationError {
-    conflict(.of(key), reason)
-  }
-
-  static func conflict(_ setting: Setting, _ reason: String) -> ConfigurationError {
-    ConfigurationError(variable: setting.name, value: nil, expectation: reason)
+  static func conflict(_ key: some DeclaredSetting, _ reason: String) -> ConfigurationError {
+    ConfigurationError(key, value: nil, expectation: reason)
   }
 
   var description: String {

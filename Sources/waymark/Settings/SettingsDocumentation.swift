@@ -11,17 +11,17 @@ enum SettingsDocumentation {
       Settings are environment variables, or options of the same name in kebab case (`--http-port`); the option wins. An \
       empty value counts as not set. A boolean is `1`, `true` or `yes`, or `0`, `false` or `no`; times are whole \
       milliseconds. An invalid value stops the start with one line that names the setting, and so does a setting that \
-      would be ignored: one of the database with the memory store, one of the memory store with the database, \
-      `RATE_LIMIT_BURST` without a rate. [`deploy/waymark.example.env`](../deploy/waymark.example.env) lists all settings \
-      of the server for an environment file.
+      would be ignored, such as one of the database with the memory store. \
+      [`deploy/waymark.example.env`](../deploy/waymark.example.env) lists all settings of the server for an environment \
+      file.
 
       \(tables.joined(separator: "\n\n"))
 
-      ## \(SettingTable.shared.client.title)
+      ## \(Setting.client.title)
 
       Settings of the commands that call a running server (`import --url`, `export --url`, `backup`).
 
-      \(table(SettingTable.shared.client))
+      \(table(Setting.client))
 
       `health` and `backup` read `HTTP_HOST`, `HTTP_PORT` and `TLS_CERTIFICATE_FILE` to find the server on this machine. \
       `migrate`, `import` and `export` read `DATABASE_URL` and `MIGRATIONS_PATH`.
@@ -49,7 +49,7 @@ enum SettingsDocumentation {
       """
   }
 
-  private static func table(_ group: any SettingGroup) -> String {
+  private static func table(_ group: some SettingGroup) -> String {
     let rows = group.settings.map { setting in
       var meaning = setting.help
       if !setting.details.isEmpty { meaning += " " + setting.details }

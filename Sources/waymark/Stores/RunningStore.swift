@@ -103,8 +103,7 @@ struct RunningStore: Service {
     }
     logger.info(
       "places are in memory and kept", metadata: ["places": .stringConvertible(memory.count), "path": "\(path)"])
-    let outages = OutageLog(
-      watching: .writes, hiding: (path, Setting.of(\.places.memoryStorePath).name), logger: logger)
+    let outages = OutageLog(watching: .writes, hiding: (path, "MEMORY_STORE_PATH"), logger: logger)
     var running = RunningStore(ObservedStore(memory, factory: metrics, outages: outages))
     running.textStore = ObservedTextStore(memory, factory: metrics)
     running.mapStore = ObservedMappedStore(memory, factory: metrics)
@@ -181,8 +180,7 @@ extension DatabaseConfiguration {
     do {
       return try Migration.all(inDirectory: migrationsPath)
     } catch {
-      throw .conflict(
-        \.places.migrationsPath, "must be a folder of migrations, but '\(migrationsPath)' is not: \(error)")
+      throw .conflict(Setting.places.migrationsPath, "must be a folder of migrations, but '\(migrationsPath)' is not: \(error)")
     }
   }
 }
