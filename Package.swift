@@ -114,7 +114,7 @@ let package = Package(
     module("Geo"),
     module("Gzip", ["CZlib"]),
     module("JSONText", ["Basics"]),
-    module("CQL2", ["Basics", "JSONText"]),
+    module("CQL2", ["Basics", "Geo", "JSONText"]),
     module("OpenStreetMap", ["Basics", "CExpat", "CZlib", "Geo", "Gzip"]),
     module("Points", ["Basics", "CQL2", "Geo", "JSONText", logging]),
     module("VectorTiles", ["Basics"]),

@@ -2,6 +2,6 @@
 ///
 /// A queue of computations sets it, so that a search with a time limit counts the time for which it has waited.
 package enum ComputationDeadline {
-  /// The deadline; `nil` where there is none.
+  /// The deadline; `nil` if there is none.
   @TaskLocal package static var current: ContinuousClock.Instant?
 }

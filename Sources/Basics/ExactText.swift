@@ -4,10 +4,8 @@
 /// For text from outside that is a key, a member of a set or compared.
 @frozen
 public struct ExactText: Sendable {
-  /// The text.
   public let text: String
 
-  /// Creates the value of a text.
   @inlinable
   public init(_ text: String) {
     self.text = text
@@ -15,7 +13,6 @@ public struct ExactText: Sendable {
 }
 
 extension ExactText: Hashable, Comparable {
-  /// Returns a Boolean value that indicates whether both are the same bytes.
   @inlinable
   public static func == (left: ExactText, right: ExactText) -> Bool {
     left.text.hasSameBytes(as: right.text)
@@ -27,7 +24,6 @@ extension ExactText: Hashable, Comparable {
     left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
   }
 
-  /// Adds the bytes to a hash.
   @inlinable
   public func hash(into hasher: inout Hasher) {
     text.hashBytes(into: &hasher)
@@ -35,12 +31,10 @@ extension ExactText: Hashable, Comparable {
 }
 
 extension ExactText: ExpressibleByStringLiteral, CustomStringConvertible {
-  /// Creates the value of a literal.
   public init(stringLiteral text: String) {
     self.init(text)
   }
 
-  /// The text.
   public var description: String { text }
 }
 
@@ -48,22 +42,18 @@ extension ExactText: ExpressibleByStringLiteral, CustomStringConvertible {
 /// comparison.
 @propertyWrapper @frozen
 public struct ComparedByBytes<Value: ByteComparable>: Hashable, Sendable {
-  /// The text.
   public var wrappedValue: Value
 
-  /// Creates the property from its text.
   @inlinable
   public init(wrappedValue: Value) {
     self.wrappedValue = wrappedValue
   }
 
-  /// Returns a Boolean value that indicates whether both are the same bytes.
   @inlinable
   public static func == (left: ComparedByBytes, right: ComparedByBytes) -> Bool {
     left.wrappedValue.hasSameBytes(as: right.wrappedValue)
   }
 
-  /// Adds the bytes to a hash.
   @inlinable
   public func hash(into hasher: inout Hasher) {
     wrappedValue.hashBytes(into: &hasher)

@@ -5,7 +5,6 @@ public struct FNV1a: Sendable {
 
   @usableFromInline var hash: UInt64 = 0xCBF2_9CE4_8422_2325
 
-  /// Creates the hash of nothing.
   @inlinable
   public init() {}
 

@@ -26,7 +26,6 @@ public struct MercatorPosition: Hashable, Sendable, BitwiseCopyable {
     self.y = y
   }
 
-  /// Creates the position of a coordinate.
   public init(_ coordinate: Coordinate) {
     let sine = sin(coordinate.latitude * (.pi / 180))
     // Infinite at the poles.
@@ -72,7 +71,7 @@ public struct TileAddress: Hashable, Sendable, BitwiseCopyable {
   /// The tile of the whole map.
   public static let map = TileAddress(containing: MercatorPosition(x: 0, y: 0), zoom: 0)
 
-  /// Creates an address; `nil` where there is no such tile.
+  /// Creates an address; `nil` if there is no such tile.
   public init?(zoom: Int, x: Int, y: Int) {
     guard Self.zooms.contains(zoom), x >= 0, y >= 0, x < 1 << zoom, y < 1 << zoom else { return nil }
     self.zoom = zoom
@@ -80,7 +79,6 @@ public struct TileAddress: Hashable, Sendable, BitwiseCopyable {
     self.y = y
   }
 
-  /// Creates the address of the tile that a position is in.
   public init(containing position: MercatorPosition, zoom: Int) {
     precondition(Self.zooms.contains(zoom))
     self.zoom = zoom

@@ -137,3 +137,121 @@ public enum DecimalText {
     }
   }
 }
+
+extension DecimalText {
+  /// Returns the number nearest to a decimal text; `nil` for any other bytes.
+  ///
+  /// Decimal text is an optional sign, digits with an optional point before, among or after them, and an optional
+  /// exponent. JSON's numbers are decimal text; `nan`, `inf`, `0x1p3`, white space and digit groups are not. A number
+  /// beyond every `Double` is infinite.
+  public static func value(of bytes: UnsafeBufferPointer<UInt8>) -> Double? {
+    var position = 0
+    var isNegative = false
+    if let first = bytes.first, first == UInt8(ascii: "-") || first == UInt8(ascii: "+") {
+      isNegative = first == UInt8(ascii: "-")
+      position = 1
+    }
+    var significand: UInt64 = 0
+    var exponent = 0
+    var digits = 0
+    var hasPoint = false
+    var isExact = true
+    while position < bytes.count {
+      let byte = bytes[position]
+      let digit = byte &- UInt8(ascii: "0")
+      if digit < 10 {
+        digits += 1
+        // Below 2^53 / 10 another digit keeps the significand exact in a Double.
+        if significand < 900_719_925_474_099 {
+          significand = significand &* 10 &+ UInt64(digit)
+        } else {
+          isExact = false
+        }
+        if hasPoint { exponent -= 1 }
+      } else if byte == UInt8(ascii: "."), !hasPoint {
+        hasPoint = true
+      } else {
+        break
+      }
+      position += 1
+    }
+    guard digits > 0 else { return nil }
+    if position < bytes.count {
+      guard isExponent(bytes[position...]) else { return nil }
+      isExact = false
+    }
+    // Both operands are exact, so the quotient is the nearest number there is (W. D. Clinger, "How to read floating
+    // point numbers accurately", PLDI 1990).
+    if isExact, exponent >= -22 {
+      let value = Double(significand) / powersOfTen[-exponent]
+      return isNegative ? -value : value
+    }
+    return Double(String(decoding: bytes, as: UTF8.self))
+  }
+
+  private static func isExponent(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    guard let letter = bytes.first, letter | 0x20 == UInt8(ascii: "e") else { return false }
+    var digits = bytes.dropFirst()
+    if let sign = digits.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") { digits = digits.dropFirst() }
+    return !digits.isEmpty && digits.allSatisfy { $0 &- UInt8(ascii: "0") < 10 }
+  }
+
+  private static let powersOfTen: [Double] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+  ]
+}
+
+/// The shortest decimal digits of a number, and the position of their point.
+private struct ShortestDigits {
+  /// From the first digit that is not zero to the last; empty for zero.
+  private var digits: [UInt8] = []
+
+  /// The number of digits before the point; negative for zeros between the point and the first digit.
+  private var pointPosition = 0
+
+  /// Creates the digits of a `Double.description`, of a number that is finite and not negative.
+  init(of description: UnsafeBufferPointer<UInt8>) {
+    var exponent = 0
+    var hasPoint = false
+    for (index, byte) in description.enumerated() {
+      switch byte {
+      case UInt8(ascii: "."):
+        hasPoint = true
+      case UInt8(ascii: "e"):
+        exponent = Int(String(decoding: description[(index + 1)...], as: UTF8.self)) ?? 0
+      default:
+        if exponent != 0 { continue }
+        if byte == UInt8(ascii: "0"), digits.isEmpty {
+          if hasPoint { pointPosition -= 1 }
+        } else {
+          digits.append(byte)
+          if !hasPoint { pointPosition += 1 }
+        }
+      }
+    }
+    while digits.last == UInt8(ascii: "0") { digits.removeLast() }
+    pointPosition += exponent
+  }
+
+  /// Writes the number without an exponent and returns the number of bytes.
+  func write(to bytes: UnsafeMutablePointer<UInt8>) -> Int {
+    var written = 0
+    func put(_ byte: UInt8) {
+      bytes[written] = byte
+      written += 1
+    }
+    let zero = UInt8(ascii: "0")
+    guard !digits.isEmpty else {
+      put(zero)
+      return written
+    }
+    if pointPosition <= 0 { put(zero) }
+    for index in 0..<max(pointPosition, 0) { put(index < digits.count ? digits[index] : zero) }
+    guard digits.count > pointPosition else { return written }
+    put(UInt8(ascii: "."))
+    for _ in 0..<max(-pointPosition, 0) { put(zero) }
+    for digit in digits[max(pointPosition, 0)...] { put(digit) }
+    return written
+  }
+}

@@ -215,7 +215,6 @@ extension JSONWriter {
 }
 
 extension JSONWriter where Sink == [UInt8] {
-  /// Creates a writer of a text that is empty so far.
   @inlinable
   public init() {
     var bytes: [UInt8] = []

@@ -1,16 +1,17 @@
 import Foundation
+import Geo
 
 /// An area of polygons in the plane of longitude and latitude.
 package struct OSMArea: Hashable, Sendable {
   private struct Polygon: Hashable {
     let box: Box
-    /// The ends of the edges of all rings.
+    /// The edges of all rings.
     let edges: [Edge]
   }
 
   private struct Edge: Hashable {
-    let start: OSMPosition
-    let end: OSMPosition
+    let start: PlanePoint
+    let end: PlanePoint
   }
 
   private struct Box: Hashable {
@@ -55,13 +56,9 @@ package struct OSMArea: Hashable, Sendable {
   package func contains(_ position: OSMPosition) -> Bool {
     polygons.contains { polygon in
       guard polygon.box.contains(position) else { return false }
+      let point = PlanePoint(latitude: position.latitude, longitude: position.longitude)
       var isInside = false
-      for edge in polygon.edges {
-        let (start, end) = (edge.start, edge.end)
-        guard (start.latitude > position.latitude) != (end.latitude > position.latitude) else { continue }
-        let share = (position.latitude - start.latitude) / (end.latitude - start.latitude)
-        if position.longitude < start.longitude + (end.longitude - start.longitude) * share { isInside.toggle() }
-      }
+      for edge in polygon.edges where point.isWest(ofSegmentFrom: edge.start, to: edge.end) { isInside.toggle() }
       return isInside
     }
   }
@@ -96,7 +93,8 @@ package struct OSMArea: Hashable, Sendable {
         throw .invalidRing("a ring must have at least 4 positions, of which the last is the first")
       }
       positions.forEach { box.extend(to: $0) }
-      edges += zip(positions, positions.dropFirst()).map { Edge(start: $0, end: $1) }
+      let points = positions.map { PlanePoint(latitude: $0.latitude, longitude: $0.longitude) }
+      edges += zip(points, points.dropFirst()).map { Edge(start: $0, end: $1) }
     }
     return Polygon(box: box, edges: edges)
   }

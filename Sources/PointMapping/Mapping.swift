@@ -1,7 +1,9 @@
+import Basics
 import Geo
 import JSONText
 package import PointFormats
 package import Points
+import Synchronization
 
 /// A mapping of the records of a data set to places, which a mapping file describes: docs/import.md.
 ///
@@ -63,7 +65,7 @@ package struct Mapping: RecordMapping {
     tally = ImportTally()
   }
 
-  /// Returns the place of a record or the reason of its rejection; `nil` where the mapping does not take it.
+  /// Returns the place of a record or the reason of its rejection; `nil` if the mapping does not take it.
   package func place(of foreign: ForeignRecord) -> Result<PointDraft, InvalidRecord>? {
     var record = Record(foreign, ignoresCase: ignoresCase, unpacked: unpacked)
     for rule in takeRules where !rule.condition.holds(of: record) {
@@ -305,7 +307,7 @@ extension Mapping {
 private struct UsedFields {
   private(set) var names: [String] = []
 
-  /// Returns the value of an expression, and notes the fields that it comes from; `nil` where it has no value.
+  /// Returns the value of an expression, and notes the fields that it comes from; `nil` if it has no value.
   mutating func value(of expression: Expression, in record: Record) -> String? {
     guard let (value, fields) = expression.match(in: record) else { return nil }
     names += fields
@@ -321,4 +323,81 @@ struct NamePattern: Hashable, Sendable {
     guard text.hasSuffix("*") else { return text == name }
     return name.utf8.starts(with: text.utf8.dropLast())
   }
+}
+
+/// The rules by which a record gets its category: the first whose field has the value determines it.
+struct CategoryRules: Hashable, Sendable {
+  /// A rule: `amenity=cafe: cafe`.
+  struct Rule: Hashable {
+    /// The value of the field; `nil` for any.
+    let value: String?
+
+    /// The category, in which `*` stands for the value; `nil` for none.
+    let category: String?
+  }
+
+  /// Rules of one field that follow one another.
+  private struct Group: Hashable {
+    let path: FieldPath
+    var rules: [Rule]
+  }
+
+  private var groups: [Group] = []
+
+  /// The names of categories that are replaced, with their replacements.
+  var names: [String: String] = [:]
+
+  /// Adds a rule behind the others.
+  mutating func append(_ rule: Rule, of path: FieldPath) {
+    if groups.last?.path == path {
+      groups[groups.count - 1].rules.append(rule)
+    } else {
+      groups.append(Group(path: path, rules: [rule]))
+    }
+  }
+
+  /// Returns the category of a record; `nil` if no rule gives it one.
+  func category(of record: Record) -> String? {
+    for group in groups {
+      guard let value = group.path.value(in: record)?.plainText else { continue }
+      // Of several values the first counts, such as cafe of cafe;bar.
+      let first = value.firstIndex(of: ";").map { String(value[..<$0]) } ?? value
+      guard let rule = group.rules.first(where: { $0.value?.hasSameBytes(as: first) ?? true }) else { continue }
+      guard let category = rule.category else { continue }
+      let name = category.contains("*") ? category.replacing("*", with: first) : category
+      let trimmed = name.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      if !trimmed.isEmpty { return names[trimmed] ?? trimmed }
+    }
+    return nil
+  }
+}
+
+/// The counts of what a mapping left out.
+package final class ImportTally: Sendable {
+  private struct Counts {
+    var skipped: [String: Int] = [:]
+    var tags = 0
+  }
+
+  private let counts = Mutex(Counts())
+
+  package init() {}
+
+  /// Counts skipped records.
+  package func skip(_ reason: String, count: Int = 1) {
+    counts.withLock { $0.skipped[reason, default: 0] += count }
+  }
+
+  /// Counts a tag that is too long, or one too many.
+  func leaveOutTag() {
+    counts.withLock { $0.tags += 1 }
+  }
+
+  /// The numbers of skipped records by reason, the most frequent first.
+  package var skipped: [(reason: String, count: Int)] {
+    counts.withLock { $0.skipped }.map { ($0.key, $0.value) }.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
+  }
+
+  /// The number of tags that were left out.
+  package var omittedTags: Int { counts.withLock { $0.tags } }
 }

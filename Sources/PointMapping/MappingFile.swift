@@ -1,3 +1,4 @@
+import CBuiltInMappings
 import PointFormats
 import Points
 import Yams
@@ -42,7 +43,7 @@ extension Mapping {
     return mapping
   }
 
-  /// Creates a built-in mapping; `nil` where there is none of that name.
+  /// Creates a built-in mapping; `nil` if there is none of that name.
   package init?(builtIn name: String) {
     guard let text = BuiltInMappings.text(named: name), let mapping = try? Mapping(yaml: text) else { return nil }
     self = mapping
@@ -315,5 +316,23 @@ private struct MappingReader {
 
   private func error(_ node: Node, _ reason: String) -> MappingError {
     MappingError(line: node.mark?.line, reason: reason)
+  }
+}
+
+/// The mappings that are part of the program.
+package enum BuiltInMappings {
+  /// The names.
+  package static let names: [String] = (0...).lazy.map(entry).prefix { $0 != nil }.compactMap { $0?.name }
+
+  /// Returns the text of a mapping file; `nil` if there is none of that name.
+  package static func text(named name: String) -> String? {
+    (0...).lazy.map(entry).prefix { $0 != nil }.compactMap(\.self).first { $0.name == name }?.text
+  }
+
+  private static func entry(_ index: Int) -> (name: String, text: String)? {
+    let mapping = waymark_built_in_mapping(index)
+    guard let name = mapping.name else { return nil }
+    let bytes = UnsafeBufferPointer(start: mapping.bytes, count: mapping.count)
+    return (String(cString: name), String(decoding: bytes, as: UTF8.self))
   }
 }

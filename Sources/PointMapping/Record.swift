@@ -1,4 +1,5 @@
 import Basics
+import Geo
 import JSONText
 import PointFormats
 
@@ -24,7 +25,6 @@ struct Record {
     if case .string(let type)? = record.geometry?["type"] { add("@geometry", .string(type)) }
   }
 
-  /// Creates the record of an object's members.
   init(members: [JSONValue.Member], ignoresCase: Bool = false) {
     self.members = members
     self.ignoresCase = ignoresCase
@@ -34,7 +34,7 @@ struct Record {
     }
   }
 
-  /// Returns the value of a field, which is not null and not an empty text; `nil` where there is none.
+  /// Returns the value of a field, which is not null and not an empty text; `nil` if there is none.
   subscript(name: String) -> JSONValue? {
     let value = values[ExactText(ignoresCase ? name.lowercased() : name)] ?? further.first { $0.name == name }?.value
     if case .string("")? = value { return nil }
@@ -71,8 +71,8 @@ struct Record {
 }
 
 /// The text form of PostgreSQL's type hstore, `"key"=>"value", …`, which ogr2ogr uses for the tags of OpenStreetMap.
-enum HStore {
-  /// Returns the members of a text; `nil` where it is malformed.
+private enum HStore {
+  /// Returns the members of a text; `nil` if it is malformed.
   static func members(of text: String) -> [JSONValue.Member]? {
     var members: [JSONValue.Member] = []
     var bytes = Array(text.utf8)[...]
@@ -115,5 +115,170 @@ enum HStore {
       }
     }
     return nil
+  }
+}
+
+/// A path to a value in a record, such as `names.primary` or `addresses[0].freeform`.
+///
+/// A member of that whole name takes precedence, as tables have columns such as `names.primary`. The members of an
+/// array without an index are those of its elements. A string that is a JSON object or array is read as one.
+struct FieldPath: Hashable, Sendable {
+  private enum Step: Hashable {
+    case member(String)
+    case element(Int)
+  }
+
+  /// The text of the path.
+  let text: String
+
+  private let steps: [Step]
+
+  /// Creates the path of a text; `nil` if it is malformed.
+  init?(_ text: String) {
+    self.text = text
+    var steps: [Step] = []
+    for part in text.split(separator: ".", omittingEmptySubsequences: false) {
+      let pieces = part.split(separator: "[", omittingEmptySubsequences: false)
+      guard let name = pieces.first, !name.isEmpty else { return nil }
+      steps.append(.member(String(name)))
+      for piece in pieces.dropFirst() {
+        guard piece.hasSuffix("]"), let index = Int(piece.dropLast()), index >= 0 else { return nil }
+        steps.append(.element(index))
+      }
+    }
+    guard !steps.isEmpty, steps.count <= 16 else { return nil }
+    self.steps = steps
+  }
+
+  /// The name of the member of the record that the path begins with.
+  private var firstName: String {
+    if case .member(let name)? = steps.first { name } else { text }
+  }
+
+  /// Returns the name of the field of a record that the value is in.
+  func fieldName(in record: Record) -> String {
+    record[text] == nil ? firstName : text
+  }
+
+  /// Returns the value in a record; `nil` if there is none, or null.
+  func value(in record: Record) -> JSONValue? {
+    if let value = record[text] { return value }
+    guard steps.count > 1, let first = record[firstName] else { return nil }
+    return Self.value(at: steps[1...], in: first)
+  }
+
+  private static func value(at steps: ArraySlice<Step>, in value: JSONValue) -> JSONValue? {
+    guard let step = steps.first else { return value.isNull ? nil : value }
+    let rest = steps.dropFirst()
+    switch (step, value.parsed) {
+    case (.member(let name), .object(let members)):
+      return members.last { $0.name.hasSameBytes(as: name) }.flatMap { Self.value(at: rest, in: $0.value) }
+    case (.member, .array(let elements)):
+      let values = elements.compactMap { Self.value(at: steps, in: $0) }
+      return values.isEmpty ? nil : .array(values)
+    case (.element(let index), .array(let elements)):
+      return elements.indices.contains(index) ? Self.value(at: rest, in: elements[index]) : nil
+    default: return nil
+    }
+  }
+}
+
+extension JSONValue {
+  var isNull: Bool { if case .null = self { true } else { false } }
+
+  /// The value, or the value of the JSON text that it is: some programs write nested values as texts.
+  var parsed: JSONValue {
+    guard case .string(let text) = self, let first = text.utf8.first,
+      first == UInt8(ascii: "{") || first == UInt8(ascii: "["), let value = try? JSONReader.value(of: text.utf8)
+    else { return self }
+    return value
+  }
+
+  /// The value as the text of a tag: a string as it is, the different elements of an array joined by semicolons; `nil`
+  /// for null, objects and what is empty.
+  var plainText: String? {
+    switch self {
+    case .null, .object: return nil
+    case .bool(let value): return value ? "true" : "false"
+    case .number(let text), .string(let text): return text.isEmpty ? nil : text
+    case .array(let elements):
+      var texts: [String] = []
+      for text in elements.lazy.compactMap(\.plainText) where !texts.contains(where: { $0.hasSameBytes(as: text) }) {
+        texts.append(text)
+      }
+      return texts.isEmpty ? nil : texts.joined(separator: ";")
+    }
+  }
+}
+
+/// The position that stands for a GeoJSON geometry.
+enum GeoJSONPosition {
+  /// Returns the position of a Point, or of the first of a MultiPoint, in the middle of a LineString or of the longest
+  /// of several, or inside Polygons. `nil` for anything else, and for lines and areas with a position that is out of
+  /// range.
+  static func position(of geometry: JSONValue) -> (latitude: Double, longitude: Double)? {
+    guard case .string(let type)? = geometry["type"] else { return nil }
+    if type == "GeometryCollection" {
+      guard case .array(let geometries)? = geometry["geometries"] else { return nil }
+      return geometries.lazy.compactMap { $0["type"] == .string(type) ? nil : position(of: $0) }.first
+    }
+    guard let coordinates = geometry["coordinates"] else { return nil }
+    return switch type {
+    case "Point": degrees(coordinates)
+    case "MultiPoint": elements(coordinates).first.flatMap(degrees)
+    case "LineString": middle(ofLongest: [points(coordinates)])
+    case "MultiLineString": middle(ofLongest: elements(coordinates).map(points))
+    case "Polygon": inside([elements(coordinates).map(points)])
+    case "MultiPolygon": inside(elements(coordinates).map { elements($0).map(points) })
+    default: nil
+    }
+  }
+
+  private static func elements(_ value: JSONValue) -> [JSONValue] {
+    if case .array(let elements) = value { elements } else { [] }
+  }
+
+  /// Returns the numbers of a position, in whichever range; `nil` if it is none.
+  private static func degrees(_ value: JSONValue) -> (latitude: Double, longitude: Double)? {
+    guard case .array(let numbers) = value, numbers.count >= 2, case .number(let x) = numbers[0],
+      case .number(let y) = numbers[1], let longitude = Double(x), let latitude = Double(y), longitude.isFinite,
+      latitude.isFinite
+    else { return nil }
+    return (latitude, longitude)
+  }
+
+  /// Returns the points of a line or ring; `nil` where one is no position on the earth.
+  private static func points(_ value: JSONValue) -> [PlanePoint]? {
+    var points: [PlanePoint] = []
+    for element in elements(value) {
+      guard let (latitude, longitude) = degrees(element), Coordinate.latitudes.contains(latitude),
+        Coordinate.longitudes.contains(longitude)
+      else { return nil }
+      points.append(PlanePoint(latitude: latitude, longitude: longitude))
+    }
+    return points
+  }
+
+  private static func middle(ofLongest lines: [[PlanePoint]?]) -> (latitude: Double, longitude: Double)? {
+    var longest: (length: Double, path: [PlanePoint])?
+    for line in lines {
+      guard let line else { return nil }
+      let path = Plane.path(line).points
+      let length = Plane.length(ofLine: path)
+      if length > longest?.length ?? -1 { longest = (length, path) }
+    }
+    return longest.flatMap { Plane.middle(ofLine: $0.path) }?.degrees
+  }
+
+  /// Returns a point inside polygons, the first ring of each of which is its outer one; a corner where they are empty.
+  private static func inside(_ polygons: [[[PlanePoint]?]]) -> (latitude: Double, longitude: Double)? {
+    var shape = AreaShape()
+    for rings in polygons {
+      for (index, ring) in rings.enumerated() {
+        guard let ring else { return nil }
+        shape.add(ring, isHole: index > 0)
+      }
+    }
+    return (shape.pointInside() ?? polygons.first?.first??.first)?.degrees
   }
 }

@@ -57,6 +57,20 @@ import Testing
     #expect(try Self.plan(filter, in: Self.snapshot()) == nil)
   }
 
+  @Test(arguments: [
+    ((-1.0, -1.0, 179.0, 89.0), true), ((0, 0, 10, 10), false),
+  ])
+  func manyPlacesAreLookedUpIfTheBoxHasMore(
+    edges: (west: Double, south: Double, east: Double, north: Double), isPlanned: Bool
+  ) throws {
+    let filter = try PropertyFilter("n > 3000", queryables: Self.queryables)
+    let query = PointQuery(
+      box: try BoundingBox(west: edges.west, south: edges.south, east: edges.east, north: edges.north), filter: filter,
+      limit: 1000)
+
+    #expect((IndexPlan(query, in: try Self.snapshot()) != nil) == isPlanned)
+  }
+
   @Test func keysAreInTheOrderOfTheValues() throws {
     let numbers = [-Double.greatestFiniteMagnitude, -2.5, -1, -1e-300, 0, 1e-300, 1, 2.5, .greatestFiniteMagnitude]
     let numberKeys = numbers.compactMap { TagKey.key(of: .number($0), in: .sorted) }

@@ -63,7 +63,7 @@ final class SourceIndex: Sendable {
   /// The slots of the source's places in the order of their ids; valid for the life of the index.
   var slotsByID: UnsafeBufferPointer<UInt32> { .init(start: idOrder.pointer, count: idOrder.count) }
 
-  /// The tree over the places of the source, valid for the life of the index; `nil` where they are so many that the
+  /// The tree over the places of the source, valid for the life of the index; `nil` if they are so many that the
   /// tree over all places, with ``others``, is as good.
   var tree: PackedTree? {
     ownTree.map { tree in

@@ -1,15 +1,55 @@
 import Geo
 import Points
 
+/// A bounding box in the form that is compared with bounds of tree nodes.
+struct BoxFilter: BitwiseCopyable {
+  private let south: Double
+  private let north: Double
+  // A box that wraps, or has an edge on the antimeridian, has two ranges; any other has the first twice.
+  private let west: (Double, Double)
+  private let east: (Double, Double)
+
+  init(_ box: BoundingBox) {
+    south = box.south
+    north = box.north
+    let ranges = box.longitudeRanges
+    let (first, second) = (ranges[0], ranges[ranges.count - 1])
+    west = (first.lowerBound, second.lowerBound)
+    east = (first.upperBound, second.upperBound)
+  }
+
+  /// Returns a Boolean value that indicates whether the coordinate is in the box.
+  @inline(__always)
+  func contains(_ coordinate: Coordinate) -> Bool {
+    let longitude = coordinate.longitude
+    return coordinate.latitude >= south && coordinate.latitude <= north
+      && ((longitude >= west.0 && longitude <= east.0) || (longitude >= west.1 && longitude <= east.1))
+  }
+
+  /// Returns a Boolean value that indicates whether a place within the bounds can be in the box.
+  @inline(__always)
+  func meets(_ bounds: GeographicBounds) -> Bool {
+    bounds.south <= north && bounds.north >= south
+      && ((bounds.west <= east.0 && bounds.east >= west.0) || (bounds.west <= east.1 && bounds.east >= west.1))
+  }
+
+  /// Returns a Boolean value that indicates whether every place within the bounds is in the box.
+  @inline(__always)
+  func covers(_ bounds: GeographicBounds) -> Bool {
+    bounds.south >= south && bounds.north <= north
+      && ((bounds.west >= west.0 && bounds.east <= east.0) || (bounds.west >= west.1 && bounds.east <= east.1))
+  }
+}
+
 /// The box and the area of a query, for places and for the bounds of tree nodes.
 struct RegionFilter {
   private let box: BoxFilter?
   private let area: GeodesicArea?
   private let limit: SearchLimit?
 
-  /// Creates the filter; `nil` where the query has neither.
+  /// Creates the filter; `nil` if the query has neither.
   ///
-  /// - Parameter limit: the time limit of the search, after which no place matches; `nil` where it has none.
+  /// - Parameter limit: the time limit of the search, after which no place matches; `nil` if it has none.
   init?(_ query: PointQuery, _ limit: SearchLimit? = nil) {
     guard query.box != nil || query.area != nil else { return nil }
     box = query.box.map { BoxFilter($0) }
@@ -17,7 +57,6 @@ struct RegionFilter {
     self.limit = limit
   }
 
-  /// Creates the filter of a box.
   init(_ box: BoxFilter) {
     self.box = box
     area = nil
@@ -77,7 +116,7 @@ struct RouteFilter {
   /// The number of steps of a measurement.
   private static let steps = 32
 
-  /// Returns the nearest part of the route to the place in a slot; `nil` where it is not within the radius, or the time
+  /// Returns the nearest part of the route to the place in a slot; `nil` if it is not within the radius, or the time
   /// is over.
   func nearest(to slot: Int, _ columns: SegmentColumns) -> GeodesicRoute.Nearest? {
     guard limit?.spend(Self.steps) != false else { return nil }
@@ -95,5 +134,75 @@ struct RouteFilter {
     return line.isNear(
       least: EarthCentred(x: bounds.minX, y: bounds.minY, z: bounds.minZ),
       greatest: EarthCentred(x: bounds.maxX, y: bounds.maxY, z: bounds.maxZ), within: radius, pieces: pieces)
+  }
+}
+
+/// The proximity and the position of a query, with the bounds of chords that follow from them.
+struct ProximityFilter: Sendable {
+  let center: Coordinate
+  let position: EarthCentred
+
+  /// The maximum distance in metres.
+  let radius: Double
+
+  /// The end of the page before.
+  let after: PointQuery.Position?
+
+  /// Places with a greater chord are too far, and places with a lesser one were on a page before.
+  let outerChordSquared: Double
+  let innerChordSquared: Double
+
+  // Places with a chord between these match for certain; others have to be measured.
+  private let outerSureChordSquared: Double
+  private let innerSureChordSquared: Double
+
+  init(_ proximity: PointQuery.Proximity, after: PointQuery.Position?) {
+    center = proximity.center
+    position = EarthCentred(proximity.center)
+    radius = proximity.radiusMetres ?? .infinity
+    self.after = after
+    outerChordSquared = Self.chordSquared(reaching: radius)
+    let sureChord =
+      radius < Geodesic.greatestDistanceMetres ? Geodesic.leastChordMetres(distanceMetres: radius) : .infinity
+    outerSureChordSquared = sureChord * sureChord
+    let innerChord = after.map { Geodesic.leastChordMetres(distanceMetres: $0.distanceMetres) } ?? 0
+    innerChordSquared = innerChord * innerChord
+    innerSureChordSquared = after.map { Self.chordSquared(reaching: $0.distanceMetres) } ?? -1
+  }
+
+  /// Returns an upper bound of the squared chords of places within a distance.
+  static func chordSquared(reaching distance: Double) -> Double {
+    // A chord is no longer than its arc; for short ones that bound is as good and needs no sine.
+    let chord = distance < 100_000 ? distance + 0.001 : Geodesic.greatestChordMetres(distanceMetres: distance)
+    return chord * chord
+  }
+
+  /// Returns a Boolean value that indicates whether every place within the bounds was on a page before.
+  @inline(__always)
+  func isBeforeStart(_ bounds: SpaceBounds) -> Bool {
+    innerChordSquared > 0 && bounds.greatestChordSquared(to: position) < innerChordSquared
+  }
+
+  /// Returns a Boolean value that indicates whether every place with this chord matches, whatever its exact distance.
+  @inline(__always)
+  func surelyMatches(chordSquared: Double) -> Bool {
+    chordSquared > innerSureChordSquared && chordSquared <= outerSureChordSquared
+  }
+
+  /// Returns a Boolean value that indicates whether the place in a slot is within the radius.
+  func contains(_ slot: Int, _ columns: SegmentColumns) -> Bool {
+    let end = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+    let chordSquared = position.chordSquared(to: end)
+    if chordSquared > outerChordSquared { return false }
+    if surelyMatches(chordSquared: chordSquared) { return true }
+    return Geodesic.distanceMetres(from: center, at: position, to: columns.coordinates[slot], at: end) <= radius
+  }
+
+  /// Returns a Boolean value that indicates whether a place at this distance matches.
+  @inline(__always)
+  func matches(distance: Double, id: PointID) -> Bool {
+    guard distance <= radius else { return false }
+    guard let after else { return true }
+    return distance != after.distanceMetres ? distance > after.distanceMetres : after.id < id
   }
 }

@@ -19,7 +19,7 @@ struct MapArea: BitwiseCopyable, Equatable {
   /// Returns a Boolean value that indicates whether a position is in the rectangle.
   func contains(x: UInt32, y: UInt32) -> Bool { x >= west && x <= east && y >= north && y <= south }
 
-  /// Returns the part of the rectangle in another one; `nil` where there is none.
+  /// Returns the part of the rectangle in another one; `nil` if there is none.
   func intersection(_ other: MapArea) -> MapArea? {
     let (west, east) = (max(west, other.west), min(east, other.east))
     let (north, south) = (max(north, other.north), min(south, other.south))
@@ -182,7 +182,7 @@ struct MapFilter {
   /// are the proximity and the route.
   var query: PointQuery
 
-  /// The places that match the text and the query; `nil` where there is no text.
+  /// The places that match the text and the query; `nil` if there is no text.
   let textMatches: TextMatches?
 
   /// The condition that every place satisfies.

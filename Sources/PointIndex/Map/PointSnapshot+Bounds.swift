@@ -15,7 +15,7 @@ extension PointSnapshot {
     return edges(of: query).flatMap { $0.crossingBox ?? $0.plainBox }
   }
 
-  /// Returns the outermost places of a query that has no conditions but categories; `nil` where it has none.
+  /// Returns the outermost places of a query that has no conditions but categories; `nil` if it has none.
   private func edges(of query: PointQuery) -> OutermostPlaces? {
     func least(_ value: PlaceValue) -> Double? {
       var search = LeastValueSearch(of: value)
@@ -47,7 +47,7 @@ private struct OutermostPlaces {
     return box(west: first.lowerBound, east: last.upperBound)
   }
 
-  /// The box that crosses the antimeridian; `nil` where it is more than half as wide as the other.
+  /// The box that crosses the antimeridian; `nil` if it is more than half as wide as the other.
   var crossingBox: BoundingBox? {
     guard let western, let eastern else { return nil }
     let width = 360 - (eastern.lowerBound - western.upperBound)

@@ -79,7 +79,7 @@ extension PointSnapshot: MapSnapshot {
     return drawing.finished()
   }
 
-  /// Returns the cells of a grid, or the places themselves, that touch a box; `nil` where they are more than a limit.
+  /// Returns the cells of a grid, or the places themselves, that touch a box; `nil` if they are more than a limit.
   ///
   /// - Throws: ``Points/PointStoreError/filterTimeout``.
   public func cells(matching query: CellQuery, limit: Int) throws(PointStoreError) -> [MapCell]? {

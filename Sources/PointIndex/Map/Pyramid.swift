@@ -1,3 +1,4 @@
+import Basics
 import Geo
 import Points
 
@@ -199,7 +200,7 @@ struct PyramidUpdate {
       digest: ContentDigest(id, record), sample: SamplePlace(id))
   }
 
-  /// Returns the node of a square after changes in it; `nil` where it has no places.
+  /// Returns the node of a square after changes in it; `nil` if it has no places.
   private mutating func updated(
     _ node: Pyramid.Node?, _ square: MapSquare, _ changes: UnsafeMutableBufferPointer<MapChange>
   ) -> Pyramid.Node? {
@@ -315,4 +316,304 @@ struct PyramidUpdate {
     var changes = changes
     return changes.partition(by: belongsBehind)
   }
+}
+
+extension PointSnapshot {
+  /// Returns the pyramid of the places of some parts. O(n log n).
+  static func pyramid(of parts: [Part]) -> Pyramid {
+    var places = presentPlaces(of: .map, in: parts, firstColumns: 0)
+    return withExtendedLifetime(parts) {
+      PyramidUpdate.building(&places, columns: parts.map { $0.segment.mapColumns })
+    }
+  }
+
+  /// Returns the pyramid after a batch of changes of this snapshot.
+  ///
+  /// - Parameters:
+  ///   - changes: the removed places, by part and slot of this snapshot, and the added ones.
+  ///   - parts: the parts of the next snapshot.
+  func pyramid(after changes: PyramidChanges, parts next: [Part]) -> Pyramid {
+    let updated = changes.additions.withColumns { additions in
+      var columns: [MapColumns] = []
+      columns.reserveCapacity(1 + parts.count + next.count)
+      columns.append(additions)
+      for part in parts { columns.append(part.segment.mapColumns) }
+      for part in next { columns.append(part.segment.mapColumns) }
+      var all = changes.removals
+      all.reserveCapacity(all.count + changes.additions.coordinates.count)
+      for (index, coordinate) in changes.additions.coordinates.enumerated() {
+        all.append(MapChange(coordinate, index: index, columns: 0))
+      }
+      return withExtendedLifetime(next) {
+        PyramidUpdate.applying(&all, to: pyramid, columns: columns) { square in
+          Self.presentPlaces(of: square, in: next, firstColumns: 1 + parts.count)
+        }
+      }
+    }
+    return updated.hasManyUnusedCategories ? Self.pyramid(of: next) : updated
+  }
+
+  /// Returns the places of a square as additions.
+  private static func presentPlaces(
+    of square: MapSquare, in parts: [Part], firstColumns: Int
+  ) -> ContiguousArray<MapChange> {
+    var places = ContiguousArray<MapChange>()
+    let area = square.area
+    if square == .map { places.reserveCapacity(parts.reduce(0) { $0 + $1.count }) }
+    for (index, part) in parts.enumerated() {
+      let coordinates = part.segment.columns.coordinates
+      func add(_ slot: Int) {
+        let change = MapChange(coordinates[slot], index: slot, columns: firstColumns + index)
+        if area.contains(x: change.x, y: change.y) { places.append(change) }
+      }
+      if square == .map {
+        for slot in 0..<part.segment.count where !part.isDead(slot) { add(slot) }
+      } else {
+        withExtendedLifetime(part) {
+          withoutActuallyEscaping(add) { add in
+            var walk = RegionWalk(in: RegionFilter(BoxFilter(area.box))) { _, slot in
+              add(slot)
+              return true
+            }
+            SearchTree(
+              part: UInt32(index), columns: part.segment.columns, tombstones: part.tombstones?.pointer,
+              nodes: part.segment.tree
+            ).walk(&walk)
+          }
+        }
+      }
+    }
+    return places
+  }
+}
+
+/// The changes of a batch, as a pyramid needs them.
+struct PyramidChanges {
+  /// The added places.
+  struct Additions {
+    let ids: ContiguousArray<PointID>
+    let coordinates: ContiguousArray<Coordinate>
+    let records: ContiguousArray<PointRecord>
+    let categories: [String]
+
+    init(_ buffer: PointBuffer) {
+      ids = buffer.ids
+      coordinates = buffer.coordinates
+      records = buffer.records
+      categories = buffer.categories.texts
+    }
+
+    func withColumns<Result>(_ body: (MapColumns) -> Result) -> Result {
+      ids.withUnsafeBufferPointer { ids in
+        records.withUnsafeBufferPointer { body(MapColumns(ids: ids, records: $0, categories: categories)) }
+      }
+    }
+  }
+
+  let additions: Additions
+  private(set) var removals: ContiguousArray<MapChange> = []
+
+  init(additions buffer: PointBuffer) {
+    additions = Additions(buffer)
+  }
+
+  /// Adds removed places of a part of the former snapshot.
+  mutating func remove(_ slots: [Int], of part: PointSnapshot.Part, at index: Int) {
+    for slot in slots {
+      removals.append(
+        MapChange(part.segment.columns.coordinates[slot], index: slot, columns: 1 + index, isRemoval: true))
+    }
+  }
+}
+
+extension Segment {
+  /// The columns that a pyramid is built from; valid for the life of the segment.
+  var mapColumns: MapColumns {
+    MapColumns(
+      ids: UnsafeBufferPointer(start: columns.ids, count: count),
+      records: UnsafeBufferPointer(start: records.pointers.records, count: count), categories: categories.names)
+  }
+}
+
+/// The digest of a set of places: the sum of a hash of each, so that it does not depend on their order, and a change is
+/// an addition or a subtraction.
+struct ContentDigest: BitwiseCopyable, Equatable {
+  var high: UInt64 = 0
+  var low: UInt64 = 0
+
+  init() {}
+
+  /// Creates the digest of one place. Its version and time determine its fields.
+  init(_ id: PointID, _ record: PointRecord) {
+    let identity = SplitMix64.mix(id.high ^ SplitMix64.mix(id.low))
+    let state = SplitMix64.mix(
+      UInt64(bitPattern: record.version) ^ SplitMix64.mix(UInt64(bitPattern: record.updatedAtMicroseconds)))
+    high = SplitMix64.mix(identity ^ state)
+    low = SplitMix64.mix((identity &+ 0x9E37_79B9_7F4A_7C15) ^ (state << 1 | state >> 63))
+  }
+
+  mutating func add(_ other: ContentDigest) {
+    high &+= other.high
+    low &+= other.low
+  }
+
+  mutating func subtract(_ other: ContentDigest) {
+    high &-= other.high
+    low &-= other.low
+  }
+}
+
+/// The place that stands for others: the one with the least shuffle key, so that every process chooses the same.
+struct SamplePlace: BitwiseCopyable, Comparable {
+  let shuffleKey: UInt64
+  let id: PointID
+
+  init(_ id: PointID) {
+    shuffleKey = id.shuffleKey
+    self.id = id
+  }
+
+  static func < (left: SamplePlace, right: SamplePlace) -> Bool {
+    left.shuffleKey != right.shuffleKey ? left.shuffleKey < right.shuffleKey : left.id < right.id
+  }
+}
+
+/// The numbers of places of each category, by the numbers of the categories in ascending order.
+struct CategoryTallies: Sendable {
+  struct Tally: BitwiseCopyable {
+    let number: UInt32
+    var count: UInt32
+  }
+
+  private(set) var tallies: ContiguousArray<Tally> = []
+
+  init() {}
+
+  /// The number of categories.
+  var categoryCount: Int { tallies.count }
+
+  mutating func add(_ category: UInt32) {
+    let position = position(of: category)
+    if position < tallies.count, tallies[position].number == category {
+      tallies[position].count += 1
+    } else {
+      tallies.insert(Tally(number: category, count: 1), at: position)
+    }
+  }
+
+  /// Removes a place of a category, which must have one.
+  mutating func subtract(_ category: UInt32) {
+    let position = position(of: category)
+    precondition(position < tallies.count && tallies[position].number == category)
+    tallies[position].count -= 1
+    if tallies[position].count == 0 { tallies.remove(at: position) }
+  }
+
+  /// Adds other tallies. O(n).
+  mutating func add(_ other: CategoryTallies) {
+    if tallies.isEmpty {
+      tallies = other.tallies
+      return
+    }
+    var merged = ContiguousArray<Tally>()
+    merged.reserveCapacity(tallies.count + other.tallies.count)
+    var position = 0
+    for var tally in tallies {
+      while position < other.tallies.count, other.tallies[position].number < tally.number {
+        merged.append(other.tallies[position])
+        position += 1
+      }
+      if position < other.tallies.count, other.tallies[position].number == tally.number {
+        tally.count += other.tallies[position].count
+        position += 1
+      }
+      merged.append(tally)
+    }
+    merged.append(contentsOf: other.tallies[position...])
+    tallies = merged
+  }
+
+  /// Returns the category with most places, of those with equally many the one whose name's bytes come first; `nil`
+  /// where there is none.
+  func mostFrequent(names: [String]) -> UInt32? {
+    var best: Tally?
+    for tally in tallies {
+      if let known = best, known.count > tally.count { continue }
+      if let known = best, known.count == tally.count,
+        names[Int(known.number)].utf8.lexicographicallyPrecedes(names[Int(tally.number)].utf8)
+      {
+        continue
+      }
+      best = tally
+    }
+    return best?.number
+  }
+
+  private func position(of category: UInt32) -> Int {
+    tallies.withUnsafeBufferPointer { tallies in tallies.firstPosition { $0.number >= category } }
+  }
+}
+
+/// The sums over the places of a square of the map.
+struct MapTotals: Sendable {
+  var count = 0
+
+  /// The sums of the places' positions in 2⁻³² of the map's side.
+  var sumX: UInt64 = 0
+  var sumY: UInt64 = 0
+  var digest = ContentDigest()
+
+  /// The sample; `nil` if there is no place, and after ``subtract(_:)`` of the sample.
+  var sample: SamplePlace?
+
+  /// The categories; `nil` if they are too many to be kept.
+  var categories: CategoryTallies? = CategoryTallies()
+
+  /// The maximum number of categories that are kept: a change of one place copies those of every square around it.
+  static let maximumCategories = 512
+
+  mutating func add(_ place: MapPlace) {
+    count += 1
+    sumX += UInt64(place.x)
+    sumY += UInt64(place.y)
+    digest.add(place.digest)
+    sample = sample.map { min($0, place.sample) } ?? place.sample
+    if place.categoryNumber != PointRecord.none { categories?.add(place.categoryNumber) }
+    limitCategories()
+  }
+
+  /// Subtracts a place that was added, except from the sample.
+  mutating func subtract(_ place: MapPlace) {
+    count -= 1
+    sumX -= UInt64(place.x)
+    sumY -= UInt64(place.y)
+    digest.subtract(place.digest)
+    if place.categoryNumber != PointRecord.none { categories?.subtract(place.categoryNumber) }
+  }
+
+  mutating func add(_ other: MapTotals) {
+    count += other.count
+    sumX += other.sumX
+    sumY += other.sumY
+    digest.add(other.digest)
+    if let place = other.sample { sample = sample.map { min($0, place) } ?? place }
+    if let others = other.categories { categories?.add(others) } else { categories = nil }
+    limitCategories()
+  }
+
+  private mutating func limitCategories() {
+    if let categories, categories.categoryCount > Self.maximumCategories { self.categories = nil }
+  }
+}
+
+/// A place as ``MapTotals`` count it.
+struct MapPlace: BitwiseCopyable {
+  /// The position in 2⁻³² of the map's side.
+  let x: UInt32
+  let y: UInt32
+
+  /// The number of the category in the pyramid, or ``PointRecord/none``.
+  let categoryNumber: UInt32
+  let digest: ContentDigest
+  let sample: SamplePlace
 }

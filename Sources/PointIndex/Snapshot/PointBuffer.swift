@@ -18,7 +18,6 @@ public struct PointBuffer: Sendable {
 
   public init() {}
 
-  /// Creates a buffer of the given places.
   public init(_ points: ContiguousArray<PointOfInterest>) {
     reserveCapacity(points.count, textBytes: points.reduce(0) { $0 + $1.draft.textBytes })
     for point in points { append(point) }

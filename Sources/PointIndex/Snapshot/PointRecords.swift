@@ -71,7 +71,6 @@ struct PointRecords: Sendable {
   /// The sources by their numbers.
   let sources: TextNumbers
 
-  /// Creates the records from columns by slot.
   init(_ records: FixedBuffer<PointRecord>, texts: FixedBuffer<UInt8>, sources: TextNumbers) {
     self.records = records
     bytes = texts

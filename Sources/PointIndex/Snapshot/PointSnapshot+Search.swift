@@ -91,7 +91,7 @@ extension PointSnapshot {
   ) -> [Candidate] {
     var conditions = query
     conditions.filter = nil
-    let filter = PointFilter(conditions, limit)
+    let filter = QueryFilter(conditions, limit)
     let center = query.proximity.map { ($0.center, EarthCentred($0.center)) }
     let route = query.route.map { RouteFilter($0, limit) }
     var heap = CandidateHeap(capacity: query.limit + 1)
@@ -151,7 +151,7 @@ extension PointSnapshot {
   func candidate(of source: SourceReference, _ query: PointQuery) -> [Candidate] {
     guard let location = location(of: source) else { return [] }
     let (segment, slot) = (parts[Int(location.part)].segment, Int(location.slot))
-    guard PointFilter(query).matches(slot, of: segment) else { return [] }
+    guard QueryFilter(query).matches(slot, of: segment) else { return [] }
     let id = segment.columns.ids[slot]
     let distance =
       query.proximity.map { Geodesic.distanceMetres(from: $0.center, to: segment.columns.coordinates[slot]) }
@@ -319,5 +319,31 @@ private struct SnapshotSummaries: PointSummaries {
             at: Int(candidate.slot), distanceMetres: distance, alongMetres: along))
       }
     }
+  }
+}
+
+extension PointSnapshot {
+  /// Returns the number of matching places. The query's order, limit and position are ignored.
+  ///
+  /// O(e) for e places in tree leaves at the edge of the box, and the tombstones; a condition on the distance or on
+  /// properties is evaluated on each place that the others leave.
+  ///
+  /// - Throws: ``Points/PointStoreError/filterTimeout`` where the count took longer than the time limit of a property
+  ///   filter, an area or a route.
+  public func count(matching query: PointQuery) throws(PointStoreError) -> Int {
+    guard var query = query.narrowedByFilter else { return 0 }
+    query.after = nil
+    if let source = query.source, let sourceID = source.sourceID {
+      return candidate(of: SourceReference(source: source.name.text, sourceID: sourceID.text), query).count
+    }
+    let limit = SearchLimit(query.timeLimit)
+    let filter = query.filter.map { SlotFilter($0, in: self, limit) }
+    let proximity = query.proximity.flatMap { $0.radiusMetres == nil ? nil : ProximityFilter($0, after: nil) }
+    var count = MatchCount(
+      region: RegionFilter(query, limit), route: query.route.map { RouteFilter($0, limit) }, proximity: proximity,
+      filter: filter)
+    forEachTree(for: query) { tree, _ in tree.walk(&count) }
+    if limit.isExpired { throw .filterTimeout }
+    return count.places
   }
 }

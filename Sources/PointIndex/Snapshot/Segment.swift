@@ -1,3 +1,5 @@
+import CPrefetch
+import Dispatch
 import Geo
 import JSONText
 import Points
@@ -197,7 +199,7 @@ final class Segment: Sendable {
 
   private static let stepsPerPlaceOfSourceIndex = 8
 
-  /// Returns the index of the places of a source; `nil` where it has no place. Built in O(n) when the source is first
+  /// Returns the index of the places of a source; `nil` if it has no place. Built in O(n) when the source is first
   /// searched, and kept until those of other sources need the memory.
   func index(ofSource source: String) -> SourceIndex? {
     guard let number = records.sources.existingNumber(of: source) else { return nil }
@@ -272,5 +274,166 @@ extension UnsafeBufferPointer {
       if predicate(self[middle]) { high = middle } else { low = middle + 1 }
     }
     return low
+  }
+}
+
+extension FixedBuffer {
+  init(_ items: ContiguousArray<SpatialOrder.Item>, _ value: (SpatialOrder.Item) -> Element) {
+    self.init(count: items.count) { memory in
+      items.withUnsafeBufferPointer { items in
+        for slot in 0..<items.count { (memory + slot).initialize(to: value(items[slot])) }
+      }
+    }
+  }
+
+  init(_ values: ContiguousArray<Element>, in items: ContiguousArray<SpatialOrder.Item>) {
+    self.init(count: items.count) { memory in
+      values.withUnsafeBufferPointer { values in
+        items.withUnsafeBufferPointer { items in
+          for slot in 0..<items.count { (memory + slot).initialize(to: values[Int(items[slot].index)]) }
+        }
+      }
+    }
+  }
+}
+
+extension Segment {
+  /// Returns the places in the order of their slots.
+  static func inSpatialOrder(_ coordinates: ContiguousArray<Coordinate>) -> ContiguousArray<SpatialOrder.Item> {
+    var items = ContiguousArray<SpatialOrder.Item>()
+    items.reserveCapacity(coordinates.count)
+    for (index, coordinate) in coordinates.enumerated() {
+      let position = EarthCentred(coordinate)
+      items.append(.init(x: position.x, y: position.y, z: position.z, index: UInt32(index)))
+    }
+    items.withUnsafeMutableBufferPointer { SpatialOrder.sort($0) }
+    return items
+  }
+
+  /// Returns the records in the order of the items, with the starts of their texts in the same order; and the starts of
+  /// the texts that they had.
+  static func records(
+    _ records: ContiguousArray<PointRecord>,
+    in items: ContiguousArray<SpatialOrder.Item>
+  ) -> (records: FixedBuffer<PointRecord>, formerStarts: FixedBuffer<Int>) {
+    records.withUnsafeBufferPointer { records in
+      let formerStarts = FixedBuffer(items) { records[Int($0.index)].start }
+      var end = 0
+      let inOrder = FixedBuffer(items) { item in
+        var record = records[Int(item.index)]
+        record.start = end
+        end += record.textLength
+        return record
+      }
+      return (inOrder, formerStarts)
+    }
+  }
+
+  /// Returns the texts of the records, which had other starts in the given texts.
+  static func texts(
+    _ texts: ContiguousArray<UInt8>,
+    of records: FixedBuffer<PointRecord>,
+    formerStarts: FixedBuffer<Int>
+  ) -> FixedBuffer<UInt8> {
+    FixedBuffer(count: texts.count) { memory in
+      texts.withUnsafeBufferPointer { texts in
+        guard let start = texts.baseAddress else { return }
+        for slot in 0..<records.count {
+          let record = records.pointer[slot]
+          (memory + record.start).initialize(from: start + formerStarts.pointer[slot], count: record.textLength)
+        }
+      }
+    }
+  }
+
+  /// Returns the slots in the order of the ids.
+  static func order(of ids: FixedBuffer<PointID>) -> FixedBuffer<UInt32> {
+    var entries = ContiguousArray<(id: PointID, slot: UInt32)>()
+    entries.reserveCapacity(ids.count)
+    for slot in 0..<ids.count { entries.append((ids.pointer[slot], UInt32(slot))) }
+    entries.sort { $0.id < $1.id }
+    return FixedBuffer(entries.lazy.map(\.slot))
+  }
+
+  /// Returns the slots in the order of the shuffle keys, then of the ids.
+  static func shuffleOrder(of ids: FixedBuffer<PointID>) -> FixedBuffer<UInt32> {
+    var entries = ContiguousArray<(key: UInt64, slot: UInt32)>()
+    entries.reserveCapacity(ids.count)
+    for slot in 0..<ids.count { entries.append((ids.pointer[slot].shuffleKey, UInt32(slot))) }
+    entries.sort { left, right in
+      left.key != right.key ? left.key < right.key : ids.pointer[Int(left.slot)] < ids.pointer[Int(right.slot)]
+    }
+    return FixedBuffer(entries.lazy.map(\.slot))
+  }
+}
+
+/// An immutable buffer of plain values at a fixed address, for loops that must not count references.
+///
+/// Copies share one allocation, which has the number of values in front of them.
+struct FixedBuffer<Element: BitwiseCopyable>: @unchecked Sendable {
+  // Sendable: the memory is written by the initializer alone, and freed with the last copy.
+
+  private let storage: ManagedBuffer<Int, Element>
+
+  /// The values; valid for the life of this buffer and its copies.
+  var pointer: UnsafePointer<Element> { storage.withUnsafeMutablePointerToElements { UnsafePointer($0) } }
+
+  /// The number of values.
+  var count: Int { storage.header }
+
+  /// The number of bytes.
+  var byteCount: Int { count * MemoryLayout<Element>.stride }
+
+  /// Creates a buffer of values that the closure initializes, all of them.
+  init(count: Int, initializingWith initialize: (UnsafeMutablePointer<Element>) -> Void) {
+    storage = ManagedBuffer.create(minimumCapacity: count) { _ in count }
+    storage.withUnsafeMutablePointerToElements(initialize)
+  }
+
+  init(_ values: some Collection<Element>) {
+    self.init(count: values.count) { memory in
+      _ = UnsafeMutableBufferPointer(start: memory, count: values.count).initialize(from: values)
+    }
+  }
+}
+
+/// Prefetches values that will be read soon.
+///
+/// Hardly anything of one place among millions is in a cache. Cache lines requested early, and together, arrive while
+/// other work is done; a request costs a cycle or two, and is harmless for an invalid address.
+@inline(__always)
+func prefetch<Element>(_ values: UnsafePointer<Element>, count: Int = 1) {
+  let lineSize = 64
+  for offset in stride(from: 0, to: count * MemoryLayout<Element>.stride, by: lineSize) {
+    CPrefetch.prefetch(UnsafeRawPointer(values) + offset)
+  }
+}
+
+/// Work that is divided between processors.
+enum Parallel {
+  /// Runs two closures, at the same time where that is worth it, and returns their results.
+  ///
+  /// The caller's thread runs one of them, so that this ends even when no other thread is free.
+  static func both<First: Sendable, Second: Sendable>(
+    where isWorthIt: Bool,
+    _ first: @Sendable () -> First,
+    and second: @Sendable () -> Second
+  ) -> (First, Second) {
+    guard isWorthIt else { return (first(), second()) }
+    let firstResult = Mutex<First?>(nil)
+    let secondResult = Mutex<Second?>(nil)
+    DispatchQueue.concurrentPerform(iterations: 2) { iteration in
+      if iteration == 0 {
+        let result = first()
+        firstResult.withLock { $0 = result }
+      } else {
+        let result = second()
+        secondResult.withLock { $0 = result }
+      }
+    }
+    guard let first = firstResult.withLock({ $0 }), let second = secondResult.withLock({ $0 }) else {
+      preconditionFailure("both iterations have run")
+    }
+    return (first, second)
   }
 }

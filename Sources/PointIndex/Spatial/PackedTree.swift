@@ -17,7 +17,7 @@ struct PackedTree: BitwiseCopyable {
   /// The number of places.
   let count: Int
 
-  /// The slot of each place; `nil` where a place's slot is its position.
+  /// The slot of each place; `nil` if a place's slot is its position.
   let slots: UnsafePointer<UInt32>?
 
   /// The bounds of each node.
@@ -42,7 +42,6 @@ struct NodeBounds {
   private(set) var space: ContiguousArray<SpaceBounds> = []
   private(set) var geographic: ContiguousArray<GeographicBounds> = []
 
-  /// Creates an empty list with room for a number of nodes.
   init(capacity: Int) {
     space.reserveCapacity(capacity)
     geographic.reserveCapacity(capacity)
@@ -91,5 +90,229 @@ struct NodeBounds {
     }
     space.append(metres)
     geographic.append(degrees)
+  }
+}
+
+/// A tree with the columns of its places, as a search reads them.
+///
+/// The memory it points to belongs to the ``Segment`` and the ``PointSnapshot``.
+struct SearchTree: BitwiseCopyable {
+  /// The index of the places' part in the snapshot.
+  let part: UInt32
+
+  /// The columns of the part's segment.
+  let columns: SegmentColumns
+
+  /// A bit for each slot, set where the place was removed; `nil` if none was.
+  let tombstones: UnsafePointer<UInt64>?
+
+  /// The nodes of the tree over the places.
+  let nodes: PackedTree
+
+  /// Returns the slot of the place at a position in the tree.
+  @inline(__always)
+  func slot(of place: Int) -> Int {
+    nodes.slots.map { Int($0[place]) } ?? place
+  }
+
+  /// A Boolean value that indicates whether the place in a slot was removed.
+  @inline(__always)
+  func isDead(_ slot: Int) -> Bool {
+    guard let tombstones else { return false }
+    return tombstones[slot >> 6] & (1 << UInt64(slot & 63)) != 0
+  }
+}
+
+/// A search that is guided through a tree by ``SearchTree/walk(_:)``.
+protocol TreeVisitor: ~Copyable {
+  /// Returns the priority of a node, least first, or `nil` to skip it with all beneath it.
+  mutating func key(ofNode node: Int, places: Range<Int>, in tree: SearchTree) -> Double?
+
+  /// Returns a Boolean value that indicates whether a node with this key is still to be visited when its turn comes.
+  func wants(_ key: Double) -> Bool
+
+  /// Searches the places of a leaf, by their positions in the tree.
+  mutating func visit(places: Range<Int>, in tree: SearchTree)
+}
+
+extension SearchTree {
+  private struct Entry: BitwiseCopyable {
+    var key: Double
+    var node: UInt32
+    var level: Int32
+  }
+
+  /// The maximum number of levels of a tree over 2³² places.
+  private static let maximumLevels = 12
+
+  /// Visits the nodes depth first, of each node's children the one with the least key first.
+  @inline(__always)
+  func walk<Visitor: TreeVisitor & ~Copyable>(_ visitor: inout Visitor) {
+    let count = nodes.count
+    guard count > PackedTree.leafCapacity else {
+      if count > 0 { visitor.visit(places: 0..<count, in: self) }
+      return
+    }
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: Self.maximumLevels) { starts in
+      // The first node of each level, and one past the last node.
+      starts[0] = 0
+      var levels = 0
+      var nodeCount = (count + PackedTree.leafCapacity - 1) / PackedTree.leafCapacity
+      while true {
+        starts[levels + 1] = starts[levels] + nodeCount
+        levels += 1
+        if nodeCount <= PackedTree.fanOut { break }
+        nodeCount = (nodeCount + PackedTree.fanOut - 1) / PackedTree.fanOut
+      }
+      withUnsafeTemporaryAllocation(of: Entry.self, capacity: Self.maximumLevels * PackedTree.fanOut) { stack in
+        var depth = 0
+        push(starts[levels - 1]..<starts[levels], level: levels - 1, start: starts[levels - 1], stack, &depth, &visitor)
+        while depth > 0 {
+          depth -= 1
+          let entry = stack[depth]
+          guard visitor.wants(entry.key) else { continue }
+          let level = Int(entry.level)
+          let index = Int(entry.node) - starts[level]
+          if level == 0 {
+            let first = index * PackedTree.leafCapacity
+            visitor.visit(places: first..<min(first + PackedTree.leafCapacity, count), in: self)
+          } else {
+            let first = starts[level - 1] + index * PackedTree.fanOut
+            let children = first..<min(first + PackedTree.fanOut, starts[level])
+            push(children, level: level - 1, start: starts[level - 1], stack, &depth, &visitor)
+            prefetchTop(of: stack, depth: depth, starts: starts)
+          }
+        }
+      }
+    }
+  }
+
+  /// Pushes the nodes that the visitor does not skip, the one with the least key on top.
+  @inline(__always)
+  private func push<Visitor: TreeVisitor & ~Copyable>(
+    _ siblings: Range<Int>,
+    level: Int,
+    start: Int,
+    _ stack: UnsafeMutableBufferPointer<Entry>,
+    _ depth: inout Int,
+    _ visitor: inout Visitor
+  ) {
+    let bottom = depth
+    let count = nodes.count
+    let shift = Self.placesShift(level: level)
+    for node in siblings {
+      let first = (node - start) << shift
+      guard let key = visitor.key(ofNode: node, places: first..<min(first + 1 << shift, count), in: self) else {
+        continue
+      }
+      var position = depth
+      while position > bottom, stack[position - 1].key < key {
+        stack[position] = stack[position - 1]
+        position -= 1
+      }
+      stack[position] = Entry(key: key, node: UInt32(truncatingIfNeeded: node), level: Int32(truncatingIfNeeded: level))
+      depth += 1
+    }
+  }
+
+  /// The number of nodes whose contents are prefetched while a node is examined.
+  private static let prefetched = 2
+
+  /// Prefetches the children of the nodes on top of the stack.
+  @inline(__always)
+  private func prefetchTop(
+    of stack: UnsafeMutableBufferPointer<Entry>,
+    depth: Int,
+    starts: UnsafeMutableBufferPointer<Int>
+  ) {
+    for entry in stack[max(depth - Self.prefetched, 0)..<depth] {
+      let level = Int(entry.level)
+      let index = Int(entry.node) - starts[level]
+      if level > 0 {
+        prefetch(nodes.space + starts[level - 1] + index * PackedTree.fanOut, count: PackedTree.fanOut)
+      } else if nodes.slots == nil {
+        let first = index * PackedTree.leafCapacity
+        prefetch(columns.x + first, count: PackedTree.leafCapacity)
+        prefetch(columns.y + first, count: PackedTree.leafCapacity)
+        prefetch(columns.z + first, count: PackedTree.leafCapacity)
+        prefetch(columns.ids + first, count: PackedTree.leafCapacity)
+      }
+    }
+  }
+
+  /// The binary logarithm of the number of places beneath a full node of a level.
+  @inline(__always)
+  private static func placesShift(level: Int) -> Int {
+    PackedTree.leafCapacity.trailingZeroBitCount + level * PackedTree.fanOut.trailingZeroBitCount
+  }
+}
+
+/// The bounds of some places in the earth-centred frame, in metres.
+struct SpaceBounds: BitwiseCopyable {
+  var minX = Double.infinity
+  var minY = Double.infinity
+  var minZ = Double.infinity
+  var maxX = -Double.infinity
+  var maxY = -Double.infinity
+  var maxZ = -Double.infinity
+
+  mutating func include(x: Double, y: Double, z: Double) {
+    minX = min(minX, x)
+    minY = min(minY, y)
+    minZ = min(minZ, z)
+    maxX = max(maxX, x)
+    maxY = max(maxY, y)
+    maxZ = max(maxZ, z)
+  }
+
+  mutating func include(_ other: SpaceBounds) {
+    include(x: other.minX, y: other.minY, z: other.minZ)
+    include(x: other.maxX, y: other.maxY, z: other.maxZ)
+  }
+
+  /// Returns the square of the distance from a position to the nearest part of the bounds.
+  @inline(__always)
+  func leastChordSquared(to position: EarthCentred) -> Double {
+    let dx = max(max(minX - position.x, position.x - maxX), 0)
+    let dy = max(max(minY - position.y, position.y - maxY), 0)
+    let dz = max(max(minZ - position.z, position.z - maxZ), 0)
+    return dx * dx + dy * dy + dz * dz
+  }
+
+  /// Returns the square of the distance from a position to the farthest corner of the bounds.
+  @inline(__always)
+  func greatestChordSquared(to position: EarthCentred) -> Double {
+    let dx = max(position.x - minX, maxX - position.x)
+    let dy = max(position.y - minY, maxY - position.y)
+    let dz = max(position.z - minZ, maxZ - position.z)
+    return dx * dx + dy * dy + dz * dz
+  }
+
+  /// The square of the length of the diagonal.
+  var diagonalSquared: Double {
+    let (dx, dy, dz) = (maxX - minX, maxY - minY, maxZ - minZ)
+    return dx * dx + dy * dy + dz * dz
+  }
+}
+
+/// The bounds of some places in degrees, as plain numbers: no range wraps.
+struct GeographicBounds: BitwiseCopyable {
+  var south = Double.infinity
+  var west = Double.infinity
+  var north = -Double.infinity
+  var east = -Double.infinity
+
+  mutating func include(_ coordinate: Coordinate) {
+    south = min(south, coordinate.latitude)
+    north = max(north, coordinate.latitude)
+    west = min(west, coordinate.longitude)
+    east = max(east, coordinate.longitude)
+  }
+
+  mutating func include(_ other: GeographicBounds) {
+    south = min(south, other.south)
+    north = max(north, other.north)
+    west = min(west, other.west)
+    east = max(east, other.east)
   }
 }

@@ -1,4 +1,6 @@
+import Basics
 import Geo
+import JSONText
 import Points
 
 /// An index of the words of a segment's places, immutable.
@@ -252,7 +254,7 @@ struct TextColumns: BitwiseCopyable, @unchecked Sendable {
     UnsafeBufferPointer(start: postings + Int(postingStarts[word]), count: postingCount(of: word..<word + 1))
   }
 
-  /// Returns the blocks of a word; `nil` where it has none.
+  /// Returns the blocks of a word; `nil` if it has none.
   func blocks(of word: Int) -> UnsafePointer<PostingBlock>? {
     let words = UnsafeBufferPointer(start: frequentWords, count: frequentCount)
     let position = words.firstPosition { Int($0) >= word }
@@ -332,5 +334,393 @@ struct PostingBlock: BitwiseCopyable {
   func leastChord(to position: EarthCentred) -> Double {
     let center = EarthCentred(x: Double(x), y: Double(y), z: Double(z))
     return max(0, center.chordSquared(to: position).squareRoot() - Double(radius))
+  }
+}
+
+/// The texts of a place that are searched: its names, and the context in which a name may be searched.
+struct TextFields: Sendable {
+  /// The kinds of texts.
+  enum Kind {
+    case name
+    case address
+    case other
+  }
+
+  private let keys: [ContiguousArray<UInt8>]
+  private let prefixes: [ContiguousArray<UInt8>]
+  private let importanceKey: ContiguousArray<UInt8>?
+  private static let addressPrefix = ContiguousArray("addr:".utf8)
+
+  init(_ configuration: TextIndexConfiguration) {
+    keys = configuration.nameTags.filter { !$0.hasSuffix("*") }.map { ContiguousArray($0.utf8) }
+    prefixes = configuration.nameTags.filter { $0.hasSuffix("*") }.map { ContiguousArray($0.utf8.dropLast()) }
+    importanceKey = configuration.importanceTag.map { ContiguousArray($0.utf8) }
+  }
+
+  /// Returns the kind of the value of a key.
+  func kind(of key: UnsafeBufferPointer<UInt8>) -> Kind {
+    if key.starts(with: Self.addressPrefix) { return .address }
+    if keys.contains(where: { key.count == $0.count && key.elementsEqual($0) }) { return .name }
+    return prefixes.contains { key.count > $0.count && key.starts(with: $0) } ? .name : .other
+  }
+
+  /// Returns a Boolean value that indicates whether the value of a key is the importance of the place.
+  func isImportance(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
+    importanceKey.map { key.elementsEqual($0) } ?? false
+  }
+
+  /// Calls the closure with each tag, in the order of the keys. A key with an escaped character is left out.
+  ///
+  /// - Parameter tags: a JSON object of strings.
+  @inline(__always)
+  static func forEachTag(
+    in tags: UnsafeBufferPointer<UInt8>,
+    _ body: (_ key: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
+  ) {
+    var index = 0
+    while let key = nextString(in: tags, &index), let value = nextString(in: tags, &index) {
+      if key.hasEscapes { continue }
+      if value.hasEscapes {
+        let quoted = UnsafeBufferPointer(rebasing: tags[value.range.lowerBound - 1..<value.range.upperBound + 1])
+        guard case .string(var text)? = try? JSONReader.value(of: quoted) else { continue }
+        text.withUTF8 { body(.init(rebasing: tags[key.range]), $0) }
+      } else {
+        body(.init(rebasing: tags[key.range]), .init(rebasing: tags[value.range]))
+      }
+    }
+  }
+
+  /// Returns the range between the next two quotation marks.
+  @inline(__always)
+  private static func nextString(
+    in tags: UnsafeBufferPointer<UInt8>, _ index: inout Int
+  ) -> (range: Range<Int>, hasEscapes: Bool)? {
+    while index < tags.count, tags[index] != UInt8(ascii: "\"") { index += 1 }
+    index += 1
+    let start = index
+    var hasEscapes = false
+    while index < tags.count, tags[index] != UInt8(ascii: "\"") {
+      if tags[index] == UInt8(ascii: "\\") {
+        hasEscapes = true
+        index += 1
+      }
+      index += 1
+    }
+    guard index < tags.count else { return nil }
+    defer { index += 1 }
+    return (start..<index, hasEscapes)
+  }
+}
+
+/// The importance of a place, 0…1, as a sum of what its tags say.
+///
+/// - `wikidata` or `wikipedia`: 0.35.
+/// - `population`: a tenth of its decimal logarithm, up to 0.7: 0.6 for a million people.
+/// - The category: up to 0.3, see ``categories``.
+///
+/// The tag of the operator's choice replaces the sum: a number up to 1 is taken as it is, a greater one counts as a
+/// tenth of its decimal logarithm.
+struct Importance {
+  private var isKnown = false
+  private var population = 0.0
+  private var category = 0.0
+  private var chosen: Double?
+
+  /// The parts that words of a category add.
+  static let categories: [ExactText: Double] = [
+    "country": 0.3, "continent": 0.3, "capital": 0.3, "state": 0.25, "province": 0.25, "city": 0.25, "region": 0.2,
+    "island": 0.15, "town": 0.2, "airport": 0.2, "aerodrome": 0.15, "village": 0.1, "suburb": 0.1, "station": 0.1,
+    "attraction": 0.1, "museum": 0.1, "university": 0.1, "cathedral": 0.1, "castle": 0.1, "stadium": 0.1,
+    "hospital": 0.05, "park": 0.05, "peak": 0.05,
+  ]
+
+  /// Adds a word of the category.
+  mutating func add(categoryWord word: String) { category = max(category, Self.categories[ExactText(word)] ?? 0) }
+
+  /// Adds what a category was computed to add.
+  mutating func add(category value: Double) { category = max(category, value) }
+
+  /// The part of the category.
+  var categoryValue: Double { category }
+
+  /// Adds a tag.
+  @inline(__always)
+  mutating func add(
+    _ key: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, isChosen: Bool
+  ) {
+    if isChosen { chosen = Self.scaled(Self.number(value)) }
+    guard let first = key.first else { return }
+    if first == UInt8(ascii: "w") {
+      if key.elementsEqual("wikidata".utf8) || key.elementsEqual("wikipedia".utf8) { isKnown = true }
+    } else if first == UInt8(ascii: "p"), key.elementsEqual("population".utf8) {
+      population = max(0, Self.number(value))
+    }
+  }
+
+  /// The importance in steps of 1/255.
+  var steps: UInt8 {
+    let sum = chosen ?? (isKnown ? 0.35 : 0) + min(0.7, population > 1 ? Self.logarithm(population) / 10 : 0) + category
+    return UInt8((max(0, min(1, sum)) * 255).rounded())
+  }
+
+  private static func scaled(_ number: Double) -> Double { number <= 1 ? number : logarithm(number) / 10 }
+
+  private static func number(_ text: UnsafeBufferPointer<UInt8>) -> Double {
+    guard text.count <= 40, let number = Double(String(decoding: text, as: UTF8.self)), number.isFinite else {
+      return 0
+    }
+    return number
+  }
+
+  /// Returns the decimal logarithm of a number above 1, linear between powers of 10, exact at them.
+  private static func logarithm(_ number: Double) -> Double {
+    var (power, rest) = (0.0, number)
+    while rest >= 10 {
+      rest /= 10
+      power += 1
+    }
+    return power + (rest - 1) / 9
+  }
+}
+
+/// The words of places by slot, name by name, while a ``TextIndex`` is built.
+struct TextEntries {
+  /// The maximum number of words of a place; further ones are not found.
+  static let maximumWords = 1_000
+
+  /// The distinct words.
+  private(set) var words: WordCollector
+
+  /// The start of each place's entries, and the end of the last one's.
+  private(set) var starts: ContiguousArray<UInt32> = [0]
+
+  /// The numbers of the words, with the flags of ``TextColumns``.
+  private(set) var numbers: ContiguousArray<UInt32> = []
+
+  /// The bounds of each place.
+  private(set) var bounds: ContiguousArray<StaticBounds> = []
+
+  /// The collected numbers of the words in the order of their bytes.
+  private(set) var order: ContiguousArray<UInt32> = []
+
+  private var text = NormalizedText()
+  private var categoryWords: [(words: [UInt32], importance: Double)?]
+
+  /// Collects the words of all places, on two processors where they are many. O(n).
+  static func all(of records: PointRecords, categories: [String], fields: TextFields) -> TextEntries {
+    let count = records.count
+    guard count > 20_000 else {
+      return TextEntries(records: records, slots: 0..<count, categories: categories, fields: fields)
+    }
+    var (entries, others) = Parallel.both(where: true) {
+      TextEntries(records: records, slots: 0..<count / 2, categories: categories, fields: fields)
+    } and: {
+      TextEntries(records: records, slots: count / 2..<count, categories: categories, fields: fields)
+    }
+    entries.append(others)
+    return entries
+  }
+
+  private init(records: PointRecords, slots: Range<Int>, categories: [String], fields: TextFields) {
+    words = WordCollector(capacity: slots.count)
+    categoryWords = Array(repeating: nil, count: categories.count)
+    starts.reserveCapacity(records.count + 1)
+    numbers.reserveCapacity(slots.count * 6)
+    bounds.reserveCapacity(slots.count)
+    let texts = records.texts
+    for slot in slots {
+      let record = records.record(at: slot)
+      let name = UnsafeBufferPointer(rebasing: texts[record.start..<record.start + Int(record.nameLength)])
+      let tagsStart = record.start + Int(record.nameLength)
+      let tags = UnsafeBufferPointer(rebasing: texts[tagsStart..<tagsStart + Int(record.tagsLength)])
+      let category = PointRecord.none == record.category ? nil : Int(record.category)
+      append(name: name, tags: tags, category: category, of: categories, fields)
+    }
+  }
+
+  /// Appends the entries of the places that follow.
+  private mutating func append(_ others: TextEntries) {
+    var translation = ContiguousArray<UInt32>()
+    translation.reserveCapacity(others.words.count)
+    others.words.bytes.withUnsafeBufferPointer { bytes in
+      for number in 0..<others.words.count {
+        let word = UnsafeBufferPointer(
+          rebasing: bytes[Int(others.words.starts[number])..<Int(others.words.starts[number + 1])])
+        translation.append(words.number(of: word, flaggedLetters: others.words.letters[number]))
+      }
+    }
+    let start = UInt32(numbers.count)
+    numbers.reserveCapacity(numbers.count + others.numbers.count)
+    for number in others.numbers {
+      numbers.append(number & ~TextColumns.wordMask | translation[Int(number & TextColumns.wordMask)])
+    }
+    for end in others.starts.dropFirst() { starts.append(start + end) }
+    bounds.append(contentsOf: others.bounds)
+  }
+
+  /// Numbers the words in the order of their bytes. O(n log n).
+  mutating func sortWords() {
+    order = words.sorted()
+    var positions = ContiguousArray<UInt32>(repeating: 0, count: order.count)
+    for (position, number) in order.enumerated() { positions[Int(number)] = UInt32(position) }
+    numbers.withUnsafeMutableBufferPointer { numbers in
+      for index in numbers.indices {
+        let number = numbers[index]
+        numbers[index] = number & ~TextColumns.wordMask | positions[Int(number & TextColumns.wordMask)]
+      }
+    }
+  }
+
+  private mutating func append(
+    name: UnsafeBufferPointer<UInt8>, tags: UnsafeBufferPointer<UInt8>, category: Int?, of categories: [String],
+    _ fields: TextFields
+  ) {
+    let start = numbers.count
+    var importance = Importance()
+    var place = StaticBounds()
+    append(name: name, from: start, &place)
+    if tags.count > 2 {
+      TextFields.forEachTag(in: tags) { key, value in
+        if fields.kind(of: key) == .name { append(name: value, from: start, &place) }
+        importance.add(key, value, isChosen: fields.isImportance(key))
+      }
+    }
+    let contextStart = numbers.count
+    if let category { appendWords(ofCategory: category, categories, from: start, contextStart, &importance) }
+    if tags.count > 2 {
+      TextFields.forEachTag(in: tags) { key, value in
+        guard fields.kind(of: key) == .address else { return }
+        text.fill(with: value)
+        for word in text.words { appendContext(number(of: word), from: start, contextStart) }
+      }
+    }
+    place.importance = importance.steps
+    bounds.append(place)
+    starts.append(UInt32(numbers.count))
+  }
+
+  /// Appends the words of a name, unless the place has a name of the same words already.
+  private mutating func append(name: UnsafeBufferPointer<UInt8>, from start: Int, _ place: inout StaticBounds) {
+    text.fill(with: name)
+    let nameStart = numbers.count
+    let words = text.words.prefix(start + Self.maximumWords - nameStart)
+    guard !words.isEmpty else { return }
+    var letters = 0
+    for word in words {
+      numbers.append(number(of: word))
+      letters += Int(min(word.letters, 127))
+    }
+    numbers[numbers.count - 1] |= TextColumns.nameEnd
+    if isRepeated(nameStart, from: start) {
+      numbers.removeLast(numbers.count - nameStart)
+    } else {
+      place.letters = min(place.letters, UInt8(clamping: letters))
+    }
+  }
+
+  /// Returns a Boolean value that indicates whether the last name's words are those of an earlier one.
+  private func isRepeated(_ nameStart: Int, from start: Int) -> Bool {
+    let count = numbers.count - nameStart
+    var index = start
+    while index + count <= nameStart {
+      let isEqual = numbers[index..<index + count].elementsEqual(numbers[nameStart...])
+      if isEqual { return true }
+      while numbers[index] & TextColumns.nameEnd == 0 { index += 1 }
+      index += 1
+    }
+    return false
+  }
+
+  private mutating func appendWords(
+    ofCategory category: Int, _ categories: [String], from start: Int, _ contextStart: Int,
+    _ importance: inout Importance
+  ) {
+    if categoryWords[category] == nil {
+      let normalized = NormalizedText(categories[category])
+      text = normalized
+      var value = Importance()
+      for word in normalized.words { value.add(categoryWord: normalized.text(of: word)) }
+      categoryWords[category] = (normalized.words.map { number(of: $0) }, value.categoryValue)
+    }
+    guard let known = categoryWords[category] else { return }
+    for word in known.words { appendContext(word, from: start, contextStart) }
+    importance.add(category: known.importance)
+  }
+
+  private mutating func appendContext(_ number: UInt32, from start: Int, _ contextStart: Int) {
+    let entry = number | TextColumns.context
+    guard numbers.count < start + Self.maximumWords, !numbers[contextStart...].contains(entry) else { return }
+    numbers.append(entry)
+  }
+
+  /// Returns the number of a word of ``text``.
+  @inline(__always)
+  private mutating func number(of word: NormalizedText.Word) -> UInt32 {
+    text.bytes.withUnsafeBufferPointer { bytes in
+      words.number(
+        of: UnsafeBufferPointer(rebasing: bytes[Int(word.start)..<Int(word.end)]), letters: word.letters,
+        isUnspaced: word.isUnspaced)
+    }
+  }
+}
+
+/// The order of the postings of a word: important places first, then by the least number of letters of a name.
+///
+/// A prefix of one word, or few blocks of it, are then enough for most searches. Frequent words have few classes of
+/// lengths, in each of which places are in the spatial order of their slots.
+enum PostingOrder {
+  /// The importance, in steps of 1/255, from which a place comes first.
+  static let highImportance: UInt8 = 40
+
+  /// The upper bounds of the numbers of letters of the classes of frequent words.
+  private static let classes: [UInt8] = [4, 6, 8, 11, 16, 255]
+
+  /// Returns the postings in order. O(n log n), on two processors where they are many.
+  static func sorted(
+    _ slots: consuming ContiguousArray<UInt32>, starts: FixedBuffer<UInt32>, places: FixedBuffer<PlaceBounds>
+  ) -> FixedBuffer<UInt32> {
+    let wordCount = starts.count - 1
+    let source = FixedBuffer(slots)
+    let count = source.count
+    // The word in the middle of the postings.
+    let starting = UnsafeBufferPointer(start: starts.pointer, count: starts.count)
+    let middle = min(wordCount, starting.firstPosition { Int($0) >= count / 2 })
+    let (first, second) = Parallel.both(where: count > 100_000) {
+      sorted(source, words: 0..<middle, starts, places)
+    } and: {
+      sorted(source, words: middle..<wordCount, starts, places)
+    }
+    return FixedBuffer(count: count) { memory in
+      memory.initialize(from: first.pointer, count: first.count)
+      (memory + first.count).initialize(from: second.pointer, count: second.count)
+    }
+  }
+
+  private static func sorted(
+    _ source: FixedBuffer<UInt32>, words: Range<Int>, _ starts: FixedBuffer<UInt32>, _ places: FixedBuffer<PlaceBounds>
+  ) -> FixedBuffer<UInt32> {
+    let offset = Int(starts.pointer[words.lowerBound])
+    var keys: ContiguousArray<UInt64> = []
+    return FixedBuffer(count: Int(starts.pointer[words.upperBound]) - offset) { memory in
+      for word in words {
+        let (start, end) = (Int(starts.pointer[word]), Int(starts.pointer[word + 1]))
+        let isFrequent = end - start >= PostingBlock.minimumPostings
+        keys.removeAll(keepingCapacity: true)
+        for index in start..<end {
+          let slot = source.pointer[index]
+          keys.append(UInt64(rank(places.pointer[Int(slot)].bounds, isFrequent: isFrequent)) << 32 | UInt64(slot))
+        }
+        if keys.count > 1 { keys.sort() }
+        for (index, key) in keys.enumerated() {
+          (memory + start - offset + index).initialize(to: UInt32(truncatingIfNeeded: key))
+        }
+      }
+    }
+  }
+
+  private static func rank(_ bounds: StaticBounds, isFrequent: Bool) -> UInt8 {
+    if bounds.importance >= highImportance { return 0 }
+    guard isFrequent else { return max(1, bounds.letters) }
+    return UInt8(classes.firstIndex { bounds.letters <= $0 } ?? 0) + 1
   }
 }

@@ -69,7 +69,7 @@ struct TextPart {
     self.terms = terms
   }
 
-  /// Returns the slots that match the filters, ascending; `nil` where they are not known to be few.
+  /// Returns the slots that match the filters, ascending; `nil` if they are not known to be few.
   mutating func slots(matching query: PointQuery, atMost limit: Int) -> [UInt32]? {
     if let narrowSlots { return narrowSlots }
     let slots = gather(query, atMost: limit)

@@ -9,31 +9,31 @@ import Points
 final class TextSearch {
   /// The maximum number of postings of a driver that are examined, best bounds first; a query for which that is not
   /// enough may miss matches.
-  static let maximumPostings = 400_000
+  private static let maximumPostings = 400_000
 
   /// The same where nothing matches by the usual rules, and a place takes longer to judge.
-  static let maximumPostingsOfFallbacks = 10_000
+  private static let maximumPostingsOfFallbacks = 10_000
 
   /// The number of steps, without those of filters and of the index, after which no further rules are tried where
   /// nothing matches.
-  static let maximumStepsOfFallbacks = 4_000_000
+  private static let maximumStepsOfFallbacks = 4_000_000
 
   /// The number of matches without typos from which no typos are searched.
-  static let enoughWithoutTypos = 5
+  private static let enoughWithoutTypos = 5
 
   let query: TextQuery
   let limit: SearchLimit
-  private let filter: PointFilter
+  private let filter: QueryFilter
   private let isFiltered: Bool
   private let propertyFilter: SlotFilter?
   private let scoring: TextScore
-  let byDistance: Bool
+  private let byDistance: Bool
   private let center: (coordinate: Coordinate, position: EarthCentred)?
 
   var terms: ContiguousArray<QueryTerm>
 
   /// The indices of the terms without those that are equal to an earlier one.
-  var distinctTerms: ContiguousArray<Int> = []
+  private var distinctTerms: ContiguousArray<Int> = []
 
   var parts: [TextPart] = []
 
@@ -44,7 +44,7 @@ final class TextSearch {
 
   /// The indices of the terms of which each must have a word, the one that was missing last before the others: where
   /// one place has no such word, the next often has none either.
-  var requiredTerms: ContiguousArray<Int> = []
+  private var requiredTerms: ContiguousArray<Int> = []
 
   /// The rules by which the matches are found.
   private(set) var stage = TextQuery.Stage.words
@@ -62,7 +62,7 @@ final class TextSearch {
   private static let importances = ContiguousArray((0...255).map { TextScore.importanceTerm($0) })
 
   /// A Boolean value that indicates whether the terms are not those of the query, so that matches are typos.
-  var isAlternative = false
+  private var isAlternative = false
 
   private(set) var top: TopMatches
 
@@ -85,7 +85,7 @@ final class TextSearch {
   private var otherSteps = 0
 
   /// A Boolean value that indicates whether any place matches.
-  var hasMatches = false
+  private var hasMatches = false
 
   /// The best kind of match of each term in the place that is judged: 0 for a word, 1 for the beginning of one, more
   /// for typos.
@@ -107,7 +107,7 @@ final class TextSearch {
     self.query = query
     self.limit = limit
     self.propertyFilter = propertyFilter
-    filter = PointFilter(query.filters, limit)
+    filter = QueryFilter(query.filters, limit)
     isFiltered =
       query.filters.box != nil || query.filters.proximity?.radiusMetres != nil || !query.filters.categories.isEmpty
       || query.filters.source != nil || query.filters.area != nil || query.filters.route != nil
@@ -137,7 +137,7 @@ final class TextSearch {
   private static let stepsPerIndexedByte = 4
 
   /// Searches for other terms.
-  func replaceTerms(_ terms: ContiguousArray<QueryTerm>) {
+  private func replaceTerms(_ terms: ContiguousArray<QueryTerm>) {
     for index in parts.indices { parts[index].setTerms(terms) }
     setTerms(terms)
   }
@@ -158,7 +158,7 @@ final class TextSearch {
   /// Sets the upper bounds of a score's part by coverage.
   ///
   /// - Parameter isNameNeeded: a Boolean value that indicates whether a name must have a word of the text.
-  func boundCoverage(isNameNeeded: Bool) {
+  private func boundCoverage(isNameNeeded: Bool) {
     coverageBounds = ContiguousArray(
       (0...255).map { isNameNeeded ? TextScore.maximumCoverage(nameLetters: $0, letters: letters) : 0 })
   }
@@ -187,7 +187,7 @@ final class TextSearch {
 
   /// A Boolean value that indicates whether the search has done so much that it tries no further rules. Nothing has
   /// matched yet, so that this does not depend on the page.
-  var isExhausted: Bool { limit.isExpired || limit.steps - otherSteps > Self.maximumStepsOfFallbacks }
+  private var isExhausted: Bool { limit.isExpired || limit.steps - otherSteps > Self.maximumStepsOfFallbacks }
 
   /// Searches by the rules of a stage, which are those of all pages.
   func search(_ stage: TextQuery.Stage) {
@@ -218,7 +218,7 @@ final class TextSearch {
   }
 
   /// A Boolean value that indicates whether all matches of a tier are on earlier pages.
-  func isPassed(_ tier: TextMatch.Tier) -> Bool {
+  private func isPassed(_ tier: TextMatch.Tier) -> Bool {
     guard !byDistance, let after = query.after else { return false }
     return after.value < Double(tier.rawValue)
   }
@@ -464,5 +464,472 @@ final class TextSearch {
     guard marks[Int(part.number)][slot >> 6] & bit == 0 else { return false }
     marks[Int(part.number)][slot >> 6] |= bit
     return true
+  }
+}
+
+extension TextSearch {
+  /// Searches for the places that have all words, or words that begin with them, and behind these for those of a
+  /// category whose name the text is or ends with.
+  private func searchWords() {
+    rules = .none
+    searchNames()
+    // Places of a category are behind all others, unless distances alone count.
+    if byDistance || !top.isFull { searchCategories() }
+  }
+
+  private func searchNames() {
+    if byDistance {
+      tiers = .prefix ... .exact
+      return searchPrefixes()
+    }
+    if !isPassed(.allWords) {
+      tiers = .allWords ... .exact
+      for index in parts.indices { searchAllWords(index) }
+      if top.isFull { return }
+    }
+    if isPassed(.prefix) { return }
+    tiers = .prefix ... .prefix
+    searchPrefixes()
+  }
+
+  /// Searches for the places that have words with typos, by the present rules.
+  private func searchTypos() {
+    tiers = .typo ... .typo
+    guard terms.contains(where: { !$0.isUnspaced }) else { return }
+    for index in parts.indices where !limit.isExpired {
+      let drivers = TextDriver.words(for: terms, in: parts[index], rules: rules) { words(near: $0, in: index) }
+      guard let first = drivers.first else { continue }
+      process(first, and: drivers.dropFirst().first, in: index)
+    }
+  }
+
+  /// Judges places.
+  private func searchTypos(among slots: ContiguousArray<UInt32>, in index: Int) {
+    tiers = .typo ... .typo
+    slots.withUnsafeBufferPointer { offer($0, in: parts[index]) }
+  }
+
+  /// Searches for places that have words with typos besides at least one without, which few places have.
+  private func searchTyposBesideRareWords() {
+    tiers = .typo ... .typo
+    for index in parts.indices {
+      let columns = parts[index].columns
+      var rest = postingLimit
+      let words = Set(parts[index].prefixWords).map { ($0, columns.postingCount(of: $0)) }
+        .filter { (1...TextDriver.fewPostings).contains($0.1) }
+        .sorted { ($0.1, $0.0.lowerBound) < ($1.1, $1.0.lowerBound) }
+      for (words, count) in words where count <= rest && !limit.isExpired {
+        rest -= count
+        process([words], in: index)
+      }
+    }
+  }
+
+  /// Searches for places that have words that begin with the terms: by the two terms with the fewest postings.
+  private func searchPrefixes() {
+    for index in parts.indices {
+      let part = parts[index]
+      guard !part.prefixWords.contains(where: \.isEmpty) else { continue }
+      processFewest(Array(part.prefixWords), in: index)
+    }
+  }
+
+  private func searchAllWords(_ index: Int) {
+    let part = parts[index]
+    guard !part.exactWords.contains(-1) else { return }
+    processFewest(Set(part.exactWords).map { $0..<$0 + 1 }, in: index)
+  }
+
+  /// Searches for the places that have all words without one in a name, of a category whose name the text is or ends
+  /// with.
+  private func searchCategories() {
+    tiers = .category ... .category
+    boundCoverage(isNameNeeded: false)
+    for index in parts.indices {
+      let part = parts[index]
+      guard let (numbers, wordCount) = part.index.categoryNames.categories(endingText: part.exactWords),
+        !part.prefixWords.contains(where: \.isEmpty)
+      else { continue }
+      parts[index].namedCategories = numbers
+      let others = part.prefixWords.dropLast(wordCount)
+      processFewest(others + part.exactWords.suffix(wordCount).map { $0..<$0 + 1 }, in: index)
+    }
+    boundCoverage(isNameNeeded: true)
+  }
+
+  /// Judges the places that have words of all sets, by the two with the fewest postings.
+  private func processFewest(_ sets: [Range<Int>], in index: Int) {
+    let columns = parts[index].columns
+    let words = sets.sorted { left, right in
+      (columns.postingCount(of: left), left.lowerBound) < (columns.postingCount(of: right), right.lowerBound)
+    }
+    process([words[0]], and: words.count > 1 ? [words[1]] : nil, in: index)
+  }
+}
+
+extension TextSearch {
+  /// Returns the tier of the place in a slot and the fraction of its score without the bonus; `nil` where it does not
+  /// match.
+  private func judge(_ slot: Int, in part: TextPart) -> (tier: TextMatch.Tier, fraction: Double)? {
+    let columns = part.columns
+    for term in best.indices { best[term] = .max }
+    var name = NameCoverage()
+    var coverage = 0.0
+    var isExact = false
+    let entries = UnsafeBufferPointer(
+      start: columns.entries + Int(columns.entryStarts[slot]),
+      count: Int(columns.entryStarts[slot + 1] - columns.entryStarts[slot]))
+    let isCategory = tiers.upperBound == .category
+    steps += entries.count
+    if requiredTerms.count > Self.manyTerms, !hasRequiredTerms(entries, in: part) { return nil }
+    for entry in entries {
+      let word = Int(entry & TextColumns.wordMask)
+      let covered = match(word, in: part)
+      if entry & TextColumns.context != 0 { continue }
+      let isNext = name.words < terms.count && part.exactWords[name.words] == word
+      name.add(letters: columns.dictionary.letterCount(word), covered: covered, isNext: isNext)
+      if entry & TextColumns.nameEnd == 0 { continue }
+      coverage = max(coverage, Double(min(name.covered, letters)) / Double(name.letters))
+      if name.isSequence, name.words == terms.count { isExact = true }
+      name = NameCoverage()
+    }
+    guard isCategory ? coverage == 0 && isNamed(slot, in: part) : coverage > 0 else { return nil }
+    var missingPairs = 0
+    var (worst, edits): (UInt8, Int) = (0, isAlternative ? 1 : 0)
+    for index in distinctTerms {
+      let kind = best[index]
+      if kind == .max {
+        if terms[index].isUnspaced {
+          missingPairs += 1
+          guard missingPairs <= rules.maximumMissingPairs else { return nil }
+        } else {
+          guard rules.omitsShortWords, terms[index].scalars.count < TypoRules.lettersForOne else { return nil }
+        }
+        worst = max(worst, 2)
+        edits += 1
+      } else {
+        worst = max(worst, kind)
+        if kind > 1 { edits += Int(kind) - 1 }
+      }
+    }
+    steps += entries.count * distinctTerms.count
+    let fraction = TextScore.fraction(
+      coverage: coverage, edits: edits, importance: columns.places[slot].bounds.importance)
+    if isCategory { return (.category, fraction) }
+    if isAlternative || worst > 1 { return (.typo, fraction) }
+    return (worst == 1 ? .prefix : isExact ? .exact : .allWords, fraction)
+  }
+
+  /// The number of required terms up to which a place is judged at once: its first words are those of the postings.
+  private static let manyTerms = 2
+
+  /// Returns a Boolean value that indicates whether a place has a word for each term that must have one.
+  private func hasRequiredTerms(_ entries: UnsafeBufferPointer<UInt32>, in part: TextPart) -> Bool {
+    for position in requiredTerms.indices {
+      let index = requiredTerms[position]
+      steps += entries.count
+      if entries.contains(where: { isMatch(Int($0 & TextColumns.wordMask), index, in: part) }) { continue }
+      // The next place is compared with this term first.
+      if position > 0 { requiredTerms.swapAt(0, position) }
+      return false
+    }
+    return true
+  }
+
+  /// Returns a Boolean value that indicates whether the category of the place in a slot is named by the text.
+  private func isNamed(_ slot: Int, in part: TextPart) -> Bool {
+    part.namedCategories.contains(part.segment.records.category(at: slot))
+  }
+
+  @inline(__always)
+  private func isMatch(_ word: Int, _ index: Int, in part: TextPart) -> Bool {
+    part.exactWords[index] == word || part.prefixWords[index].contains(word) || edits(word, index, in: part) != nil
+  }
+
+  /// Returns the edits between a word of a place and a term; `nil` if they are too many.
+  @inline(__always)
+  private func edits(_ word: Int, _ index: Int, in part: TextPart) -> Int? {
+    let dictionary = part.columns.dictionary
+    guard rules.maximumEdits > 0, !dictionary.isUnspaced(word), !terms[index].isUnspaced else { return nil }
+    return typos[index].edits(
+      word, of: part.number, rules,
+      computedBy: {
+        steps += Self.stepsPerDistance
+        return rules.edits(terms[index], dictionary.word(word), letters: dictionary.letterCount(word))
+      })
+  }
+
+  /// The number of steps to compute the edits between two words.
+  private static let stepsPerDistance = 24
+
+  /// Matches a word of a place with the terms, and returns the number of its letters that they have.
+  @inline(__always)
+  private func match(_ word: Int, in part: TextPart) -> Int {
+    let dictionary = part.columns.dictionary
+    var covered = 0
+    for index in distinctTerms {
+      if part.exactWords[index] == word {
+        best[index] = 0
+        covered = dictionary.letterCount(word)
+      } else if part.prefixWords[index].contains(word) {
+        best[index] = min(best[index], 1)
+        covered = max(covered, terms[index].letters)
+      } else if best[index] > 1, let edits = edits(word, index, in: part) {
+        best[index] = min(best[index], UInt8(1 + max(edits, 1)))
+        covered = max(covered, min(terms[index].letters, dictionary.letterCount(word)) - edits)
+      }
+    }
+    return covered
+  }
+}
+
+/// The edits between a term and the words that it was compared with last: names share words.
+struct TypoCache {
+  private static let size = 256
+
+  private var keys: ContiguousArray<UInt64> = []
+  private var values: ContiguousArray<UInt8> = []
+
+  /// Returns the edits, which are computed where they are not known; `nil` if they are too many.
+  @inline(__always)
+  mutating func edits(_ word: Int, of part: UInt32, _ rules: TypoRules, computedBy compute: () -> Int?) -> Int? {
+    if keys.isEmpty {
+      keys = ContiguousArray(repeating: .max, count: Self.size)
+      values = ContiguousArray(repeating: 0, count: Self.size)
+    }
+    let key = UInt64(word) << 24 | UInt64(part & 0xFFFF) << 8 | UInt64(rules.key)
+    let index = word & (Self.size - 1)
+    if keys[index] != key {
+      keys[index] = key
+      values[index] = UInt8(compute() ?? 255)
+    }
+    return values[index] == 255 ? nil : Int(values[index])
+  }
+}
+
+/// The letters of a name that a query has.
+private struct NameCoverage {
+  private(set) var words = 0
+  private(set) var letters = 0
+  private(set) var covered = 0
+  private(set) var isSequence = true
+
+  @inline(__always)
+  mutating func add(letters: Int, covered: Int, isNext: Bool) {
+    words += 1
+    self.letters += letters
+    self.covered += covered
+    if !isNext { isSequence = false }
+  }
+}
+
+extension TextSearch {
+  /// Searches by the rules of the stages behind ``TextQuery/Stage/typos``, one after another until something matches:
+  /// two edits in long words, then an edit of the first letter of a short word and short words that are missing, then
+  /// words that are joined or separated, at last more edits of one word beside another one.
+  private func searchFallbacks() {
+    postingLimit = Self.maximumPostingsOfFallbacks
+    guard terms.contains(where: { !$0.isUnspaced }) else { return search(.missingPairs) }
+    let groups: [() -> [TextQuery.Stage]] = [
+      { self.stagesOfMoreTypos }, { self.joinedStages }, { self.separatedStages },
+      { self.terms.count > 1 ? [.lenient] : [] },
+    ]
+    for group in groups {
+      for stage in group() {
+        if isExhausted { return }
+        search(stage)
+        if hasMatches { return }
+      }
+    }
+  }
+
+  /// Searches by the rules of the stage of the pages before.
+  private func continueSearch(_ stage: TextQuery.Stage) {
+    if stage == .words || stage == .typos { searchWords() }
+    if stage == .words { return }
+    if stage != .typos { postingLimit = Self.maximumPostingsOfFallbacks }
+    if !isPassed(.typo) { search(stage) }
+  }
+
+  private var stagesOfMoreTypos: [TextQuery.Stage] {
+    let hasLongTerm = terms.contains { $0.scalars.count + 2 >= TypoRules.lettersForTwo }
+    return (terms.count > 1 ? [.typosBesideRareWord] : []) + (hasLongTerm ? [.moreTypos] : []) + [.missingWords]
+  }
+
+  /// Searches by the rules of a stage; those of ``TextQuery/Stage/typos`` without the words that need no typos.
+  private func searchStage(_ stage: TextQuery.Stage) {
+    let own = terms
+    isAlternative = false
+    switch stage {
+    case .words: searchWords()
+    case .typos:
+      rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
+      searchTypos()
+    case .typosBesideRareWord:
+      rules = TypoRules(maximumEdits: 2, freesFirstLetter: false)
+      searchTyposBesideRareWords()
+    case .moreTypos:
+      rules = TypoRules(maximumEdits: 2, freesFirstLetter: false)
+      searchTypos()
+    case .missingWords:
+      rules = TypoRules(maximumEdits: 2, freesFirstLetter: true)
+      rules.omitsShortWords = terms.contains { $0.scalars.count >= TypoRules.lettersForOne }
+      searchTypos()
+    case .joined, .separated:
+      guard let alternative = alternative(stage) else { return }
+      isAlternative = true
+      replaceTerms(alternative)
+      rules = TypoRules(maximumEdits: 1, freesFirstLetter: false)
+      searchTypos()
+      // Scores and highlights of matches are those of the other terms.
+      if !hasMatches { replaceTerms(own) }
+    case .lenient: searchLeniently()
+    case .missingPairs: searchWithoutPairs()
+    }
+  }
+
+  /// Searches for places that have all but a few of the pairs of characters. An edit changes up to three pairs.
+  ///
+  /// Of the rarest pairs, two more than may be missing, a match has at least two.
+  private func searchWithoutPairs() {
+    let missing = terms.count < 6 ? 2 : 3
+    guard terms.count >= missing + 2 else { return }
+    rules = .none
+    rules.maximumMissingPairs = missing
+    for index in parts.indices {
+      let columns = parts[index].columns
+      let words = Set(parts[index].prefixWords).sorted {
+        (columns.postingCount(of: $0), $0.lowerBound) < (columns.postingCount(of: $1), $1.lowerBound)
+      }
+      .prefix(missing + 2)
+      let count = words.reduce(0) { $0 + columns.postingCount(of: $1) }
+      guard count <= Self.manyPostingsOfPairs, limit.spend(Self.stepsPerSortedPosting * count) else { continue }
+      var slots = ContiguousArray(
+        words.flatMap { words in
+          UnsafeBufferPointer(
+            start: columns.postings + Int(columns.postingStarts[words.lowerBound]),
+            count: columns.postingCount(of: words))
+        })
+      slots.sort()
+      searchTypos(among: ContiguousArray(zip(slots, slots.dropFirst()).lazy.filter { $0 == $1 }.map(\.0)), in: index)
+    }
+  }
+
+  private static let manyPostingsOfPairs = 20_000
+  private static let stepsPerSortedPosting = 32
+
+  /// Searches for places of which one word matches by the usual rules, and all others by lenient ones.
+  private func searchLeniently() {
+    tiers = .typo ... .typo
+    rules = TypoRules(maximumEdits: 2, freesFirstLetter: true)
+    let drivers = parts.indices.map { index in
+      TextDriver.wordsOfEachTerm(terms, in: parts[index]) { words(near: $0, in: index) }
+    }
+    rules.isLenient = true
+    for (index, words) in drivers.enumerated() {
+      for words in words where !limit.isExpired { process(words, in: index) }
+    }
+  }
+
+  // MARK: Words that are joined or separated
+
+  /// The maximum number of other texts that are searched for.
+  private static let maximumAlternatives = 16
+
+  /// The numbers of letters of a word that is separated. Longer ones are no words without a space.
+  private static let separatedLetters = TypoRules.lettersForOne...60
+
+  /// The stages of two neighbours joined, for each of the first pairs.
+  private var joinedStages: [TextQuery.Stage] {
+    let pairs = terms.indices.dropFirst().lazy.filter { [terms] in !terms[$0 - 1].isUnspaced && !terms[$0].isUnspaced }
+    return pairs.prefix(Self.maximumAlternatives).map { .joined(word: UInt16($0)) }
+  }
+
+  /// The stages of a word separated into a word of a dictionary and another, with or without the letter between them.
+  /// Where the other is the beginning of a word too, the stages come first.
+  private var separatedStages: [TextQuery.Stage] {
+    var (stages, others): ([TextQuery.Stage], [TextQuery.Stage]) = ([], [])
+    var start = 0
+    for term in terms {
+      defer { start += term.scalars.count }
+      guard !term.isUnspaced, Self.separatedLetters ~= term.scalars.count else { continue }
+      let ends = term.scalarEnds
+      for middle in 1..<ends.count where isWord(term.bytes[..<ends[middle - 1]]) {
+        for omitsLetter in [false, true] where middle + (omitsLetter ? 1 : 0) < ends.count {
+          let letters = ends.count - middle - (omitsLetter ? 1 : 0)
+          let stage = TextQuery.Stage.separated(
+            letter: UInt16(clamping: start + middle), omitsLetter: omitsLetter)
+          if isBeginning(term.bytes[ends[omitsLetter ? middle : middle - 1]...]) {
+            stages.append(stage)
+          } else if middle > 1, letters >= TypoRules.lettersForOne {
+            others.append(stage)
+          }
+        }
+        if stages.count >= Self.maximumAlternatives { return Array(stages.prefix(Self.maximumAlternatives)) }
+      }
+    }
+    return Array((stages + others).prefix(Self.maximumAlternatives))
+  }
+
+  /// Returns the terms of a stage with words joined or separated; `nil` if the text has no such words.
+  private func alternative(_ stage: TextQuery.Stage) -> ContiguousArray<QueryTerm>? {
+    var alternative = terms
+    switch stage {
+    case .joined(let word):
+      let index = Int(word)
+      guard index > 0, index < terms.count else { return nil }
+      let (left, right) = (terms[index - 1], terms[index])
+      alternative[index - 1] = QueryTerm(
+        bytes: left.bytes + right.bytes, letters: left.letters + right.letters, isUnspaced: false,
+        isIncomplete: right.isIncomplete)
+      alternative.remove(at: index)
+    case .separated(let letter, let omitsLetter):
+      var middle = Int(letter)
+      for (index, term) in terms.enumerated() {
+        let end = middle + (omitsLetter ? 1 : 0)
+        if middle > 0, end < term.scalars.count {
+          alternative.replaceSubrange(
+            index...index,
+            with: [
+              self.term(term.scalars[..<middle], isIncomplete: false),
+              self.term(term.scalars[end...], isIncomplete: term.isIncomplete),
+            ])
+          return alternative
+        }
+        middle -= term.scalars.count
+      }
+      return nil
+    default: return nil
+    }
+    return alternative
+  }
+
+  private func term(_ scalars: some Collection<UInt32>, isIncomplete: Bool) -> QueryTerm {
+    var text = String.UnicodeScalarView()
+    text.append(contentsOf: scalars.lazy.compactMap { Unicode.Scalar($0) })
+    return QueryTerm(
+      bytes: ContiguousArray(String(text).utf8), letters: scalars.count, isUnspaced: false, isIncomplete: isIncomplete)
+  }
+
+  private func isWord(_ bytes: ContiguousArray<UInt8>.SubSequence) -> Bool {
+    isAny(bytes) { dictionary, words in dictionary.word(words.lowerBound).count == bytes.count }
+  }
+
+  private func isBeginning(_ bytes: ContiguousArray<UInt8>.SubSequence) -> Bool { isAny(bytes) { _, _ in true } }
+
+  /// Returns a Boolean value that indicates whether a dictionary has words that begin with a text, for which a closure
+  /// returns `true`.
+  private func isAny(
+    _ bytes: ContiguousArray<UInt8>.SubSequence, where predicate: (WordDictionary, Range<Int>) -> Bool
+  ) -> Bool {
+    bytes.withUnsafeBufferPointer { bytes in
+      parts.contains { part in
+        limit.spend(TextPart.stepsPerTerm)
+        let dictionary = part.columns.dictionary
+        // The shortest of the words is the first.
+        let words = dictionary.words(in: 0..<dictionary.count, after: 0, beginningWith: bytes)
+        return !words.isEmpty && predicate(dictionary, words)
+      }
+    }
   }
 }

@@ -58,7 +58,7 @@ struct WordDictionary: BitwiseCopyable {
     prefix.withUnsafeBufferPointer { words(in: 0..<count, after: 0, beginningWith: $0) }
   }
 
-  /// Returns the number of a word, where `range` has the words that begin with it; `nil` where it is none.
+  /// Returns the number of a word, where `range` has the words that begin with it; `nil` if it is none.
   func number(of word: ContiguousArray<UInt8>, in range: Range<Int>) -> Int? {
     // The shortest of the words that begin with the word is the first.
     guard !range.isEmpty, self.word(range.lowerBound).count == word.count else { return nil }

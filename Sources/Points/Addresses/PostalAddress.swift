@@ -9,7 +9,7 @@ public struct PostalAddress: Sendable {
     case unit, building, number, block, street, neighbourhood, district, city, postcode, county, state
   }
 
-  /// The country as an ISO 3166-1 alpha-2 code in upper case; `nil` where the tag is absent or is no such code.
+  /// The country as an ISO 3166-1 alpha-2 code in upper case; `nil` if the tag is absent or is no such code.
   public let countryCode: String?
 
   private let tags: [(key: String, value: String)]
@@ -19,7 +19,6 @@ public struct PostalAddress: Sendable {
     self.init(tags.pairs)
   }
 
-  /// Creates the address of the tags of a place.
   init(_ tags: [(key: String, value: String)]) {
     let hasCity = tags.contains { $0.key == "addr:city" }
     self.tags = tags.compactMap { tag in
@@ -85,7 +84,7 @@ public struct PostalAddress: Sendable {
   /// The address in one text, or its line of the street.
   var full: String? { value("addr:full") }
 
-  /// Returns a part of the address; `nil` where the tags do not have it.
+  /// Returns a part of the address; `nil` if the tags do not have it.
   func text(of part: Part) -> String? {
     switch part {
     case .unit: value("addr:unit", "addr:door")
@@ -102,7 +101,7 @@ public struct PostalAddress: Sendable {
     }
   }
 
-  /// The address in one line, in the order that is usual in its country; `nil` where the tags have no part of it.
+  /// The address in one line, in the order that is usual in its country; `nil` if the tags have no part of it.
   public var line: String? {
     let format = AddressFormat.format(ofCountry: countryCode)
     guard street == nil, houseNumber == nil, let full else { return format.line { text(of: $0) } }
@@ -121,4 +120,142 @@ extension PointDraft {
     guard let line = PostalAddress(tags).line else { return name }
     return "\(name), \(line)"
   }
+}
+
+/// The order in which a country writes the parts of an address, in one line.
+///
+/// It is created from a template such as `{number} {street}, {city}, {state} {postcode}`: parts by name, in groups with
+/// a comma and a space between. A part that an address lacks is left out with the text before it, and a group without
+/// parts is left out altogether. Spaces and the signs `-/` at the beginning of a group count as separators, which are
+/// left out where nothing is before them.
+struct AddressFormat: Sendable {
+  private struct Element: Sendable {
+    let prefix: String
+    let part: PostalAddress.Part
+  }
+
+  private let groups: [[Element]]
+
+  /// Creates a format.
+  ///
+  /// - Precondition: the template has known parts alone.
+  init(_ template: String) {
+    groups = template.split(separator: ", ").map { group in
+      var elements: [Element] = []
+      var rest = group[...]
+      while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+        let name = rest[rest.index(after: open)..<close]
+        guard let part = PostalAddress.Part(rawValue: String(name)) else {
+          preconditionFailure("an address has no part {\(name)}")
+        }
+        elements.append(Element(prefix: String(rest[..<open]), part: part))
+        rest = rest[rest.index(after: close)...]
+      }
+      return elements
+    }
+  }
+
+  /// A Boolean value that indicates whether the larger parts come first.
+  var beginsWithCity: Bool {
+    let order = groups.joined().map(\.part)
+    guard let city = order.firstIndex(of: .city), let street = order.firstIndex(of: .street) else { return false }
+    return city < street
+  }
+
+  /// Returns the line of an address; `nil` if it has none of the parts.
+  ///
+  /// - Parameter text: returns a part of the address.
+  func line(_ text: (PostalAddress.Part) -> String?) -> String? {
+    var line = ""
+    for group in groups {
+      var written = ""
+      for element in group {
+        guard let part = text(element.part) else { continue }
+        if written.isEmpty {
+          written += element.prefix.drop { " -/".contains($0) }
+        } else if element.prefix.isEmpty, Self.needSpace(written, part) {
+          written += " "
+        } else {
+          written += element.prefix
+        }
+        written += part
+      }
+      if !line.isEmpty, !written.isEmpty { line += ", " }
+      line += written
+    }
+    return line.isEmpty ? nil : line
+  }
+
+  /// Returns a Boolean value that indicates whether two parts that the format writes without a space are not of a
+  /// script that does so.
+  private static func needSpace(_ first: String, _ second: String) -> Bool {
+    first.utf8.last?.isASCIIAlphanumeric == true && second.utf8.first?.isASCIIAlphanumeric == true
+  }
+}
+
+// MARK: Countries
+
+extension AddressFormat {
+  /// Returns the format of a country, by its ISO 3166-1 alpha-2 code; the most common one where the country is not
+  /// known.
+  static func format(ofCountry code: String?) -> AddressFormat {
+    guard let code, let index = indices[ExactText(code)] else { return other }
+    return formats[index]
+  }
+
+  /// The codes of the countries that have a format of their own.
+  static var countries: [String] { table.flatMap { $0.countries.split(separator: " ").map(String.init) } }
+
+  private static let other = AddressFormat("{building}, {street} {number}, {postcode} {city}, {state}")
+
+  private static let formats = table.map { AddressFormat($0.template) }
+
+  private static let indices = Dictionary(
+    uniqueKeysWithValues: table.enumerated().flatMap { index, row in
+      row.countries.split(separator: " ").map { (ExactText(String($0)), index) }
+    })
+
+  /// The formats, by the Universal Postal Union's guides to the addresses of its members, without the line of the
+  /// country.
+  private static let table: [(countries: String, template: String)] = [
+    (
+      "AL AT BA BE BG CH CY CZ DE DK EE FI FO GL GR HR IS LI LT LV ME MK NL NO PL PT RO RS SE SI SK",
+      "{building}, {street} {number}, {postcode} {city}"
+    ),
+    ("DZ FR GF GP LU MA MC MQ NC PF RE SN TN", "{building}, {number} {street}, {postcode} {city}"),
+    ("IT SM VA", "{building}, {street} {number}, {postcode} {city} {state}"),
+    ("AD ES", "{building}, {street}, {number}, {postcode} {city}"),
+    ("HU", "{postcode} {city}, {street} {number}"),
+    ("GB GG IM JE", "{unit}, {building}, {number} {street}, {district}, {city}, {postcode}"),
+    ("IE MT", "{unit}, {building}, {number} {street}, {district}, {city}, {county}, {postcode}"),
+    ("AS GU MP PR US VI", "{building}, {number} {street} {unit}, {city}, {state} {postcode}"),
+    ("CA", "{building}, {unit}-{number} {street}, {city}, {state} {postcode}"),
+    ("AU", "{building}, {unit}/{number} {street}, {city} {state} {postcode}"),
+    ("NZ", "{building}, {unit}/{number} {street}, {district}, {city} {postcode}"),
+    ("MX", "{building}, {street} {number}, {district}, {postcode} {city}, {state}"),
+    ("BR", "{building}, {street}, {number}, {district}, {city} - {state}, {postcode}"),
+    ("AR BO CL CR CU DO EC GT HN NI PA PY SV UY VE", "{building}, {street} {number}, {postcode} {city}, {state}"),
+    ("CO", "{building}, {street} {number}, {district}, {city}, {state}, {postcode}"),
+    ("PE", "{building}, {street} {number}, {district}, {city} {postcode}"),
+    ("JP", "〒{postcode} {state}{city}{district}{neighbourhood}{block}-{number}"),
+    ("KR", "{state} {city} {district} {street} {number}, {postcode}"),
+    ("CN MO TW", "{postcode} {state}{city}{district}{street}{number}"),
+    ("HK", "{building}, {number} {street}, {district}, {city}"),
+    ("SG", "{building}, {number} {street}, {unit}, {city} {postcode}"),
+    ("MY", "{building}, {number}, {street}, {district}, {postcode} {city}, {state}"),
+    ("ID", "{building}, {street} {number}, {district}, {city} {postcode}, {state}"),
+    ("PH", "{building}, {number} {street}, {district}, {postcode} {city}, {state}"),
+    ("TH", "{building}, {number} {street}, {district}, {city}, {state} {postcode}"),
+    ("KH LA VN", "{building}, {number} {street}, {district}, {city}, {state} {postcode}"),
+    ("BD IN LK NP PK", "{building}, {number} {street}, {neighbourhood}, {district}, {city} {postcode}, {state}"),
+    ("BY KG KZ RU TJ TM UZ", "{street}, {number}, {city}, {state}, {postcode}"),
+    ("AM AZ GE MD MN UA", "{street}, {number}, {city}, {postcode}"),
+    ("IR", "{state}, {city}, {district}, {street}, {number}, {postcode}"),
+    ("TR", "{district}, {street} {number}, {postcode} {city}, {state}"),
+    ("IL PS", "{street} {number}, {city} {postcode}"),
+    ("BH EG IQ JO KW LB OM SA", "{building}, {number} {street}, {district}, {city} {postcode}"),
+    ("AE QA", "{building}, {number} {street}, {district}, {city}"),
+    ("ZA", "{unit}, {building}, {number} {street}, {district}, {city}, {postcode}"),
+    ("ET GH KE NG TZ UG ZM ZW", "{building}, {number} {street}, {district}, {city} {postcode}, {state}"),
+  ]
 }

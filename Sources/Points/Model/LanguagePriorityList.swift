@@ -40,7 +40,7 @@ public struct LanguagePriorityList: Hashable, Sendable {
   /// A Boolean value that indicates whether the list prefers no language.
   public var isEmpty: Bool { ranges.isEmpty }
 
-  /// Returns the name in the most preferred language that there is one in, with the language; `nil` where there is
+  /// Returns the name in the most preferred language that there is one in, with the language; `nil` if there is
   /// none. The languages are looked up as RFC 4647 has it (section 3.4): of `zh-hant-tw` also `zh-hant` and `zh`,
   /// before those of the next range.
   ///

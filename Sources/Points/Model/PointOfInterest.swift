@@ -1,3 +1,5 @@
+import Basics
+
 /// A stored point of interest: the values that clients set, with the id, the version and the times of the service.
 public struct PointOfInterest: Hashable, Sendable, Identifiable {
   /// The id, unique in the store.
@@ -23,12 +25,67 @@ public struct PointOfInterest: Hashable, Sendable, Identifiable {
   /// A number above every version that a store assigns, 2⁵³.
   public static let versionLimit: Int64 = 1 << 53
 
-  /// Creates a point of interest.
   public init(id: PointID, draft: PointDraft, version: Int64, createdAt: Timestamp, updatedAt: Timestamp) {
     self.id = id
     self.draft = draft
     self.version = version
     self.createdAt = createdAt
     self.updatedAt = updatedAt
+  }
+}
+
+/// A moment in time: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
+public struct Timestamp: Hashable, Sendable, Comparable {
+  /// Microseconds since 1970-01-01T00:00:00Z.
+  public let microsecondsSinceEpoch: Int64
+
+  /// Creates a timestamp from microseconds since 1970-01-01T00:00:00Z.
+  @inlinable
+  public init(microsecondsSinceEpoch: Int64) {
+    self.microsecondsSinceEpoch = microsecondsSinceEpoch
+  }
+
+  /// Whole milliseconds since 1970-01-01T00:00:00Z, rounded down.
+  @inlinable
+  public var millisecondsSinceEpoch: Int64 {
+    let (quotient, remainder) = microsecondsSinceEpoch.quotientAndRemainder(dividingBy: 1000)
+    return remainder < 0 ? quotient - 1 : quotient
+  }
+
+  /// Returns a Boolean value that indicates whether the first time is earlier.
+  @inlinable
+  public static func < (left: Timestamp, right: Timestamp) -> Bool {
+    left.microsecondsSinceEpoch < right.microsecondsSinceEpoch
+  }
+}
+
+extension Timestamp: CustomStringConvertible {
+  /// The time in UTC by RFC 3339: whole seconds, or with the digits of the fraction that are not trailing zeros.
+  ///
+  /// Outside the years 0 to 9999, which RFC 3339 ends at, the year has a sign or more digits.
+  public var description: String {
+    String(unsafeUninitializedCapacity: Self.maximumTextLength) { buffer in
+      write(to: buffer.baseAddress.unsafelyUnwrapped)
+    }
+  }
+
+  /// The maximum number of bytes that ``write(to:)`` writes.
+  public static let maximumTextLength = RFC3339.maximumLength
+
+  /// Writes ``description`` as ASCII and returns its number of bytes; there must be room for ``maximumTextLength``
+  /// bytes.
+  public func write(to bytes: UnsafeMutablePointer<UInt8>) -> Int {
+    RFC3339.write(microsecondsSinceEpoch: microsecondsSinceEpoch, to: bytes)
+  }
+}
+
+extension Timestamp {
+  /// Creates a timestamp from a time of RFC 3339, such as `2026-11-21T10:15:00Z` or `2026-11-21T11:15:00.5+01:00`;
+  /// `nil` for any other text.
+  ///
+  /// Digits of the fraction past the sixth are dropped. A leap second is the second before it plus one.
+  public init?(rfc3339 text: some StringProtocol) {
+    guard let microseconds = RFC3339.microsecondsSinceEpoch(of: text) else { return nil }
+    self.init(microsecondsSinceEpoch: microseconds)
   }
 }

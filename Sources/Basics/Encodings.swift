@@ -1,0 +1,100 @@
+/// Base 16 (RFC 4648, section 8).
+public enum Hexadecimal {
+  /// Returns the number that a digit stands for, in either case; `nil` for any other byte.
+  @inlinable
+  public static func value(ofDigit byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte &- UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte &- UInt8(ascii: "a") &+ 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte &- UInt8(ascii: "A") &+ 10
+    default: nil
+    }
+  }
+
+  /// Returns the digit of a number below 16, in lower case.
+  @inlinable
+  public static func digit(_ number: UInt8) -> UInt8 {
+    number < 10 ? UInt8(ascii: "0") &+ number : UInt8(ascii: "a") &+ number &- 10
+  }
+
+  /// Returns the digit of a number below 16, in upper case.
+  @inlinable
+  public static func uppercaseDigit(_ number: UInt8) -> UInt8 {
+    number < 10 ? UInt8(ascii: "0") &+ number : UInt8(ascii: "A") &+ number &- 10
+  }
+
+  /// Returns all digits of a number in lower case, leading zeros included.
+  public static func text(_ number: some FixedWidthInteger & UnsignedInteger) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: number.bitWidth / 4 - digits.utf8.count) + digits
+  }
+
+  /// Returns bytes as digits in lower case, two for each.
+  public static func encode(_ bytes: [UInt8]) -> String {
+    String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+      for (index, byte) in bytes.enumerated() {
+        text[2 * index] = digit(byte >> 4)
+        text[2 * index + 1] = digit(byte & 15)
+      }
+      return 2 * bytes.count
+    }
+  }
+
+  /// Returns the bytes that digits in either case stand for; `nil` for a text that is not the digits of so many bytes.
+  public static func decode(_ text: some StringProtocol, count: Int) -> [UInt8]? {
+    guard text.utf8.count == 2 * count else { return nil }
+    let digits = text.utf8.compactMap(value)
+    guard digits.count == 2 * count else { return nil }
+    return (0..<count).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] }
+  }
+}
+
+/// Percent-encoding (RFC 3986, section 2.1) of UTF-8 text.
+public enum PercentEncoding {
+  /// Returns the text with every `%XX` decoded.
+  ///
+  /// - Parameter plusIsSpace: a Boolean value that indicates whether `+` is a space, as in queries
+  ///   (application/x-www-form-urlencoded).
+  /// - Returns: `nil` if a `%` is not followed by two hexadecimal digits or the result is not UTF-8.
+  public static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
+    let utf8 = text.utf8
+    func isEncoded(_ bytes: some Collection<UInt8>) -> Bool {
+      bytes.contains { $0 == UInt8(ascii: "%") || (plusIsSpace && $0 == UInt8(ascii: "+")) }
+    }
+    guard utf8.withContiguousStorageIfAvailable({ isEncoded($0) }) ?? isEncoded(utf8) else { return String(text) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(utf8.count)
+    var rest = utf8.makeIterator()
+    while let byte = rest.next() {
+      switch byte {
+      case UInt8(ascii: "%"):
+        guard let high = rest.next().flatMap(Hexadecimal.value), let low = rest.next().flatMap(Hexadecimal.value) else {
+          return nil
+        }
+        bytes.append(high << 4 | low)
+      case UInt8(ascii: "+") where plusIsSpace:
+        bytes.append(UInt8(ascii: " "))
+      default:
+        bytes.append(byte)
+      }
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
+  /// Returns the text with all but RFC 3986's unreserved characters percent-encoded: for one path segment, or one name
+  /// or value of a query.
+  public static func encode(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count)
+    for byte in text.utf8 {
+      if byte.isASCIIAlphanumeric || "-._~".utf8.contains(byte) {
+        bytes.append(byte)
+      } else {
+        bytes.append(UInt8(ascii: "%"))
+        bytes.append(Hexadecimal.uppercaseDigit(byte >> 4))
+        bytes.append(Hexadecimal.uppercaseDigit(byte & 15))
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

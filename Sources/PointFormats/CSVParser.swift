@@ -1,0 +1,543 @@
+import Basics
+import JSONText
+import Points
+
+/// A parser of CSV.
+///
+/// A quotation mark that is left open would include the rows behind it in its field. The row of such a mark is
+/// rejected, and parsing goes on with the next line.
+struct CSVParser: RecordParser {
+  private let options: RowOptions
+  private let mapping: (any RecordMapping)?
+  private var decoder: CSVRowDecoder?
+  private var record: CSVRecord?
+
+  private var isSkippingLine = false
+
+  /// The number of bytes that may yet be read a second time. It grows with each valid record, so that parsing stays
+  /// linear in the text's length however often a quotation mark is left open.
+  private var rereadingCredit = 8 << 20
+
+  var hasForeignIDs: Bool { false }
+
+  init(options: RowOptions, mapping: (any RecordMapping)?) {
+    self.options = options
+    self.mapping = mapping
+    if let separator = mapping?.table?.separator {
+      record = CSVRecord(separator: separator, isUnquoted: mapping?.table?.isUnquoted ?? false)
+    }
+  }
+
+  mutating func parse(
+    _ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool, progress: inout ParseProgress
+  ) throws(FormatError) {
+    var record: CSVRecord
+    if let known = self.record.take() {
+      record = known
+    } else {
+      let start = UnsafeBufferPointer(rebasing: bytes[progress.start...])
+      let isWhole = isLast || start.count > progress.maximumRecordBytes
+      guard let separator = CSVSeparator.separator(ofHeader: start, isWhole: isWhole) else { return }
+      record = CSVRecord(separator: separator, isUnquoted: mapping?.table?.isUnquoted ?? false)
+    }
+    defer { self.record = record }
+    if decoder == nil, let columns = mapping?.table?.columns, let mapping {
+      decoder = CSVRowDecoder(columns: columns, mapping: mapping, separator: record.separator)
+    }
+    while true {
+      if isSkippingLine, !skipLine(bytes, &progress) { break }
+      // Up to the maximum length of a row, so that the outcome for a longer one is independent of how the text is cut.
+      let limit = min(bytes.count, progress.start + progress.maximumRecordBytes + 1)
+      let inReach = UnsafeBufferPointer(rebasing: bytes[..<limit])
+      switch record.scan(inReach, from: progress.start, position: &progress.position) {
+      case .end:
+        try takeRecord(&record, endingAt: progress.position - 1, of: bytes, &progress)
+        continue
+      case .strayQuote:
+        try rejectQuotes(&record, bytes, &progress)
+        continue
+      case .more: break
+      }
+      if progress.position - progress.start > progress.maximumRecordBytes {
+        try rejectAsTooLong(&record, bytes, &progress)
+        continue
+      }
+      guard isLast else { return }
+      if record.isWithinQuotes {
+        try rejectQuotes(&record, bytes, &progress)
+        continue
+      }
+      if progress.start < bytes.count {
+        record.finish(at: bytes.count - progress.start)
+        try takeRecord(&record, endingAt: bytes.count, of: bytes, &progress)
+      }
+      break
+    }
+    if isLast, decoder == nil { throw FormatError(reason: "the text is empty; it must begin with a header row") }
+  }
+
+  // MARK: Records
+
+  private mutating func takeRecord(
+    _ record: inout CSVRecord, endingAt end: Int, of bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
+  ) throws(FormatError) {
+    defer { startRecord(&record, &progress) }
+    let text = UnsafeBufferPointer(rebasing: bytes[progress.start..<end])
+    rereadingCredit += text.count
+    guard record.fields.count > 1 || record.fields.first?.isQuoted == true || !text.allSatisfy(\.isWhiteSpace) else {
+      return
+    }
+    if decoder == nil {
+      decoder = try CSVRowDecoder(
+        header: text, fields: record.fields, separator: record.separator, options: options, mapping: mapping)
+    } else {
+      let fields = record.fields
+      progress.append(in: bytes) { number in
+        decoder == nil ? Self.noHeader(number) : decoder?.row(number, of: text, fields: fields)
+      }
+    }
+  }
+
+  /// Returns the row of a text without a header, which ``takeRecord(endingAt:of:_:)`` rules out.
+  private static func noHeader(_ number: Int) -> PointParser.Row {
+    .failure(RejectedRow(number: number, detail: "stands before the header"))
+  }
+
+  private func startRecord(_ record: inout CSVRecord, _ progress: inout ParseProgress) {
+    progress.start = progress.position
+    record.reset()
+  }
+
+  // MARK: Malformed records
+
+  private mutating func rejectQuotes(
+    _ record: inout CSVRecord, _ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
+  ) throws(FormatError) {
+    let detail = "has a quotation mark that neither ends its field nor is doubled, or a quoted field that does not end"
+    guard decoder != nil else { throw FormatError(reason: "the header " + detail) }
+    progress.reject(detail, in: bytes)
+    goOnWithNextLine(&record, bytes, &progress)
+  }
+
+  private mutating func rejectAsTooLong(
+    _ record: inout CSVRecord, _ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
+  ) throws(FormatError) {
+    if record.isWithinQuotes { return try rejectQuotes(&record, bytes, &progress) }
+    guard decoder != nil else {
+      throw FormatError(reason: "the header is longer than \(progress.maximumRecordBytes) bytes")
+    }
+    progress.rejectAsTooLong(in: bytes)
+    isSkippingLine = true
+    startRecord(&record, &progress)
+  }
+
+  /// Goes back to the line after the one in which the record started, where that may be read again; otherwise on to the
+  /// next.
+  private mutating func goOnWithNextLine(
+    _ record: inout CSVRecord, _ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress
+  ) {
+    let lineEnd = bytes[progress.start..<progress.position].firstIndex { $0.endsLine }
+    if let lineEnd, progress.position - lineEnd <= rereadingCredit {
+      rereadingCredit -= progress.position - lineEnd
+      progress.position = lineEnd + 1
+    } else {
+      isSkippingLine = true
+    }
+    startRecord(&record, &progress)
+  }
+
+  /// Goes on behind the line's end; `false` when the bytes end before it.
+  private mutating func skipLine(_ bytes: UnsafeBufferPointer<UInt8>, _ progress: inout ParseProgress) -> Bool {
+    let lineEnd = bytes[progress.position...].firstIndex { $0.endsLine }
+    progress.position = lineEnd.map { $0 + 1 } ?? bytes.count
+    progress.start = progress.position
+    isSkippingLine = lineEnd == nil
+    return lineEnd != nil
+  }
+}
+
+extension UInt8 {
+  /// A Boolean value that indicates whether a line of a CSV file ends with this byte.
+  fileprivate var endsLine: Bool { self == UInt8(ascii: "\n") || self == UInt8(ascii: "\r") }
+}
+
+/// An incremental scanner of one record of a CSV file (RFC 4180) and its fields.
+///
+/// Lines end with LF, CR or both. A quotation mark within a field that does not begin with one is a character like any
+/// other.
+private struct CSVRecord {
+  /// The position of a field, counted from the record's start, without the quotation marks around it.
+  struct Field {
+    let range: Range<Int>
+
+    /// A Boolean value that indicates whether there are doubled quotation marks in it.
+    let hasDoubledQuotes: Bool
+
+    let isQuoted: Bool
+  }
+
+  /// The outcome of a scan.
+  enum Outcome {
+    /// The bytes ended before the record.
+    case more
+    /// The record ended before the position, its line's end included.
+    case end
+    /// A quotation mark neither ends a field nor is doubled.
+    case strayQuote
+  }
+
+  /// The separator of the fields.
+  let separator: UInt8
+
+  /// A Boolean value that indicates whether a quotation mark is a character like any other.
+  let isUnquoted: Bool
+
+  private enum State {
+    case fieldStart, plain, quoted, quoteInQuoted
+  }
+
+  /// The fields that have ended.
+  private(set) var fields: [Field] = []
+
+  private var state = State.fieldStart
+  private var fieldStart = 0
+  private var hasDoubledQuotes = false
+
+  init(separator: UInt8, isUnquoted: Bool) {
+    self.separator = separator
+    self.isUnquoted = isUnquoted
+  }
+
+  /// A Boolean value that indicates whether the bytes so far end within quotation marks.
+  var isWithinQuotes: Bool { state == .quoted }
+
+  /// Begins another record.
+  mutating func reset() {
+    fields.removeAll(keepingCapacity: true)
+    state = .fieldStart
+    fieldStart = 0
+    hasDoubledQuotes = false
+  }
+
+  /// Scans from the position to behind the record's line, or to the end of the bytes.
+  ///
+  /// - Parameters:
+  ///   - bytes: the bytes of the record and maybe more.
+  ///   - start: the start of the record.
+  ///   - position: the position at which scanning goes on.
+  mutating func scan(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int, position: inout Int) -> Outcome {
+    while position < bytes.count {
+      let byte = bytes[position]
+      switch state {
+      case .quoted:
+        if byte == UInt8(ascii: "\"") { state = .quoteInQuoted }
+      case .fieldStart where byte == UInt8(ascii: "\"") && !isUnquoted:
+        state = .quoted
+        fieldStart = position + 1 - start
+      case .quoteInQuoted where byte == UInt8(ascii: "\""):
+        state = .quoted
+        hasDoubledQuotes = true
+      default:
+        if byte == separator {
+          endField(at: position - start)
+          fieldStart = position + 1 - start
+        } else if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") {
+          endField(at: position - start)
+          position += 1
+          return .end
+        } else if state == .quoteInQuoted {
+          return .strayQuote
+        } else {
+          state = .plain
+        }
+      }
+      position += 1
+    }
+    return .more
+  }
+
+  /// Ends the record where the text ends.
+  mutating func finish(at end: Int) {
+    endField(at: end)
+  }
+
+  private mutating func endField(at end: Int) {
+    let isQuoted = state == .quoteInQuoted
+    fields.append(
+      Field(range: fieldStart..<(isQuoted ? end - 1 : end), hasDoubledQuotes: hasDoubledQuotes, isQuoted: isQuoted)
+    )
+    state = .fieldStart
+    hasDoubledQuotes = false
+  }
+}
+
+extension CSVRecord.Field {
+  /// Calls a closure with the field's bytes, each doubled quotation mark replaced by one.
+  func withBytes<R>(in record: UnsafeBufferPointer<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+    let bytes = UnsafeBufferPointer(rebasing: record[range])
+    guard hasDoubledQuotes else { return body(bytes) }
+    var single: [UInt8] = []
+    single.reserveCapacity(bytes.count)
+    var isSecond = false
+    for byte in bytes {
+      isSecond = byte == UInt8(ascii: "\"") && !isSecond
+      if !isSecond { single.append(byte) }
+    }
+    return single.withUnsafeBufferPointer(body)
+  }
+}
+
+/// The separators of the columns that a header may have.
+private enum CSVSeparator {
+  /// Comma, semicolon, tab and vertical bar, the preferred one first.
+  private static let all: [UInt8] = [0x2C, 0x3B, 0x09, 0x7C]
+
+  /// Returns the separator that the first line with text has most of, outside quotation marks; the comma where it has
+  /// none.
+  ///
+  /// - Parameter isWhole: a Boolean value that indicates whether no more bytes of the line follow.
+  /// - Returns: `nil` if the line may go on.
+  static func separator(ofHeader bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool) -> UInt8? {
+    var counts = [Int](repeating: 0, count: all.count)
+    var isQuoted = false
+    var hasText = false
+    for byte in bytes {
+      if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+      if isQuoted { continue }
+      if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r"), hasText { return choice(counts) }
+      if let index = all.firstIndex(of: byte) { counts[index] += 1 }
+      hasText = hasText || !byte.isWhiteSpace
+    }
+    return isWhole ? choice(counts) : nil
+  }
+
+  private static func choice(_ counts: [Int]) -> UInt8 {
+    let most = counts.max() ?? 0
+    return all[counts.firstIndex(of: most) ?? 0]
+  }
+}
+
+/// The header of a CSV file: the meaning of its columns.
+private struct CSVHeader {
+  /// The meaning of a column.
+  enum Column {
+    case field(PointField)
+    case tag(key: String)
+    /// The column that the options name for the `sourceId`.
+    case key
+    /// A point as well-known text.
+    case geometry
+  }
+
+  /// The columns, from the left.
+  let columns: [Column]
+
+  /// Creates a header from the names of the columns.
+  ///
+  /// - Throws: ``FormatError`` that names the column that has no name, stands twice or is missing.
+  init(_ names: [String], options: RowOptions) throws(FormatError) {
+    var columns: [Column] = []
+    var seen: [ExactText: String] = [:]
+    var fields: Set<PointField> = []
+    let lowercased = names.map { $0.lowercased() }
+    // A file that has coordinates of its own keeps the text as a tag.
+    let hasCoordinates = names.contains { PointField(column: $0) == .latitude }
+    let geometry = hasCoordinates ? nil : lowercased.firstIndex(of: "wkt")
+    if geometry != nil { fields = [.latitude, .longitude] }
+    for (index, name) in names.enumerated() {
+      if index == geometry {
+        columns.append(.geometry)
+        continue
+      }
+      guard !name.isEmpty else { throw FormatError(reason: "column \(index + 1) of the header has no name") }
+      if options.idField.hasSameBytes(as: name) {
+        guard seen.updateValue(name, forKey: ExactText("column \(name)")) == nil else {
+          throw FormatError(reason: "the header has the column '\(name.prefix(40))' twice")
+        }
+        columns.append(.key)
+        continue
+      }
+      let field = PointField(column: name)
+      let meaning = field.flatMap { $0 == .serviceMade ? nil : "field \($0)" } ?? "column \(name)"
+      if let other = seen.updateValue(name, forKey: ExactText(meaning)) {
+        throw FormatError(
+          reason: "the header has the column '\(name.prefix(40))' twice"
+            + (other.hasSameBytes(as: name) ? "" : ", as '\(other)' too")
+        )
+      }
+      if let field {
+        columns.append(.field(field))
+        fields.insert(field)
+      } else if options.unknownFields == .reject {
+        throw FormatError(
+          reason: "the header has the column '\(name.prefix(40))', which is not a field of a place")
+      } else {
+        columns.append(.tag(key: name))
+      }
+    }
+    for (field, name) in [(PointField.name, "name"), (.latitude, "lat"), (.longitude, "long")]
+    where !fields.contains(field) {
+      throw FormatError(reason: "the header has no column '\(name)'; it has \(Self.list(names))")
+    }
+    if let idField = options.idField, !names.contains(where: { $0.hasSameBytes(as: idField) }) {
+      throw FormatError(reason: "the header has no column '\(idField.prefix(40))'; it has \(Self.list(names))")
+    }
+    if options.source != nil, options.idField == nil, fields.isDisjoint(with: [.id, .sourceID]) {
+      throw FormatError(
+        reason: "the header has no column 'id' or 'sourceId' whose values could be the sourceId, and idField "
+          + "(--id-field) names no other; it has \(Self.list(names))")
+    }
+    self.columns = columns
+  }
+
+  private static func list(_ names: [String]) -> String {
+    let shown = names.prefix(20).map { "'\($0.prefix(40))'" }.joined(separator: ", ")
+    let more = names.count > 20 ? " and \(names.count - 20) more" : ""
+    return shown + more
+  }
+}
+
+/// A decoder of one place from the fields of a CSV record.
+private struct CSVRowDecoder: Sendable {
+  /// The meaning of the cells.
+  private enum Meaning {
+    case place(CSVHeader)
+    /// Fields of these names of a foreign data set.
+    case foreign([String], any RecordMapping)
+  }
+
+  private let meaning: Meaning
+  private let options: RowOptions
+  private let hasDecimalCommas: Bool
+  private var tags = TagsBuilder()
+
+  /// Creates a decoder from the header.
+  ///
+  /// - Throws: ``FormatError`` when the header is invalid.
+  init(
+    header text: UnsafeBufferPointer<UInt8>, fields: [CSVRecord.Field], separator: UInt8, options: RowOptions,
+    mapping: (any RecordMapping)?
+  ) throws(FormatError) {
+    var names: [String] = []
+    for field in fields {
+      guard let name = field.withBytes(in: text, { UTF8Bytes.string(of: $0.trimmed) }) else {
+        throw FormatError(reason: "column \(names.count + 1) of the header is not UTF-8")
+      }
+      names.append(name)
+    }
+    meaning = if let mapping { .foreign(names, mapping) } else { .place(try CSVHeader(names, options: options)) }
+    self.options = options
+    hasDecimalCommas = separator != UInt8(ascii: ",")
+  }
+
+  init(columns: [String], mapping: any RecordMapping, separator: UInt8) {
+    meaning = .foreign(columns, mapping)
+    options = .standard
+    hasDecimalCommas = separator != UInt8(ascii: ",")
+  }
+
+  /// Returns the row of a record, or its rejection; `nil` if the mapping does not take it.
+  mutating func row(
+    _ number: Int,
+    of text: UnsafeBufferPointer<UInt8>,
+    fields: [CSVRecord.Field]
+  ) -> PointParser.Row? {
+    let count =
+      switch meaning {
+      case .place(let header): header.columns.count
+      case .foreign(let names, _): names.count
+      }
+    guard fields.count == count else {
+      let detail = "has \(fields.count) columns, but the header has \(count)"
+      return .failure(RejectedRow(number: number, detail: detail))
+    }
+    switch meaning {
+    case .place(let header): return row(number, of: text, fields: fields, header)
+    case .foreign(let names, let mapping):
+      var members: [JSONValue.Member] = []
+      members.reserveCapacity(fields.count)
+      for (name, field) in zip(names, fields) where !field.range.isEmpty {
+        guard let value = field.withBytes(in: text, { UTF8Bytes.string(of: FormulaGuard.removed(from: $0)) }) else {
+          return .failure(RejectedRow(number: number, detail: "/\(JSONPointer.escape(name)) must be UTF-8"))
+        }
+        members.append(.init(name: name, value: .string(value)))
+      }
+      return mapping.row(number, of: ForeignRecord(fields: members, hasDecimalCommas: hasDecimalCommas))
+    }
+  }
+
+  private mutating func row(
+    _ number: Int, of text: UnsafeBufferPointer<UInt8>, fields: [CSVRecord.Field], _ header: CSVHeader
+  ) -> PointParser.Row {
+    var draft = RowDraft()
+    tags.removeAll()
+    var tagsObject: Int?
+    for (index, column) in header.columns.enumerated() {
+      switch column {
+      case .field(.tags): tagsObject = index
+      case .field(let field): fields[index].withBytes(in: text) { read(field, from: $0, into: &draft) }
+      case .key: draft.key = fields[index].withBytes(in: text) { string(.sourceID, $0.trimmed, &draft) }
+      case .geometry:
+        fields[index].withBytes(in: text) { draft.setPosition(WellKnownPoint(text: $0), pointer: "/WKT") }
+      case .tag(let key):
+        fields[index].withBytes(in: text) { bytes in
+          if !bytes.isEmpty { tags.append(key: key, value: bytes) }
+        }
+      }
+    }
+    draft.settleOrigin(options, pointerPrefix: "", loneSourceIsTag: false, tags: &tags)
+    // The object takes precedence over a column of the same name: of a key that is given twice the last value counts.
+    if let tagsObject { fields[tagsObject].withBytes(in: text) { readTags(from: $0, into: &draft) } }
+    draft.finishTags(&tags)
+    return draft.row(number)
+  }
+
+  private func read(_ field: PointField, from bytes: UnsafeBufferPointer<UInt8>, into draft: inout RowDraft) {
+    switch field {
+    case .name, .category, .source, .sourceID: draft.setText(string(field, bytes, &draft), of: field)
+    case .latitude, .longitude:
+      let text = bytes.trimmed
+      let pointer = field == .latitude ? "/lat" : "/long"
+      if text.isEmpty { return }
+      if hasDecimalCommas, let comma = text.firstIndex(of: UInt8(ascii: ",")) {
+        var copy = Array(text)
+        copy[comma] = UInt8(ascii: ".")
+        copy.withUnsafeBufferPointer { draft.setDegrees($0, of: field, pointer: pointer) }
+      } else {
+        draft.setDegrees(text, of: field, pointer: pointer)
+      }
+    case .id:
+      let text = bytes.trimmed
+      draft.id = PointID(utf8: text)
+      if options.source != nil, options.idField == nil {
+        draft.ownID = string(.id, text, &draft)
+      } else if draft.id == nil, !text.isEmpty {
+        draft.reject(.id, "/id", "must be a UUID, got \(RowDraft.quote(text))")
+      }
+    case .tags, .serviceMade: return
+    }
+  }
+
+  private func string(
+    _ field: PointField, _ bytes: UnsafeBufferPointer<UInt8>, _ draft: inout RowDraft
+  ) -> String? {
+    if let text = UTF8Bytes.string(of: FormulaGuard.removed(from: bytes)) { return text }
+    draft.reject(field, "must be UTF-8")
+    return nil
+  }
+
+  private mutating func readTags(from bytes: UnsafeBufferPointer<UInt8>, into draft: inout RowDraft) {
+    let text = bytes.trimmed
+    guard !text.isEmpty else { return }
+    var reader = JSONReader(text)
+    var decoder = JSONRowDecoder(accepts: .placesAndFeatures, options: options)
+    swap(&decoder.tags, &tags)
+    defer { swap(&decoder.tags, &tags) }
+    do {
+      try decoder.readTags("/tags", from: &reader, into: &draft)
+      try reader.finish()
+    } catch {
+      draft.reject(.tags, "/tags", "is \(error.description)")
+    }
+  }
+}

@@ -1,0 +1,207 @@
+import Dispatch
+import Gzip
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A file's bytes in chunks, read on a thread of its own queue and never on the pool that tasks share.
+///
+/// One chunk is read at a time, on demand. Cancelling the task does not interrupt a read that waits, such as one from a
+/// pipe.
+public struct FileChunks: AsyncSequence, Sendable {
+  /// A part of the file, never empty.
+  public typealias Element = [UInt8]
+
+  /// The path that means the standard input.
+  public static let standardInputPath = "-"
+
+  private let path: String
+  private let chunkSize: Int
+
+  /// Creates the chunks of a file, which is opened for the first of them.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the file; `-` for the standard input.
+  ///   - chunkSize: the maximum number of bytes of a chunk.
+  public init(path: String, chunkSize: Int = 1 << 18) {
+    self.path = path
+    self.chunkSize = chunkSize
+  }
+
+  /// Returns an iterator from the beginning of the file.
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(reader: FileReader(path: path, chunkSize: chunkSize))
+  }
+
+  /// An iterator over the chunks of a file.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate let reader: FileReader
+
+    /// Returns the next chunk; `nil` at the file's end.
+    ///
+    /// - Throws: ``FileError`` when the file can't be opened or read.
+    public mutating func next() async throws(FileError) -> [UInt8]? {
+      try await reader.next()
+    }
+
+    /// The size of the file in bytes, once a chunk was read; `nil` if it has none, such as a pipe.
+    public var byteCount: Int? {
+      get async { await reader.byteCount }
+    }
+  }
+}
+
+/// The reason why a file was not read.
+public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The file's path as it was given.
+  public let path: String
+
+  /// The reason, for a user.
+  public let reason: String
+
+  public init(path: String, reason: String) {
+    self.path = path
+    self.reason = reason
+  }
+
+  /// The message for a user.
+  public var description: String {
+    "\(path == FileChunks.standardInputPath ? "standard input" : path): \(reason)"
+  }
+}
+
+/// An open file.
+///
+/// Unchecked: the mutable properties are accessed on the serial queue alone, and in `deinit`, after the last of its
+/// work.
+private final class FileReader: @unchecked Sendable {
+  private let path: String
+  private let chunkSize: Int
+  private let queue = DispatchQueue(label: "waymark.file-reading")
+  private var descriptor: CInt?
+  private var size: Int?
+
+  init(path: String, chunkSize: Int) {
+    self.path = path
+    self.chunkSize = chunkSize
+  }
+
+  deinit {
+    if let descriptor, descriptor != STDIN_FILENO { close(descriptor) }
+  }
+
+  func next() async throws(FileError) -> [UInt8]? {
+    let result = await withCheckedContinuation {
+      (continuation: CheckedContinuation<Result<[UInt8], FileError>, Never>) in
+      queue.async {
+        continuation.resume(returning: Result { () throws(FileError) in try self.readChunk() })
+      }
+    }
+    let chunk = try result.get()
+    return chunk.isEmpty ? nil : chunk
+  }
+
+  var byteCount: Int? {
+    get async {
+      await withCheckedContinuation { continuation in
+        queue.async { continuation.resume(returning: self.size) }
+      }
+    }
+  }
+
+  private func readChunk() throws(FileError) -> [UInt8] {
+    let descriptor = try openFile()
+    var failure: CInt = 0
+    let chunk = [UInt8](unsafeUninitializedCapacity: chunkSize) { buffer, count in
+      while true {
+        let result = read(descriptor, buffer.baseAddress, buffer.count)
+        if result >= 0 {
+          count = result
+          return
+        }
+        switch errno {
+        case EINTR: continue
+        case EAGAIN:
+          // Another process that shares the standard input may have made it non-blocking.
+          var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+          _ = poll(&event, 1, -1)
+        default:
+          failure = errno
+          return
+        }
+      }
+    }
+    guard failure == 0 else { throw error(failure) }
+    return chunk
+  }
+
+  private func openFile() throws(FileError) -> CInt {
+    if let descriptor { return descriptor }
+    let descriptor: CInt
+    if path == FileChunks.standardInputPath {
+      descriptor = STDIN_FILENO
+    } else {
+      descriptor = open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { throw error(errno) }
+    }
+    self.descriptor = descriptor
+    var status = stat()
+    if fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG { size = Int(status.st_size) }
+    return descriptor
+  }
+
+  private func error(_ number: CInt) -> FileError {
+    FileError(path: path, reason: String(cString: strerror(number)))
+  }
+}
+
+/// The text of a file in chunks, unpacked where the file is compressed with gzip.
+struct FileText {
+  /// The maximum number of bytes of an unpacked chunk.
+  private static let chunkBytes = 1 << 18
+
+  private var chunks: FileChunks.AsyncIterator
+  private var decoder: GzipDecoder?
+  private var packed: ArraySlice<UInt8> = []
+
+  /// The number of bytes of the file that have been read.
+  private(set) var bytesRead = 0
+
+  /// Creates the text of a file, which is opened for the first chunk.
+  init(path: String) {
+    chunks = FileChunks(path: path).makeAsyncIterator()
+  }
+
+  /// The size of the file in bytes, once a chunk was read; `nil` if it has none, such as a pipe.
+  var byteCount: Int? {
+    get async { await chunks.byteCount }
+  }
+
+  /// Returns the next chunk; `nil` at the file's end.
+  ///
+  /// - Throws: ``FileError`` when the file can't be read, `GzipError` when it can't be unpacked.
+  mutating func next() async throws -> [UInt8]? {
+    while true {
+      if let decoder {
+        let (taken, text) = try packed.withUnsafeBytes { bytes throws(GzipError) in
+          try decoder.decode(bytes, atMost: Self.chunkBytes)
+        }
+        packed = packed.dropFirst(taken)
+        if !text.isEmpty { return text }
+      }
+      guard let chunk = try await chunks.next() else {
+        try decoder?.finish()
+        return nil
+      }
+      if bytesRead == 0, chunk.starts(with: [0x1F, 0x8B]) { decoder = try GzipDecoder() }
+      bytesRead += chunk.count
+      guard decoder != nil else { return chunk }
+      packed += chunk
+    }
+  }
+}

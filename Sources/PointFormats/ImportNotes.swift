@@ -1,0 +1,191 @@
+import JSONText
+public import Points
+import Synchronization
+
+/// Notes about the rows of an import: the position of each, and those that another import would create again.
+public final class ImportNotes: Sendable {
+  /// The rows of one text.
+  private struct Text {
+    let path: String?
+    let format: PointFormat
+    let firstRow: Int
+    let lines: RowLines
+  }
+
+  private struct State {
+    var texts: [Text] = []
+    var keylessRows = 0
+    var hasForeignIDs = false
+    var suggestedField: String?
+  }
+
+  private let state = Mutex(State())
+
+  public init() {}
+
+  /// Returns the location of a row: its own where it has one, otherwise that of its number.
+  public func location(of rejection: RejectedRow) -> RowLocation {
+    if rejection.location != RowLocation() { return rejection.location }
+    return state.withLock { state in
+      guard let text = state.texts.last(where: { $0.firstRow <= rejection.number }) else { return RowLocation() }
+      return Self.location(
+        ofRow: rejection.number, line: text.lines.line(ofRow: rejection.number), path: text.path, format: text.format,
+        firstRow: text.firstRow)
+    }
+  }
+
+  /// The warning for rows that have neither an id nor a source: each import creates their places again; `nil` where
+  /// there are none.
+  public var keyWarning: String? {
+    state.withLock { state in
+      guard state.keylessRows > 0 else { return nil }
+      let rows =
+        state.keylessRows == 1
+        ? "1 row has neither an id nor a source and sourceId: another import of it creates its place"
+        : "\(state.keylessRows) rows have neither an id nor a source and sourceId: another import of them creates their places"
+      let field = state.suggestedField
+      let advice =
+        if state.hasForeignIDs {
+          "a source for all rows makes each Feature's id the sourceId"
+        } else if let field {
+          "a source for all rows and '\(field)' as the field of ids would prevent that, where each row's '\(field)' differs"
+        } else {
+          "a source for all rows and a field that differs in each row would prevent that"
+        }
+      return "\(rows) again; \(advice)"
+    }
+  }
+
+  // MARK: Notes
+
+  /// Notes that a text has been read to its end.
+  func end(_ parser: PointParser, path: String?) {
+    state.withLock { state in
+      state.texts.append(
+        Text(path: path, format: parser.format, firstRow: parser.firstRow, lines: parser.lines))
+      if parser.hasForeignIDs { state.hasForeignIDs = true }
+    }
+  }
+
+  /// Notes rows that were read. Only the first without a key is examined.
+  func note(_ rows: some Sequence<ImportRow>) {
+    var count = 0
+    var first: ImportRow?
+    for row in rows where row.id == nil && row.draft.origin == nil {
+      count += 1
+      if first == nil { first = row }
+    }
+    guard let first else { return }
+    state.withLock { state in
+      if state.keylessRows == 0 { state.suggestedField = Self.suggestedField(in: first.draft.tags) }
+      state.keylessRows += count
+    }
+  }
+
+  static func location(
+    ofRow row: Int, line: Int?, path: String?, format: PointFormat, firstRow: Int
+  ) -> RowLocation {
+    let isFeature = format == .geoJSON || format == .geoJSONSequence
+    let file = path == FileChunks.standardInputPath ? "standard input" : path
+    return RowLocation(file: file, line: line, feature: isFeature ? row - firstRow + 1 : nil)
+  }
+
+  /// The names of ids in well-known data sets, in the order of preference; any other name that ends in `id` comes
+  /// after.
+  private static let idNames = [
+    "id", "@id", "osm_id", "fid", "gid", "ogc_fid", "objectid", "uuid", "ref", "ident", "code", "iata", "icao",
+    "wikidata",
+  ]
+
+  private static func suggestedField(in tags: Tags) -> String? {
+    let names = tags.pairs.map(\.key)
+    for name in idNames {
+      if let field = names.first(where: { $0.lowercased() == name }) { return field }
+    }
+    return names.first { $0.lowercased().hasSuffix("id") }
+  }
+}
+
+/// The lines on which rows start, in memory that does not grow with regular texts.
+///
+/// Rows at equal distances, such as those of NDJSON, take one run however many they are. Beyond
+/// ``maximumRuns`` runs, the lines of later rows are unknown.
+struct RowLines: Sendable {
+  /// Rows whose lines are at equal distances.
+  private struct Run {
+    let firstRow: Int
+    let firstLine: Int
+    var stride: Int
+    var count: Int
+  }
+
+  /// The limit of memory: 2 MiB.
+  static let maximumRuns = 1 << 16
+
+  private var runs: [Run] = []
+
+  /// Appends the line of a row. Rows come in order, without gaps.
+  mutating func append(_ line: Int, ofRow row: Int) {
+    if var run = runs.last, row == run.firstRow + run.count {
+      if run.count == 1 { run.stride = line - run.firstLine }
+      if line == run.firstLine + run.stride * run.count {
+        run.count += 1
+        runs[runs.count - 1] = run
+        return
+      }
+    }
+    guard runs.count < Self.maximumRuns else { return }
+    runs.append(Run(firstRow: row, firstLine: line, stride: 1, count: 1))
+  }
+
+  /// Returns the line of a row; `nil` if it is not known. The time is logarithmic in the number of runs.
+  func line(ofRow row: Int) -> Int? {
+    var range = 0..<runs.count
+    while range.count > 0 {
+      let middle = range.lowerBound + range.count / 2
+      let run = runs[middle]
+      if row < run.firstRow {
+        range = range.lowerBound..<middle
+      } else if row >= run.firstRow + run.count {
+        range = middle + 1..<range.upperBound
+      } else {
+        return run.firstLine + (row - run.firstRow) * run.stride
+      }
+    }
+    return nil
+  }
+}
+
+/// A counter of the lines of a text that comes in chunks. A line ends with LF, CR or both.
+struct LineCounter {
+  /// The line of the last position, counted from 1.
+  private var line = 1
+
+  /// The position in the current bytes up to which line ends have been counted.
+  private var position = 0
+
+  /// The last byte that was counted.
+  private var lastByte: UInt8 = 0
+
+  /// Returns the line of a position. Positions must not decrease; the time is linear in the distance to the last one.
+  mutating func line(at position: Int, in bytes: UnsafeBufferPointer<UInt8>) -> Int {
+    guard position > self.position else { return line }
+    var ends = 0
+    var previous = lastByte
+    for index in self.position..<position {
+      let byte = bytes[index]
+      ends &+= (byte == 0x0D ? 1 : 0) &+ (byte == 0x0A && previous != 0x0D ? 1 : 0)
+      previous = byte
+    }
+    line += ends
+    lastByte = previous
+    self.position = position
+    return line
+  }
+
+  /// Counts the bytes that are about to be dropped from the start of the current ones.
+  mutating func drop(_ count: Int, of bytes: UnsafeBufferPointer<UInt8>) {
+    _ = line(at: count, in: bytes)
+    position -= count
+  }
+}

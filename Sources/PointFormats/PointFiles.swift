@@ -1,0 +1,309 @@
+import Gzip
+public import Points
+
+/// Places in files, read one file after another, in batches for a `PointImporter`. Rows are numbered over all files. A
+/// file may be compressed with gzip.
+public struct PointFiles: AsyncSequence, Sendable {
+  /// Some rows, in order; never none.
+  public typealias Element = [ImportRow]
+
+  /// A file to read.
+  public struct File: Hashable, Sendable {
+    /// The path of the file; `-` for the standard input.
+    public let path: String
+
+    /// The format of its text.
+    public let format: PointFormat
+
+    public init(path: String, format: PointFormat) {
+      self.path = path
+      self.format = format
+    }
+
+    /// Creates a file whose format follows from its name, with or without `.gz` at the end.
+    ///
+    /// - Throws: ``FileError`` when it has no known extension.
+    public init(path: String) throws(FileError) {
+      let name = path.lowercased().hasSuffix(".gz") ? String(path.dropLast(3)) : path
+      guard let format = PointFormat(fileName: name) else {
+        throw FileError(path: path, reason: "the name does not tell the format, which must be given")
+      }
+      self.init(path: path, format: format)
+    }
+  }
+
+  /// The progress of reading.
+  public struct Progress: Hashable, Sendable {
+    /// The file that is being read.
+    public let path: String
+
+    /// The number of its bytes that have been read.
+    public let bytesRead: Int
+
+    /// Its size in bytes; `nil` if it has none.
+    public let byteCount: Int?
+
+    /// The number of rows of all files that have been read, including the rejected ones.
+    public let rows: Int
+  }
+
+  private let files: [File]
+  private let options: RowOptions
+  private let mapping: (any RecordMapping)?
+  private let batchSize: Int
+  private let requiresUsableRow: Bool
+  private let notes: ImportNotes?
+  private let onRejection: @Sendable (RejectedRow) -> Void
+  private let onProgress: @Sendable (Progress) -> Void
+
+  /// Creates a reader of files, each opened when the one before has ended.
+  ///
+  /// - Parameters:
+  ///   - files: the files, in order.
+  ///   - options: the options for the rows.
+  ///   - mapping: the mapping that makes places of the rows' fields; `nil` if they are named as a place's.
+  ///   - batchSize: the minimum number of rows of a batch, except the last.
+  ///   - requiresUsableRow: a Boolean value that indicates whether a file all of whose rows are rejected is an error. A
+  ///     file without rows is none.
+  ///   - notes: the notes about the rows.
+  ///   - onRejection: called with each rejected row, in order.
+  ///   - onProgress: called with the progress after each chunk of a few hundred kilobytes.
+  public init(
+    _ files: [File],
+    options: RowOptions = .standard,
+    mapping: (any RecordMapping)? = nil,
+    batchSize: Int = 1000,
+    requiresUsableRow: Bool = false,
+    notes: ImportNotes? = nil,
+    onRejection: @escaping @Sendable (RejectedRow) -> Void,
+    onProgress: @escaping @Sendable (Progress) -> Void = { _ in }
+  ) {
+    self.files = files
+    self.options = options
+    self.mapping = mapping
+    self.batchSize = batchSize
+    self.requiresUsableRow = requiresUsableRow
+    self.notes = notes
+    self.onRejection = onRejection
+    self.onProgress = onProgress
+  }
+
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(
+      sequence: self, files: files[...],
+      batcher: RowBatcher(
+        parser: PointParser(format: files.first?.format ?? .ndjson, options: options, mapping: mapping),
+        path: files.first?.path, notes: notes, batchSize: batchSize, onRejection: onRejection))
+  }
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate let sequence: PointFiles
+    fileprivate var files: ArraySlice<File>
+    fileprivate var batcher: RowBatcher
+    fileprivate var text: FileText?
+
+    /// Returns the next batch; `nil` at the end of the last file.
+    ///
+    /// - Throws: ``FileError`` when a file can't be read or is not of its format, `CancellationError` when the task is
+    ///   cancelled.
+    public mutating func next() async throws -> [ImportRow]? {
+      while !batcher.isFull, let file = files.first {
+        try Task.checkCancellation()
+        do {
+          try await readChunk(of: file)
+        } catch let error as FormatError {
+          throw FileError(path: file.path, reason: error.description)
+        } catch let error as GzipError {
+          throw FileError(path: file.path, reason: "the file \(error)")
+        }
+      }
+      return batcher.takeBatch()
+    }
+
+    private mutating func readChunk(of file: File) async throws {
+      var text = self.text ?? FileText(path: file.path)
+      if let chunk = try await text.next() {
+        self.text = text
+        try batcher.consume(chunk)
+        sequence.onProgress(
+          Progress(
+            path: file.path, bytesRead: text.bytesRead, byteCount: await text.byteCount,
+            rows: batcher.parser.nextRow - 1))
+      } else {
+        try batcher.finish()
+        try checkUsableRows(of: file)
+        files.removeFirst()
+        self.text = nil
+        if let next = files.first {
+          let parser = PointParser(
+            format: next.format, firstRow: batcher.parser.nextRow, options: sequence.options, mapping: sequence.mapping)
+          batcher.go(onWith: parser, path: next.path)
+        }
+      }
+    }
+
+    private func checkUsableRows(of file: File) throws(FileError) {
+      guard sequence.requiresUsableRow, let first = batcher.firstRejection,
+        batcher.rejectedRows == batcher.parser.nextRow - batcher.parser.firstRow
+      else { return }
+      let rows =
+        batcher.rejectedRows == 1 ? "its only row is invalid" : "all of its \(batcher.rejectedRows) rows are invalid"
+      let line = first.location.line.map { " in line \($0)" } ?? ""
+      throw FileError(path: file.path, reason: "\(rows); the first\(line): \(first.detail)")
+    }
+  }
+}
+
+/// Places read from chunks of bytes as they arrive, in batches for a `PointImporter`.
+///
+/// A chunk is read only when a batch is needed, so that the importer applies back-pressure to the sender. Memory is
+/// bounded by a record, a chunk and a batch, whatever the length of the whole.
+public struct PointFileReader<Chunks: AsyncSequence & Sendable>: AsyncSequence, Sendable
+where Chunks.Element: Sequence<UInt8> {
+  /// Some rows, in order; never none.
+  public typealias Element = [ImportRow]
+
+  private let chunks: Chunks
+  private let parser: PointParser
+  private let notes: ImportNotes?
+  private let batchSize: Int
+  private let onRejection: @Sendable (RejectedRow) -> Void
+
+  /// Creates a reader.
+  ///
+  /// - Parameters:
+  ///   - chunks: the text, in chunks of any size.
+  ///   - parser: the parser of the text, with the number of the first row.
+  ///   - batchSize: the minimum number of rows of a batch, except the last; it has at most the rows of one chunk more.
+  ///   - notes: the notes about the rows.
+  ///   - onRejection: called with each rejected row, in order.
+  public init(
+    _ chunks: Chunks,
+    parser: PointParser,
+    batchSize: Int = 1000,
+    notes: ImportNotes? = nil,
+    onRejection: @escaping @Sendable (RejectedRow) -> Void
+  ) {
+    self.chunks = chunks
+    self.parser = parser
+    self.batchSize = batchSize
+    self.notes = notes
+    self.onRejection = onRejection
+  }
+
+  public func makeAsyncIterator() -> AsyncIterator {
+    AsyncIterator(
+      chunks: chunks.makeAsyncIterator(),
+      batcher: RowBatcher(parser: parser, notes: notes, batchSize: batchSize, onRejection: onRejection)
+    )
+  }
+
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate var chunks: Chunks.AsyncIterator
+    fileprivate var batcher: RowBatcher
+    fileprivate var hasEnded = false
+
+    /// Returns the next batch; `nil` at the end.
+    ///
+    /// - Throws: ``FormatError``, `CancellationError`, or what the chunks throw.
+    public mutating func next() async throws -> [ImportRow]? {
+      while !hasEnded, !batcher.isFull {
+        if let chunk = try await chunks.next() {
+          try batcher.consume(chunk)
+        } else {
+          // A sequence may end early because its task was cancelled; a part of a text must not pass for the whole.
+          try Task.checkCancellation()
+          hasEnded = true
+          try batcher.finish()
+        }
+      }
+      return batcher.takeBatch()
+    }
+  }
+}
+
+/// Divides the rows of a parser into batches of valid ones and the rejected ones.
+private struct RowBatcher {
+  private(set) var parser: PointParser
+  private var path: String?
+  private let notes: ImportNotes?
+  private let batchSize: Int
+  private let onRejection: @Sendable (RejectedRow) -> Void
+  private var rows: [PointParser.Row] = []
+  private var batch: [ImportRow] = []
+
+  /// The number of rejected rows of the current text.
+  private(set) var rejectedRows = 0
+
+  /// The first of them.
+  private(set) var firstRejection: RejectedRow?
+
+  /// Creates a batcher.
+  ///
+  /// - Parameters:
+  ///   - path: the path of the file, if any.
+  ///   - notes: the notes about the rows.
+  init(
+    parser: PointParser, path: String? = nil, notes: ImportNotes?, batchSize: Int,
+    onRejection: @escaping @Sendable (RejectedRow) -> Void
+  ) {
+    self.parser = parser
+    self.path = path
+    self.notes = notes
+    self.batchSize = batchSize
+    self.onRejection = onRejection
+  }
+
+  var isFull: Bool { batch.count >= batchSize }
+
+  /// Parses the next chunk of a text; see ``PointParser/consume(_:into:)``.
+  mutating func consume(_ chunk: some Sequence<UInt8>) throws(FormatError) {
+    defer { sort() }
+    try parser.consume(chunk, into: &rows)
+  }
+
+  /// Ends a text; see ``PointParser/finish(into:)``.
+  mutating func finish() throws(FormatError) {
+    defer {
+      sort()
+      notes?.end(parser, path: path)
+    }
+    try parser.finish(into: &rows)
+  }
+
+  /// Begins another text.
+  mutating func go(onWith parser: PointParser, path: String) {
+    self.parser = parser
+    self.path = path
+    rejectedRows = 0
+    firstRejection = nil
+  }
+
+  /// Returns the rows since the last batch; `nil` when there are none.
+  mutating func takeBatch() -> [ImportRow]? {
+    guard !batch.isEmpty else { return nil }
+    defer {
+      batch = []
+      batch.reserveCapacity(batchSize)
+    }
+    return batch
+  }
+
+  private mutating func sort() {
+    let start = batch.count
+    for row in rows {
+      switch row {
+      case .success(let row): batch.append(row)
+      case .failure(var rejection):
+        rejectedRows += 1
+        rejection.location = ImportNotes.location(
+          ofRow: rejection.number, line: rejection.location.line, path: path, format: parser.format,
+          firstRow: parser.firstRow)
+        if firstRejection == nil { firstRejection = rejection }
+        onRejection(rejection)
+      }
+    }
+    notes?.note(batch[start...])
+    rows.removeAll(keepingCapacity: true)
+  }
+}

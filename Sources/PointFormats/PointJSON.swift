@@ -1,0 +1,302 @@
+public import Basics
+import Geo
+import JSONText
+public import Points
+
+/// The JSON object of a place: the same bytes for the same fields in every response, export and file.
+///
+/// Each place is written in place and without bounds checks, into room that is reserved for the most that it can take.
+public enum PointJSON {
+  /// Appends a place.
+  ///
+  /// - Parameter isFollowing: a Boolean value that indicates whether a comma precedes it.
+  @inlinable
+  public static func append(
+    _ found: FoundPoint, fields: FieldSet, isFollowing: Bool = false, to sink: inout some ByteSink
+  ) {
+    sink.write(atMost: maximumLength(of: found)) { start in
+      write(found, fields: fields, isFollowing: isFollowing, to: start)
+    }
+  }
+
+  /// Appends an array of places.
+  @inlinable
+  public static func appendArray(of points: [FoundPoint], fields: FieldSet, to sink: inout some ByteSink) {
+    sink.reserve(points.reduce(2) { $0 + maximumLength(of: $1) })
+    sink.write(UInt8(ascii: "["))
+    for index in points.indices { append(points[index], fields: fields, isFollowing: index > 0, to: &sink) }
+    sink.write(UInt8(ascii: "]"))
+  }
+
+  /// Appends an array of places.
+  ///
+  /// - Parameter fields: none of the administrative ones.
+  @inlinable
+  public static func appendArray(of summaries: any PointSummaries, fields: FieldSet, to sink: inout some ByteSink) {
+    sink.reserve(fixedLength * (summaries.count + 1))
+    sink.write(UInt8(ascii: "["))
+    var isFollowing = false
+    summaries.forEach { summary in
+      append(summary, fields: fields, isFollowing: isFollowing, to: &sink)
+      isFollowing = true
+    }
+    sink.write(UInt8(ascii: "]"))
+  }
+
+  @inlinable
+  static func append(_ summary: PointSummary, fields: FieldSet, isFollowing: Bool, to sink: inout some ByteSink) {
+    sink.write(atMost: maximumLength(of: summary)) { start in
+      write(summary, fields: fields, isFollowing: isFollowing, to: start)
+    }
+  }
+
+  // MARK: Lengths
+
+  /// The maximum length of the texts around the strings and the coordinates: names, punctuation, the id, the distance
+  /// (at most 20,004 km), the length along a route (at most 2,000,000 km), the version and two times.
+  @usableFromInline static let fixedLength = 416
+
+  /// Returns the maximum number of bytes that a place takes as an object, with a comma.
+  @usableFromInline
+  static func maximumLength(of found: FoundPoint) -> Int {
+    var length = 0
+    found.withSummary { length = maximumLength(of: $0) }
+    if let attribution = found.attribution {
+      length += 20 + JSONString.maximumLength(utf8Count: attribution.utf8.count)
+    }
+    if let label = found.label { length += 12 + JSONString.maximumLength(utf8Count: label.utf8.count) }
+    if let match = found.match { length += maximumLength(of: match) }
+    let point = found.point
+    if let origin = point.draft.origin {
+      length += JSONString.maximumLength(utf8Count: origin.source.utf8.count)
+      length += JSONString.maximumLength(utf8Count: origin.sourceID.utf8.count)
+    }
+    return length
+  }
+
+  private static func maximumLength(of match: TextMatch.Name) -> Int {
+    // Two numbers with brackets and commas around.
+    64 + JSONString.maximumLength(utf8Count: match.key.utf8.count)
+      + JSONString.maximumLength(utf8Count: match.text.utf8.count) + match.ranges.count * 48
+  }
+
+  @usableFromInline
+  static func maximumLength(of point: PointSummary) -> Int {
+    var length = fixedLength + JSONString.maximumLength(utf8Count: point.name.count) + point.tags.count
+    length += maximumLength(ofDegrees: point.coordinate.latitude)
+    length += maximumLength(ofDegrees: point.coordinate.longitude)
+    if let category = point.category { length += JSONString.maximumLength(utf8Count: category.count) }
+    return length
+  }
+
+  /// A coordinate takes a sign, three digits, a point and at most 17 more; one that is nearly 0 takes zeros too.
+  private static func maximumLength(ofDegrees degrees: Double) -> Int {
+    degrees.magnitude > 1e-3 || degrees == 0 ? 24 : DecimalText.maximumLength
+  }
+
+  // MARK: Members
+
+  /// Writes a place and returns the number of bytes.
+  @usableFromInline
+  static func write(
+    _ found: FoundPoint, fields: FieldSet, isFollowing: Bool, to start: UnsafeMutablePointer<UInt8>
+  ) -> Int {
+    var json = JSONWriter(UncheckedBytes(at: start), continuesList: isFollowing)
+    json.beginObject()
+    found.withSummary { writeSummary($0, fields: fields, to: &json) }
+    writeAdministrative(found, fields: fields, to: &json)
+    json.endObject()
+    return json.sink.end - start
+  }
+
+  /// Writes a place and returns the number of bytes.
+  @usableFromInline
+  static func write(
+    _ summary: PointSummary, fields: FieldSet, isFollowing: Bool, to start: UnsafeMutablePointer<UInt8>
+  ) -> Int {
+    var json = JSONWriter(UncheckedBytes(at: start), continuesList: isFollowing)
+    json.beginObject()
+    writeSummary(summary, fields: fields, to: &json)
+    json.endObject()
+    return json.sink.end - start
+  }
+
+  private static func writeSummary(
+    _ point: PointSummary, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
+  ) {
+    if fields.contains(.id) { writeID(point.id, to: &json) }
+    writeNames(of: point, fields: fields, to: &json)
+    if fields.contains(.latitude) {
+      json.write(name: "lat")
+      json.write(number: point.coordinate.latitude)
+    }
+    if fields.contains(.longitude) {
+      json.write(name: "long")
+      json.write(number: point.coordinate.longitude)
+    }
+    writeDistanceAndTags(of: point, fields: fields, to: &json)
+  }
+
+  static func writeID(_ id: PointID, to json: inout JSONWriter<UncheckedBytes>) {
+    json.write(name: "id")
+    json.writeString(atMost: PointID.textLength) { text in
+      id.write(to: text)
+      return PointID.textLength
+    }
+  }
+
+  /// Writes the members before the coordinates.
+  static func writeNames(of point: PointSummary, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>) {
+    if fields.contains(.name) {
+      json.write(name: "name")
+      json.write(string: point.name)
+    }
+    if fields.contains(.category), let category = point.category {
+      json.write(name: "category")
+      json.write(string: category)
+    }
+  }
+
+  /// Writes the members of a summary behind the coordinates.
+  static func writeDistanceAndTags(
+    of point: PointSummary, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
+  ) {
+    if fields.contains(.distance), let distance = point.distanceMetres {
+      json.write(name: "distance")
+      json.write(tenths: distance)
+    }
+    if fields.contains(.along), let along = point.alongMetres {
+      json.write(name: "alongMetres")
+      json.write(tenths: along)
+    }
+    if fields.contains(.tags) {
+      json.write(name: "tags")
+      json.write(json: point.tags)
+    }
+  }
+
+  static func writeAdministrative(
+    _ found: FoundPoint, fields: FieldSet, to json: inout JSONWriter<UncheckedBytes>
+  ) {
+    let point = found.point
+    guard !fields.isDisjoint(with: .administrative) else { return }
+    if fields.contains(.source), let origin = point.draft.origin { json.write(member: "source", origin.source) }
+    if fields.contains(.sourceID), let origin = point.draft.origin { json.write(member: "sourceId", origin.sourceID) }
+    if fields.contains(.version) {
+      json.write(name: "version")
+      json.write(integer: point.version)
+    }
+    if fields.contains(.createdAt) {
+      json.write(name: "createdAt")
+      json.writeString(atMost: Timestamp.maximumTextLength) { point.createdAt.write(to: $0) }
+    }
+    if fields.contains(.updatedAt) {
+      json.write(name: "updatedAt")
+      json.writeString(atMost: Timestamp.maximumTextLength) { point.updatedAt.write(to: $0) }
+    }
+    if fields.contains(.attribution), let attribution = found.attribution {
+      json.write(member: "attribution", attribution)
+    }
+    if fields.contains(.label), let label = found.label { json.write(member: "label", label) }
+    if fields.contains(.score), let score = found.score {
+      json.write(name: "score")
+      json.write(number: rounded(score))
+    }
+    if fields.contains(.match), let match = found.match {
+      json.write(name: "match")
+      write(match, to: &json)
+    }
+  }
+
+  /// Returns a score as it is printed.
+  static func rounded(_ score: Double) -> Double { (score * 10_000).rounded() / 10_000 }
+
+  /// Writes a name with the parts that match, as pairs of the first scalar and the one behind the last.
+  static func write(_ match: TextMatch.Name, to json: inout JSONWriter<some ByteSink>) {
+    json.beginObject()
+    json.write(member: "key", match.key)
+    json.write(member: "text", match.text)
+    json.write(name: "ranges")
+    json.beginArray()
+    for range in match.ranges {
+      json.beginArray()
+      json.write(integer: range.lowerBound)
+      json.write(integer: range.upperBound)
+      json.endArray()
+    }
+    json.endArray()
+    json.endObject()
+  }
+}
+
+/// The fields of a place that an encoded place has.
+public struct FieldSet: OptionSet, Hashable, Sendable {
+  /// The bits of the fields.
+  public let rawValue: UInt32
+
+  static let id = FieldSet(rawValue: 1 << 0)
+  static let name = FieldSet(rawValue: 1 << 1)
+  static let category = FieldSet(rawValue: 1 << 2)
+  static let latitude = FieldSet(rawValue: 1 << 3)
+  static let longitude = FieldSet(rawValue: 1 << 4)
+  static let distance = FieldSet(rawValue: 1 << 5)
+  static let tags = FieldSet(rawValue: 1 << 6)
+  static let source = FieldSet(rawValue: 1 << 7)
+  static let sourceID = FieldSet(rawValue: 1 << 8)
+  static let version = FieldSet(rawValue: 1 << 9)
+  static let createdAt = FieldSet(rawValue: 1 << 10)
+  static let updatedAt = FieldSet(rawValue: 1 << 11)
+
+  /// The attribution of the place's data set, which only a request for it by name includes.
+  public static let attribution = FieldSet(rawValue: 1 << 12)
+
+  /// The label of the place, which only a request for it by name includes.
+  public static let label = FieldSet(rawValue: 1 << 13)
+
+  /// The score of a match, which only a request for it by name includes.
+  public static let score = FieldSet(rawValue: 1 << 14)
+
+  /// The name that matches a text, which only a request for it by name includes.
+  public static let match = FieldSet(rawValue: 1 << 15)
+
+  /// The length of the route of the search up to the place.
+  static let along = FieldSet(rawValue: 1 << 16)
+
+  /// The fields that only the places of a search have.
+  static let ofSearch: FieldSet = [.distance, .along]
+
+  /// The fields that a `PointSummary` lacks.
+  public static let administrative: FieldSet = [
+    .source, .sourceID, .version, .createdAt, .updatedAt, .attribution, .label, .score, .match,
+  ]
+
+  /// The fields of the places in a list, where the request names none.
+  public static let standard: FieldSet = [.id, .name, .category, .latitude, .longitude, .distance, .along, .tags]
+
+  /// All fields of a place itself, `fields=*`.
+  public static let all = FieldSet(rawValue: 1 << 12 - 1).union(.along)
+
+  /// The fields and their names, in the order in which they are written.
+  public static let named: [(name: String, field: FieldSet)] = [
+    ("id", .id), ("name", .name), ("category", .category), ("lat", .latitude), ("long", .longitude),
+    ("distance", .distance), ("alongMetres", .along), ("tags", .tags), ("source", .source), ("sourceId", .sourceID),
+    ("version", .version),
+    ("createdAt", .createdAt), ("updatedAt", .updatedAt), ("attribution", .attribution),
+    ("label", .label), ("score", .score), ("match", .match),
+  ]
+
+  /// Creates the set of the field of a name, or of all for `*`; `nil` if there is no such field.
+  public init?(name: some StringProtocol) {
+    if name == "*" {
+      self = .all
+    } else if let (_, field) = Self.named.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+      self = field
+    } else {
+      return nil
+    }
+  }
+
+  public init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+}

@@ -1,0 +1,345 @@
+import Basics
+public import Points
+
+/// An incremental parser of places: a state machine without input or output of its own. The text is UTF-8, or UTF-16
+/// with a byte-order mark.
+///
+/// A row that is malformed or breaks a rule is rejected and the rest goes on. A row is a line that is not blank, an
+/// element of the array of features, or a record of a CSV file that is neither the header nor blank; a record of CSV
+/// may span lines. Rows are numbered from ``nextRow`` on, the rejected ones too.
+///
+/// Memory is bounded by ``maximumRecordBytes`` and the chunk given, whatever the length of the whole.
+///
+/// A field is recognised by the same spellings in every format, in any case: `name`; `lat`, `latitude` or `y`; `long`,
+/// `lon`, `lng`, `longitude` or `x`; `category`, `tags`, `id`, `source`, and `sourceId` or `source_id`. `version`,
+/// `createdAt`, `updatedAt` and `distance`, which the service sets, are ignored, so that an export can be imported. Any
+/// other member or column is a tag, or an error where ``RowOptions/unknownFields`` says so.
+///
+/// A tag's value that is a number or a boolean becomes its text; null, and an empty cell of CSV, is no tag. An array or
+/// an object becomes its JSON text as a member of its own, and is an error in `tags`. `tags` takes precedence over a
+/// member or column of the same name.
+///
+/// - JSON: an object of these members, or a GeoJSON Feature. Coordinates are numbers.
+/// - GeoJSON: a Feature of a Point; an altitude is left out, and so are coordinates among the properties. An `id` of
+///   the properties, or else of the Feature, is the place's when it is a UUID; in the properties any other is a tag, as
+///   is a `source` without a `sourceId`. Other members of the Feature are left out. A `crs` must be WGS 84.
+/// - CSV: a header row with the columns in any order, separated by commas, semicolons, tabs or vertical bars, whichever
+///   the header has most of; `tags` is a JSON object. Where commas do not separate columns, a coordinate may have a
+///   decimal comma. A column `WKT` with a point replaces the two of the coordinates. An apostrophe before `=`, `+`, `-`
+///   or `@` that keeps spreadsheets from calculating a text is removed (see ``PointFileWriter``).
+///
+/// Where ``RowOptions/source`` is given, a row without a source and `sourceId` of its own takes it, with the row's id
+/// as the `sourceId`.
+public struct PointParser: Sendable {
+  /// The default maximum length of a row in bytes: 1 MiB.
+  public static let defaultMaximumRecordBytes = 1 << 20
+
+  /// A row, or its rejection.
+  public typealias Row = Result<ImportRow, RejectedRow>
+
+  /// The maximum length of a row in bytes; a longer one is skipped and rejected.
+  public let maximumRecordBytes: Int
+
+  let format: PointFormat
+
+  let firstRow: Int
+
+  private var parser: any RecordParser
+  private var transcoder: UTF16Transcoder?
+  private var window: [UInt8] = []
+  private var progress: ParseProgress
+  private var hasBegun = false
+
+  /// Creates a parser that has read nothing.
+  ///
+  /// - Parameters:
+  ///   - format: the format of the text.
+  ///   - firstRow: the number of the first row.
+  ///   - maximumRecordBytes: the maximum length of a row in bytes.
+  ///   - options: the options for the rows.
+  ///   - mapping: the mapping that makes places of the rows' fields; `nil` if they are named as a place's.
+  public init(
+    format: PointFormat,
+    firstRow: Int = 1,
+    maximumRecordBytes: Int = PointParser.defaultMaximumRecordBytes,
+    options: RowOptions = .standard,
+    mapping: (any RecordMapping)? = nil
+  ) {
+    self.format = format
+    self.firstRow = firstRow
+    self.maximumRecordBytes = maximumRecordBytes
+    progress = ParseProgress(nextRow: firstRow, maximumRecordBytes: maximumRecordBytes)
+    parser =
+      switch format {
+      case .json: CollectionParser(decoder: .init(accepts: .placesAndFeatures, options: options, mapping: mapping))
+      case .geoJSON: CollectionParser(decoder: .init(accepts: .features, options: options, mapping: mapping))
+      case .geoJSONSequence: LineParser(decoder: .init(accepts: .features, options: options, mapping: mapping))
+      case .ndjson: LineParser(decoder: .init(accepts: .placesAndFeatures, options: options, mapping: mapping))
+      case .csv: CSVParser(options: options, mapping: mapping)
+      }
+  }
+
+  /// The number of the next row.
+  public var nextRow: Int { progress.nextRow }
+
+  /// The lines on which the rows so far start.
+  var lines: RowLines { progress.lines }
+
+  /// A Boolean value that indicates whether a Feature had an `id` that is no UUID.
+  var hasForeignIDs: Bool { parser.hasForeignIDs }
+
+  /// Reads the next chunk of the text and appends the rows that it ends.
+  ///
+  /// - Throws: ``FormatError`` when no more rows can be read; the rows before it have been appended.
+  public mutating func consume(_ bytes: some Sequence<UInt8>, into rows: inout [Row]) throws(FormatError) {
+    try bytes.withContiguousBytes { bytes throws(FormatError) in
+      // A part at a time is joined to the rest of the one before; copying costs little compared with parsing.
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let part = rest.prefix(1 << 16)
+        rest = rest[part.endIndex...]
+        if transcoder == nil {
+          window.append(contentsOf: part)
+        } else {
+          transcoder?.transcode(part, into: &window)
+        }
+        try parse(isLast: false, into: &rows)
+      }
+    }
+  }
+
+  /// Ends the text and appends the rows that were still open. Nothing may be consumed afterwards.
+  ///
+  /// - Throws: ``FormatError`` when the text ends too early.
+  public mutating func finish(into rows: inout [Row]) throws(FormatError) {
+    transcoder?.finish(into: &window)
+    try parse(isLast: true, into: &rows)
+  }
+
+  private mutating func parse(isLast: Bool, into rows: inout [Row]) throws(FormatError) {
+    if !hasBegun {
+      guard window.count >= FileSignature.maximumLength || isLast else { return }
+      progress.start = try FileSignature.lengthOfByteOrderMark(in: window)
+      progress.position = progress.start
+      hasBegun = true
+      if var transcoder = UTF16Transcoder(byteOrderMark: window) {
+        let text = window
+        window = []
+        transcoder.transcode(text[2...], into: &window)
+        if isLast { transcoder.finish(into: &window) }
+        self.transcoder = transcoder
+      }
+    }
+    // Moved out, so that the parser may change while it reads.
+    var window: [UInt8] = []
+    swap(&window, &self.window)
+    swap(&rows, &progress.rows)
+    let result = window.withUnsafeBufferPointer { bytes in
+      Result { () throws(FormatError) in
+        try parser.parse(bytes, isLast: isLast, progress: &progress)
+      }
+    }
+    swap(&rows, &progress.rows)
+    let end = progress.start
+    window.withUnsafeBufferPointer { progress.dropStart(of: $0) }
+    swap(&window, &self.window)
+    try result.get()
+    self.window.removeFirst(end)
+  }
+}
+
+/// The reason why a text is not of its format, so that no more rows can be read from it.
+public struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The row at which reading stopped, where the error is about one.
+  public let row: Int?
+
+  /// The reason, for a user.
+  public let reason: String
+
+  public init(row: Int? = nil, reason: String) {
+    self.row = row
+    self.reason = reason
+  }
+
+  /// The message for a user.
+  public var description: String {
+    if let row { "row \(row): \(reason)" } else { reason }
+  }
+}
+
+/// The first bytes of a text, which identify its encoding.
+private enum FileSignature {
+  /// The number of bytes that are examined.
+  static let maximumLength = 4
+
+  /// Returns the length of the byte-order mark of UTF-8 at the start, 0 without one.
+  ///
+  /// - Throws: ``FormatError`` when the bytes are of another encoding, or compressed: otherwise every row of them would
+  ///   be rejected without a useful reason.
+  static func lengthOfByteOrderMark(in bytes: [UInt8]) throws(FormatError) -> Int {
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return 3 }
+    if bytes.starts(with: [0xFF, 0xFE, 0, 0]) || bytes.starts(with: [0, 0, 0xFE, 0xFF]) {
+      throw FormatError(reason: "the text is in UTF-32; it must be in UTF-8 or UTF-16")
+    }
+    if bytes.starts(with: [0x1F, 0x8B]) {
+      throw FormatError(reason: "the file is compressed with gzip; unpack it first")
+    }
+    if bytes.starts(with: [0x28, 0xB5, 0x2F, 0xFD]) {
+      throw FormatError(reason: "the file is compressed with Zstandard; unpack it first, as 'zstd -d' does")
+    }
+    if bytes.starts(with: [0x42, 0x5A, 0x68]) {
+      throw FormatError(reason: "the file is compressed with bzip2; unpack it first, as 'bunzip2' does")
+    }
+    if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
+      throw FormatError(reason: "the file is a ZIP archive or a spreadsheet; unpack it, or save it as CSV, first")
+    }
+    return 0
+  }
+}
+
+/// A parser of the rows of one format.
+protocol RecordParser: Sendable {
+  /// A Boolean value that indicates whether a Feature had an `id` that is no UUID.
+  var hasForeignIDs: Bool { get }
+
+  /// Reads the rows that end within the bytes, as far as these go.
+  ///
+  /// - Parameters:
+  ///   - bytes: the text from `progress.start` on, scanned up to `progress.position`. The caller drops the bytes
+  ///     before `progress.start` afterwards.
+  ///   - isLast: a Boolean value that indicates whether the text ends with these bytes.
+  /// - Throws: ``FormatError`` when no more rows can be read.
+  mutating func parse(
+    _ bytes: UnsafeBufferPointer<UInt8>, isLast: Bool, progress: inout ParseProgress
+  ) throws(FormatError)
+}
+
+/// The position up to which a text has been read, and the rows that were read.
+struct ParseProgress {
+  /// The rows that the caller has not taken yet.
+  var rows: [PointParser.Row] = []
+
+  /// The start of the current row.
+  var start = 0
+
+  /// The position at which scanning goes on.
+  var position = 0
+
+  /// The number of bytes of the text before the current ones.
+  var bytesDropped = 0
+
+  var nextRow: Int
+
+  /// The maximum length of a row.
+  let maximumRecordBytes: Int
+
+  /// The lines on which the rows so far start.
+  private(set) var lines = RowLines()
+
+  private var counter = LineCounter()
+
+  /// The line of a row that was skipped before its number was taken.
+  private var skippedLine: Int?
+
+  init(nextRow: Int, maximumRecordBytes: Int) {
+    self.nextRow = nextRow
+    self.maximumRecordBytes = maximumRecordBytes
+  }
+
+  /// Notes the line of the row at ``start``, of which the bytes are about to be dropped.
+  mutating func noteSkippedRow(in bytes: UnsafeBufferPointer<UInt8>) {
+    if skippedLine == nil { skippedLine = counter.line(at: start, in: bytes) }
+  }
+
+  /// Removes the note of ``noteSkippedRow(in:)``: it was no row.
+  mutating func removeSkippedRow() { skippedLine = nil }
+
+  /// Appends the row that starts at ``start`` and counts it. A row that the closure skips is counted alone.
+  mutating func append(in bytes: UnsafeBufferPointer<UInt8>, _ row: (Int) -> PointParser.Row?) {
+    let line = skippedLine ?? counter.line(at: start, in: bytes)
+    skippedLine = nil
+    lines.append(line, ofRow: nextRow)
+    switch row(nextRow) {
+    case nil: break
+    case .success(let row): rows.append(.success(row))
+    case .failure(var rejection):
+      rejection.location.line = line
+      rows.append(.failure(rejection))
+    }
+    nextRow += 1
+  }
+
+  /// Appends the row that starts at ``start`` as rejected.
+  mutating func reject(_ detail: String, in bytes: UnsafeBufferPointer<UInt8>) {
+    append(in: bytes) { .failure(RejectedRow(number: $0, detail: detail)) }
+  }
+
+  /// Appends the row that starts at ``start`` as too long.
+  mutating func rejectAsTooLong(in bytes: UnsafeBufferPointer<UInt8>) {
+    reject("is longer than \(maximumRecordBytes) bytes", in: bytes)
+  }
+
+  /// Prepares for the bytes before ``start`` to be dropped.
+  mutating func dropStart(of bytes: UnsafeBufferPointer<UInt8>) {
+    counter.drop(start, of: bytes)
+    bytesDropped += start
+    position -= start
+    start = 0
+  }
+}
+
+/// An incremental transcoder of UTF-16 to UTF-8. An unpaired surrogate becomes U+FFFD.
+private struct UTF16Transcoder {
+  private let isBigEndian: Bool
+  private var firstByte: UInt8?
+  private var highSurrogate: UInt16?
+
+  /// Creates a transcoder for a text that begins with a byte-order mark; `nil` if there is none of UTF-16.
+  init?(byteOrderMark bytes: [UInt8]) {
+    if bytes.starts(with: [0xFF, 0xFE]) {
+      isBigEndian = false
+    } else if bytes.starts(with: [0xFE, 0xFF]) {
+      isBigEndian = true
+    } else {
+      return nil
+    }
+  }
+
+  /// Appends the text of the next bytes.
+  mutating func transcode(_ bytes: some Sequence<UInt8>, into text: inout [UInt8]) {
+    for byte in bytes {
+      guard let first = firstByte.take() else {
+        firstByte = byte
+        continue
+      }
+      let unit = isBigEndian ? UInt16(first) << 8 | UInt16(byte) : UInt16(byte) << 8 | UInt16(first)
+      append(unit, to: &text)
+    }
+  }
+
+  /// Appends what an incomplete character at the end becomes.
+  mutating func finish(into text: inout [UInt8]) {
+    if firstByte.take() != nil { Self.append("\u{FFFD}", to: &text) }
+    if highSurrogate.take() != nil { Self.append("\u{FFFD}", to: &text) }
+  }
+
+  private mutating func append(_ unit: UInt16, to text: inout [UInt8]) {
+    if let high = highSurrogate.take() {
+      if UTF16.isTrailSurrogate(unit) {
+        let value = 0x10000 + (UInt32(high) - 0xD800) << 10 + (UInt32(unit) - 0xDC00)
+        if let scalar = Unicode.Scalar(value) { Self.append(scalar, to: &text) }
+        return
+      }
+      Self.append("\u{FFFD}", to: &text)
+    }
+    if UTF16.isLeadSurrogate(unit) {
+      highSurrogate = unit
+    } else {
+      Self.append(Unicode.Scalar(unit) ?? "\u{FFFD}", to: &text)
+    }
+  }
+
+  private static func append(_ scalar: Unicode.Scalar, to text: inout [UInt8]) {
+    text.append(contentsOf: UTF8.encode(scalar).unsafelyUnwrapped)
+  }
+}

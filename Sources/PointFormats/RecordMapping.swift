@@ -1,0 +1,103 @@
+public import Geo
+public import JSONText
+public import Points
+
+/// A mapping of the records of a foreign data set to places.
+public protocol RecordMapping: Sendable {
+  /// The layout of the data set's text files; `nil` for CSV with a header.
+  var table: TableLayout? { get }
+
+  /// Maps a record to a place.
+  ///
+  /// - Returns: the place or the reason of its rejection; `nil` for a record that the mapping does not take.
+  func place(of record: ForeignRecord) -> Result<PointDraft, InvalidRecord>?
+}
+
+/// A record of a foreign data set: a JSON object, a GeoJSON Feature, or a row of CSV.
+public struct ForeignRecord: Sendable {
+  /// The fields: the members of the object, the Feature's properties, or the cells by their columns, which are strings.
+  public var fields: [JSONValue.Member]
+
+  /// The `id` of the Feature.
+  public var id: JSONValue?
+
+  /// The kind of the record, such as `node`; `nil` if the data set has one kind.
+  public var kind: String?
+
+  /// The geometry of the Feature.
+  public var geometry: JSONValue?
+
+  /// The position of the record, where its format determines it.
+  public var coordinate: Coordinate?
+
+  /// A Boolean value that indicates whether numbers in texts may have decimal commas.
+  public var hasDecimalCommas: Bool
+
+  public init(
+    fields: [JSONValue.Member], id: JSONValue? = nil, kind: String? = nil, geometry: JSONValue? = nil,
+    coordinate: Coordinate? = nil, hasDecimalCommas: Bool = false
+  ) {
+    self.fields = fields
+    self.id = id
+    self.kind = kind
+    self.geometry = geometry
+    self.coordinate = coordinate
+    self.hasDecimalCommas = hasDecimalCommas
+  }
+}
+
+/// The layout of text files that differ from CSV with a header.
+public struct TableLayout: Sendable {
+  /// The names of the columns of a text without a header; `nil` if it has one.
+  public var columns: [String]?
+
+  /// The separator of the columns; `nil` if the header determines it.
+  public var separator: UInt8?
+
+  /// A Boolean value that indicates whether a quotation mark at the start of a cell is a character like any other.
+  public var isUnquoted: Bool
+
+  public init(columns: [String]? = nil, separator: UInt8? = nil, isUnquoted: Bool = false) {
+    self.columns = columns
+    self.separator = separator
+    self.isUnquoted = isUnquoted
+  }
+}
+
+/// The reason why a record is no valid place.
+public struct InvalidRecord: Error, Sendable {
+  /// The reason, for a user.
+  public let detail: String
+
+  public init(detail: String) {
+    self.detail = detail
+  }
+}
+
+extension RecordMapping {
+  /// Returns the row of a record, or its rejection; `nil` if the mapping does not take it.
+  func row(_ number: Int, of record: ForeignRecord) -> PointParser.Row? {
+    switch place(of: record) {
+    case nil: nil
+    case .success(let draft): .success(ImportRow(number: number, id: nil, draft: draft))
+    case .failure(let invalid): .failure(RejectedRow(number: number, detail: invalid.detail))
+    }
+  }
+}
+
+extension ForeignRecord {
+  /// Creates the record of a JSON text: the members of an object, or the parts of a Feature.
+  ///
+  /// - Throws: `JSONError` when it is not JSON.
+  init?(json text: UnsafeBufferPointer<UInt8>) throws(JSONError) {
+    guard case .object(let members) = try JSONReader.value(of: text) else { return nil }
+    let object = JSONValue.object(members)
+    guard case .string("Feature")? = object["type"] else {
+      self.init(fields: members)
+      return
+    }
+    var fields: [JSONValue.Member] = []
+    if case .object(let properties)? = object["properties"] { fields = properties }
+    self.init(fields: fields, id: object["id"], geometry: object["geometry"])
+  }
+}

@@ -1,0 +1,328 @@
+public import Basics
+import Geo
+import JSONText
+import Points
+
+/// The fields of a row, valid or not, from which the row's place or its rejection is made.
+struct RowDraft {
+  var id: PointID?
+  var name: String?
+  var category: String?
+  var latitude: Double?
+  var longitude: Double?
+  var tags = Tags.none
+  var source: String?
+  var sourceID: String?
+
+  /// The value of the member that the options name for the `sourceId`.
+  var key: String?
+
+  /// The id of the row, a UUID or not.
+  var ownID: String?
+
+  /// The violations so far.
+  private(set) var violations: [PointViolation] = []
+
+  /// The fields that have a violation, or need none.
+  private var violatedFields: Set<PointField> = []
+
+  /// The fields that have been given, each by the bit of its raw value.
+  private var givenFields = 0
+
+  /// The pointer to the object of the fields.
+  let prefix: String
+
+  init(pointerPrefix prefix: String = "") {
+    self.prefix = prefix
+  }
+
+  /// Notes that a field is given, and returns `false` where it was before.
+  mutating func take(_ field: PointField) -> Bool {
+    guard field != .serviceMade else { return true }
+    let bit = 1 << field.rawValue
+    defer { givenFields |= bit }
+    return givenFields & bit == 0
+  }
+
+  mutating func reject(_ field: PointField?, _ pointer: String, _ detail: String) {
+    violations.append(.init(pointer: pointer, detail: detail))
+    if let field { violatedFields.insert(field) }
+  }
+
+  /// Rejects the value of a field that is named as it is written, within the properties of a Feature or not.
+  mutating func reject(_ field: PointField, _ detail: String) {
+    reject(field, "\(prefix)/\(field.name ?? "")", detail)
+  }
+
+  /// Accepts that these fields are missing, because of another violation.
+  mutating func skipMissing(_ fields: Set<PointField> = [.name, .latitude, .longitude]) {
+    violatedFields.formUnion(fields)
+  }
+
+  mutating func reject(_ field: PointField, _ invalid: InvalidPoint) {
+    for violation in invalid.violations { reject(field, prefix + violation.pointer, violation.detail) }
+  }
+
+  /// Sets a field that is a text.
+  mutating func setText(_ text: String?, of field: PointField) {
+    switch field {
+    case .name: name = text
+    case .category: category = text
+    case .source: source = text
+    case .sourceID: sourceID = text
+    case .id, .latitude, .longitude, .tags, .serviceMade: preconditionFailure("the field is no text")
+    }
+  }
+
+  /// Sets the latitude or the longitude from its text, or rejects it.
+  mutating func setDegrees(_ text: UnsafeBufferPointer<UInt8>, of field: PointField, pointer: String) {
+    let value = DecimalText.value(of: text)
+    let isLatitude = field == .latitude
+    if isLatitude { latitude = value } else { longitude = value }
+    if value.map((isLatitude ? Coordinate.latitudes : Coordinate.longitudes).contains) != true {
+      let range = isLatitude ? "-90 to 90" : "-180 to 180"
+      reject(field, pointer, "must be a number from \(range), got \(Self.quote(text))")
+    }
+  }
+
+  /// Sets the position from a point as well-known text, or rejects it.
+  mutating func setPosition(_ point: WellKnownPoint?, pointer: String) {
+    guard let point else {
+      reject(.latitude, pointer, "must be a point as well-known text, such as POINT (13.4 52.5), in degrees")
+      return skipMissing([.longitude])
+    }
+    (latitude, longitude) = (point.latitude, point.longitude)
+  }
+
+  /// Determines the origin of the place, once all fields but the tags have been read: the row's own source and
+  /// `sourceId` where it has both, otherwise the source of the options, if any, with the row's key.
+  ///
+  /// - Parameter loneSourceIsTag: a Boolean value that indicates whether a source without a `sourceId` is a tag rather
+  ///   than an error. It is one in any case where the options give a source.
+  mutating func settleOrigin(
+    _ options: RowOptions, pointerPrefix: String, loneSourceIsTag: Bool, tags: inout TagsBuilder
+  ) {
+    if source?.isEmpty == true { source = nil }
+    if sourceID?.isEmpty == true { sourceID = nil }
+    if source != nil, sourceID != nil || violatedFields.contains(.sourceID) { return }
+    if let source, options.source != nil || loneSourceIsTag {
+      tags.append(key: "source", value: source)
+      self.source = nil
+    }
+    guard let source = options.source else { return }
+    guard !violatedFields.contains(.sourceID) else { return skipMissing([.source]) }
+    guard let key = options.idField == nil ? sourceID ?? ownID : key, !key.isEmpty else {
+      let field = options.idField ?? "id"
+      reject(.sourceID, "\(pointerPrefix)/\(JSONPointer.escape(field))", "is missing, which is to be the sourceId")
+      skipMissing([.source])
+      return
+    }
+    self.source = source
+    sourceID = key
+  }
+
+  /// Returns the row, or its rejection with every rule that it breaks.
+  func row(_ number: Int) -> PointParser.Row {
+    do {
+      return .success(ImportRow(number: number, id: id, draft: try place()))
+    } catch {
+      return .failure(RejectedRow(number: number, detail: Self.detail(of: error.violations)))
+    }
+  }
+
+  /// Returns the place.
+  ///
+  /// - Throws: ``InvalidPoint`` with every rule that it breaks.
+  func place() throws(InvalidPoint) -> PointDraft {
+    if violations.isEmpty, let name, let latitude, let longitude,
+      let coordinate = try? Coordinate(latitude: latitude, longitude: longitude)
+    {
+      do {
+        return try PointDraft(
+          name: name, category: category, coordinate: coordinate, tags: tags, source: source, sourceID: sourceID)
+      } catch {
+        // The violations are collected below, with the others.
+      }
+    }
+    throw InvalidPoint(allViolations)
+  }
+
+  // MARK: Violations
+
+  /// The maximum number of violations in a rejection.
+  private static let maximumViolations = 10
+
+  private static func detail(of violations: [PointViolation]) -> String {
+    let detail = InvalidPoint(Array(violations.prefix(maximumViolations))).description
+    return violations.count > maximumViolations
+      ? detail + "; and \(violations.count - maximumViolations) more" : detail
+  }
+
+  private var allViolations: [PointViolation] {
+    var all = violations
+    func isMissing(_ value: (some Any)?, _ field: PointField) -> Bool {
+      value == nil && !violatedFields.contains(field)
+    }
+    if isMissing(name, .name) { all.append(.init(pointer: prefix + "/name", detail: "is missing")) }
+    if isMissing(latitude, .latitude) { all.append(.init(pointer: "/lat", detail: "is missing")) }
+    if isMissing(longitude, .longitude) { all.append(.init(pointer: "/long", detail: "is missing")) }
+    do {
+      _ = try PointDraft(
+        name: name ?? "-",
+        category: category,
+        coordinate: try Coordinate(latitude: 0, longitude: 0),
+        source: violatedFields.contains(.source) ? source ?? "-" : source,
+        sourceID: violatedFields.contains(.sourceID) ? sourceID ?? "-" : sourceID
+      )
+    } catch let invalid as InvalidPoint {
+      all += invalid.violations.map { .init(pointer: prefix + $0.pointer, detail: $0.detail) }
+    } catch {
+      // The coordinate is a valid one.
+    }
+    return all
+  }
+
+  /// Returns bytes as quoted text for a user, cut where they are long.
+  static func quote(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+    let shown = String(decoding: bytes.prefix(40), as: UTF8.self)
+    return bytes.count > 40 ? "'\(shown)…'" : "'\(shown)'"
+  }
+}
+
+/// A field of a place, as a row names it.
+enum PointField: Int, Hashable, Sendable {
+  case id, name, category, latitude, longitude, tags, source, sourceID
+
+  /// A field that the service sets: `version`, `createdAt`, `updatedAt` or `distance`.
+  case serviceMade
+
+  /// Creates the field that a member of a JSON object or a column of a CSV file stands for; `nil` if it is none.
+  ///
+  /// The spellings are the same in every format, in any case: `id`, `name`, `category`, `tags`, `source`, `sourceId` or
+  /// `source_id`; `lat`, `latitude` or `y`; `long`, `lon`, `lng`, `longitude` or `x`.
+  init?(name: UnsafeBufferPointer<UInt8>) {
+    switch name.count {
+    case 1 where name.isEqual(toLowercase: "y"): self = .latitude
+    case 1 where name.isEqual(toLowercase: "x"): self = .longitude
+    case 2 where name.isEqual(toLowercase: "id"): self = .id
+    case 3 where name.isEqual(toLowercase: "lat"): self = .latitude
+    case 3 where name.isEqual(toLowercase: "lon") || name.isEqual(toLowercase: "lng"): self = .longitude
+    case 4 where name.isEqual(toLowercase: "name"): self = .name
+    case 4 where name.isEqual(toLowercase: "long"): self = .longitude
+    case 4 where name.isEqual(toLowercase: "tags"): self = .tags
+    case 6 where name.isEqual(toLowercase: "source"): self = .source
+    case 7 where name.isEqual(toLowercase: "version"): self = .serviceMade
+    case 8 where name.isEqual(toLowercase: "category"): self = .category
+    case 8 where name.isEqual(toLowercase: "sourceid"): self = .sourceID
+    case 8 where name.isEqual(toLowercase: "distance"): self = .serviceMade
+    case 8 where name.isEqual(toLowercase: "latitude"): self = .latitude
+    case 9 where name.isEqual(toLowercase: "longitude"): self = .longitude
+    case 9 where name.isEqual(toLowercase: "source_id"): self = .sourceID
+    case 9 where name.isEqual(toLowercase: "createdat") || name.isEqual(toLowercase: "updatedat"): self = .serviceMade
+    case 11 where name.isEqual(toLowercase: "alongmetres"): self = .serviceMade
+    case 10 where name.isEqual(toLowercase: "created_at") || name.isEqual(toLowercase: "updated_at"):
+      self = .serviceMade
+    default: return nil
+    }
+  }
+
+  /// The name by which the field is written; `nil` for those that the service sets.
+  var name: String? {
+    switch self {
+    case .id: "id"
+    case .name: "name"
+    case .category: "category"
+    case .latitude: "lat"
+    case .longitude: "long"
+    case .tags: "tags"
+    case .source: "source"
+    case .sourceID: "sourceId"
+    case .serviceMade: nil
+    }
+  }
+
+  /// Creates the field that a column of a CSV file or a member of a merge patch stands for; `nil` if it is none.
+  init?(column name: String) {
+    let field = Array(name.utf8).withUnsafeBufferPointer { PointField(name: $0) }
+    guard let field else { return nil }
+    self = field
+  }
+
+  /// The field in words.
+  var noun: String {
+    switch self {
+    case .latitude: "latitude"
+    case .longitude: "longitude"
+    default: name ?? ""
+    }
+  }
+}
+
+/// The options for the rows of an import.
+public struct RowOptions: Hashable, Sendable {
+  /// The treatment of members and columns that are no field of a place.
+  public enum UnknownFields: String, CaseIterable, Hashable, Sendable {
+    /// They become tags.
+    case tags
+    /// The row is rejected; in CSV the whole text is, since it is the header that names them.
+    case reject
+  }
+
+  /// The treatment of members and columns that are no field of a place.
+  public var unknownFields: UnknownFields
+
+  /// The source of the rows that do not name their own together with a `sourceId`; `nil` if there is none.
+  @ComparedByBytes public private(set) var source: String?
+
+  /// The member or column whose value is the `sourceId` under ``source``; `nil` for the Feature's `id`, or the member
+  /// or column `id` or `sourceId`.
+  @ComparedByBytes public private(set) var idField: String?
+
+  /// Creates options.
+  ///
+  /// - Throws: ``RowOptionError`` for a source that no place can have, an `idField` that is another field of a place,
+  ///   and an `idField` without a source.
+  public init(
+    unknownFields: UnknownFields = .tags, source: String? = nil, idField: String? = nil
+  ) throws(RowOptionError) {
+    if let source {
+      if source.isEmpty { throw .source("must not be empty") }
+      guard let coordinate = try? Coordinate(latitude: 0, longitude: 0) else { throw .source("can't be checked") }
+      do {
+        _ = try PointDraft(name: "-", coordinate: coordinate, source: source, sourceID: "-")
+      } catch {
+        throw .source(error.violations.first?.detail ?? "is invalid")
+      }
+    }
+    switch idField.map(PointField.init(column:)) {
+    case nil: self.idField = nil
+    // These are the default fields.
+    case .id??, .sourceID??: self.idField = nil
+    case nil?: self.idField = idField
+    case .some(.some): throw .idField("must not be a field of a place other than id and sourceId")
+    }
+    if idField != nil, source == nil { throw .idField("needs a source") }
+    self.unknownFields = unknownFields
+    self.source = source
+  }
+
+  private init(unknownFields: UnknownFields) {
+    self.unknownFields = unknownFields
+    source = nil
+    idField = nil
+  }
+
+  /// The default options of an import: unknown fields are tags.
+  public static let standard = RowOptions(unknownFields: .tags)
+
+  /// The options of a single place: unknown fields are errors, which finds a misspelt one.
+  static let strict = RowOptions(unknownFields: .reject)
+}
+
+/// The reason why options for the rows of an import are invalid. The text goes on from the option's name.
+public enum RowOptionError: Error, Hashable, Sendable {
+  /// The source is invalid.
+  case source(String)
+  /// The name of the field of ids is invalid.
+  case idField(String)
+}

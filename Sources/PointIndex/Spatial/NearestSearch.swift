@@ -1,0 +1,214 @@
+import Geo
+import Points
+
+/// A search for the first matches by chord, then id: nearly their order by distance, without geodesics except for
+/// places at the very edge of the query's range.
+struct ChordSearch: ~Copyable {
+  private let proximity: ProximityFilter
+  private let region: RegionFilter?
+  private let filter: SlotFilter?
+
+  /// Places with a greater chord are not among the first.
+  private var outerChordSquared: Double
+
+  private var heap: CandidateHeap
+
+  /// Creates a search that keeps the first `capacity` matches.
+  init(proximity: ProximityFilter, region: RegionFilter?, filter: SlotFilter?, capacity: Int) {
+    self.proximity = proximity
+    self.region = region
+    self.filter = filter
+    outerChordSquared = proximity.outerChordSquared
+    heap = CandidateHeap(capacity: capacity)
+  }
+
+  /// A lower bound of the squared chords of the matches left out; infinite when none was.
+  var chordSquaredOfOthers: Double { heap.isFull ? heap.last.distance : .infinity }
+
+  /// Ends the search and returns its matches in no order, with the squares of their chords for distances.
+  mutating func removeAll() -> [Candidate] { heap.removeAll() }
+}
+
+extension ChordSearch: TreeVisitor {
+  @inline(__always)
+  mutating func key(ofNode node: Int, places: Range<Int>, in tree: SearchTree) -> Double? {
+    let bounds = tree.nodes.space[node]
+    let least = bounds.leastChordSquared(to: proximity.position)
+    guard least <= outerChordSquared, !proximity.isBeforeStart(bounds) else { return nil }
+    if let region, !region.meets(tree.nodes.geographic[node]) { return nil }
+    return least
+  }
+
+  @inline(__always)
+  func wants(_ key: Double) -> Bool { key <= outerChordSquared }
+
+  @inline(__always)
+  mutating func visit(places: Range<Int>, in tree: SearchTree) {
+    if let slots = tree.nodes.slots {
+      for place in places { consider(Int(slots[place]), in: tree) }
+    } else {
+      for slot in places { consider(slot, in: tree) }
+    }
+  }
+
+  @inline(__always)
+  private mutating func consider(_ slot: Int, in tree: SearchTree) {
+    let columns = tree.columns
+    let end = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+    let chordSquared = proximity.position.chordSquared(to: end)
+    guard chordSquared <= outerChordSquared, chordSquared >= proximity.innerChordSquared else { return }
+    take(slot, at: end, chordSquared: chordSquared, in: tree)
+  }
+
+  private mutating func take(_ slot: Int, at end: EarthCentred, chordSquared: Double, in tree: SearchTree) {
+    if tree.isDead(slot) { return }
+    if let region, !region.contains(slot, tree.columns) { return }
+    let id = tree.columns.ids[slot]
+    if !proximity.surelyMatches(chordSquared: chordSquared) {
+      let distance = Geodesic.distanceMetres(
+        from: proximity.center,
+        at: proximity.position,
+        to: tree.columns.coordinates[slot],
+        at: end
+      )
+      guard proximity.matches(distance: distance, id: id) else { return }
+    }
+    if let filter, !filter.matches(slot, in: tree) { return }
+    heap.offer(
+      Candidate(distance: chordSquared, id: id, part: tree.part, slot: UInt32(truncatingIfNeeded: slot))
+    )
+    if heap.isFull { outerChordSquared = min(outerChordSquared, heap.last.distance) }
+  }
+}
+
+/// A search for the first matches by distance, then id, that measures every place that may be among them.
+///
+/// Nodes and places are skipped when their chords, or for far ones estimates of the geodesics, prove that they cannot
+/// be among the first; the rest is decided by the geodesic itself, so that the result is exact.
+struct GeodesicSearch: ~Copyable {
+  private let proximity: ProximityFilter
+  private let region: RegionFilter?
+  private let filter: SlotFilter?
+
+  /// Places at a greater distance or with a greater chord are too far.
+  private var outerDistance: Double
+  private var outerChordSquared: Double
+
+  private var heap: CandidateHeap
+
+  // The place measured last: the distance of another at the same position is the same.
+  private var measured: Coordinate?
+  private var measuredPosition = EarthCentred(x: .nan, y: .nan, z: .nan)
+  private var measuredDistance = 0.0
+
+  /// Creates a search that keeps the first `capacity` matches.
+  ///
+  /// - Parameter bound: a distance in metres that none of those matches exceeds.
+  init(proximity: ProximityFilter, region: RegionFilter?, filter: SlotFilter?, capacity: Int, bound: Double) {
+    self.proximity = proximity
+    self.region = region
+    self.filter = filter
+    outerDistance = min(proximity.radius, bound)
+    outerChordSquared = ProximityFilter.chordSquared(reaching: outerDistance)
+    heap = CandidateHeap(capacity: capacity)
+  }
+
+  /// Ends the search and returns its matches in order.
+  mutating func removeAllSorted() -> [Candidate] { heap.removeAllSorted() }
+}
+
+extension GeodesicSearch: TreeVisitor {
+  @inline(__always)
+  mutating func key(ofNode node: Int, places: Range<Int>, in tree: SearchTree) -> Double? {
+    let bounds = tree.nodes.space[node]
+    let least = bounds.leastChordSquared(to: proximity.position)
+    guard least <= outerChordSquared else { return nil }
+    if proximity.isBeforeStart(bounds) { return nil }
+    if let region, !region.meets(tree.nodes.geographic[node]) { return nil }
+    return least < Self.farChordSquared ? least : farKey(bounds, least: least, places: places, in: tree)
+  }
+
+  @inline(__always)
+  func wants(_ key: Double) -> Bool { key <= outerChordSquared }
+
+  @inline(__always)
+  mutating func visit(places: Range<Int>, in tree: SearchTree) {
+    if let slots = tree.nodes.slots {
+      for place in places { consider(Int(slots[place]), in: tree) }
+    } else {
+      for slot in places { consider(slot, in: tree) }
+    }
+  }
+
+  @inline(__always)
+  private mutating func consider(_ slot: Int, in tree: SearchTree) {
+    let columns = tree.columns
+    let end = EarthCentred(x: columns.x[slot], y: columns.y[slot], z: columns.z[slot])
+    let chordSquared = proximity.position.chordSquared(to: end)
+    guard chordSquared <= outerChordSquared, chordSquared >= proximity.innerChordSquared else { return }
+    if chordSquared > Self.farChordSquared, !mayMatch(at: end) { return }
+    measure(slot, at: end, in: tree)
+  }
+
+  /// Measures a place that its chord does not rule out, and offers it to the heap.
+  @inline(never)
+  private mutating func measure(_ slot: Int, at end: EarthCentred, in tree: SearchTree) {
+    if tree.isDead(slot) { return }
+    if let region, !region.contains(slot, tree.columns) { return }
+    let distance = distance(to: slot, at: end, in: tree)
+    let id = tree.columns.ids[slot]
+    guard proximity.matches(distance: distance, id: id) else { return }
+    if let filter, !filter.matches(slot, in: tree) { return }
+    let candidate = Candidate(distance: distance, id: id, part: tree.part, slot: UInt32(truncatingIfNeeded: slot))
+    guard heap.offer(candidate), heap.isFull else { return }
+    outerDistance = min(outerDistance, heap.last.distance)
+    outerChordSquared = ProximityFilter.chordSquared(reaching: outerDistance)
+  }
+
+  private mutating func distance(to slot: Int, at end: EarthCentred, in tree: SearchTree) -> Double {
+    if end == measuredPosition, tree.columns.coordinates[slot] == measured { return measuredDistance }
+    let coordinate = tree.columns.coordinates[slot]
+    measuredDistance = Geodesic.distanceMetres(
+      from: proximity.center,
+      at: proximity.position,
+      to: coordinate,
+      at: end
+    )
+    measuredPosition = end
+    measured = coordinate
+    return measuredDistance
+  }
+}
+
+// MARK: Far nodes and places
+
+extension GeodesicSearch {
+  /// The square of the chord from which on geodesics are estimated, because those of one chord differ much: 500 km.
+  private static let farChordSquared = 500_000.0 * 500_000
+
+  /// Returns the key of a node so far away that geodesics to its places may differ from each other more by their
+  /// direction than by their chord; `nil` if the distance of one of its places proves that none of them matches.
+  ///
+  /// By the triangle inequality, distances to two places differ by no more than the distance between them.
+  private func farKey(_ bounds: SpaceBounds, least: Double, places: Range<Int>, in tree: SearchTree) -> Double? {
+    // Geodesics of one chord differ by up to this many parts of the chord's cube: (1/r² − 1/R²) / 24 with the
+    // ellipsoid's least and greatest radius of curvature. A node larger than that gains nothing.
+    let spread = 2.08e-17 * least * least.squareRoot()
+    guard bounds.diagonalSquared < spread * spread else { return least }
+    let slot = tree.slot(of: places.lowerBound + places.count / 2)
+    let end = EarthCentred(x: tree.columns.x[slot], y: tree.columns.y[slot], z: tree.columns.z[slot])
+    let reach = Geodesic.greatestDistanceMetres(chordMetres: bounds.greatestChordSquared(to: end).squareRoot())
+    let (distance, error) = Geodesic.estimateMetres(from: proximity.position, to: end)
+    if let after = proximity.after, distance + error + reach < after.distanceMetres { return nil }
+    let leastDistance = distance - error - reach
+    guard leastDistance <= outerDistance else { return nil }
+    return leastDistance > 0 ? max(least, ProximityFilter.chordSquared(reaching: leastDistance)) : least
+  }
+
+  /// Returns a Boolean value that indicates whether a place may match by its estimated distance.
+  private func mayMatch(at end: EarthCentred) -> Bool {
+    let (distance, error) = Geodesic.estimateMetres(from: proximity.position, to: end)
+    if let after = proximity.after, distance + error < after.distanceMetres { return false }
+    return distance - error <= outerDistance
+  }
+}
