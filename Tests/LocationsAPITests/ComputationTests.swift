@@ -268,10 +268,10 @@ import Testing
     onFacets: @escaping @Sendable (String) -> Void = { _ in }, body: (HTTPServer) async throws -> Void
   ) async throws {
     let memory = MemoryStore.countingFromOne()
-    let rows = try (1...places).map {
+    let rows = try (1...places).map { number in
       try ImportRow.sample(
-        "place \($0)", 1, Double($0) / 100, tags: text.isEmpty ? [:] : ["text": text], source: source,
-        sourceID: source.map { _ in "\($0)" }, number: $0)
+        "place \(number)", 1, Double(number) / 100, tags: text.isEmpty ? [:] : ["text": text], source: source,
+        sourceID: source.map { _ in "\(number)" }, number: number)
     }
     _ = try await memory.load(AsyncStream([rows]))
     let store = ComputedStore(store: memory, onComputing: onComputing, onFacets: onFacets)

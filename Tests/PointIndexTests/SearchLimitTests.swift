@@ -163,29 +163,6 @@ import Testing
     #expect(try (1...32 * FilteredTexts.count).contains(#require(bytes)))
   }
 
-  /// Texts and conditions that a search for the most steps has found.
-  @Test(arguments: [
-    "mubsuem resaturant cafq stret",
-    "mubsuem resaturant cafq stret prak shcool chruch libary staton pharmcy markte bakrey thaetre hosiptal hotle bnak",
-    "a e i o u s t n r", String(repeating: "museum ", count: 28), String(repeating: "東", count: 200),
-  ])
-  func worstTextsHaveABoundedNumberOfSteps(text: String) throws {
-    let snapshot = PointSnapshot(ContiguousArray(try TextPlaces.synthetic(20_000, seed: 14)))
-    let center = try Coordinate(latitude: 1, longitude: 1)
-    let filters = [
-      PointQuery(), PointQuery(source: .init(name: "synthetic")),
-      PointQuery(box: try BoundingBox(west: -60, south: -60, east: 120, north: 60)),
-      PointQuery(categories: Set(snapshot.categoryCounts(in: nil).prefix(3).map { ExactText($0.category) })),
-    ]
-    for filters in filters {
-      for order in [TextQuery.Order.relevance, .distance] {
-        let query = TextQuery(
-          text: text, completesLastWord: true, bias: LocationBias(center: center), filters: filters, order: order)
-        #expect(snapshot.steps(of: query) <= 1)
-      }
-    }
-  }
-
   @Test(arguments: ["P1", "P"]) func mapHasEveryPlaceOfAText(text: String) throws {
     let snapshot = try ChangingPlaces(5_000, seed: 41).snapshot
     let search = TextSearch(TextQuery(text: text, completesLastWord: true), in: snapshot)
