@@ -1,5 +1,6 @@
 import HTTPServer
 import LocationsAPI
+import Logging
 
 /// The configuration of `waymark serve`, parsed and validated once. Nothing below the composition root knows where a
 /// value came from, or that there is an environment.
