@@ -237,6 +237,148 @@ import Testing
     var state = ConnectionState()
     state.drain()
 
-    #expect(state.isDrained)
+    #expect(state.nextDeadline(hasQueued: false) == .firstRequest)
+    #expect(state.nextDeadline(hasQueued: true) == .idle)
+  }
+
+  @Test func drainWaitsForARequestThatIsOnItsWay() {
+    var state = Self.received()
+    _ = state.beginResponse(hasQueued: false)
+    _ = state.endResponse(hasQueued: false)
+    state.drain()
+
+    #expect(state.nextDeadline(hasQueued: false) == .lastRequest)
+  }
+
+  // MARK: Deadlines
+
+  @Test func idleConnectionAwaitsARequestAndABegunHeadItsRest() {
+    var state = ConnectionState()
+    let idle = state.nextDeadline(hasQueued: false)
+    let begins = state.noteBegunHead()
+    let again = state.noteBegunHead()
+    let head = state.nextDeadline(hasQueued: false)
+    state.receiveHead()
+
+    #expect(idle == .idle)
+    #expect(begins && !again)
+    #expect(head == .header)
+    #expect(state.nextDeadline(hasQueued: false) == .idle)
+  }
+
+  @Test func burstWithAWholePartBeginsNoHead() {
+    var state = ConnectionState()
+    state.receivePart()
+    let reading = state.isReading
+    state.endBurst()
+    let afterPart = state.noteBegunHead()
+    let afterNone = state.noteBegunHead()
+
+    #expect(reading && !state.isReading)
+    #expect(!afterPart)
+    #expect(afterNone)
+  }
+
+  @Test func burstDuringARequestBeginsNoHead() {
+    var state = Self.received()
+    let begins = state.noteBegunHead()
+
+    #expect(!begins)
+    #expect(!state.hasBegunHead)
+  }
+
+  @Test func bodyIsAwaitedUnlessItsReaderIsSlowOrTheClientWaits() {
+    var state = Self.receiving(bodyLength: 10)
+    let awaited = state.nextDeadline(hasQueued: false)
+    state.pauseBody()
+    let paused = state.nextDeadline(hasQueued: false)
+    state.resumeBody()
+    let resumed = state.nextDeadline(hasQueued: false)
+    let waiting = Self.receiving(bodyLength: 10, awaitsContinue: true).nextDeadline(hasQueued: false)
+
+    #expect([awaited, paused, resumed, waiting] == [.body, .nothing, .body, .nothing])
+  }
+
+  @Test func clientThatClosedItsSideWhileAResponseIsOwedMayHaveGone() {
+    var state = Self.received()
+    let before = state.nextDeadline(hasQueued: false)
+    _ = state.endInput(hasQueued: false)
+    let after = state.nextDeadline(hasQueued: false)
+    _ = state.beginResponse(hasQueued: false)
+
+    #expect([before, after, state.nextDeadline(hasQueued: false)] == [.nothing, .hangUp, .nothing])
+  }
+
+  // MARK: Reading
+
+  @Test func queuedPartsHoldReadingBack() {
+    var state = ConnectionState()
+    let now = state.wantRead(hasQueuedParts: false)
+    let unwanted = state.resumeReading(hasQueuedParts: false)
+    let held = state.wantRead(hasQueuedParts: true)
+    let stillHeld = state.resumeReading(hasQueuedParts: true)
+    let resumed = state.resumeReading(hasQueuedParts: false)
+    let again = state.resumeReading(hasQueuedParts: false)
+
+    #expect([now, unwanted, held, stillHeld, resumed, again] == [true, false, false, false, true, false])
+  }
+
+  @Test func slowReaderOfABodyHoldsReadingBack() {
+    var state = Self.receiving(bodyLength: 10)
+    state.pauseBody()
+    let held = state.wantRead(hasQueuedParts: false)
+    let stillHeld = state.resumeReading(hasQueuedParts: false)
+    state.resumeBody()
+    let resumed = state.resumeReading(hasQueuedParts: false)
+
+    #expect([held, stillHeld, resumed] == [false, false, true])
+  }
+
+  @Test func pauseOfABodyEndsWithItsResponse() {
+    var state = Self.receiving(bodyLength: 10)
+    state.pauseBody()
+    _ = state.wantRead(hasQueuedParts: false)
+    _ = state.beginResponse(hasQueued: false)
+    let after = state.endResponse(hasQueued: false)
+    let resumed = state.resumeReading(hasQueuedParts: false)
+
+    #expect(after == .awaitRequestEnd)
+    #expect(resumed)
+  }
+
+  @Test func lingeringConnectionReadsWhatItDiscardsAndForgetsEarlierDemands() {
+    var state = Self.receiving(bodyLength: 10)
+    state.pauseBody()
+    _ = state.wantRead(hasQueuedParts: true)
+    state.linger()
+    let resumed = state.resumeReading(hasQueuedParts: false)
+    let now = state.wantRead(hasQueuedParts: true)
+
+    #expect([resumed, now] == [false, true])
+  }
+
+  // MARK: Serving
+
+  @Test func queueIsServedOnceAtATimeAndNotDuringACall() {
+    var state = ConnectionState()
+    let first = state.beginServingQueue()
+    let nested = state.beginServingQueue()
+    state.endServingQueue()
+    state.beginDispatching()
+    let duringCall = state.beginServingQueue()
+    state.endDispatching()
+    let last = state.beginServingQueue()
+
+    #expect([first, nested, duringCall, last] == [true, false, false, true])
+  }
+
+  @Test func requestsAreCounted() {
+    var state = Self.received()
+    let first = state.requestsBegun
+    _ = state.beginResponse(hasQueued: false)
+    _ = state.endResponse(hasQueued: false)
+    state.begin(bodyLength: 0, persists: true, awaitsContinue: false)
+
+    #expect([first, state.requestsBegun] == [1, 2])
   }
 }

@@ -23,6 +23,13 @@ struct ExchangeState {
   /// A Boolean value that indicates whether the rest of the body is unusable.
   private(set) var hasFailed = false
   private(set) var isClosed = false
+
+  /// A Boolean value that indicates whether the body's reader is slow, so that no more of it is read.
+  private(set) var isBodyPaused = false
+  private var wantsRead = false
+
+  /// A Boolean value that indicates whether the rest of the body must arrive in time.
+  var awaitsBody: Bool { isReceiving && !isBodyPaused && !awaitsContinue && !hasFailed }
   var owesResponse: Bool { response == .pending && hasBegun && !isClosed }
   var isResponding: Bool { response == .begun && !isClosed }
   var isSent: Bool { response == .sent }
@@ -47,6 +54,21 @@ struct ExchangeState {
     if !hasFailed, response == .pending || response == .begun { return .deliver }
     discarded += bytes
     return discarded > Self.discardLimit && isSent ? .stop : .discard
+  }
+
+  mutating func pauseBody() { isBodyPaused = true }
+
+  /// Returns a Boolean value that indicates whether input that was wanted during the pause is to be read.
+  mutating func resumeBody() -> Bool {
+    isBodyPaused = false
+    defer { wantsRead = false }
+    return wantsRead
+  }
+
+  /// Handles the demand for input. Returns a Boolean value that indicates whether it is to be read now.
+  mutating func wantRead() -> Bool {
+    wantsRead = isBodyPaused
+    return !isBodyPaused
   }
 
   /// Ends the request. Returns a Boolean value that indicates whether it was still being received.

@@ -1,3 +1,4 @@
+import Logging
 import NIOCore
 import NIOExtras
 import NIOHTTP1
@@ -27,35 +28,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
   var waitingWriters: [CheckedContinuation<Void, any Error>] = []
 
   private let framing: RequestFraming
-  let output: ConnectionOutput
-  var state = ConnectionState()
-  var context: ChannelHandlerContext?
-  var ids = RequestIDGenerator()
+  private let output: ConnectionOutput
+  private var state = ConnectionState()
+  private var context: ChannelHandlerContext?
+  private var ids = RequestIDGenerator()
   /// Cached, because each query is a system call.
   private lazy var remoteAddress = context?.remoteAddress
 
   /// The parts that came after the current request.
-  var queue = CircularBuffer<HTTPServerRequestPart>()
+  private var queue = CircularBuffer<HTTPServerRequestPart>()
   /// The problem that ends the input after the queued parts.
-  var queuedProblem: Problem?
-  private var isServingQueue = false
-  private var isReading = false
-  private var hasPartsInBurst = false
-  var wantsRead = false
-  /// A Boolean value that indicates whether a part of a request's head has come in.
-  var hasBegunHead = false
+  private var queuedProblem: Problem?
 
   var exchange: Exchange?
-  private var isDispatching = false
-  /// The number of requests that have begun, which distinguishes a late demand for an earlier body from a current one.
-  var requestsBegun = 0
-  var isBodyPaused = false
-  var receivedBodyBytes = 0
+  private var receivedBodyBytes = 0
   private var streamFraming: ResponseEncoder.Framing?
-  var delivery: Delivery?
+  private var delivery: Delivery?
 
   private let start: NIODeadline
-  let isRejected: Bool
+  private let isRejected: Bool
 
   /// Creates the handler of a connection.
   ///
@@ -110,7 +101,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     switch event {
     case is ChannelShouldQuiesceEvent:
       state.drain()
-      if state.isWaiting, !hasBegunHead { watch(nextDeadline) }
+      if state.isWaiting, !state.hasBegunHead { watch(nextDeadline) }
       server.graceEnded.futureResult.hop(to: eventLoop).assumeIsolated().whenComplete { _ in self.close() }
     case ChannelEvent.inputClosed:
       endInput()
@@ -138,22 +129,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
   // MARK: Reading
 
   func read(context: ChannelHandlerContext) {
-    if (queue.isEmpty && !isBodyPaused) || state.isLingering {
-      context.read()
-    } else {
-      wantsRead = true
-    }
+    if state.wantRead(hasQueuedParts: !queue.isEmpty) { context.read() }
   }
 
   private func resumeReading() {
-    guard wantsRead, queue.isEmpty, !isBodyPaused else { return }
-    wantsRead = false
-    context?.read()
+    if state.resumeReading(hasQueuedParts: !queue.isEmpty) { context?.read() }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    isReading = true
-    hasPartsInBurst = true
+    state.receivePart()
     let part = unwrapInboundIn(data)
     framing.record(part)
     guard queue.isEmpty, accepts(part) else {
@@ -166,15 +150,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
-    isReading = false
+    state.endBurst()
     dispatchIfReady()
     serveQueue()
     flush()
-    if state.isWaiting, !hasPartsInBurst, !hasBegunHead {
-      hasBegunHead = true
-      if deadline.kind != .header { watch(.header) }
-    }
-    hasPartsInBurst = false
+    if state.noteBegunHead(), deadline.kind != .header { watch(.header) }
     context.fireChannelReadComplete()
   }
 
@@ -202,15 +182,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
     flush()
   }
 
-  func serveQueue() {
-    guard !isServingQueue, !isDispatching else { return }
-    isServingQueue = true
-    defer { isServingQueue = false }
+  private func serveQueue() {
+    guard state.beginServingQueue() else { return }
+    defer { state.endServingQueue() }
     while let part = queue.first, accepts(part) {
       queue.removeFirst()
       take(part)
     }
-    if !isReading { dispatchIfReady() }
+    if !state.isReading { dispatchIfReady() }
     guard queue.isEmpty else { return }
     if let problem = queuedProblem, state.isWaiting || state.isReceiving {
       queuedProblem = nil
@@ -232,7 +211,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
       receivedBodyBytes += chunk.readableBytes
       switch state.receive(bytes: chunk.readableBytes) {
       case .deliver:
-        if let body = exchange?.body, !body.append(chunk) { isBodyPaused = true }
+        if let body = exchange?.body, !body.append(chunk) { state.pauseBody() }
       case .discard: break
       case .stop: closeGracefully()
       }
@@ -250,7 +229,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
   // MARK: Requests
 
   private func begin(_ head: HTTPRequestHead) {
-    hasBegunHead = false
+    state.receiveHead()
     let target = RequestTarget(head.uri)
     let facts: RequestHeadFacts
     do throws(Problem) {
@@ -259,48 +238,45 @@ final class ConnectionHandler: ChannelDuplexHandler {
     } catch {
       return failInput(error)
     }
-    requestsBegun += 1
     state.begin(bodyLength: facts.bodyLength, persists: facts.persists, awaitsContinue: facts.awaitsContinue)
     exchange = Exchange(
       id: facts.requestID ?? ids.next(), method: head.method, target: target, headers: head.headers,
       isHTTP10: head.version.isHTTP10, body: facts.bodyLength == 0 ? nil : makeBody(), bodyLength: facts.bodyLength,
       remoteAddress: remoteAddress, server: server)
-    isBodyPaused = false
   }
 
   private func makeBody() -> RequestBodyStream {
     let handler = NIOLoopBound(self, eventLoop: eventLoop)
-    return RequestBodyStream { [eventLoop, requestsBegun] in
-      eventLoop.execute { handler.value.bodyIsWanted(of: requestsBegun) }
+    return RequestBodyStream { [eventLoop, request = state.requestsBegun] in
+      eventLoop.execute { handler.value.bodyIsWanted(of: request) }
     }
   }
 
   private func bodyIsWanted(of request: Int) {
-    guard context != nil, exchange != nil, request == requestsBegun else { return }
+    guard context != nil, exchange != nil, request == state.requestsBegun else { return }
     if state.wantBody() {
       output.append("HTTP/1.1 100 Continue\r\n\r\n")
       flush()
     }
-    isBodyPaused = false
+    state.resumeBody()
     if deadline.kind != .body, deadline.kind != .write { watch(nextDeadline) }
     resumeReading()
   }
 
-  func dispatchIfReady() {
+  private func dispatchIfReady() {
     guard let request = exchange?.undispatched.take(), admitsRequest() else { return }
-    isDispatching = true
+    state.beginDispatching()
     let isPending = startResponder(on: request)
-    isDispatching = false
+    state.endDispatching()
     if isPending, deadline.kind != .write { watch(nextDeadline) }
   }
 
   /// A Boolean value that indicates whether input that gets a response waits for the end of the current request.
-  var hasQueued: Bool { !queue.isEmpty || queuedProblem != nil }
+  private var hasQueued: Bool { !queue.isEmpty || queuedProblem != nil }
 
   /// Waits for the end of a request whose response is sent already; the rest is discarded.
   private func awaitRequestEnd() {
     exchange?.failBody(.cancelled)
-    isBodyPaused = false
     watch(nextDeadline)
     resumeReading()
   }
@@ -308,9 +284,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
   private func requestIsOver() {
     exchange?.failBody(.cancelled)
     exchange = nil
-    isBodyPaused = false
     watch(nextDeadline)
-    if !isReading { serveQueue() }
+    if !state.isReading { serveQueue() }
   }
 }
 
@@ -367,7 +342,7 @@ extension ConnectionHandler: ResponseSink {
     case .awaitRequestEnd: awaitRequestEnd()
     case .closeGracefully: closeGracefully()
     }
-    if !isReading || output.gatheredBytes >= Self.flushThreshold { flush() }
+    if !state.isReading || output.gatheredBytes >= Self.flushThreshold { flush() }
   }
 
   func beginStream(_ response: HTTPResponse, length: Int?) -> Bool {
@@ -404,4 +379,161 @@ extension ConnectionHandler: ResponseSink {
     if output.flush() { measureHeld() }
     if deadline.kind != .write, !state.isClosed, !output.isWritable { watch(.write) }
   }
+}
+
+// MARK: - The end
+
+extension ConnectionHandler {
+  /// Handles input of which the rest is unusable.
+  private func failInput(_ problem: Problem) {
+    switch state.failInput(hasQueued: hasQueued) {
+    case .reject:
+      reject(problem)
+    case .failBody:
+      failBody(problem.status == .requestTimeout ? .timedOut : .disconnected)
+    case .postpone:
+      queuedProblem = queuedProblem ?? problem
+    case .closeGracefully:
+      closeGracefully()
+    case .none: break
+    }
+  }
+
+  private func failBody(_ error: HTTPBodyError) {
+    exchange?.failBody(error)
+    if isResponding { return cut() }
+    watch(nextDeadline)
+    dispatchIfReady()
+  }
+
+  /// Responds to a request that is invalid or exceeds a limit, and ends the connection.
+  private func reject(_ problem: Problem) {
+    let response = server.response(to: problem)
+    let id = ids.next()
+    _ = output.appendHead(
+      of: response, id: id, framing: .length(response.body.length ?? 0), keepsLength: false, persistence: .close)
+    if case .bytes(let bytes) = response.body { output.append(bytes) }
+    server.reportRejection(id: id, response)
+    closeGracefully()
+  }
+
+  private func endInput() {
+    switch state.endInput(hasQueued: hasQueued) {
+    case .finishResponding:
+      dispatchIfReady()
+      serveQueue()
+      flush()
+      if deadline.kind == .nothing { watch(nextDeadline) }
+    case .closeGracefully:
+      closeGracefully()
+    case .failInput:
+      failInput(.endedEarly)
+    case .finishClosing:
+      // Until the last response is sent, that is awaited.
+      if deadline.kind == .linger { close() }
+    }
+  }
+
+  /// Sends the pending output, closes the output side, and discards further input for a while: closing at once
+  /// could take the response from it (RFC 9112, section 9.6).
+  private func closeGracefully() {
+    guard let context, !state.isClosed else { return }
+    state.linger()
+    queue.removeAll()
+    endExchange(.cancelled)
+    flush()
+    watch(.write)
+    output.sent()?.assumeIsolated().whenSuccess { self.endOutput() }
+    context.read()
+  }
+
+  private func endOutput() {
+    guard !state.isInputClosed else { return close() }
+    // A client past the limit of connections must not be able to stay.
+    if !isRejected { delivery = Delivery(server.configuration.timeouts, output.silence) }
+    watch(.linger)
+    context?.close(mode: .output, promise: nil)
+  }
+
+  private func closeIdle() {
+    if output.isDelivered { close() } else { closeGracefully() }
+  }
+
+  private func endLinger() {
+    if let context, delivery?.isUnderWay(on: context.channel) == true { watch(.linger) } else { close() }
+  }
+
+  func cut() { context?.channel.closeWithReset() }
+
+  private func close() {
+    flush()
+    context?.close(promise: nil)
+  }
+}
+
+// MARK: - Timeouts
+
+extension ConnectionHandler: DeadlineKeeper {
+  var isOver: Bool { state.isClosed }
+
+  private var nextDeadline: Deadline.Kind { state.nextDeadline(hasQueued: hasQueued) }
+
+  func progress(of kind: Deadline.Kind) -> Int {
+    switch kind {
+    case .body: return receivedBodyBytes
+    case .write: return output.acknowledgedBytes
+    default: return 0
+    }
+  }
+
+  func remainingSilence() -> TimeAmount { output.remainingSilence() }
+
+  func expire(_ kind: Deadline.Kind) {
+    switch kind {
+    case .nothing: break
+    case .header where state.hasBegunHead:
+      failInput(Problem(.requestTimeout, code: "request-timeout", detail: "the request did not arrive in time"))
+    case .body:
+      failInput(Problem(.requestTimeout, code: "request-timeout", detail: "the body did not arrive in time"))
+    case .header, .idle, .firstRequest, .lastRequest:
+      closeIdle()
+    case .linger:
+      endLinger()
+    case .write:
+      close()
+    case .hangUp:
+      exchange?.task?.cancel()
+    }
+  }
+}
+
+// MARK: - Memory
+
+extension ConnectionHandler: OutputHolder {
+  var heldBytes: Int { output.heldBytes }
+  var takenMark: Int { output.acknowledgedBytes }
+
+  func cutForMemory() {
+    server.logger.debug("cut a connection that took nothing while memory was short")
+    cut()
+  }
+
+  /// Counts the bytes that the socket did not take, until it has.
+  private func measureHeld() {
+    guard !state.isClosed else { return }
+    output.measure()?.assumeIsolated().whenComplete { _ in self.endDrain() }
+  }
+
+  private func endDrain() {
+    output.endDrain()
+    measureHeld()
+    guard output.heldBytes == 0, !state.isClosed else { return }
+    resumeWriters()
+    serveQueue()
+    flush()
+  }
+}
+
+extension Problem {
+  static var endedEarly: Problem { .malformedRequest("the request ended early") }
 }

@@ -1,4 +1,5 @@
-/// The state of a connection of HTTP/1.1: its current request, and whether the connection persists after it.
+/// The state of a connection of HTTP/1.1: its current request, what is read and served next, and whether the connection
+/// persists.
 ///
 /// It has no effects: each event returns the action to take. A request is current from its head until its response is
 /// sent and its body has ended; only then the next head is accepted.
@@ -19,6 +20,19 @@ struct ConnectionState {
   private var isDraining = false
   private(set) var isInputClosed = false
 
+  /// A Boolean value that indicates whether a burst of parts is coming in, whose responses leave together at its end.
+  private(set) var isReading = false
+  private var hasPartsInBurst = false
+  private var wantsRead = false
+
+  /// A Boolean value that indicates whether a part of a request's head has come in.
+  private(set) var hasBegunHead = false
+  private var isServingQueue = false
+  private var isDispatching = false
+
+  /// The number of requests that have begun, which distinguishes a late demand for an earlier body from a current one.
+  private(set) var requestsBegun = 0
+
   // MARK: Inspection
 
   var isWaiting: Bool { phase == .waiting }
@@ -26,13 +40,82 @@ struct ConnectionState {
   var isResponding: Bool { phase == .exchanging && exchange.isResponding }
   var isReceiving: Bool { phase == .exchanging && exchange.isReceiving }
   var awaitsContinue: Bool { phase == .exchanging && exchange.awaitsContinue }
+  private var isBodyPaused: Bool { phase == .exchanging && exchange.isBodyPaused }
 
   /// A Boolean value that indicates whether the last response is sent and further input is discarded.
   var isLingering: Bool { phase == .lingering }
   var isClosed: Bool { phase == .closed }
 
-  /// A Boolean value that indicates whether an idle connection should end.
-  var isDrained: Bool { isDraining && isWaiting }
+  /// The event that must happen next in time, while all that was written is taken.
+  ///
+  /// - Parameter hasQueued: a Boolean value that indicates whether input waits for the end of the current request.
+  func nextDeadline(hasQueued: Bool) -> Deadline.Kind {
+    if isWaiting {
+      if hasBegunHead { return .header }
+      guard isDraining, !hasQueued else { return .idle }
+      return requestsBegun > 0 ? .lastRequest : .firstRequest
+    }
+    if isReceiving { return exchange.awaitsBody ? .body : .nothing }
+    return isInputClosed && owesResponse ? .hangUp : .nothing
+  }
+
+  // MARK: Reading
+
+  mutating func receivePart() {
+    isReading = true
+    hasPartsInBurst = true
+  }
+
+  mutating func endBurst() { isReading = false }
+
+  /// Handles the end of a burst whose parts were served. Without a whole part it was the beginning of a head. Returns a
+  /// Boolean value that indicates whether the rest of a head is awaited from now on.
+  mutating func noteBegunHead() -> Bool {
+    defer { hasPartsInBurst = false }
+    guard isWaiting, !hasPartsInBurst, !hasBegunHead else { return false }
+    hasBegunHead = true
+    return true
+  }
+
+  /// Handles a whole head, which is valid or not.
+  mutating func receiveHead() { hasBegunHead = false }
+
+  /// Handles the demand for input. Returns a Boolean value that indicates whether it is to be read now: not while parts
+  /// are queued, or a body's reader is slow.
+  mutating func wantRead(hasQueuedParts: Bool) -> Bool {
+    guard isLingering || (!hasQueuedParts && !isBodyPaused) else {
+      wantsRead = true
+      return false
+    }
+    return true
+  }
+
+  /// Returns a Boolean value that indicates whether input that was wanted before is to be read now.
+  mutating func resumeReading(hasQueuedParts: Bool) -> Bool {
+    guard wantsRead, !hasQueuedParts, !isBodyPaused else { return false }
+    wantsRead = false
+    return true
+  }
+
+  mutating func pauseBody() { exchange.pauseBody() }
+
+  mutating func resumeBody() { _ = exchange.resumeBody() }
+
+  // MARK: Serving
+
+  /// Returns a Boolean value that indicates whether the queue is to be served: what that calls may ask for it again.
+  mutating func beginServingQueue() -> Bool {
+    guard !isServingQueue, !isDispatching else { return false }
+    isServingQueue = true
+    return true
+  }
+
+  mutating func endServingQueue() { isServingQueue = false }
+
+  /// Begins the call of the responder, which may return the response at once.
+  mutating func beginDispatching() { isDispatching = true }
+
+  mutating func endDispatching() { isDispatching = false }
 
   // MARK: The request
 
@@ -45,6 +128,7 @@ struct ConnectionState {
   mutating func begin(bodyLength: Int?, persists: Bool, awaitsContinue: Bool) {
     precondition(isWaiting, "a request began before the last one was over")
     phase = .exchanging
+    requestsBegun += 1
     exchange = ExchangeState()
     exchange.begin(hasBody: true, awaitsContinue: awaitsContinue && bodyLength != 0)
     remaining = bodyLength
@@ -111,6 +195,7 @@ struct ConnectionState {
       return .nextRequest
     }
     exchange.responseIsSent()
+    resumeBody()
     return .awaitRequestEnd
   }
 
@@ -176,7 +261,10 @@ struct ConnectionState {
   mutating func drain() { isDraining = true }
 
   /// Discards further input: the connection is rejected, or ends without regard to the current request.
-  mutating func linger() { phase = .lingering }
+  mutating func linger() {
+    phase = .lingering
+    wantsRead = false
+  }
 
   mutating func close() { phase = .closed }
 }

@@ -23,8 +23,6 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink {
   private var state = ExchangeState()
   let deadline = Deadline()
   private var context: ChannelHandlerContext?
-  private var wantsRead = false
-  private var isBodyPaused = false
   private var receivedBodyBytes = 0
 
   var exchange: Exchange?
@@ -80,7 +78,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink {
   // MARK: Reading
 
   func read(context: ChannelHandlerContext) {
-    if isBodyPaused { wantsRead = true } else { context.read() }
+    if state.wantRead() { context.read() }
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -122,7 +120,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink {
     receivedBodyBytes += chunk.readableBytes
     switch state.receive(bytes: chunk.readableBytes) {
     case .deliver:
-      if let body = exchange?.body, !body.append(chunk) { isBodyPaused = true }
+      if let body = exchange?.body, !body.append(chunk) { state.pauseBody() }
     case .discard: break
     case .stop: reset(.noError)
     }
@@ -152,10 +150,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink {
   }
 
   private func resumeReading() {
-    isBodyPaused = false
-    guard wantsRead else { return }
-    wantsRead = false
-    context?.read()
+    if state.resumeBody() { context?.read() }
   }
 
   // MARK: The request
@@ -188,8 +183,7 @@ final class HTTP2StreamHandler: ChannelDuplexHandler, ResponseSink {
     if unsentBytes > 0 {
       if deadline.kind != .write { watch(.write) }
     } else {
-      let awaitsBody = state.isReceiving && !isBodyPaused && !state.awaitsContinue && !state.hasFailed
-      watch(awaitsBody ? .body : .nothing)
+      watch(state.awaitsBody ? .body : .nothing)
     }
   }
 
