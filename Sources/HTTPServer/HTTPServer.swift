@@ -1,14 +1,15 @@
-public import Logging
-public import NIOCore
+import CTCPInfo
+package import Logging
+package import NIOCore
 import NIOExtras
 import NIOHTTP1
 import NIOPosix
 import Synchronization
 
 /// A server of HTTP/1.1 and HTTP/2 on a listening socket, in the clear or over TLS.
-public final class HTTPServer: Sendable {
+package final class HTTPServer: Sendable {
   /// The address that the server listens on, with the port that the system chose where the configuration has 0.
-  public let localAddress: SocketAddress
+  package let localAddress: SocketAddress
 
   private let group: MultiThreadedEventLoopGroup
   private let context: ServerContext
@@ -16,20 +17,20 @@ public final class HTTPServer: Sendable {
   private let listenerShutdown: ListenerShutdown
 
   /// The port that the server listens on.
-  public var port: Int { localAddress.port ?? 0 }
+  package var port: Int { localAddress.port ?? 0 }
 
   /// The number of open connections, including those that are rejected because there are too many.
-  public var openConnections: Int { context.connections.load(ordering: .relaxed) }
+  package var openConnections: Int { context.connections.load(ordering: .relaxed) }
 
   /// The number of requests that the responder is working on.
-  public var requestsInFlight: Int { context.requestsInFlight.load(ordering: .relaxed) }
+  package var requestsInFlight: Int { context.requestsInFlight.load(ordering: .relaxed) }
 
   /// The number of bytes of responses that are held for clients that have not taken them yet, to a sixty-fourth of
   /// ``HTTPServerConfiguration/Limits/bufferedBytes`` for each thread.
-  public var bufferedBytes: Int { context.budget.heldBytes }
+  package var bufferedBytes: Int { context.budget.heldBytes }
 
   /// The load of the computations that may take long.
-  public var computations: ComputationLoad { context.computations.load }
+  package var computations: ComputationLoad { context.computations.load }
 
   /// Creates a server that listens and responds until it is shut down.
   ///
@@ -38,7 +39,7 @@ public final class HTTPServer: Sendable {
   ///   - responder: the responder to all requests.
   ///   - logger: the base of the requests' loggers.
   /// - Throws: the system's error where it can't listen there.
-  public static func bind(
+  package static func bind(
     configuration: HTTPServerConfiguration,
     responder: some HTTPResponder,
     logger: Logger
@@ -138,7 +139,7 @@ extension HTTPServer {
   /// Returns when the server is shut down and the last connection has ended.
   ///
   /// Cancelling the task that waits shuts the server down without grace.
-  public func run() async {
+  package func run() async {
     await withTaskCancellationHandler {
       await ended()
     } onCancel: {
@@ -151,7 +152,7 @@ extension HTTPServer {
   /// is cut. Returns when all have ended.
   ///
   /// A call during another one can only shorten the grace period.
-  public func shutdown(gracePeriod: Duration = .seconds(8)) async {
+  package func shutdown(gracePeriod: Duration = .seconds(8)) async {
     guard let drained = beginDrain(gracePeriod: gracePeriod) else { return await ended() }
     try? await drained.get()
     listenerShutdown.endNow()
@@ -217,4 +218,75 @@ extension HTTPServer {
       if isEnded { continuation.resume() }
     }
   }
+}
+
+/// The shutdown of a listening socket that resets no connection whose handshake is complete.
+///
+/// The system resets all connections in the accept queue of a listening socket when the socket is closed. To empty the
+/// queue first, a socket filter drops new SYN segments while handshakes in progress complete; then a second filter
+/// drops all segments, the queue is accepted to its end, and the socket is closed. A client whose SYN was dropped
+/// retransmits it and gets a connection refused. Where the system permits no socket filter, as in some sandboxes, the
+/// socket is closed at once, and connections in the queue are reset.
+final class ListenerShutdown: Sendable {
+  private static let interval = TimeAmount.milliseconds(2)
+
+  /// A promise that completes when the listening socket is closed, or will be with its event loop.
+  let ended: EventLoopPromise<Void>
+
+  private let channel: any Channel
+  private let handshakeTimeout: TimeAmount
+  private let mustEndNow = Atomic(false)
+
+  /// Creates the shutdown of a listening socket.
+  ///
+  /// - Parameters:
+  ///   - channel: the listening socket.
+  ///   - handshakeTimeout: the time that handshakes which have begun may take to end.
+  init(_ channel: any Channel, handshakeTimeout: TimeAmount) {
+    self.channel = channel
+    self.handshakeTimeout = handshakeTimeout
+    ended = channel.eventLoop.makePromise()
+  }
+
+  /// Ends listening, and then drains the connections.
+  func begin(_ quiescing: ServerQuiescingHelper, _ drained: EventLoopPromise<Void>) {
+    let close = { @Sendable in
+      quiescing.initiateShutdown(promise: drained)
+      self.ended.succeed()
+    }
+    channel.eventLoop.execute {
+      guard self.channel.isActive, self.passes(waymark_segments_of_begun_handshakes) else { return close() }
+      self.await(.now() + self.handshakeTimeout, then: close)
+    }
+  }
+
+  /// Closes the socket at once, without regard to the queue.
+  func endNow() { mustEndNow.store(true, ordering: .relaxed) }
+
+  private func await(_ time: NIODeadline, then close: @escaping @Sendable () -> Void) {
+    if mustEndNow.load(ordering: .relaxed) { return close() }
+    if time <= .now() {
+      guard passes(waymark_segments_none), let count = waitingCount, count > 0 else { return close() }
+    }
+    channel.eventLoop.scheduleTask(in: Self.interval) { self.await(time, then: close) }
+  }
+
+  /// Filters the segments that the socket receives. Returns a Boolean value that indicates whether the system permits
+  /// that.
+  private func passes(_ segments: waymark_segments) -> Bool {
+    #if os(Linux)
+      guard let socket = channel as? any SocketOptionProvider else { return false }
+      var isSet = false
+      socket.unsafeSetSocketOption(
+        level: .socket, name: NIOBSDSocket.Option(rawValue: waymark_so_attach_filter),
+        value: waymark_socket_filter(segments)
+      ).assumeIsolated().whenSuccess { isSet = true }
+      return isSet
+    #else
+      return false
+    #endif
+  }
+
+  /// The number of connections in the queue, which the system reports as unacknowledged segments.
+  private var waitingCount: Int? { channel.tcpInfo.map { Int($0.unacked) } }
 }

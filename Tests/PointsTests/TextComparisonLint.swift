@@ -45,7 +45,7 @@ import Testing
   /// Comparisons of something else than texts of users, by file and what is compared.
   private static let allowedComparisons = [
     ("Statement.swift", "left.name == right.name", "names of this program's statements"),
-    ("RouteTemplate.swift", "$0.name == name", "the parameters' names in this program's templates"),
+    ("Route.swift", "$0.name == name", "the parameters' names in this program's templates"),
     ("RouteTable.swift", "template.text == template.text", "this program's templates"),
     ("Revalidation.swift", "source == version.source", "numbers of servers"),
     ("PointRecords.swift", "PointRecord.none", "numbers of texts"),

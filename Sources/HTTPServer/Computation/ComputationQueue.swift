@@ -158,18 +158,18 @@ final class ComputationQueue: Sendable {
 }
 
 /// The load of a server's computations.
-public struct ComputationLoad: Hashable, Sendable {
+package struct ComputationLoad: Hashable, Sendable {
   /// The number of computations that run.
-  public var running: Int
+  package var running: Int
 
   /// The number of computations that wait for a thread.
-  public var waiting: Int
+  package var waiting: Int
 
   /// The number of computations so far that were rejected, at once or after they had waited for too long.
-  public var rejections: Int
+  package var rejections: Int
 
   /// The time for which computations have waited so far.
-  public var waited: Duration
+  package var waited: Duration
 }
 
 /// An executor of tasks on threads of its own, with a lower priority than the event loops'.

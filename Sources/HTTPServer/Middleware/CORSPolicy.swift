@@ -1,12 +1,12 @@
-public import Basics
+package import Basics
 import NIOHTTP1
 
 /// The pages of other origins that may read responses, without credentials: the CORS protocol of the Fetch standard.
 ///
 /// As a middleware it adds the protocol's fields to every response, and completes the responses to preflight requests.
-public struct CORSPolicy: Sendable {
+package struct CORSPolicy: Sendable {
   /// The allowed origins.
-  public enum Origins: Sendable {
+  package enum Origins: Sendable {
     /// Every origin.
     case any
     /// These origins, such as `https://example.com`.
@@ -27,7 +27,7 @@ public struct CORSPolicy: Sendable {
   ///   - exposedHeaders: the header fields of a response that a page may read beside the safelisted ones.
   ///   - allowedHeaders: the header fields that a page may send beside the safelisted ones.
   ///   - maximumAgeSeconds: the time for which a browser may keep the response to a preflight request.
-  public init(
+  package init(
     origins: Origins = .any,
     exposedHeaders: [String] = [
       "Accept-Patch", "Accept-Post", "Age", "Allow", "Content-Crs", "Content-Disposition", "Content-Encoding", "Date",
@@ -52,7 +52,7 @@ public struct CORSPolicy: Sendable {
 
 extension CORSPolicy: SynchronousMiddleware {
   /// Adds the fields that let a page of the request's origin read the response.
-  public func change(_ response: inout HTTPResponse, to request: HTTPRequest) {
+  package func change(_ response: inout HTTPResponse, to request: HTTPRequest) {
     if request.method == .OPTIONS, response.status == .noContent,
       request.headers.contains(name: "access-control-request-method"),
       let methods = response.headers.first(name: "allow")

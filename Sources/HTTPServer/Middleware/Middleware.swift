@@ -1,3 +1,26 @@
+public import NIOHTTP1
+
+/// A type that responds to requests: a router, or a single function of a test.
+public protocol HTTPResponder: Sendable {
+  /// Responds to the request.
+  ///
+  /// The server calls it on the connection's event loop, where it may do as much work as a look-up in memory takes.
+  /// Work that waits must suspend and never block. The task is cancelled when the client is known to have gone. The
+  /// requests of one HTTP/1.1 connection come one after the other.
+  nonisolated(nonsending) func respond(to request: HTTPRequest) async -> HTTPResponse
+
+  /// Receives each request whose response has ended, for metrics and logs.
+  ///
+  /// The server calls it on the connection's event loop, once for each request that was begun and once for each that
+  /// was rejected before it could be parsed. It must return at once.
+  func requestCompleted(_ request: CompletedRequest)
+}
+
+extension HTTPResponder {
+  /// Does nothing.
+  public func requestCompleted(_ request: CompletedRequest) {}
+}
+
 /// A cross-cutting concern: code that takes part in every request, whatever its route.
 ///
 /// A chain of middlewares is composed once, when the server starts. A request passes them in the order of their list,
@@ -118,5 +141,97 @@ public struct MiddlewareChain: HTTPResponder {
   /// Reports the request to each middleware, in the order of the list.
   public func requestCompleted(_ request: CompletedRequest) {
     for index in links.all.indices { links.all[index].middleware.requestCompleted(request) }
+  }
+}
+
+/// The state that middlewares attach to a request. It stands behind a reference because most requests have none.
+final class RequestContext: Sendable {
+  let trace: TraceParent?
+  let principal: Principal
+
+  init(trace: TraceParent?, principal: Principal) {
+    self.trace = trace
+    self.principal = principal
+  }
+}
+
+/// The authenticated sender of a request.
+public struct Principal: Hashable, Sendable {
+  /// The name under which the sender is known; `nil` where it is not authenticated.
+  public let name: String?
+
+  /// The prefix that separates what belongs to this sender from what belongs to others. It has no colon and does not
+  /// change.
+  public let namespace: String
+
+  /// A sender that is not authenticated.
+  public static let anonymous = Principal(name: nil, namespace: "")
+
+  public init(name: String?, namespace: String) {
+    self.name = name
+    self.namespace = namespace
+  }
+}
+
+/// The report of a request whose response has ended, for metrics and logs.
+public struct CompletedRequest: Sendable {
+  /// The identifier of the request in its response.
+  public let id: String
+
+  /// The method; `nil` where the request could not be parsed.
+  public let method: HTTPMethod?
+
+  /// The template of the route, such as `/locations/{id}`; `nil` where there was none.
+  public internal(set) var route: String?
+
+  /// The request's place in its trace; `nil` where its client sent none.
+  public internal(set) var trace: TraceParent?
+
+  /// The status of the response; `nil` where the client went before a response began.
+  public internal(set) var status: HTTPResponseStatus?
+
+  /// The number of bytes of the response's body that were passed to the connection, without framing.
+  public internal(set) var bodyBytes = 0
+
+  /// The time from the end of the request's head to the end of the response; `nil` where no head could be parsed.
+  public internal(set) var duration: Duration?
+
+  /// A Boolean value that indicates whether the response was sent to its end. Otherwise the client went, or it was
+  /// broken off.
+  public internal(set) var isWhole = true
+
+  private let start: ContinuousClock.Instant?
+
+  init(id: String, method: HTTPMethod) {
+    self.id = id
+    self.method = method
+    start = .now
+  }
+
+  /// Creates the report of input that was rejected before it could be parsed, or one for tests of its receivers.
+  public init(
+    id: String, method: HTTPMethod?, route: String?, status: HTTPResponseStatus?, bodyBytes: Int, duration: Duration?,
+    isWhole: Bool = true
+  ) {
+    self.id = id
+    self.method = method
+    self.route = route
+    self.status = status
+    self.bodyBytes = bodyBytes
+    self.duration = duration
+    self.isWhole = isWhole
+    start = nil
+  }
+
+  /// Records the response, whose head is being sent.
+  mutating func begin(_ response: HTTPResponse) {
+    status = response.status
+    route = response.route
+    trace = response.context?.trace
+  }
+
+  mutating func end(isWhole: Bool) {
+    self.isWhole = isWhole
+    duration = start.map { .now - $0 }
   }
 }

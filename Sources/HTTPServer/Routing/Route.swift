@@ -1,3 +1,4 @@
+import Basics
 public import NIOHTTP1
 
 /// The declaration of a route: which requests it has, what they may contain, and its handler.
@@ -28,7 +29,7 @@ public final class Route: Sendable {
     case unlimited
   }
 
-  public init(
+  package init(
     _ method: HTTPMethod,
     _ template: String,
     scope: AccessScope? = nil,
@@ -70,5 +71,117 @@ public enum AccessScope: String, Comparable, CaseIterable, Sendable {
     case .write: 1
     case .admin: 2
     }
+  }
+}
+
+/// The form of a route's paths: `/locations/{id}`.
+struct RouteTemplate: Sendable {
+  enum Segment: Sendable, Equatable {
+    /// The bytes of the decoded segment.
+    case literal([UInt8])
+    /// Any segment with this ending that is not empty without it, by its name.
+    case parameter(String, suffix: String)
+  }
+
+  let text: String
+  let segments: [Segment]
+
+  /// The first segment; `nil` where it is a parameter.
+  var firstLiteral: ExactText? {
+    guard case .literal(let bytes)? = segments.first else { return nil }
+    return ExactText(String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// Creates a template from text that begins with `/`, in which a segment is either literal or a name in braces, with
+  /// an ending behind it or without: `{y}.mvt`.
+  init(_ text: String) {
+    precondition(text.utf8.first == UInt8(ascii: "/"), "a route's template must begin with a slash: \(text)")
+    self.text = text
+    self.segments = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { segment in
+      guard segment.first == "{", let end = segment.firstIndex(of: "}") else { return .literal(Array(segment.utf8)) }
+      return .parameter(
+        String(segment[..<end].dropFirst()), suffix: String(segment[segment.index(after: end)...]))
+    }
+  }
+
+  var isExact: Bool {
+    segments.allSatisfy { if case .literal = $0 { true } else { false } }
+  }
+
+  /// Returns the first segment of a path.
+  static func firstSegment(of path: Substring) -> ExactText {
+    let rest = path.utf8.dropFirst()
+    return ExactText(String(Substring(rest[..<(rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex)])))
+  }
+
+  /// Returns the parameters of a path, percent-encoded as in the path; `nil` where the path does not match.
+  ///
+  /// - Parameter path: a percent-encoded path. Literal segments are compared decoded where the path holds a `%`.
+  func match(_ path: Substring, hasEscapes: Bool) -> PathParameters? {
+    var values: [(name: String, value: Substring)] = []
+    let utf8 = path.utf8
+    guard utf8.first == UInt8(ascii: "/") else { return nil }
+    var start = utf8.index(after: utf8.startIndex)
+    for (index, segment) in segments.enumerated() {
+      let end = utf8[start...].firstIndex(of: UInt8(ascii: "/")) ?? utf8.endIndex
+      switch segment {
+      case .literal(let literal):
+        guard Self.equal(path[start..<end], literal, hasEscapes: hasEscapes) else { return nil }
+      case .parameter(let name, let suffix):
+        let value = path[start..<end]
+        guard value.utf8.count > suffix.utf8.count,
+          suffix.isEmpty || value.utf8.suffix(suffix.utf8.count).elementsEqual(suffix.utf8)
+        else { return nil }
+        values.append((name, Substring(value.utf8.dropLast(suffix.utf8.count))))
+      }
+      let isLast = index == segments.count - 1
+      guard isLast == (end == utf8.endIndex) else { return nil }
+      start = isLast ? end : utf8.index(after: end)
+    }
+    return PathParameters(values)
+  }
+
+  private static func equal(_ segment: Substring, _ literal: [UInt8], hasEscapes: Bool) -> Bool {
+    if segment.utf8.elementsEqual(literal) { return true }
+    guard hasEscapes, let decoded = PercentEncoding.decode(segment) else { return false }
+    return decoded.utf8.elementsEqual(literal)
+  }
+}
+
+/// The values of the parameters in a path.
+public struct PathParameters: Sendable {
+  static let none = PathParameters([])
+
+  private let values: [(name: String, value: Substring)]
+
+  fileprivate init(_ values: [(name: String, value: Substring)]) {
+    self.values = values
+  }
+
+  /// Creates parameters, for handlers that are called in process.
+  package init(_ values: KeyValuePairs<String, String>) {
+    self.values = values.map { (name: $0.key, value: $0.value[...]) }
+  }
+
+  /// The value of a parameter, percent-decoded and never empty. The route's template must have the parameter.
+  public subscript(name: String) -> String {
+    guard let value = values.first(where: { $0.name == name }) else {
+      preconditionFailure("the route's template has no parameter \(name)")
+    }
+    return String(value.value)
+  }
+
+  /// Returns the percent-decoded parameters.
+  ///
+  /// - Throws: 400 `invalid-parameter` where a value is not percent-encoded UTF-8.
+  func decoded() throws(Problem) -> PathParameters {
+    var decoded: [(name: String, value: Substring)] = []
+    for (name, rawValue) in values {
+      guard let value = PercentEncoding.decode(rawValue) else {
+        throw .invalidParameter(name, "must be percent-encoded UTF-8")
+      }
+      decoded.append((name, value[...]))
+    }
+    return PathParameters(decoded)
   }
 }

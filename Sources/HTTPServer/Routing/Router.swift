@@ -23,7 +23,7 @@ public struct Router: HTTPResponder {
   ///   - routes: the routes; no two have the same method and template.
   ///   - middlewares: the middlewares in the order in which a request passes them.
   ///   - problemTypePrefix: the beginning of a problem's `type`.
-  public init(
+  package init(
     _ routes: [Route] = [],
     middlewares: [any Middleware] = [],
     problemTypePrefix: String = Problem.defaultTypePrefix

@@ -1,4 +1,5 @@
 import CoreMetrics
+import HTTPServer
 import IndexedStore
 import LocationsAPI
 import MemoryStore
@@ -202,5 +203,111 @@ struct TokenKeyCollector: MetricsCollector {
     keys.set(counts.keys)
     successes.follow(Double(counts.successes))
     failures.follow(Double(counts.failures))
+  }
+}
+
+/// The numbers of a server's connections, current requests and computations.
+final class ServerMetrics: MetricsCollector {
+  private struct Watched {
+    weak var server: HTTPServer?
+  }
+
+  private let watched = Mutex(Watched())
+  private let connections: Meter
+  private let requests: Meter
+  private let running, waiting: Meter
+  private let waited, rejected: TotalFollower
+
+  /// Creates a collector without a server.
+  init(factory: any MetricsFactory) {
+    connections = Meter(label: MetricCatalogue.connections.name, factory: factory)
+    requests = Meter(label: MetricCatalogue.requestsInFlight.name, factory: factory)
+    func computations(_ state: String) -> Meter {
+      Meter(label: MetricCatalogue.computations.name, dimensions: [("state", state)], factory: factory)
+    }
+    func total(_ label: String) -> TotalFollower {
+      TotalFollower(FloatingPointCounter(label: label, dimensions: [], factory: factory))
+    }
+    running = computations("running")
+    waiting = computations("waiting")
+    waited = total(MetricCatalogue.computationWait.name)
+    rejected = total(MetricCatalogue.rejectedComputations.name)
+  }
+
+  func watch(_ server: HTTPServer) { watched.withLock { $0.server = server } }
+
+  func collect() async {
+    guard let server = watched.withLock({ $0.server }) else { return }
+    connections.set(server.openConnections)
+    requests.set(server.requestsInFlight)
+    let load = server.computations
+    running.set(load.running)
+    waiting.set(load.waiting)
+    waited.follow(load.waited / .seconds(1))
+    rejected.follow(Double(load.rejections))
+  }
+}
+
+/// The response of `GET /metrics`: metrics that are counted in a backend, and those that collectors look up.
+struct MetricsReport: MetricsSource {
+  private let metrics: PrometheusMetrics
+  private let collectors: [any MetricsCollector]
+
+  init(_ metrics: PrometheusMetrics, version: String, collectors: [any MetricsCollector]) {
+    self.metrics = metrics
+    self.collectors = collectors
+    Meter(label: MetricCatalogue.build.name, dimensions: [("version", version)], factory: metrics).set(1)
+  }
+
+  var contentType: String { PrometheusMetrics.contentType }
+
+  func text() async -> String {
+    for collector in collectors { await collector.collect() }
+    return metrics.text()
+  }
+}
+
+/// A source of metrics that are looked up rather than counted, at each report.
+protocol MetricsCollector: Sendable {
+  /// Updates the metrics. It never fails: an unknown value stays unchanged.
+  func collect() async
+}
+
+/// Counts events and reports their number once an interval, where there were any.
+final class PeriodicCount: Sendable {
+  private let interval: Duration
+  private let sleep: @Sendable (Duration) async -> Void
+  private let report: @Sendable (Int) -> Void
+  private let count = Mutex(0)
+
+  /// Creates a count that begins at 0.
+  ///
+  /// - Parameters:
+  ///   - interval: the time from the first event to the report.
+  ///   - sleep: waits for the interval.
+  ///   - report: takes the number of events.
+  init(
+    interval: Duration, sleep: @escaping @Sendable (Duration) async -> Void, report: @escaping @Sendable (Int) -> Void
+  ) {
+    self.interval = interval
+    self.sleep = sleep
+    self.report = report
+  }
+
+  /// Counts an event.
+  func add() {
+    let isFirst = count.withLock { count in
+      count += 1
+      return count == 1
+    }
+    guard isFirst else { return }
+    Task {
+      await sleep(interval)
+      report(
+        count.withLock { count in
+          defer { count = 0 }
+          return count
+        })
+    }
   }
 }

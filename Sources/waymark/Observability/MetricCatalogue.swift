@@ -1,4 +1,6 @@
+import CoreMetrics
 import PrometheusMetrics
+import Synchronization
 
 /// All metrics.
 enum MetricCatalogue {
@@ -51,7 +53,8 @@ enum MetricCatalogue {
   static let droppedSearches = MetricDescription(
     "analytics_dropped_searches_total", "Searches that analytics dropped for lack of room.")
   static let tokenKeys = MetricDescription("token_keys", "Keys of the address JWT_JWKS that tokens are verified with.")
-  static let tokenKeyFetches = MetricDescription("token_key_fetches_total", "Fetches of the address JWT_JWKS, by outcome.")
+  static let tokenKeyFetches = MetricDescription(
+    "token_key_fetches_total", "Fetches of the address JWT_JWKS, by outcome.")
   static let build = MetricDescription("waymark_build_info", "The running version; always 1.")
 
   static let all =
@@ -63,4 +66,39 @@ enum MetricCatalogue {
       droppedSearches,
       tokenKeys, tokenKeyFetches, build,
     ] + ProcessMetrics.descriptions
+}
+
+/// A cache of handles of metrics by their labels. A look-up takes a lock for its duration.
+final class HandleCache<Key: Hashable & Sendable, Handle: Sendable>: Sendable {
+  private let handles = Mutex<[Key: Handle]>([:])
+
+  /// Returns the handle for a key, and creates it where there is none yet.
+  func handle(for key: Key, make: () -> Handle) -> Handle {
+    handles.withLock { handles in
+      if let handle = handles[key] { return handle }
+      let handle = make()
+      handles[key] = handle
+      return handle
+    }
+  }
+}
+
+/// A counter that follows a total that is kept elsewhere.
+final class TotalFollower: Sendable {
+  private let counter: FloatingPointCounter
+  private let last = Mutex(0.0)
+
+  /// Creates a follower of a total that begins at 0.
+  init(_ counter: FloatingPointCounter) {
+    self.counter = counter
+  }
+
+  /// Raises the counter to the total; a total that is not above the last one changes nothing.
+  func follow(_ total: Double) {
+    last.withLock { last in
+      guard total > last else { return }
+      counter.increment(by: total - last)
+      last = total
+    }
+  }
 }

@@ -1,5 +1,7 @@
+import Glibc
 import HTTPServer
 import Logging
+import NIOCore
 import ServiceLifecycle
 import Synchronization
 import UnixSignals
@@ -58,5 +60,56 @@ struct StopSignals: Service {
   /// Returns with the first signal.
   func run() async throws {
     for await _ in signals.cancelOnGracefulShutdown() { return }
+  }
+}
+
+/// The error of an address that can't be listened on.
+struct ListeningFailed: Error, CustomStringConvertible {
+  let host: String
+  let port: Int
+  let reason: String
+
+  var description: String { "can't listen on \(host):\(port): \(reason)" }
+
+  /// Creates the error from the system's.
+  init(host: String, port: Int, _ error: any Error) {
+    self.host = host
+    self.port = port
+    switch error {
+    case let error as IOError: reason = Self.reason(error.errnoCode, host: host)
+    case is SocketAddressError: reason = "HTTP_HOST must be an address of this machine or a name that leads to one"
+    default: reason = "\(error)"
+    }
+  }
+
+  /// Checks that the server can listen on an address, before work that may take long.
+  ///
+  /// - Throws: ``ListeningFailed``.
+  static func check(host: String, port: Int) throws(ListeningFailed) {
+    do {
+      let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
+      let descriptor = socket(address.protocol.rawValue, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
+      defer { close(descriptor) }
+      // As on the server's own socket, so that connections in TIME_WAIT do not matter.
+      var isOn: Int32 = 1
+      setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
+      try address.withSockAddr { pointer, size in
+        guard bind(descriptor, pointer, socklen_t(size)) == 0 else {
+          throw IOError(errnoCode: errno, reason: "bind")
+        }
+      }
+    } catch {
+      throw ListeningFailed(host: host, port: port, error)
+    }
+  }
+
+  private static func reason(_ code: CInt, host: String) -> String {
+    switch code {
+    case EADDRINUSE: "another program listens on this port; end it, or choose another port with HTTP_PORT"
+    case EACCES: "this user may not listen on ports below 1024; choose another port with HTTP_PORT"
+    case EADDRNOTAVAIL: "this machine does not have the address; HTTP_HOST must be one that it has, or 0.0.0.0 for all"
+    default: String(cString: strerror(code))
+    }
   }
 }

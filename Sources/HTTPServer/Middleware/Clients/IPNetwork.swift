@@ -1,12 +1,12 @@
 /// A network of addresses (RFC 4632): `10.0.0.0/8`, `2001:db8::/32`, or one address.
-public struct IPNetwork: Hashable, Sendable {
+package struct IPNetwork: Hashable, Sendable {
   private let address: IPAddress
   private let highMask: UInt64
   private let lowMask: UInt64
 
   /// Creates a network from an address with or without a prefix length. The bits past the prefix must be zero, so that
   /// a slip is found and not widened.
-  public init?(_ text: some StringProtocol) {
+  package init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = parts.first.flatMap({ IPAddress($0) }) else { return nil }
     let width = address.isV4 ? 32 : 128
@@ -25,7 +25,7 @@ public struct IPNetwork: Hashable, Sendable {
   }
 
   /// Returns a Boolean value that indicates whether an address is in the network.
-  public func contains(_ address: IPAddress) -> Bool {
+  package func contains(_ address: IPAddress) -> Bool {
     address.high & highMask == self.address.high && address.low & lowMask == self.address.low
   }
 }

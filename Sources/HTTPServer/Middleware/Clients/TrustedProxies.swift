@@ -11,7 +11,7 @@ public struct TrustedProxies: Sendable {
   private let networks: [IPNetwork]
 
   /// Creates the proxies in these networks.
-  public init(_ networks: [IPNetwork] = []) {
+  package init(_ networks: [IPNetwork] = []) {
     self.networks = networks
   }
 

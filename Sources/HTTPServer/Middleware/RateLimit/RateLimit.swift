@@ -14,7 +14,7 @@ public struct RateLimit: Hashable, Sendable {
   /// - Parameters:
   ///   - requestsPerSecond: the sustained rate, from 0.001 to 1,000,000; may be a fraction.
   ///   - burst: the number of requests at once, from 1 to 1,000,000.
-  public init(requestsPerSecond: Double, burst: Int) {
+  package init(requestsPerSecond: Double, burst: Int) {
     precondition((0.001...1_000_000).contains(requestsPerSecond) && (1...1_000_000).contains(burst))
     self.burst = burst
     interval = Int64((1e9 / requestsPerSecond).rounded())

@@ -1,4 +1,4 @@
-public import NIOCore
+import NIOCore
 import Synchronization
 
 /// A limiter of the rate of each client's requests, in two megabytes whatever their number.
@@ -22,7 +22,7 @@ public final class RateLimiter: Sendable {
   /// Creates a limiter.
   ///
   /// - Parameter now: a monotonic time in nanoseconds.
-  public init(
+  package init(
     _ limit: RateLimit,
     now: @escaping @Sendable () -> Int64 = { Int64(NIODeadline.now().uptimeNanoseconds) }
   ) {

@@ -218,3 +218,170 @@ final class OutputLedger: @unchecked Sendable {
     eventLoop.scheduleTask(in: Self.reliefInterval) { self.relieve(budget) }
   }
 }
+
+/// The buffer in which an event loop's connections gather responses, one after the other.
+///
+/// As a rule a response is sent before the next is begun, whatever its connection. One buffer for all stays in the
+/// processor's cache where one for each of thousands would not, and idle connections hold none.
+final class OutputMemory {
+  private static let maximumCapacity = 128 * 1024
+
+  private var spare = ByteBuffer()
+
+  /// Takes the buffer: empty, and without capacity when it is taken already.
+  func take() -> ByteBuffer {
+    var taken = ByteBuffer()
+    swap(&taken, &spare)
+    return taken
+  }
+
+  /// Gives a buffer back, if there is no other reference to it: the channel has one while the socket is full.
+  ///
+  /// - Returns: a Boolean value that indicates whether there is no other reference.
+  @discardableResult
+  func giveBack(_ buffer: inout ByteBuffer) -> Bool {
+    guard buffer.modifyIfUniquelyOwned({ $0.clear() }) != nil else { return false }
+    if spare.capacity == 0, buffer.capacity <= Self.maximumCapacity { swap(&buffer, &spare) }
+    return true
+  }
+
+  private static let perThread = PerThread { OutputMemory() }
+
+  /// The calling thread's buffer; it must not leave the thread.
+  static var current: OutputMemory { perThread.current }
+}
+
+/// The queue of requests that wait for memory before their responses are produced, first come first served.
+final class ShareQueue: Sendable {
+  /// The reason why a request got no share.
+  enum Rejection: Error, Hashable {
+    case full
+    /// The request has waited for its maximum time.
+    case timedOut
+  }
+
+  private struct State {
+    var waiting = CircularBuffer<(id: Int, continuation: CheckedContinuation<Void, any Error>)>()
+    var granted = 0
+    var nextID = 0
+  }
+
+  private let timeout: TimeAmount
+  private let maximumCount: Int
+  private let eventLoop: any EventLoop
+  private let state = Mutex(State())
+  private let waitingCount = Atomic(0)
+  var count: Int { waitingCount.load(ordering: .relaxed) }
+
+  init(timeout: TimeAmount, maximumCount: Int, eventLoop: any EventLoop) {
+    self.timeout = timeout
+    self.maximumCount = maximumCount
+    self.eventLoop = eventLoop
+  }
+
+  /// Waits for a share.
+  ///
+  /// - Parameter shares: returns the number of shares at the moment, including those in use.
+  /// - Throws: ``Rejection``, or `CancellationError`.
+  nonisolated(nonsending) func wait(for shares: @Sendable () -> Int) async throws {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    var expiry: Scheduled<Void>?
+    defer { expiry?.cancel() }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let rejection = state.withLock { state -> (any Error)? in
+          if Task.isCancelled { return CancellationError() }
+          guard state.waiting.count < maximumCount else { return Rejection.full }
+          state.waiting.append((id, continuation))
+          waitingCount.store(state.waiting.count, ordering: .relaxed)
+          return nil
+        }
+        if let rejection { return continuation.resume(throwing: rejection) }
+        // Not before the request waits, because an expiry without a waiting request has no effect.
+        expiry = eventLoop.scheduleTask(in: timeout) { self.fail(id, Rejection.timedOut) }
+        // Something may have been released before this one waited.
+        grant(shares)
+      }
+    } onCancel: {
+      fail(id, CancellationError())
+    }
+  }
+
+  /// Resumes as many requests as there are shares for.
+  func grant(_ shares: () -> Int) {
+    let available = shares()
+    let granted = state.withLock { state in
+      var granted: [CheckedContinuation<Void, any Error>] = []
+      while state.granted < available, let first = state.waiting.popFirst() {
+        state.granted += 1
+        granted.append(first.continuation)
+      }
+      waitingCount.store(state.waiting.count, ordering: .relaxed)
+      return granted
+    }
+    for continuation in granted { continuation.resume() }
+  }
+
+  func endShare(_ shares: () -> Int) {
+    state.withLock { $0.granted -= 1 }
+    grant(shares)
+  }
+
+  private func fail(_ id: Int, _ error: any Error) {
+    let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+      guard let index = state.waiting.firstIndex(where: { $0.id == id }) else { return nil }
+      defer { waitingCount.store(state.waiting.count, ordering: .relaxed) }
+      return state.waiting.remove(at: index).continuation
+    }
+    continuation?.resume(throwing: error)
+  }
+}
+
+/// An estimate of the memory of a channel's unsent output.
+///
+/// A channel reports the number of unsent bytes, but releases a buffer only when its last byte is sent. The estimate is
+/// the number of unsent bytes plus the length of the longest buffer, at most the number of bytes written since the
+/// channel was last empty.
+struct PendingOutput {
+  private(set) var bytes = 0
+
+  private var written = 0
+  private var longest = 0
+  /// A Boolean value that indicates whether the connection awaits the end of what was written.
+  var isAwaitingDrain = false
+  var isEmpty: Bool { bytes == 0 && !isAwaitingDrain }
+
+  mutating func record(written bytes: Int) {
+    written += bytes
+    longest = max(longest, bytes)
+  }
+
+  /// Records that the socket has taken all, where nothing was held before.
+  mutating func taken() {
+    written = 0
+    longest = 0
+  }
+
+  /// Records the number of bytes that are left, and returns by how much the held bytes have changed.
+  mutating func update(left: Int) -> Int {
+    guard left > 0 else { return release() }
+    let held = min(written, left + longest)
+    defer { bytes = held }
+    return held - bytes
+  }
+
+  /// Records that nothing is held, and returns by how much that is a change.
+  mutating func release() -> Int {
+    taken()
+    defer { bytes = 0 }
+    return -bytes
+  }
+}
+
+extension Channel {
+  /// The number of bytes that were written to the channel and not yet to its socket.
+  var bufferedBytes: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
+}

@@ -7,7 +7,7 @@ import Synchronization
 /// Clients may use TLS 1.2 with forward secrecy and authenticated encryption, and TLS 1.3; nothing older or weaker (RFC
 /// 9325). The files can be reloaded while connections are open: those stay as they are, new ones use the reloaded
 /// files.
-public final class TLSIdentity: Sendable {
+package final class TLSIdentity: Sendable {
   private let certificateFile: String
   private let privateKeyFile: String
   private let current: Mutex<NIOSSLContext>
@@ -25,7 +25,7 @@ public final class TLSIdentity: Sendable {
   ///   - certificateFile: a file of certificates: the server's own first, then those that lead to a root.
   ///   - privateKeyFile: a file with the key of the first certificate, without a passphrase.
   /// - Throws: ``TLSIdentityError``.
-  public init(certificateFile: String, privateKeyFile: String) throws(TLSIdentityError) {
+  package init(certificateFile: String, privateKeyFile: String) throws(TLSIdentityError) {
     self.certificateFile = certificateFile
     self.privateKeyFile = privateKeyFile
     current = Mutex(try Self.context(certificateFile: certificateFile, privateKeyFile: privateKeyFile))
@@ -34,7 +34,7 @@ public final class TLSIdentity: Sendable {
   /// Reloads the files for new connections. It blocks on the disk: do not call it on an event loop.
   ///
   /// - Throws: ``TLSIdentityError``; then nothing has changed.
-  public func reload() throws(TLSIdentityError) {
+  package func reload() throws(TLSIdentityError) {
     let context = try Self.context(certificateFile: certificateFile, privateKeyFile: privateKeyFile)
     current.withLock { $0 = context }
   }
@@ -70,7 +70,7 @@ public final class TLSIdentity: Sendable {
 }
 
 /// Why a server can't prove itself with what its files hold.
-public enum TLSIdentityError: Error, Hashable, Sendable {
+package enum TLSIdentityError: Error, Hashable, Sendable {
   /// The file can't be read, or holds no certificate in PEM.
   case certificateUnusable(file: String)
 
