@@ -118,9 +118,57 @@ import Testing
     #expect(try response.pointers == [pointer], "\(response.text)")
   }
 
-  @Test func problemOfAnAreaDoesNotNameAFilter() async throws {
-    let response = try await driver().send(.POST, Self.path, json: #"{"within":{}}"#)
+  @Test(arguments: [
+    "lat=91&long=2", "bbox=1,2,3", "radius=x&lat=0&long=0", "filter=n%20=%20", "limit=0", "tag.n=x", "nothing=1",
+    "category=", "within=POINT(1%202)",
+  ])
+  func invalidParameterBesideACursorIsOneError(query: String) async throws {
+    let driver = try await driver()
+    for search in ["/locations?limit=2", "/locations?q=e&limit=2", "/ogc/collections/places/items?limit=2"] {
+      let isFeatures = search.hasPrefix("/ogc")
+      // The features have neither a position nor an area, and may have an empty category, which no place has.
+      guard !isFeatures || !["lat", "radi", "tag.", "within", "category"].contains(where: { query.hasPrefix($0) })
+      else { continue }
+      let page = try await driver.send(.GET, search)
+      let link =
+        try isFeatures
+        ? (page.object["links"] as? [[String: Any]])?.first { $0["rel"] as? String == "next" }?["href"] as? String
+        : page.next
+      let next = try #require(link).pathAndQuery
+      #expect(try await driver.send(.GET, next).status == 200)
+      let target = query.hasPrefix("limit") ? next.replacing("limit=2", with: query) : next + "&" + query
 
+      let response = try await driver.send(.GET, target)
+
+      #expect(response.status == 400)
+      #expect(try response.parameters.count == 1 && response.parameters != ["cursor"], "\(target) \(response.text)")
+    }
+  }
+
+  @Test func invalidMemberBesideACursorIsOneError() async throws {
+    let driver = try await driver()
+    let next = try #require(try await driver.send(.POST, Self.path, json: #"{"limit":2}"#).next)
+
+    let response = try await driver.send(.POST, next, json: #"{"limit":2,"lat":91,"long":2}"#)
+
+    #expect(response.status == 400)
+    #expect(try response.pointers == ["/lat"], "\(response.text)")
+  }
+
+  @Test(arguments: [
+    "{}", #"{"type":"Point","coordinates":[1,2]}"#, #""POINT(1 2)""#, #""POLYGON((""#, #""POLYGON((0 0,1 1))""#,
+    #""x""#,
+    "\"POLYGON((\(String(repeating: "1 2,", count: 9000))))\"", #""{}""#, #""""#,
+  ])
+  func problemOfAnAreaDoesNotNameAFilter(area: String) async throws {
+    let driver = try await driver()
+
+    var response = try await driver.send(.POST, Self.path, json: #"{"within":\#(area)}"#)
+    #expect(response.status == 400)
+    #expect(!response.text.contains("filter"), "\(response.text)")
+    guard area.hasPrefix("\""), area.utf8.count < 10_000 else { return }
+    let text = area.dropFirst().dropLast().replacing(" ", with: "%20")
+    response = try await driver.send(.GET, "/locations?within=\(text)")
     #expect(response.status == 400)
     #expect(!response.text.contains("filter"), "\(response.text)")
   }

@@ -240,15 +240,18 @@ struct ParameterValues {
 
   /// Returns the position at which the previous page ended; `nil` for the first page, or where the cursor is invalid.
   mutating func position(in query: PointQuery) -> PointQuery.Position? {
-    guard let text = self[.cursor] else { return nil }
-    let position = Cursor.position(from: text, in: query)
-    if position == nil { noteInvalidCursor() }
-    return position
+    position { Cursor.position(from: $0, in: query) }
   }
 
-  /// Adds the violation of a cursor that is none, or one of another query.
-  mutating func noteInvalidCursor() {
-    note(.invalid, "cursor", "must be taken from a Link header, with the other parameters as they are there")
+  /// Returns the position of the cursor; `nil` where it is not given or invalid, and after another violation: a query
+  /// that lacks what is invalid is another than the cursor's.
+  mutating func position<Position>(_ decode: (String) -> Position?) -> Position? {
+    guard let text = self[.cursor], errors.isEmpty else { return nil }
+    let position = decode(text)
+    if position == nil {
+      note(.invalid, "cursor", "must be taken from a Link header, with the other parameters as they are there")
+    }
+    return position
   }
 
   /// Returns the fields of the places.

@@ -132,6 +132,22 @@ import Testing
     #expect(try response.parameters == ["cursor"])
   }
 
+  @Test func cursorOfMisspeltWordsContinuesAmongTheirMatches() async throws {
+    let driver = try await driver()
+    let all = try await driver.send(.GET, "/locations?q=winchestr").names
+    #expect(all.count > 1)
+
+    var names: [String] = []
+    var target: String? = "/locations?q=winchestr&limit=1"
+    while let page = target, names.count <= all.count {
+      let response = try await driver.send(.GET, page)
+      names += try response.names
+      target = response.next
+    }
+
+    #expect(names == all)
+  }
+
   @Test func placesOfACategoryAreFoundByItsNamePageByPage() async throws {
     let driver = try await driver()
 

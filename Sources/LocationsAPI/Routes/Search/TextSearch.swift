@@ -84,9 +84,8 @@ extension ParameterValues {
     var arguments = TextArguments(
       text: text, isIncomplete: isIncomplete, sort: sort, bias: center.map { LocationBias(center: $0) }, after: nil,
       timeLimit: filtering.timeLimit)
-    guard let cursor = self[.cursor] else { return arguments }
-    arguments.after = Cursor.position(from: cursor, in: arguments.query(filters))
-    if arguments.after == nil { noteInvalidCursor() }
+    let query = arguments.query(filters)
+    arguments.after = position { Cursor.position(from: $0, in: query) }
     return arguments
   }
 
