@@ -21,6 +21,16 @@ public enum HTTPDate {
       + "\(twoDigits(second / 3600)):\(twoDigits(second / 60 % 60)):\(twoDigits(second % 60)) GMT"
   }
 
+  /// Returns the time of a text in that form; `nil` for another text, the obsolete forms included.
+  public static func secondsSinceEpoch(of text: String) -> Int? {
+    let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard parts.count == 6, parts[0].hasSuffix(","), weekdays.contains(String(parts[0].dropLast())),
+      let month = months.firstIndex(of: String(parts[2])), parts[4].utf8.count == 8, parts[5] == "GMT"
+    else { return nil }
+    let time = "\(parts[3])-\(twoDigits(month + 1))-\(parts[1])T\(parts[4])Z"
+    return RFC3339.microsecondsSinceEpoch(of: time).map { Int($0 / 1_000_000) }
+  }
+
   private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 

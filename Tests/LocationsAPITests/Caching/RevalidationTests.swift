@@ -190,6 +190,29 @@ import Testing
     #expect(both.status == 200)
   }
 
+  @Test(arguments: [
+    ("Sun, 06 Nov 1994 08:49:37 GMT", 200), ("Sun, 06 Nov 1994 08:49:38 GMT", 200),
+    ("Sun, 06 Nov 1994 08:49:36 GMT", 412), ("Mon, 31 Oct 1994 23:59:59 GMT", 412), ("yesterday", 200),
+    ("Sun, 06 Nov 1994 08:49:36 CET", 200), ("Sun, 06 Foo 1994 08:49:36 GMT", 200), ("", 200),
+  ])
+  func readWhoseIfUnmodifiedSinceFailsGets412(date: String, status: Int) async throws {
+    let driver = driver(try await store())
+    let modified = try #require(try await driver.send(.GET, "/locations").headers.first(name: "last-modified"))
+
+    let response = try await driver.send(.GET, "/locations", headers: ["if-unmodified-since": date])
+    let head = try await driver.send(.HEAD, "/locations", headers: ["if-unmodified-since": date])
+    let current = try await driver.send(
+      .GET, "/locations", headers: ["if-unmodified-since": date, "if-modified-since": modified])
+    let tagged = try await driver.send(.GET, "/locations", headers: ["if-unmodified-since": date, "if-match": "*"])
+
+    #expect(response.status == status && head.status == status)
+    #expect(current.status == (status == 412 ? 412 : 304))
+    #expect(tagged.status == 200)
+    #expect(try status == 200 || response.code == "version-mismatch")
+    // Health has no time of a last change.
+    #expect(try await driver.send(.GET, "/health/live", headers: ["if-unmodified-since": date]).status == 200)
+  }
+
   @Test func lastModifiedIsOmittedDuringTheCurrentSecond() async throws {
     let store = try await store()
     let revalidation = Revalidation(
