@@ -101,7 +101,8 @@ package struct LocationsAPI: Sendable {
   package func endpoints(joining others: [Endpoint] = []) -> [Endpoint] {
     let openScopes = configuration.access.openScopes
     let places = endpoints + others
-    let pages = PageRoute.endpoints(baseMap: configuration.baseMap, openScopes: openScopes)
+    let pages = PageRoute.endpoints(
+      baseMap: configuration.baseMap, openScopes: openScopes, hasSearches: configuration.searches != nil)
     let calls =
       places.map(\.call) + [IndexRoute.call] + OpenAPIRoute.calls.map(\.call) + pages.map(\.call)
     let index = IndexRoute(linking: calls, version: configuration.version, address: configuration.address)

@@ -585,6 +585,8 @@ def the_operators_page_shows_the_connections_and_searches_of_a_database(pages):
         # What PostgreSQL would say; the rest is that of the server.
         page.route("**/metrics", metrics)
         page.route("**/analytics/searches*", lambda route: route.fulfill(json=REPORT))
+        page.route("**/status/settings.json", lambda route: route.fulfill(
+            json={"openScopes": ["read", "write", "admin"], "hasSearches": True}))
         screen.open().wait_for_samples(1)
         pool = screen.facts("pool")
         expect((pool["Busy"], pool["Idle"], pool["Limit"], pool["Waiting calls"]) == ("3", "5", "12", "2"), f"{pool}")
@@ -596,6 +598,38 @@ def the_operators_page_shows_the_connections_and_searches_of_a_database(pages):
         expect("7 searches, of which 2 found nothing" in text and HOSTILE in text, f"the report is {text!r}")
         link = page.get_by_role("link", name="48.12, 16.65").get_attribute("href")
         expect(link == "map#map=12/48.12/16.65", f"the link is {link}")
+        page.unroute_all()
+
+
+def the_operators_page_does_not_list_its_own_errors(pages):
+    """Those of a key without the scope of the report, and of a server that is not ready."""
+    counts = {}
+
+    def failing(status, path):
+        def respond(route):
+            counts[status, path] = counts.get((status, path), 0) + 1
+            route.fulfill(status=status, json={"status": status, "title": "failed"})
+        return respond
+
+    def metrics(route):
+        response = route.fetch()
+        # One error of another client, which is shown.
+        lines = [f'http_requests_total{{status="{status}",method="GET",route="{path}"}} {count + (status == 503)}'
+                 for (status, path), count in counts.items()]
+        route.fulfill(response=response, body="\n".join([response.text(), *lines]) + "\n")
+
+    with pages.browser.tab() as page:
+        screen = StatusScreen(pages.browser, page)
+        page.route("**/metrics", metrics)
+        page.route("**/status/settings.json", lambda route: route.fulfill(
+            json={"openScopes": ["read", "admin"], "hasSearches": True}))
+        page.route("**/health/ready", failing(503, "/health/ready"))
+        page.route("**/analytics/searches*", failing(403, "/analytics/searches"))
+        screen.open().wait_for_samples(2)
+        text = screen.errors()
+        expect("/analytics/searches" not in text, f"the errors are {text!r}")
+        expect(re.search(r"503\s+GET /health/ready\s+1\s", text), f"the errors are {text!r}")
+        expect(counts[403, "/analytics/searches"] == 1, f"the calls are {counts}")
         page.unroute_all()
 
 
@@ -682,6 +716,7 @@ OPEN_CHECKS = [
     roles_and_names_are_in_the_accessibility_tree, texts_have_enough_contrast_in_light_and_dark,
     the_page_fits_a_narrow_screen, the_operators_page_draws_the_metrics, the_operators_page_lists_errors,
     the_operators_page_shows_the_connections_and_searches_of_a_database,
+    the_operators_page_does_not_list_its_own_errors,
     the_pages_of_features_follow_the_colour_scheme,
 ]
 # The first one is on a server that has had no other requests.

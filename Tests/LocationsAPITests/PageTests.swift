@@ -116,7 +116,21 @@ import Testing
     let settings = try await ServiceDriver(writing: MemoryStore(), access: policy)
       .send(.GET, PageRoute.statusSettingsPath)
 
-    #expect(try settings.object as? [String: [String]] == ["openScopes": scopes])
+    #expect(try settings.object["openScopes"] as? [String] == scopes)
+  }
+
+  @Test(arguments: [false, true])
+  func theStatusPageIsToldWhetherThereIsAReportOnSearches(hasSearches: Bool) async throws {
+    let store = MemoryStore()
+    let driver = ServiceDriver(
+      LocationsAPI(
+        .init(service: PointsService(store: store), searches: hasSearches ? NoSearches() : nil, version: "1")))
+
+    let settings = try await driver.send(.GET, PageRoute.statusSettingsPath)
+    let report = try await driver.send(.GET, "/analytics/searches")
+
+    #expect(try settings.object["hasSearches"] as? Bool == hasSearches)
+    #expect((report.status != 404) == hasSearches)
   }
 
   // MARK: Base map
@@ -166,5 +180,12 @@ import Testing
     #expect(BaseMap(tiles: tiles, attribution: "") == nil)
     #expect(BaseMap(tiles: tiles, attribution: String(repeating: "a", count: 1000)) != nil)
     #expect(BaseMap(tiles: tiles, attribution: String(repeating: "a", count: 1001)) == nil)
+  }
+}
+
+/// A history without searches.
+private struct NoSearches: SearchHistory {
+  func searches(from start: Timestamp, until end: Timestamp, limit: Int) async throws(PointStoreError) -> SearchReport {
+    SearchReport()
   }
 }

@@ -22,6 +22,8 @@ let settings;
 let rejectedKey;
 let questionedKey;
 const lastSeen = new Map();
+/** The numbers of this page's failed calls, by their counter. */
+const ownErrors = new Map();
 
 // MARK: Metrics
 
@@ -79,6 +81,15 @@ function quantiles(now, name, parts, matches = () => true) {
     return 1000 * (high === Infinity ? low : low + (high - low) * (rank - below) / Math.max(upTo - below, 1));
   });
 }
+
+const counterKey = ({ status, method, route }) => `${status} ${method} ${route}`;
+
+/** Makes a call of this page, and counts a failure. */
+const counting = (path, ask, parameters) => ask(path, parameters).catch((problem) => {
+  const key = counterKey({ ...problem, method: "GET", route: "/" + path });
+  ownErrors.set(key, (ownErrors.get(key) || 0) + 1);
+  throw problem;
+});
 
 // MARK: Charts
 
@@ -210,16 +221,24 @@ function showProcess(now) {
   ]);
 }
 
-/** Shows the responses of 400 and above: those that came last first. */
+/** The numbers of errors of others that the page showed last. */
+let shown;
+
+/** Shows the responses of 400 and above to others: those that came last first. */
 function showErrors(now) {
   const time = Date.now();
+  const counts = {};
   const errors = rows(now, "http_requests_total").filter(({ labels }) => Number(labels.status) >= 400)
     .map(({ labels, value }) => {
-      const key = JSON.stringify(labels);
-      const old = rows(before, "http_requests_total").find((row) => JSON.stringify(row.labels) === key)?.value ?? 0;
-      if (before && value !== old) lastSeen.set(key, time);
-      return { ...labels, value, seen: lastSeen.get(key) || 0 };
-    }).sort((a, b) => b.seen - a.seen || Number(b.status) - Number(a.status) || b.value - a.value);
+      const key = counterKey(labels);
+      // A server that was restarted counts from 0.
+      const own = Math.min(ownErrors.get(key) || 0, value);
+      ownErrors.set(key, own);
+      counts[key] = value - own;
+      if (shown && counts[key] !== (shown[key] || 0)) lastSeen.set(key, time);
+      return { ...labels, value: counts[key], seen: lastSeen.get(key) || 0 };
+    }).filter((error) => error.value).sort((a, b) => b.seen - a.seen || Number(b.status) - Number(a.status) || b.value - a.value);
+  shown = counts;
   const state = JSON.stringify(errors);
   // The table keeps its focus as long as nothing changes.
   if (byId("errors").dataset.state === state) return;
@@ -233,18 +252,13 @@ function showErrors(now) {
 
 // MARK: Searches
 
-async function showSearches(now) {
-  // Only a database keeps searches.
-  if (sum(now, "database_pool_connections_limit") === undefined) return explainSearches();
+async function showSearches() {
+  if (!settings.hasSearches) return explainSearches();
   if (!mayCall("admin")) return explainSearches("The report needs a key of scope admin.");
   let report;
   try {
-    report = await json("analytics/searches", { since: "PT24H", limit: 10 });
+    report = await counting("analytics/searches", json, { since: "PT24H", limit: 10 });
   } catch (problem) {
-    if (problem.status === 404) {
-      nextReport = Infinity;
-      return explainSearches();
-    }
     if (problem.status !== 401 && problem.status !== 403) return explainSearches(`There is no report: ${problem.message}.`);
     // Another request with this key would be another error.
     nextReport = Infinity;
@@ -290,7 +304,7 @@ function setState(state, text) {
 
 async function readState() {
   try {
-    const { index, writes } = await json("health/ready");
+    const { index, writes } = await counting("health/ready", json);
     if (writes) return setState("warn", `Reads only: ${writes.reason}`);
     const isBehind = index && index.phase !== "following";
     setState(isBehind ? "warn" : "good", isBehind ? `Ready, index ${index.phase.replace("_", " ")}` : "Ready");
@@ -300,7 +314,7 @@ async function readState() {
 }
 
 async function readMetrics() {
-  const now = parse(await (await call("metrics")).text());
+  const now = parse(await (await counting("metrics", call)).text());
   const time = performance.now();
   if (before) {
     const seconds = (time - before.time) / 1000;
@@ -324,7 +338,7 @@ async function readMetrics() {
   before = Object.assign(now, { time });
   if (time >= nextReport) {
     nextReport = time + reportMilliseconds;
-    await showSearches(now);
+    await showSearches();
   }
 }
 
@@ -333,7 +347,7 @@ async function update() {
   if (isPaused || document.hidden) return;
   await readState();
   try {
-    settings ??= await json("status/settings.json");
+    settings ??= await counting("status/settings.json", json);
     if (!mayCall("read")) throw new Problem(401);
     await readMetrics();
     byId("message").hidden = true;

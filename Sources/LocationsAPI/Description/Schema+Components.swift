@@ -346,9 +346,10 @@ extension Schema {
           "openScopes",
           Schema(
             .array(of: .oneOf(AccessScope.allCases.map(\.rawValue))),
-            "The scopes of the calls that need neither a key nor a token."))
+            "The scopes of the calls that need neither a key nor a token.")),
+        .required("hasSearches", Schema(.boolean, "Whether there is a report on searches.")),
       ], others: nil),
-    nil, example: ["openScopes": ["read"]])
+    nil, example: ["openScopes": ["read"], "hasSearches": false])
 
   private static let problem = Schema(
     .object(

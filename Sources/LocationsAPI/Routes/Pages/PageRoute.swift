@@ -60,7 +60,8 @@ struct PageRoute: RouteHandler {
   /// - Parameters:
   ///   - baseMap: the base map of the map page; `nil` for none.
   ///   - openScopes: the scopes of the calls that need neither a key nor a token.
-  static func endpoints(baseMap: BaseMap?, openScopes: Set<AccessScope>) -> [Endpoint] {
+  ///   - hasSearches: a Boolean value that indicates whether there is a report on searches.
+  static func endpoints(baseMap: BaseMap?, openScopes: Set<AccessScope>, hasSearches: Bool) -> [Endpoint] {
     [
       call(
         mapSettingsPath, id: "getMapSettings", "Get the map page's settings",
@@ -69,7 +70,8 @@ struct PageRoute: RouteHandler {
       call(
         statusSettingsPath, id: "getStatusSettings", "Get the status page's settings",
         media: .init("application/json", .component("StatusSettings"))
-      ).handled(by: PageRoute(statusSettings(openScopes).text, mediaType: "application/json")),
+      ).handled(
+        by: PageRoute(statusSettings(openScopes, hasSearches: hasSearches).text, mediaType: "application/json")),
     ]
       + PageFile.all.map { file in
         call(
@@ -94,9 +96,9 @@ struct PageRoute: RouteHandler {
     return ["tiles": .string(baseMap.tiles), "attribution": .string(baseMap.attribution)]
   }
 
-  /// Returns the settings with which the status page makes no calls that would be rejected for want of a key.
-  private static func statusSettings(_ openScopes: Set<AccessScope>) -> JSONValue {
-    ["openScopes": .array(openScopes.sorted().map { .string($0.rawValue) })]
+  /// Returns the settings with which the status page makes no calls that would be rejected.
+  private static func statusSettings(_ openScopes: Set<AccessScope>, hasSearches: Bool) -> JSONValue {
+    ["openScopes": .array(openScopes.sorted().map { .string($0.rawValue) }), "hasSearches": .bool(hasSearches)]
   }
 
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
