@@ -89,7 +89,10 @@ import Testing
   }
 
   /// Maps and GIS tools resolve no references.
-  @Test(arguments: ["/tiles.json", "/ogc", "/ogc/collections", "/ogc/collections/places/tiles", "/ogc?f=html"])
+  @Test(arguments: [
+    "/tiles.json", "/ogc", "/ogc/collections", "/ogc/collections/places/tiles", "/ogc?f=html",
+    "/ogc/collections/places/items?limit=1",
+  ])
   func absoluteLinksHaveThePrefixToo(target: String) async throws {
     let store = MemoryStore()
     func text(_ address: PublicAddress) async throws -> String {
@@ -109,6 +112,33 @@ import Testing
     let host = target.hasSuffix("html") ? "" : "http://localhost:8080"
     #expect(!forwarded.isEmpty && forwarded.allSatisfy { $0.hasPrefix(host + "/poi/") }, "\(forwarded)")
     #expect(!configured.isEmpty && configured.allSatisfy { $0.hasPrefix("https://example.com/poi/") }, "\(configured)")
+  }
+
+  @Test func locationOfANewFeatureHasThePrefixToo() async throws {
+    func location(_ address: PublicAddress) async throws -> String? {
+      let request = ServiceDriver.request(
+        .POST, "/ogc/collections/places/items",
+        headers: [
+          "x-forwarded-prefix": "/poi", "content-type": "application/geo+json", "authorization": "Bearer w",
+        ],
+        body: ByteBuffer(
+          string: #"{"type":"Feature","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"name":"a"}}"#))
+      let store = MemoryStore()
+      var api = LocationsAPI.Configuration(service: PointsService(store: store), version: "1")
+      api.editor = PointEditor(store: store)
+      api.access = AccessControl(
+        AccessPolicy(keys: [APIKey(name: "w", scope: .write, secret: "w")], isLoopback: true))
+      api.address = address
+      let response = await LocationsAPI(api).routerOfAllCalls().respond(to: request)
+      return response.headers.first(name: "location")
+    }
+
+    let proxies = TrustedProxies([try #require(IPNetwork("127.0.0.0/8"))])
+    let forwarded = try await location(PublicAddress(proxies: proxies))
+    let configured = try await location(PublicAddress(url: "https://example.com/poi"))
+
+    #expect(try #require(forwarded).hasPrefix("http://localhost:8080/poi/ogc/collections/places/items/"))
+    #expect(try #require(configured).hasPrefix("https://example.com/poi/ogc/collections/places/items/"))
   }
 
   @Test(arguments: [
