@@ -9,7 +9,7 @@ import Testing
     let (first, second) = (TokenSigner(), TokenSigner())
     let file = try folder.write(first.keySet, to: "jwks.json")
     let server = try await WaymarkProcess([
-      "serve", "--http-port", "0", "--jwt-jwks-file", file, "--jwt-issuer", "i", "--jwt-audience", "a",
+      "serve", "--http-port", "0", "--jwt-jwks", file, "--jwt-issuer", "i", "--jwt-audience", "a",
     ])
     let driver = ServerDriver(port: try await server.port())
     func statuses() async throws -> [Int] {

@@ -152,8 +152,9 @@ import Testing
   ])
   func sourceIsIndexedBesideTheEventLoop(call: String) async throws {
     let threads = Counter()
+    // A search for a text has steps to spare for the index of fewer places.
     try await withServer(
-      places: 6_000, source: "osm",
+      places: call.contains("q=") ? 60_000 : 6_000, source: "osm",
       onComputing: {
         #expect(MultiThreadedEventLoopGroup.currentEventLoop == nil)
         threads.add()
@@ -166,11 +167,13 @@ import Testing
 
       try await connection.send(request + body)
       #expect(try await connection.response().status == 200)
-      #expect(threads.value == 1)
+      // A page of features is counted, too.
+      let count = threads.value
+      #expect(count == (call.contains("/ogc") ? 2 : 1))
 
       try await connection.send(request + body)
       #expect(try await connection.response().status == 200)
-      #expect(threads.value == 1)
+      #expect(threads.value == count)
     }
   }
 
@@ -221,7 +224,8 @@ import Testing
       let second = try await RawHTTPConnection.open(port: server.port)
       let body = json.replacing(" ", with: String(repeating: " ", count: 70_000))
       try await second.send(
-        "\(call) HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
+        // Without keys, writes are for clients that name this machine.
+        "\(call) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
           + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
       try await until { server.computations.waiting == 1 }
       barrier.open()
@@ -270,7 +274,7 @@ import Testing
     let memory = MemoryStore.countingFromOne()
     let rows = try (1...places).map { number in
       try ImportRow.sample(
-        "place \(number)", 1, Double(number) / 100, tags: text.isEmpty ? [:] : ["text": text], source: source,
+        "place \(number)", 1, Double(number % 18_000) / 100, tags: text.isEmpty ? [:] : ["text": text], source: source,
         sourceID: source.map { _ in "\(number)" }, number: number)
     }
     _ = try await memory.load(AsyncStream([rows]))

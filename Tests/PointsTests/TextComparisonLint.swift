@@ -50,7 +50,7 @@ import Testing
     ("Revalidation.swift", "source == version.source", "numbers of servers"),
     ("PointRecords.swift", "PointRecord.none", "numbers of texts"),
     ("SummaryColumns.swift", "PointRecord.none", "numbers of texts"),
-    ("Segment+Building.swift", "left.key != right.key", "shuffle keys, which are numbers"),
+    ("Segment.swift", "left.key != right.key", "shuffle keys, which are numbers"),
   ]
 
   private static let modules = [
