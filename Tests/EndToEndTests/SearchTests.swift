@@ -117,7 +117,9 @@ import WaymarkClient
     let found = try await driver.get("/locations?q=town+hall&lang=en")
     let rejected = try await plainDriver.get("/locations?q=town+hall")
     let nearest = try await plainDriver.get("/locations/reverse?lat=53.0758&long=8.8072&fields=label&lang=fr")
-    for text in ["Xyzzy!", "xyzzy", "xyzzy", "XYZZY", "xyzzy", "rare", "rare", "rare", "rare"] { _ = try await driver.get("/locations?q=\(text)") }
+    for text in ["Xyzzy!", "xyzzy", "xyzzy", "XYZZY", "xyzzy", "rare", "rare", "rare", "rare"] {
+      _ = try await driver.get("/locations?q=\(text)")
+    }
     indexed.send(SIGTERM)
     _ = try await indexed.outcome()
     let reporting = try await WaymarkProcess(

@@ -180,7 +180,8 @@ extension DatabaseConfiguration {
     do {
       return try Migration.all(inDirectory: migrationsPath)
     } catch {
-      throw .conflict(Setting.places.migrationsPath, "must be a folder of migrations, but '\(migrationsPath)' is not: \(error)")
+      throw .conflict(
+        Setting.places.migrationsPath, "must be a folder of migrations, but '\(migrationsPath)' is not: \(error)")
     }
   }
 }
