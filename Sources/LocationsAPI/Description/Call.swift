@@ -6,7 +6,7 @@ import PointFormats
 
 /// A call of the service: its route and its description. Its handler declares it, so that one file has all of a call.
 ///
-/// What follows from the method, the path, the scope, the parameters, the body and the caching is derived from them:
+/// The rest is derived from the method, the path, the scope, the parameters, the body and the caching:
 /// the header fields of requests and responses, the response 304, and the problems.
 package struct Call: Sendable {
   /// A group of calls.

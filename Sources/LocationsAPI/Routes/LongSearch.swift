@@ -37,8 +37,8 @@ extension HTTPRequest {
   /// The number of bytes of the names and tags of places up to which their response is made on the event loop.
   private static let shortTextBytes = 256 * 1024
 
-  /// Makes the response of the places of a page: beside the event loop where their texts are long, each of which may be
-  /// parsed and written again.
+  /// Returns the response of the places of a page. If their texts are long, it is made beside the event loop, since each
+  /// may be parsed and written again.
   ///
   /// - Throws: `Problem` of the closure, or 503.
   func responding(
