@@ -18,13 +18,18 @@ private enum SourceStatements {
       IS DISTINCT FROM (sources.licence, sources.attribution, sources.url)
     """
 
-  /// The script that records the time of an import for the data sets of its staged rows, of which there are few.
+  /// The statement that records the time of an import for the data sets of its staged rows, of which there are few, and
+  /// for those that it names. Values: the names.
   static let recordImport = """
-    SET LOCAL enable_hashagg = on; \
-    INSERT INTO source_imports (source, imported_at) \
-    SELECT source, now() FROM import_rows WHERE source IS NOT NULL GROUP BY source ORDER BY source LIMIT \(maximumImports) \
-    ON CONFLICT (source) DO UPDATE SET imported_at = excluded.imported_at; \
-    SET LOCAL enable_hashagg = off
+    INSERT INTO source_imports (source, imported_at)
+    SELECT source, now()
+    FROM (
+      SELECT source FROM import_rows WHERE source IS NOT NULL GROUP BY source
+      UNION SELECT unnest($1::text[])
+    ) AS imported
+    ORDER BY source
+    LIMIT \(maximumRecordedImports)
+    ON CONFLICT (source) DO UPDATE SET imported_at = excluded.imported_at
     """
 
   static let lastImports = Statement(
@@ -33,13 +38,16 @@ private enum SourceStatements {
     SELECT source, extract(epoch FROM imported_at)::float8
     FROM source_imports
     WHERE EXISTS (SELECT FROM points WHERE points.source = source_imports.source)
-    ORDER BY imported_at DESC, source
-    LIMIT \(maximumImports)
+    ORDER BY imported_at, source
+    LIMIT \(maximumReportedImports)
     """
   )
 
-  /// The maximum number of data sets whose imports are recorded at once, and reported.
-  private static let maximumImports = 100
+  /// The maximum number of data sets whose imports are recorded at once.
+  private static let maximumRecordedImports = 10_000
+
+  /// The maximum number of data sets whose last imports are reported.
+  private static let maximumReportedImports = 100
 }
 
 extension PostgresStore {
@@ -54,8 +62,8 @@ extension PostgresStore {
     return sources
   }
 
-  /// Returns the data sets with places that were imported last, at most a hundred, with the times in seconds since
-  /// 1970.
+  /// Returns the data sets with places and the times of their last imports in seconds since 1970, the oldest first and
+  /// at most a hundred.
   ///
   /// - Throws: ``PointStoreError``.
   package func lastImports() async throws(PointStoreError) -> [(source: String, seconds: Double)] {
@@ -66,9 +74,12 @@ extension PostgresStore {
     return imports
   }
 
-  /// Records the time of an import in its transaction, for the data sets of its staged rows.
-  func recordImport(_ session: Session) async throws {
-    try await session.run(script: SourceStatements.recordImport)
+  /// Records the time of an import in its transaction, for the data sets of its staged rows and of its options.
+  func recordImport(_ options: ImportOptions, _ session: Session) async throws {
+    let named = options.sources.map(\.name) + [options.removal?.source].compactMap(\.self)
+    try await session.run(script: "SET LOCAL enable_hashagg = on")
+    try await session.run(SourceStatements.recordImport, Parameters { $0.add(named) })
+    try await session.run(script: "SET LOCAL enable_hashagg = off")
   }
 
   /// Registers data sets in the transaction of an import. A value that is not given stays.

@@ -363,7 +363,7 @@ extension PostgresStore: PointImporter {
     let takesNothing = options.dryRun || (isAtomic && report.rejected > 0)
     if !takesNothing {
       try await register(options.sources, session)
-      try await recordImport(session)
+      try await recordImport(options, session)
     }
     return (report, takesNothing)
   }

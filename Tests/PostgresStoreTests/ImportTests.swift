@@ -71,6 +71,47 @@ import Testing
     #expect(try #require(imports.first).seconds > first.seconds)
   }
 
+  @Test func importWithoutRowsOfASourceIsRecordedForTheSourcesThatItNames() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    _ = try await store.importRows([row(1, "one", origin: "1"), row(2, "two", origin: "2")])
+    let first = try #require(try await store.lastImports().first)
+
+    // As a file of changes that has deletions only.
+    let report = try await store.importRows(
+      AsyncStream<[ImportRow]> { $0.finish() },
+      options: ImportOptions(removal: .places(source: "test", sourceIDs: { ["1"] })))
+    let second = try #require(try await store.lastImports().first)
+    _ = try await store.importRows(
+      AsyncStream<[ImportRow]> { $0.finish() }, options: ImportOptions(sources: [DataSource(name: "test")]))
+    let third = try #require(try await store.lastImports().first)
+
+    #expect(report.deleted == 1)
+    #expect(second.source == "test" && second.seconds > first.seconds)
+    #expect(third.seconds > second.seconds)
+  }
+
+  @Test func oldestImportsAreReportedWhereThereAreMany() async throws {
+    let store = try await TemporaryDatabase.make().migratedStore()
+    func rows(_ sources: Range<Int>) throws -> [ImportRow] {
+      try sources.map { number in
+        ImportRow(
+          number: number + 1, id: nil,
+          draft: try PointDraft(
+            name: "A", coordinate: Coordinate(latitude: 1, longitude: 2), source: "s\(number)", sourceID: "1"))
+      }
+    }
+    _ = try await store.importRows(try rows(0..<150))
+    let before = try #require(try await store.lastImports().first).seconds
+    _ = try await store.importRows(try rows(0..<100))
+
+    let imports = try await store.lastImports()
+
+    #expect(imports.count == 100)
+    #expect(Set(imports.map(\.source)).isSuperset(of: (100..<150).map { "s\($0)" }))
+    #expect(imports.prefix(50).allSatisfy { $0.seconds == before })
+    #expect(imports.suffix(50).allSatisfy { $0.seconds > before })
+  }
+
   @Test func rowWithAKnownOriginOrIDUpdatesOnlyChangedPlaces() async throws {
     let store = try await TemporaryDatabase.make().migratedStore()
     try await store.importRows([
