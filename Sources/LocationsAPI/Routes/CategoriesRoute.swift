@@ -30,19 +30,15 @@ struct CategoriesRoute: CallHandler {
 
   private func count(in box: BoundingBox?, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     // All places were counted before, or are soon; those of a box are counted for each category.
-    if box != nil {
-      return try await service.searching(of: request, needsIndex: false) { snapshot throws(PointStoreError) in
-        try snapshot.categoryCounts(in: box)
-      } inStore: { () throws(PointStoreError) in
-        try await service.store.categoryCounts(in: box)
-      } response: { counts in
-        Self.response(counts)
-      }
+    try await service.searching(
+      PointQuery(box: box), isLong: box != nil, for: request
+    ) { snapshot throws(PointStoreError) in
+      try snapshot.categoryCounts(in: box)
+    } inStore: { _ throws(PointStoreError) in
+      try await service.store.categoryCounts(in: box)
+    } response: { counts in
+      Self.response(counts)
     }
-    return Self.response(
-      try await request.reportingStoreErrors { () throws(PointStoreError) in
-        try await service.store.categoryCounts(in: nil)
-      })
   }
 
   private static func response(_ counts: [CategoryCount]) -> HTTPResponse {

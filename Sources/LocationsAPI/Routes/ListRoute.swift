@@ -46,76 +46,29 @@ struct ListRoute: CallHandler {
     }
   }
 
-  /// Returns the response of the search, with the memory for it reserved.
+  /// Returns the response of the search.
   func search(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let reservation = try await arguments.reserveMemory(for: request)
-    defer { extendLifetime(reservation) }
-    if arguments.query.isLong { return try await searchLong(arguments, for: request) }
-    if let text = arguments.text {
-      let page = try await service.matches(of: text.query(arguments), arguments.fields, for: request)
-      return try await request.responding(with: page.points) { () throws(Problem) in
-        response(of: page.points, next: page.next, text, arguments, for: request)
-      }
-    }
-    let query = arguments.query.onEventLoop
-    if arguments.hasSummaries {
-      let page = try await request.searchingOnEventLoop { () throws(PointStoreError) in
-        try await service.summaries(matching: query)
-      }
-      if let page { return response(of: page, arguments, for: request) }
-    } else {
-      let found = try await request.searchingOnEventLoop {
-        () throws(PointStoreError) -> (points: [FoundPoint], next: PointQuery.Position?) in
-        let page = try await service.page(matching: query)
-        var points = page.points
-        if arguments.fields.contains(.attribution) { try await service.addAttribution(to: &points) }
-        return (points, page.next)
-      }
-      if let found {
-        return try await request.responding(with: found.points) { () throws(Problem) in
-          response(of: found.points, next: found.next, arguments, for: request)
-        }
-      }
-    }
-    return try await searchLong(arguments, for: request)
-  }
-
-  /// Returns the response of a search that may take long, or whose page is long: it is made beside the event loop.
-  private func searchLong(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse {
-    let query = arguments.query
-    let attributions = try await request.reportingStoreErrors { () throws(PointStoreError) in
-      arguments.fields.contains(.attribution) ? try await Attributions(of: service.store) : nil
-    }
-    if let text = arguments.text {
-      let (names, textQuery) = (try service.textSearch(), text.query(arguments))
-      return try await service.searching(of: request, needsIndex: true) { snapshot throws(PointStoreError) in
-        try service.matches(of: textQuery, in: snapshot)
-      } inStore: { () throws(PointStoreError) in
-        try await service.matches(of: textQuery, in: names)
-      } response: { page in
-        var points = page.matches.map { FoundPoint($0) }
-        attributions?.add(to: &points)
-        return response(of: points, next: page.next, text, arguments, for: request)
-      }
-    }
-    if arguments.hasSummaries {
-      return try await service.searching(of: request, needsIndex: query.needsIndex) {
-        snapshot throws(PointStoreError) in
-        try service.summaries(matching: query, in: snapshot)
-      } inStore: { () throws(PointStoreError) in
-        try await service.summaries(matching: query)
-      } response: { page in
+    if arguments.hasSummaries, arguments.text == nil {
+      return try await service.summaries(matching: arguments.query, for: request) { page in
         response(of: page, arguments, for: request)
       }
     }
-    return try await service.searching(of: request, needsIndex: query.needsIndex) { snapshot throws(PointStoreError) in
-      try service.page(matching: query, in: snapshot)
-    } inStore: { () throws(PointStoreError) in
-      try await service.page(matching: query)
-    } response: { page in
-      var points = page.points
-      attributions?.add(to: &points)
-      return response(of: points, next: page.next, arguments, for: request)
+    return try await searchPlaces(arguments, for: request)
+  }
+
+  private func searchPlaces(_ arguments: ListArguments, for request: HTTPRequest) async throws(Problem) -> HTTPResponse
+  {
+    let attributions = try await service.attributions(for: arguments.fields, request)
+    if let text = arguments.text {
+      let query = text.query(arguments)
+      return try await service.matches(of: query, for: request) { page in
+        let next = page.next.map { target(cursor: Cursor.text(for: $0, in: query), for: request) }
+        return response(of: page.matches.map { FoundPoint($0) }, attributions, next: next, arguments, for: request)
+      }
+    }
+    return try await service.page(matching: arguments.query, for: request) { page in
+      let next = page.next.map { nextTarget(after: $0, arguments, for: request) }
+      return response(of: page.points, attributions, next: next, arguments, for: request)
     }
   }
 
@@ -126,23 +79,11 @@ struct ListRoute: CallHandler {
   }
 
   private func response(
-    of points: [FoundPoint], next: PointQuery.Position?, _ arguments: ListArguments, for request: HTTPRequest
-  ) -> HTTPResponse {
-    response(of: points, next: next.map { nextTarget(after: $0, arguments, for: request) }, arguments, for: request)
-  }
-
-  private func response(
-    of points: [FoundPoint], next: TextQuery.Position?, _ text: TextArguments, _ arguments: ListArguments,
+    of points: [FoundPoint], _ attributions: Attributions?, next: String?, _ arguments: ListArguments,
     for request: HTTPRequest
   ) -> HTTPResponse {
-    let next = next.map { target(cursor: Cursor.text(for: $0, in: text.query(arguments)), for: request) }
-    return response(of: points, next: next, arguments, for: request)
-  }
-
-  private func response(
-    of points: [FoundPoint], next: String?, _ arguments: ListArguments, for request: HTTPRequest
-  ) -> HTTPResponse {
     var points = points
+    attributions?.add(to: &points)
     let language = arguments.languages.translate(&points)
     points.addLabels(in: arguments.fields)
     var response = HTTPResponse(
@@ -226,17 +167,6 @@ struct ListArguments: Hashable {
     try values.check()
     self.query = query
     format = try .chosen(by: values[.format], accept: request.headers)
-  }
-
-  /// The estimated number of bytes of each place of a long page.
-  private static let placeBytes = 1024
-
-  /// Reserves memory for writing a long page.
-  ///
-  /// - Throws: ``Problem`` 503.
-  nonisolated(nonsending) func reserveMemory(for request: HTTPRequest) async throws(Problem) -> MemoryReservation? {
-    guard query.limit > PointQuery.shortLimit else { return nil }
-    return try await request.reserveMemory(bytes: query.limit * Self.placeBytes)
   }
 }
 

@@ -53,13 +53,9 @@ struct LocationRoute: CallHandler {
   private func found(
     _ point: PointOfInterest, _ arguments: PresentationArguments, for request: HTTPRequest
   ) async throws(Problem) -> [FoundPoint] {
-    let found = [FoundPoint(point: point, distanceMetres: nil)]
-    guard arguments.fields.contains(.attribution) else { return found }
-    return try await request.reportingStoreErrors { () throws(PointStoreError) in
-      var points = found
-      try await service.addAttribution(to: &points)
-      return points
-    }
+    var found = [FoundPoint(point: point, distanceMetres: nil)]
+    try await service.attributions(for: arguments.fields, request)?.add(to: &found)
+    return found
   }
 
   private func translation(

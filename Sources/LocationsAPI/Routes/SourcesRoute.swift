@@ -38,11 +38,12 @@ struct SourcesRoute: CallHandler {
 }
 
 extension PointsService {
-  /// Adds the attribution of each place's data set.
+  /// Returns the attributions of the data sets; `nil` if the fields have none.
   ///
-  /// - Throws: `PointStoreError`.
-  func addAttribution(to points: inout [FoundPoint]) async throws(PointStoreError) {
-    try await Attributions(of: store).add(to: &points)
+  /// - Throws: `Problem` of the store's error.
+  func attributions(for fields: FieldSet, _ request: HTTPRequest) async throws(Problem) -> Attributions? {
+    guard fields.contains(.attribution) else { return nil }
+    return try await request.reportingStoreErrors { () throws(PointStoreError) in try await Attributions(of: store) }
   }
 }
 

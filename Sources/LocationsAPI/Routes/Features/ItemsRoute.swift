@@ -79,9 +79,6 @@ struct ItemsRoute: CallHandler {
     return reading + writing.map(\.endpoint)
   }
 
-  /// The estimated number of bytes of each feature of a long page.
-  private static let featureBytes = 1024
-
   func respond(to request: HTTPRequest) async throws(Problem) -> HTTPResponse {
     let collection = try context.collection(of: request)
     let arguments = try FeatureArguments(request, collection, context.properties, context.filtering)
@@ -89,26 +86,12 @@ struct ItemsRoute: CallHandler {
       to: request, in: .geoJSON, representation: arguments.format == .html ? ".html" : ""
     ) { () async throws(Problem) in
       guard let query = arguments.query else { return response(of: FeaturePage(), arguments, collection, for: request) }
-      let limit = query.limit
-      let reservation =
-        limit > PointQuery.shortLimit ? try await request.reserveMemory(bytes: limit * Self.featureBytes) : nil
-      defer { extendLifetime(reservation) }
-      if !query.isLong {
-        let page = try await request.searchingOnEventLoop { () throws(PointStoreError) in
-          try await self.page(query.onEventLoop, isContinued: arguments.isContinued)
-        }
-        if let page {
-          return try await request.responding(with: page.points) { () throws(Problem) in
-            response(of: page, arguments, collection, for: request)
-          }
-        }
-      }
-      return try await context.service.searching(
-        of: request, needsIndex: query.needsIndex
-      ) { snapshot throws(PointStoreError) in
+      return try await context.service.searching(query, for: request) { snapshot throws(PointStoreError) in
         try page(query, isContinued: arguments.isContinued, in: snapshot)
-      } inStore: { () throws(PointStoreError) in
-        try await page(query, isContinued: arguments.isContinued)
+      } inStore: { isOnEventLoop throws(PointStoreError) in
+        try await page(query.bounded(ifOnEventLoop: isOnEventLoop), isContinued: arguments.isContinued)
+      } textBytes: { page in
+        page.points.textBytes
       } response: { page in
         response(of: page, arguments, collection, for: request)
       }

@@ -66,32 +66,12 @@ struct PhotonSearchRoute: CallHandler {
   private func find(
     _ query: TextQuery, _ filter: PhotonFilter, limit: Int, for request: HTTPRequest
   ) async throws(Problem) -> [PhotonPlace] {
-    let names = try service.textSearch()
-    guard !filter.isEmpty else {
+    try await PhotonMatches.find(limit: limit, matching: filter) { count, after, isFirst, select throws(Problem) in
       var query = query
-      query.limit = limit
-      return try await service.matches(of: query, [], for: request).points.map { PhotonPlace($0.point) }
-    }
-    return try await service.searching(of: request, needsIndex: true) { snapshot throws(PointStoreError) in
-      var (query, found) = (query, PhotonMatches(filter, limit: limit))
-      while let count = found.nextCount {
-        query.limit = count
-        let page = try service.matches(of: query, in: snapshot, isRecorded: found.isFirst)
-        found.add(page.matches.lazy.map(\.point), hasMore: page.next != nil)
-        query.after = page.next
+      (query.limit, query.after) = (count, after)
+      return try await service.matches(of: query, isRecorded: isFirst, for: request) { page in
+        (select(page.matches.lazy.map(\.point)), page.next)
       }
-      return found.places
-    } inStore: { () throws(PointStoreError) in
-      var (query, found) = (query, PhotonMatches(filter, limit: limit))
-      while let count = found.nextCount {
-        query.limit = count
-        let page = try await service.matches(of: query, in: names, isRecorded: found.isFirst)
-        found.add(page.matches.lazy.map(\.point), hasMore: page.next != nil)
-        query.after = page.next
-      }
-      return found.places
-    } response: {
-      $0
     }
   }
 }
@@ -141,72 +121,46 @@ struct PhotonReverseRoute: CallHandler {
   private func find(
     _ query: PointQuery, _ filter: PhotonFilter, limit: Int, for request: HTTPRequest
   ) async throws(Problem) -> [PhotonPlace] {
-    guard !filter.isEmpty else {
+    try await PhotonMatches.find(limit: limit, matching: filter) { count, after, isFirst, select throws(Problem) in
       var query = query
-      query.limit = limit
-      let page = try await request.reportingStoreErrors { [query] () throws(PointStoreError) in
-        try await service.page(matching: query)
+      (query.limit, query.after) = (count, after)
+      return try await service.page(matching: query, isRecorded: isFirst, for: request) { page in
+        (select(page.points.lazy.map(\.point)), page.next)
       }
-      return page.points.map { PhotonPlace($0.point) }
-    }
-    return try await service.searching(of: request, needsIndex: false) { snapshot throws(PointStoreError) in
-      var (query, found) = (query, PhotonMatches(filter, limit: limit))
-      while let count = found.nextCount {
-        query.limit = count
-        let page = try service.page(matching: query, in: snapshot, isRecorded: found.isFirst)
-        found.add(page.points.lazy.map(\.point), hasMore: page.next != nil)
-        query.after = page.next
-      }
-      return found.places
-    } inStore: { () throws(PointStoreError) in
-      var (query, found) = (query, PhotonMatches(filter, limit: limit))
-      while let count = found.nextCount {
-        query.limit = count
-        let page = try await service.page(matching: query, isRecorded: found.isFirst)
-        found.add(page.points.lazy.map(\.point), hasMore: page.next != nil)
-        query.after = page.next
-      }
-      return found.places
-    } response: {
-      $0
     }
   }
 }
 
-/// The first places of a search that match a filter, which leaves some of them out: more are looked for step by step.
-private struct PhotonMatches {
+/// The first places of a search that match a filter, which leaves some of them out: more are looked for page by page.
+private enum PhotonMatches {
   /// The number of places that are examined at most.
   private static let maximumExamined = 2000
 
-  /// The number of places in one step.
-  private static let stepSize = 200
+  /// The number of places of a page.
+  private static let pageSize = 200
 
-  private let filter: PhotonFilter
-  private let limit: Int
-  private var found: [PhotonPlace] = []
-  private var examined = 0
-  private var hasMore = true
-
-  init(_ filter: PhotonFilter, limit: Int) {
-    self.filter = filter
-    self.limit = limit
-  }
-
-  var places: [PhotonPlace] { Array(found.prefix(limit)) }
-
-  var isFirst: Bool { examined == 0 }
-
-  /// The number of places to look for next; `nil` at the end.
-  var nextCount: Int? { found.count < limit && hasMore && examined < Self.maximumExamined ? Self.stepSize : nil }
-
-  /// Adds the places of a step that match.
-  mutating func add(_ points: some Sequence<PointOfInterest>, hasMore: Bool) {
-    for point in points {
-      examined += 1
-      let place = PhotonPlace(point)
-      if filter.matches(place) { found.append(place) }
-    }
-    self.hasMore = hasMore
+  /// Returns the first places of a search that match.
+  ///
+  /// - Parameter page: finds a page: a number of places after a position. It returns what a closure selects of them,
+  ///   and the position after them; `nil` at the end.
+  static func find<Position>(
+    limit: Int, matching filter: PhotonFilter,
+    _ page: (
+      _ count: Int, _ after: Position?, _ isFirst: Bool, _ select: (any Sequence<PointOfInterest>) -> [PhotonPlace]
+    ) async throws(Problem) -> (places: [PhotonPlace], next: Position?)
+  ) async throws(Problem) -> [PhotonPlace] {
+    var found: [PhotonPlace] = []
+    var (examined, next): (Int, Position?) = (0, nil)
+    repeat {
+      let count = filter.isEmpty ? limit : pageSize
+      let (places, position) = try await page(count, next, examined == 0) { points in
+        points.map { PhotonPlace($0) }.filter(filter.matches)
+      }
+      found += places
+      examined += count
+      next = position
+    } while next != nil && found.count < limit && examined < maximumExamined
+    return Array(found.prefix(limit))
   }
 }
 

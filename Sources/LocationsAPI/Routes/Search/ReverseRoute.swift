@@ -37,25 +37,19 @@ struct ReverseRoute: CallHandler {
     return try await revalidation.respond(
       to: request, in: format, languages: languages, hasVersion: hasVersion
     ) { () async throws(Problem) in
-      var points = try await find(query, fields, for: request)
-      guard !points.isEmpty else {
-        throw .notFound("there is no such place" + (radius.map { " within \($0) m" } ?? ""))
+      let attributions = try await service.attributions(for: fields, request)
+      return try await service.page(matching: query, for: request) { page throws(Problem) in
+        var points = page.points
+        guard !points.isEmpty else {
+          throw .notFound("there is no such place" + (radius.map { " within \($0) m" } ?? ""))
+        }
+        attributions?.add(to: &points)
+        let language = languages.translate(&points)
+        points.addLabels(in: fields)
+        var response = HTTPResponse(points[0], fields: fields, format: format)
+        response.addContentLanguage(language)
+        return response
       }
-      let language = languages.translate(&points)
-      points.addLabels(in: fields)
-      var response = HTTPResponse(points[0], fields: fields, format: format)
-      response.addContentLanguage(language)
-      return response
-    }
-  }
-
-  private func find(
-    _ query: PointQuery, _ fields: FieldSet, for request: HTTPRequest
-  ) async throws(Problem) -> [FoundPoint] {
-    try await request.reportingStoreErrors { () throws(PointStoreError) in
-      var points = try await service.page(matching: query).points
-      if fields.contains(.attribution) { try await service.addAttribution(to: &points) }
-      return points
     }
   }
 }

@@ -55,19 +55,9 @@ struct SuggestRoute: CallHandler {
     var query = arguments.query(filters)
     query.completesLastWord = true
     return try await revalidation.respond(to: request, in: .json, languages: languages) { () async throws(Problem) in
-      let names = try service.textSearch()
+      _ = try service.textSearch()
       let counts = try await categories(for: query, for: request)
-      guard query.filters.isLong else {
-        let (points, _) = try await service.matches(of: query, [], isRecorded: false, for: request)
-        return try await request.responding(with: points) { [query] () throws(Problem) in
-          Self.response(points, counts, limit: query.limit, languages)
-        }
-      }
-      return try await service.searching(of: request, needsIndex: true) { [query] snapshot throws(PointStoreError) in
-        try service.matches(of: query, in: snapshot, isRecorded: false)
-      } inStore: { [query] () throws(PointStoreError) in
-        try await service.matches(of: query, in: names, isRecorded: false)
-      } response: { page in
+      return try await service.matches(of: query, isRecorded: false, for: request) { page in
         Self.response(page.matches.map { FoundPoint($0) }, counts, limit: query.limit, languages)
       }
     }

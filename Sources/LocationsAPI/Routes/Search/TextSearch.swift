@@ -104,66 +104,10 @@ extension ParameterValues {
   }
 }
 
-extension PointsService {
-  /// Returns a page of the places that match a text, with attributions where the fields have them.
-  ///
-  /// - Throws: `Problem` 501 where texts can't be searched for, or that of the store's error.
-  func matches(
-    of query: TextQuery, _ fields: FieldSet, isRecorded: Bool = true, for request: HTTPRequest
-  ) async throws(Problem) -> (points: [FoundPoint], next: TextQuery.Position?) {
-    let page = try await page(of: query, isRecorded: isRecorded, for: request)
-    var points = page.matches.map { FoundPoint($0) }
-    if fields.contains(.attribution) {
-      try await request.reportingStoreErrors { () throws(PointStoreError) in try await addAttribution(to: &points) }
-    }
-    return (points, page.next)
-  }
-
-  /// The number of steps of a search for a text on the event loop, about a millisecond.
-  private static let stepsOnEventLoop = 400_000
-
-  /// Returns a page of the places that match a text. A search of many steps is begun again beside the event loop, where
-  /// it holds up no other request.
-  private func page(
-    of query: TextQuery, isRecorded: Bool, for request: HTTPRequest
-  ) async throws(Problem) -> TextPage {
-    let names = try textSearch()
-    let short = try await request.searchingOnEventLoop { () throws(PointStoreError) in
-      var query = query
-      query.stepLimit = Self.stepsOnEventLoop
-      return try await matches(of: query, in: names, isRecorded: isRecorded)
-    }
-    if let short { return short }
-    return try await searching(of: request, needsIndex: true) { snapshot throws(PointStoreError) in
-      try matches(of: query, in: snapshot, isRecorded: isRecorded)
-    } inStore: { () throws(PointStoreError) in
-      try await matches(of: query, in: names, isRecorded: isRecorded)
-    } response: { page in
-      page
-    }
-  }
-
-  /// Returns the store that searches for texts.
-  ///
-  /// - Throws: `Problem` 501 where texts can't be searched for.
-  func textSearch() throws(Problem) -> any TextSearchableStore {
-    guard let textStore, textStore.supportsTextSearch else { throw .noTextSearch }
-    return textStore
-  }
-}
-
 extension [FoundPoint] {
   /// Adds the label of each place where the fields have labels. The names must be in the languages of the request.
   mutating func addLabels(in fields: FieldSet) {
     guard fields.contains(.label) else { return }
     for index in indices { self[index].label = self[index].point.draft.label }
   }
-}
-
-extension Problem {
-  /// 501 where no index searches for texts.
-  static let noTextSearch = Problem(
-    .notImplemented, code: "not-implemented",
-    detail: "places are found by name only with an index; this server has none because POINT_INDEX is off, or auto and "
-      + "the places need more memory than there is, or because the database is a standby")
 }

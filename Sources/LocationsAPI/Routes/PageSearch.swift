@@ -1,0 +1,190 @@
+import HTTPServer
+import NIOHTTP1
+import Points
+
+extension PointQuery {
+  /// The number of places up to which a page is short. A longer one takes more than a millisecond and much memory.
+  private static let shortLimit = 100
+
+  /// A Boolean value that indicates whether the search or its page may take long, and so leaves the event loop.
+  fileprivate var isLong: Bool { limit > Self.shortLimit || timeLimit != nil }
+
+  /// The estimated number of bytes of each place of a long page.
+  private static let placeBytes = 1024
+
+  /// The number of bytes to reserve for writing a page; `nil` for a short one.
+  fileprivate var memoryBytes: Int? { limit > Self.shortLimit ? limit * Self.placeBytes : nil }
+
+  /// Returns the query for a search in the store. On the event loop, it ends with
+  /// ``Points/PointStoreError/stepLimit`` if the places of its source would have to be indexed first.
+  func bounded(ifOnEventLoop isOnEventLoop: Bool) -> PointQuery {
+    var query = self
+    query.needsBuiltIndexes = isOnEventLoop && source != nil
+    return query
+  }
+}
+
+/// The searches for a page of places, for every call that has pages.
+///
+/// A search leaves the event loop of its request, and its response with it, if its page is long or it has a condition
+/// that takes long (memory is reserved for a long page), or if it turns out to need many steps: for a text, or to
+/// index the places of a source. If the places found have long texts, their response leaves the event loop.
+extension PointsService {
+  /// Returns the response of a page of places.
+  ///
+  /// - Throws: `Problem`.
+  @inline(__always)
+  func page<Response>(
+    matching query: PointQuery, isRecorded: Bool = true, for request: HTTPRequest,
+    response: (PointPage) throws(Problem) -> Response
+  ) async throws(Problem) -> Response {
+    try await searching(
+      query, for: request
+    ) { snapshot throws(PointStoreError) in
+      try page(matching: query, in: snapshot, isRecorded: isRecorded)
+    } inStore: { isOnEventLoop throws(PointStoreError) in
+      try await page(matching: query.bounded(ifOnEventLoop: isOnEventLoop), isRecorded: isRecorded)
+    } textBytes: { page in
+      page.points.textBytes
+    } response: { page throws(Problem) in
+      try response(page)
+    }
+  }
+
+  /// Returns the response of a page of summaries, whose texts are written as they are stored.
+  ///
+  /// - Throws: `Problem`.
+  @inline(__always)
+  func summaries<Response>(
+    matching query: PointQuery, for request: HTTPRequest, response: (SummaryPage) throws(Problem) -> Response
+  ) async throws(Problem) -> Response {
+    try await searching(
+      query, for: request
+    ) { snapshot throws(PointStoreError) in
+      try summaries(matching: query, in: snapshot)
+    } inStore: { isOnEventLoop throws(PointStoreError) in
+      try await summaries(matching: query.bounded(ifOnEventLoop: isOnEventLoop))
+    } response: { page throws(Problem) in
+      try response(page)
+    }
+  }
+
+  /// The number of steps of a search for a text on the event loop, about a millisecond.
+  private static let stepsOnEventLoop = 400_000
+
+  /// Returns the response of a page of the places that match a text.
+  ///
+  /// - Throws: `Problem`; 501 if texts can't be searched for.
+  func matches<Response>(
+    of query: TextQuery, isRecorded: Bool = true, for request: HTTPRequest,
+    response: (TextPage) throws(Problem) -> Response
+  ) async throws(Problem) -> Response {
+    let names = try textSearch()
+    var filters = query.filters
+    filters.limit = query.limit
+    return try await searching(
+      filters, needsIndex: true, for: request
+    ) { snapshot throws(PointStoreError) in
+      try matches(of: query, in: snapshot, isRecorded: isRecorded)
+    } inStore: { isOnEventLoop throws(PointStoreError) in
+      var query = query
+      query.stepLimit = isOnEventLoop ? Self.stepsOnEventLoop : nil
+      return try await matches(of: query, in: names, isRecorded: isRecorded)
+    } textBytes: { page in
+      page.matches.reduce(0) { $0 + $1.point.draft.textBytes }
+    } response: { page throws(Problem) in
+      try response(page)
+    }
+  }
+
+  /// Returns the store that searches for texts.
+  ///
+  /// - Throws: `Problem` 501 if texts can't be searched for.
+  func textSearch() throws(Problem) -> any TextSearchableStore {
+    guard let textStore, textStore.supportsTextSearch else { throw .noTextSearch }
+    return textStore
+  }
+
+  /// The number of bytes of the names and tags of places up to which their response is made on the event loop.
+  private static let shortTextBytes = 256 * 1024
+
+  /// Searches for a request by a query, on the event loop or beside it, and makes the response there.
+  ///
+  /// - Parameters:
+  ///   - isLong: a Boolean value that indicates whether the search takes long whatever the query.
+  ///   - needsIndex: a Boolean value that indicates whether only an index can search, whatever the query.
+  ///   - inSnapshot: the search in the places of a moment.
+  ///   - inStore: the search in the store itself. On the event loop it may end with
+  ///     ``Points/PointStoreError/stepLimit``, and is repeated beside it.
+  ///   - textBytes: the number of bytes of the texts found that the response parses or writes again.
+  ///   - response: the response of what was found.
+  /// - Throws: `Problem`.
+  @inline(__always)
+  func searching<Found, Response>(
+    _ query: PointQuery, isLong: Bool = false, needsIndex: Bool = false, for request: HTTPRequest,
+    _ inSnapshot: (any MapSnapshot) throws(PointStoreError) -> Found,
+    inStore: (_ isOnEventLoop: Bool) async throws(PointStoreError) -> Found,
+    textBytes: (Found) -> Int = { _ in 0 },
+    response: (Found) throws(Problem) -> Response
+  ) async throws(Problem) -> Response {
+    if !isLong, !query.isLong {
+      let found = try await request.reportingStoreErrors { () throws(PointStoreError) -> Found? in
+        do throws(PointStoreError) {
+          return try await inStore(true)
+        } catch {
+          guard error == .stepLimit else { throw error }
+          return nil
+        }
+      }
+      if let found {
+        if textBytes(found) <= Self.shortTextBytes { return try response(found) }
+        return try await request.computing { () throws(Problem) in try response(found) }
+      }
+    }
+    return try await searchingBesideEventLoop(
+      query, needsIndex: needsIndex || query.needsIndex, for: request, inSnapshot, inStore: inStore,
+      response: response)
+  }
+
+  /// Searches beside the event loop, and makes the response there.
+  ///
+  /// The places of the moment come first: a thread for computations is held neither for a round of the index nor for a
+  /// database. Where the store searches elsewhere, only the response is made beside the event loop.
+  private func searchingBesideEventLoop<Found, Response>(
+    _ query: PointQuery, needsIndex: Bool, for request: HTTPRequest,
+    _ inSnapshot: (any MapSnapshot) throws(PointStoreError) -> Found,
+    inStore: (_ isOnEventLoop: Bool) async throws(PointStoreError) -> Found,
+    response: (Found) throws(Problem) -> Response
+  ) async throws(Problem) -> Response {
+    var reservation: MemoryReservation?
+    if let bytes = query.memoryBytes { reservation = try await request.reserveMemory(bytes: bytes) }
+    defer { extendLifetime(reservation) }
+    let snapshot = try await request.reportingStoreErrors { () throws(PointStoreError) -> (any MapSnapshot)? in
+      try await self.snapshot(isRequired: needsIndex)
+    }
+    guard let snapshot else {
+      let found = try await request.reportingStoreErrors { () throws(PointStoreError) in try await inStore(false) }
+      return try await request.computing { () throws(Problem) in try response(found) }
+    }
+    return try await request.computing { () throws(Problem) in
+      try response(request.reportingSearchErrors { () throws(PointStoreError) in try inSnapshot(snapshot) })
+    }
+  }
+}
+
+extension [FoundPoint] {
+  /// The number of bytes of the names and tags.
+  var textBytes: Int { reduce(0) { $0 + $1.point.draft.textBytes } }
+}
+
+extension PointDraft {
+  fileprivate var textBytes: Int { name.utf8.count + tags.json.utf8.count }
+}
+
+extension Problem {
+  /// 501 where no index searches for texts.
+  static let noTextSearch = Problem(
+    .notImplemented, code: "not-implemented",
+    detail: "places are found by name only with an index; this server has none because POINT_INDEX is off, or auto and "
+      + "the places need more memory than there is, or because the database is a standby")
+}
