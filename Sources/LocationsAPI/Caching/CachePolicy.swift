@@ -1,3 +1,6 @@
+import HTTPServer
+import NIOHTTP1
+
 /// The directives for caches of responses.
 package struct CachePolicy: Sendable {
   /// The default directives of `Cache-Control` on lists, single places and categories: a response may be kept, and is
@@ -74,5 +77,18 @@ package struct CachePolicy: Sendable {
     // Quotation marks are accepted too, as a recipient must (section 5.2).
     guard let digits = value?.wholeMatch(of: /"?([0-9]+)"?/)?.1, let seconds = Int(digits) else { return false }
     return seconds <= 1 << 31
+  }
+}
+
+extension HTTPResponse {
+  /// Adds `Cache-Control` and `Vary`, and `ETag` if there is one.
+  ///
+  /// - Parameter seconds: the time for which the response is valid; `nil` for the policy's own directives.
+  mutating func addCaching(by policy: CachePolicy, maximumAgeSeconds seconds: Int64? = nil, etag: String? = nil) {
+    if let etag { headers.add(name: "etag", value: etag) }
+    headers.add(
+      name: "cache-control",
+      value: seconds.map { policy.cacheControl(maximumAgeSeconds: $0) } ?? policy.cacheControl)
+    headers.add(name: "vary", value: policy.vary)
   }
 }

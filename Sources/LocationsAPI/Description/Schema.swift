@@ -1,6 +1,8 @@
 import Basics
+import HTTPServer
 package import JSONText
 import PointFormats
+import Points
 
 /// A version of OpenAPI in which the service is described.
 enum OpenAPIVersion: String, CaseIterable {
@@ -190,4 +192,381 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
   package init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(elements.map { Member(name: $0.0, value: $0.1) })
   }
+}
+
+extension Schema {
+  /// The schemas that others refer to, by name.
+  static let components: [(name: String, schema: Schema)] =
+    [
+      ("Place", place), ("PlaceDraft", draft), ("PlacePatch", patch), ("Feature", feature),
+      ("FeatureDraft", featureDraft),
+      ("FeatureCollection", collection), ("PhotonFeatureCollection", photonCollection), ("Suggestion", suggestion),
+      ("Search", search), ("Tags", tags), ("TagsDraft", tagsDraft.orNull), ("CheckResult", check),
+      ("CategoryCount", categoryCount),
+      ("DataSource", dataSource), ("ImportReport", importReport), ("Deletion", deletion),
+      ("SearchReport", searchReport),
+      ("Health", health), ("Index", index), ("MapSettings", mapSettings), ("StatusSettings", statusSettings),
+      ("Problem", problem),
+    ] + features + enumerationComponents
+
+  // MARK: Places
+
+  private static func text(_ description: String, maximum: Int) -> Schema {
+    Schema(.string, description, ["maxLength": .count(maximum), "pattern": .noControlCharacters])
+  }
+
+  static let name = Schema(
+    .string, "The name, trimmed of white space.",
+    [
+      "minLength": 1, "maxLength": .count(PointDraft.maximumNameLength),
+      "pattern": .notBlank,
+    ])
+  static let category = text(
+    "Such as `cafe` or `natural:peak`.", maximum: PointDraft.maximumCategoryLength)
+  static let source = text("The data set that the place is from.", maximum: PointDraft.maximumOriginLength)
+  static let sourceID = text("The id in that data set.", maximum: PointDraft.maximumOriginLength)
+  private static let latitude = Schema(.number, "Latitude in degrees, WGS 84.", ["minimum": -90, "maximum": 90])
+  private static let longitude = Schema(.number, "Longitude in degrees, WGS 84.", ["minimum": -180, "maximum": 180])
+  static let uuid = Schema(.string, nil, ["format": "uuid"])
+  static let time = Schema(.string, nil, ["format": "date-time"])
+  static let count = Schema(.integer, nil, ["minimum": 0])
+  static let any = Schema(.any)
+  private static let ignored = Schema(.any, "Set by the service; ignored.")
+
+  /// The fields of a place beside its id and coordinates.
+  static let otherFields: [Property] = [
+    .optional(
+      "distance",
+      Schema(.number, "Metres from the position or the route of the search, along the ellipsoid.", ["minimum": 0])),
+    .optional("alongMetres", Schema(.number, "Metres along the route of the search.", ["minimum": 0])),
+    .optional("tags", .component("Tags")),
+    .optional("source", source),
+    .optional("sourceId", sourceID),
+    .optional("version", Schema(.integer, "Grows with each change and never repeats for an id.", ["minimum": 1])),
+    .optional("createdAt", time),
+    .optional("updatedAt", time),
+    .optional("attribution", Schema(.string, "Attribution of the data set, where `fields` names it.")),
+    .optional("label", Schema(.string, "Name and address in one line, where `fields` names it.")),
+    .optional(
+      "score", Schema(.number, "Rank of the match of `q`, greater is better; where `fields` has it.", ["minimum": 0])),
+    .optional("match", match),
+  ]
+
+  private static let match = Schema(
+    .object(
+      [
+        .required("key", Schema(.string, "`name`, or the key of the tag that has the name.")),
+        .required("text", Schema(.string, "The name that matches.")),
+        .required(
+          "ranges",
+          Schema(
+            .array(of: Schema(.array(of: count), nil, ["minItems": 2, "maxItems": 2])),
+            "The parts that match, each as the offset of its first Unicode scalar and of the one behind its last.")),
+      ], others: nil),
+    "The name that matches `q`, where `fields` names it.",
+    example: ["key": "name", "text": "Winchester Mystery House", "ranges": [[0, 10], [11, 18]]])
+
+  private static let place = Schema(
+    .object(
+      [
+        .optional("id", uuid), .optional("name", name), .optional("category", category), .optional("lat", latitude),
+        .optional("long", longitude),
+      ] + otherFields, others: nil),
+    "A place, with the fields that were asked for. Absent values are left out.", example: Examples.place)
+
+  private static let tag = Schema(
+    .string, nil, ["maxLength": .count(Tags.maximumValueLength), "pattern": "^[^\\u0000]*$"])
+  private static let tagKey: KeyValuePairs<String, JSONValue> = [
+    "maxLength": .count(Tags.maximumKeyLength), "pattern": "^[^\\u0000]*$",
+  ]
+
+  private static let tags = Schema(
+    .object([], others: tag), "Further properties; keys have up to \(Tags.maximumKeyLength) characters.",
+    ["maxProperties": .count(Tags.maximumCount)]
+  ).naming(tagKey)
+
+  static let tagsDraft = Schema(
+    .object([], others: Schema(.anyOf([tag, Schema(.number), Schema(.boolean)])).orNull),
+    "Further properties; keys have up to \(Tags.maximumKeyLength) characters. Numbers and Booleans become text; `null`"
+      + " is no tag.",
+    ["maxProperties": .count(Tags.maximumCount)]
+  ).naming(tagKey)
+
+  static let ignoredFields = ["distance", "version", "createdAt", "updatedAt"].map {
+    Property.optional($0, ignored)
+  }
+
+  private static let draft = Schema(
+    .object(
+      [
+        .optional("id", uuid.orNull), .required("name", name), .optional("category", category.orNull),
+        .required("lat", latitude), .required("long", longitude), .optional("tags", .component("TagsDraft")),
+        .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
+      ] + ignoredFields, others: nil),
+    "The fields of a place that a client sets. `source` and `sourceId` are given both or neither, and the pair is"
+      + " unique.",
+    example: Examples.draft)
+
+  private static let patch = Schema(
+    .object(
+      [
+        .optional("id", uuid), .optional("name", name), .optional("category", category.orNull),
+        .optional("lat", latitude), .optional("long", longitude),
+        .optional("tags", tagsDraft.orNull),
+        .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
+      ] + ignoredFields, others: nil),
+    "A JSON merge patch (RFC 7396) of a place: `null` removes a value.",
+    example: ["category": "bar", "tags": ["wheelchair": "yes", "fax": nil]])
+
+  // MARK: GeoJSON
+
+  private static let geometry = Schema(
+    .object(
+      [
+        .required("type", .oneOf(["Point"])),
+        .required(
+          "coordinates",
+          Schema(
+            .array(of: Schema(.number, nil, ["minimum": -180, "maximum": 180])), "Longitude and latitude in degrees.",
+            ["minItems": 2, "maxItems": 2])),
+      ], others: any))
+
+  static let geometryDraft = Schema(
+    .object(
+      [.required("type", .oneOf(["Point"])), .required("coordinates", coordinates)], others: any))
+
+  /// The geometry of a merge patch, whose members replace those that there are.
+  static let geometryPatch = Schema(
+    .object(
+      [.optional("type", .oneOf(["Point"])), .optional("coordinates", coordinates)], others: any))
+
+  private static let coordinates = Schema(
+    .tuple([longitude, latitude]), "Longitude and latitude; further elements are ignored.")
+
+  private static let feature = Schema(
+    .object(
+      [
+        .required("type", .oneOf(["Feature"])), .optional("id", uuid), .required("geometry", geometry),
+        .required(
+          "properties",
+          Schema(.object([.optional("name", name), .optional("category", category)] + otherFields, others: nil))),
+      ], others: nil),
+    "A place as a Feature (RFC 7946).", example: Examples.feature)
+
+  private static let featureDraft = Schema(
+    .object(
+      [
+        .required("type", .oneOf(["Feature"])),
+        .optional("id", Schema(.any, "That of the path, or left out. One that is no UUID is ignored.")),
+        .required("geometry", geometryDraft),
+        .required(
+          "properties",
+          Schema(
+            .object(
+              [
+                .required("name", name), .optional("category", category.orNull),
+                .optional("tags", .component("TagsDraft")),
+                .optional("source", source.orNull), .optional("sourceId", sourceID.orNull),
+              ] + ignoredFields, others: nil))),
+      ], others: any),
+    "The fields of a place that a client sets, as a Feature (RFC 7946).", example: Examples.newFeature)
+
+  private static let collection = Schema(
+    .object(
+      [
+        .required("type", .oneOf(["FeatureCollection"])),
+        .required("features", Schema(.array(of: .component("Feature")))),
+        .optional("numberReturned", count),
+        .optional("timeStamp", Schema(.string, "Time of the page's last change.", ["format": "date-time"])),
+        .optional(
+          "links",
+          Schema(
+            .array(
+              of: Schema(
+                .object(
+                  [
+                    .required("rel", .oneOf(["next", "license"])), .required("type", Schema(.string)),
+                    .required("href", Schema(.string, nil, ["format": "uri-reference"])),
+                  ], others: nil))),
+            "Links (RFC 8288): `next` leads to the next page, `license` to the data sets with their licences.")),
+      ], others: any),
+    "Places as a FeatureCollection (RFC 7946).", example: Examples.collection)
+
+  private static let photonCollection: Schema = {
+    let texts = [
+      "housenumber", "street", "locality", "district", "postcode", "city", "county", "state", "country", "countrycode",
+    ].map { Property.optional($0, Schema(.string)) }
+    let properties = Schema(
+      .object(
+        [
+          .optional("osm_type", .oneOf(["N", "W", "R"])), .optional("osm_id", count),
+          .required("osm_key", Schema(.string)), .required("osm_value", Schema(.string)),
+          .required("type", .oneOf(PhotonLayer.allCases.map(\.rawValue))), .required("name", Schema(.string)),
+        ] + texts, others: nil))
+    let feature = Schema(
+      .object(
+        [
+          .required("type", .oneOf(["Feature"])), .required("id", uuid), .required("geometry", geometry),
+          .required("properties", properties),
+        ], others: nil))
+    return Schema(
+      .object(
+        [.required("type", .oneOf(["FeatureCollection"])), .required("features", Schema(.array(of: feature)))],
+        others: nil),
+      "Places with the properties of Photon's API, each if it is known.", example: Examples.photon)
+  }()
+
+  // MARK: Results
+
+  private static let check = Schema(
+    .object(
+      [.required("isPointOfInterest", Schema(.boolean)), .optional("location", .component("Place"))], others: nil),
+    nil, example: ["isPointOfInterest": true, "location": Examples.found])
+
+  private static let categoryCount = Schema(
+    .object([.required("category", Schema(.string)), .required("count", count)], others: nil),
+    nil, example: ["category": "cafe", "count": 72])
+
+  private static let suggestion = Schema(
+    .anyOf([
+      Schema(
+        .object(
+          [.required("type", .oneOf(["category"])), .required("category", Schema(.string)), .required("count", count)],
+          others: nil),
+        "A category with its number of places."),
+      Schema(
+        .object(
+          [
+            .required("type", .oneOf(["place"])), .required("id", uuid), .required("name", name),
+            .optional("category", category), .optional("distance", Schema(.number, nil, ["minimum": 0])),
+          ], others: nil),
+        "A place."),
+    ]),
+    "A category or a place for a text that is being typed.")
+
+  private static let dataSource = Schema(
+    .object(
+      [
+        .required("name", Schema(.string)), .optional("licence", Schema(.string)),
+        .optional("attribution", Schema(.string)), .optional("url", Schema(.string)),
+      ], others: nil),
+    nil, example: ["name": "osm", "licence": "ODbL-1.0", "attribution": "© OpenStreetMap contributors"])
+
+  private static let importReport = Schema(
+    .object(
+      [
+        .required("created", count), .required("updated", count), .required("unchanged", count),
+        .optional("deleted", count), .required("rejected", count),
+        .required(
+          "errors",
+          Schema(
+            .array(
+              of: Schema(
+                .object(
+                  [
+                    .required("row", count), .optional("line", count), .required("detail", Schema(.string)),
+                  ], others: nil))),
+            "The first 100 rejected rows.", ["maxItems": 100])),
+        .optional("warnings", Schema(.array(of: Schema(.string)))),
+      ], others: nil),
+    "The number of rows by what became of them.",
+    example: [
+      "created": 1, "updated": 0, "unchanged": 0, "rejected": 1,
+      "errors": [["row": 2, "line": 3, "detail": "/lat must be a number from -90 to 90, got '-91'"]],
+    ])
+
+  private static let deletion = Schema(
+    .object([.required("deleted", count)], others: nil), "The number of deleted places.", example: ["deleted": 3])
+
+  private static let searchReport: Schema = {
+    let counts: [Property] = [.required("searches", count), .required("foundNothing", count)]
+    func list(_ subject: [Property]) -> Schema { Schema(.array(of: Schema(.object(subject + counts, others: nil)))) }
+    let cells = list([.required("lat", latitude), .required("long", longitude)])
+    let milliseconds = Schema(.number, nil, ["minimum": 0]).orNull
+    return Schema(
+      .object(
+        [.required("since", time), .required("until", time)] + counts + [
+          .required(
+            "durationMs",
+            Schema(.object([.required("p50", milliseconds), .required("p99", milliseconds)], others: nil))),
+          .required("busiestCells", cells), .required("cellsFoundNothing", cells),
+          .required("categories", list([.required("category", Schema(.string))])),
+          .optional("textsFoundNothing", list([.required("text", Schema(.string))])),
+          .required("hours", list([.required("hour", time)])),
+        ], others: nil))
+  }()
+
+  private static let health = Schema(
+    .object(
+      [
+        .required("status", .oneOf(["ok"])),
+        .optional(
+          "writes",
+          Schema(
+            .object([.required("status", .oneOf(["refused"])), .required("reason", Schema(.string))], others: nil),
+            "Present while reads are served and writes are 503.")),
+        .optional(
+          "index",
+          Schema(
+            .object([.required("phase", Schema(.string)), .required("places", count)], others: nil),
+            "The state of the index in memory over PostgreSQL.")),
+      ], others: nil),
+    nil, example: ["status": "ok"])
+
+  private static let index = Schema(
+    .object(
+      [
+        .required("name", Schema(.string)), .required("version", Schema(.string)),
+        .required(
+          "links", Schema(.object([], others: Schema(.string)), "URI templates (RFC 6570) of the calls, by name.")),
+      ], others: nil),
+    nil, example: ["name": "waymark", "version": "1.0.0", "links": ["location": "locations/{id}"]])
+
+  private static let mapSettings = Schema(
+    .object(
+      [
+        .optional("tiles", Schema(.string, "The address of a tile of the base map, with `{z}`, `{x}` and `{y}`.")),
+        .optional("attribution", Schema(.string, "The attribution of the base map, as plain text.")),
+      ], others: nil),
+    nil, example: ["tiles": "/basemap/{z}/{x}/{y}.png", "attribution": "© OpenStreetMap contributors"])
+
+  private static let statusSettings = Schema(
+    .object(
+      [
+        .required(
+          "openScopes",
+          Schema(
+            .array(of: .oneOf(AccessScope.allCases.map(\.rawValue))),
+            "The scopes of the calls that need neither a key nor a token.")),
+        .required("hasSearches", Schema(.boolean, "Whether there is a report on searches.")),
+      ], others: nil),
+    nil, example: ["openScopes": ["read"], "hasSearches": false])
+
+  private static let problem = Schema(
+    .object(
+      [
+        .required("type", Schema(.string, "A URI, which ends in the code.")),
+        .required("title", Schema(.string)),
+        .required("status", Schema(.integer, nil, ["minimum": 400, "maximum": 599])),
+        .optional("detail", Schema(.string)),
+        .required("code", .oneOf(ProblemCode.allCases.map(\.rawValue))),
+        .optional("deleted", count),
+        .optional(
+          "errors",
+          Schema(
+            .array(
+              of: Schema(
+                .object(
+                  [
+                    .optional("parameter", Schema(.string)),
+                    .optional("pointer", Schema(.string, "A JSON pointer into the body.")),
+                    .optional("row", count), .optional("line", count), .required("detail", Schema(.string)),
+                  ], others: nil))))),
+      ], others: any),
+    "A problem (RFC 9457). Programs tell problems apart by `code`.",
+    example: [
+      "type": "urn:waymark:problem:invalid-parameter", "title": "Bad Request", "status": 400,
+      "detail": "lat must be a number from -90 to 90, got 'north'", "code": "invalid-parameter",
+      "errors": [["parameter": "lat", "detail": "must be a number from -90 to 90, got 'north'"]],
+    ])
 }

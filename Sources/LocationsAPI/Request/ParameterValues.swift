@@ -1,7 +1,7 @@
+import Basics
 import CQL2
 import Geo
 import HTTPServer
-import Basics
 import JSONText
 import NIOHTTP1
 import PointFormats
@@ -15,24 +15,24 @@ struct ParameterValues {
   private var categoryLists: [QueryParameters.Parameter] = []
 
   /// The conditions on properties, each by the property's name and one value that it may have.
-  var conditions: [(property: String, value: String)] = []
+  private var conditions: [(property: String, value: String)] = []
 
   /// The values of a body that are objects, by their parameters.
-  var objects: [Parameter: JSONValue] = [:]
+  private var objects: [Parameter: JSONValue] = [:]
 
   /// The categories of a body, which commas do not separate.
-  var categoryNames: [String] = []
+  private var categoryNames: [String] = []
 
   /// The names of the parameters of the query beside a body; `nil` where there is no body.
-  var namesBesideBody: Set<ExactText>?
+  private var namesBesideBody: Set<ExactText>?
 
   /// The name by which the longitude was sent, which has three.
-  private(set) var longitudeName = Parameter.longitude.name
+  private var longitudeName = Parameter.longitude.name
 
   /// The parameters whose values are of the wrong type. They count as given, and have no further violations.
   private var mistyped: Set<Parameter> = []
 
-  private(set) var errors: [ProblemError] = []
+  private var errors: [ProblemError] = []
   private var code: ParameterProblem?
 
   /// A Boolean value that indicates whether further violations change nothing.
@@ -86,26 +86,26 @@ struct ParameterValues {
   func name(of parameter: Parameter) -> String { parameter == .longitude ? longitudeName : parameter.name }
 
   /// Sets the name by which a parameter was sent.
-  mutating func setName(of parameter: Parameter, to name: String) {
+  private mutating func setName(of parameter: Parameter, to name: String) {
     if parameter == .longitude { longitudeName = name }
   }
 
   /// Adds the violation of a value that is of the wrong type.
-  mutating func noteType(_ parameter: Parameter, _ type: String) {
+  private mutating func noteType(_ parameter: Parameter, _ type: String) {
     note(.invalid, name(of: parameter), "must be \(type)")
     mistyped.insert(parameter)
   }
 
   /// Returns a Boolean value that indicates whether the value of a parameter is of the wrong type.
-  func isMistyped(_ parameter: Parameter) -> Bool { mistyped.contains(parameter) }
+  private func isMistyped(_ parameter: Parameter) -> Bool { mistyped.contains(parameter) }
 
   /// Returns the value that is an object in a body.
-  func object(_ parameter: Parameter) -> JSONValue? { objects.isEmpty ? nil : objects[parameter] }
+  private func object(_ parameter: Parameter) -> JSONValue? { objects.isEmpty ? nil : objects[parameter] }
 
   subscript(parameter: Parameter) -> String? { texts.first { $0.parameter == parameter }?.text }
 
   /// Sets the value of a parameter that has none.
-  mutating func set(_ parameter: Parameter, to text: String) { texts.append((parameter, text)) }
+  private mutating func set(_ parameter: Parameter, to text: String) { texts.append((parameter, text)) }
 
   /// Adds a violation, up to `Problem.maximumErrorCount`.
   ///
@@ -362,5 +362,259 @@ extension Duration {
     ]
     guard parts.contains(where: { $0.0 != nil }), text.last != "T" else { return nil }
     self = .seconds(parts.reduce(Int64(0)) { sum, part in sum + (part.0.flatMap { Int64($0) } ?? 0) * part.1 })
+  }
+}
+
+extension ParameterValues {
+  /// Creates the values of a JSON object whose members have the names of parameters, and those of a query beside it.
+  /// Unknown members, and those that are in the query too, are violations.
+  ///
+  /// - Throws: `Problem` 400 when the query is not percent-encoded UTF-8, or the value is no object.
+  init(
+    _ body: JSONValue, beside request: HTTPRequest, allowing allowed: Set<Parameter>, inQuery: Set<Parameter>
+  ) throws(Problem) {
+    try self.init(request, allowing: inQuery)
+    guard case .object(let members) = body else {
+      throw Problem(.badRequest, code: "malformed-body", detail: "the body must be a JSON object")
+    }
+    let former = Parameter.allCases.filter { has($0) }
+    namesBesideBody = Set(former.map { ExactText($0.name) } + errors.compactMap(\.parameterName))
+    for member in members where !hasAllErrors {
+      if let parameter = Parameter(name: member.name), allowed.contains(parameter) {
+        if has(parameter) {
+          namesBesideBody?.remove(ExactText(member.name))
+          note(.invalid, member.name, "must not be repeated")
+        } else {
+          setName(of: parameter, to: member.name)
+          take(member.value, as: parameter)
+        }
+      } else if Queryables.tagKey(ofProperty: member.name) != nil {
+        guard let values = member.value.texts else {
+          note(.invalid, member.name, "must be a text, a number, a Boolean value, or an array of these")
+          continue
+        }
+        conditions += values.map { (member.name, $0) }
+      } else {
+        let names = Parameter.allCases.filter { allowed.contains($0) }.map(\.name).joined(separator: ", ")
+        note(.unknown, String(member.name.prefix(100)), "is not a member of the body; its members are \(names)")
+      }
+    }
+  }
+
+  /// Takes the value of a member of a body.
+  private mutating func take(_ value: JSONValue, as parameter: Parameter) {
+    switch (parameter, value) {
+    case (.filter, .object), (.filter, .bool), (.within, .object), (.route, .object): objects[parameter] = value
+    case (.latitude, .number(let text)), (.longitude, .number(let text)), (.radius, .number(let text)):
+      set(parameter, to: text)
+    case (.limit, .number(let text)):
+      // A number with a fraction of zero is an integer (JSON Schema 2020-12, section 6.1.1).
+      set(parameter, to: Double(text).flatMap { Int(exactly: $0) }.map { "\($0)" } ?? text)
+    case (.autocomplete, .bool(let isSet)): set(parameter, to: isSet ? "true" : "false")
+    case (.category, _):
+      if let names = value.strings { categoryNames = names } else { noteType(parameter, "a text or an array of texts") }
+    case (.fields, _), (.languages, _):
+      guard let names = value.strings else { return noteType(parameter, "a text or an array of texts") }
+      set(parameter, to: names.joined(separator: ","))
+    case (.box, .array(let edges)):
+      guard edges.allSatisfy(\.isNumber) else { return noteType(parameter, "an array of numbers") }
+      set(parameter, to: edges.compactMap { $0.texts?.first }.joined(separator: ","))
+    case (.latitude, _), (.longitude, _), (.radius, _), (.limit, _): noteType(parameter, "a number")
+    case (.autocomplete, _): noteType(parameter, "true or false")
+    case (.box, _): noteType(parameter, "an array of numbers")
+    case (.filter, _), (.within, _), (.route, _):
+      guard case .string(let text) = value else { return noteType(parameter, "a text or an object") }
+      set(parameter, to: text)
+    case (_, .string(let text)): set(parameter, to: text)
+    default: noteType(parameter, "a text")
+    }
+  }
+}
+
+extension JSONValue {
+  fileprivate var isNumber: Bool {
+    if case .number = self { true } else { false }
+  }
+
+  /// The texts of a string, a number or a Boolean value, or of an array of these; `nil` for any other value.
+  fileprivate var texts: [String]? {
+    switch self {
+    case .string(let text), .number(let text): return [text]
+    case .bool(let isSet): return [isSet ? "true" : "false"]
+    case .array(let elements):
+      let texts = elements.compactMap { element -> String? in
+        if case .array = element { return nil }
+        return element.texts?.first
+      }
+      return texts.count == elements.count && !texts.isEmpty ? texts : nil
+    case .null, .object: return nil
+    }
+  }
+
+  /// The text of a string, or those of an array of strings; `nil` for any other value.
+  fileprivate var strings: [String]? {
+    switch self {
+    case .string(let text): return [text]
+    case .array(let elements):
+      let texts = elements.compactMap { element -> String? in
+        guard case .string(let text) = element else { return nil }
+        return text
+      }
+      return texts.count == elements.count && !texts.isEmpty ? texts : nil
+    default: return nil
+    }
+  }
+}
+
+extension ProblemError {
+  /// The name of the parameter that is invalid; `nil` for another location.
+  fileprivate var parameterName: ExactText? {
+    guard case .parameter(let name) = location else { return nil }
+    return ExactText(name)
+  }
+}
+
+extension FilterError {
+  /// The JSON pointer to the part that is invalid, empty for the whole.
+  var pointer: String {
+    guard case .pointer(let pointer) = position else { return "" }
+    return pointer
+  }
+}
+
+extension ParameterValues {
+  /// Returns the query of the parameters that filter places.
+  mutating func filters(by filtering: Filtering) -> PointQuery {
+    let center = has(.route) ? nil : coordinate(requiredFor: has(.radius) ? "radius" : nil)
+    let radius = self.radius()
+    let route = route(radius: radius, by: filtering)
+    return PointQuery(
+      proximity: center.map { .init(center: $0, radiusMetres: radius) }, box: box(), categories: categories(),
+      source: source(), filter: filter(by: filtering), area: area(by: filtering), route: route)
+  }
+
+  /// Returns a Boolean value that indicates whether there is exactly one condition on a property.
+  func hasOneCondition(onProperty property: PointProperty) -> Bool {
+    conditions.count { $0.property.hasSameBytes(as: property.name) } == 1
+  }
+
+  /// Removes the conditions on a property and returns their values; `nil` where there are none.
+  mutating func takeConditions(onProperty property: PointProperty) -> [String]? {
+    let values = conditions.filter { $0.property.hasSameBytes(as: property.name) }.map(\.value)
+    conditions.removeAll { $0.property.hasSameBytes(as: property.name) }
+    return values.isEmpty ? nil : values
+  }
+
+  /// The values of each property's conditions, in the order in which the properties first appear.
+  private var valuesOfConditions: [(property: String, values: [String])] {
+    var indexes: [ExactText: Int] = [:]
+    var properties: [(property: String, values: [String])] = []
+    for (property, value) in conditions {
+      if let index = indexes[ExactText(property)] {
+        properties[index].values.append(value)
+      } else {
+        indexes[ExactText(property)] = properties.count
+        properties.append((property, [value]))
+      }
+    }
+    return properties
+  }
+
+  /// Returns the condition of `filter` and of the properties; `nil` where there is none or one is invalid.
+  ///
+  /// - Parameters:
+  ///   - others: further conditions.
+  ///   - convert: returns the expression of `filter` as it is evaluated.
+  mutating func filter(
+    by filtering: Filtering, and others: [FilterExpression] = [],
+    _ convert: (FilterExpression) -> FilterExpression = { $0 }
+  ) -> PropertyFilter? {
+    let errorCount = errors.count
+    let language = choice(.filterLanguage, default: object(.filter) == nil ? FilterLanguage.text : .json)
+    let hasLanguage = errors.count == errorCount && !isMistyped(.filterLanguage)
+    if object(.filter) != nil, hasLanguage, language != .json {
+      note(.invalid, Parameter.filterLanguage.name, "must be \(FilterLanguage.json.rawValue) where filter is an object")
+    }
+    if has(.filterLanguage), !has(.filter) {
+      note(.missing, Parameter.filter.name, "must be given where \(Parameter.filterLanguage.name) is")
+    }
+    guard has(.filter) || !conditions.isEmpty || !others.isEmpty else { return nil }
+    var expressions = others
+    do {
+      if let object = object(.filter) {
+        expressions.append(convert(try FilterExpression(json: object)))
+      } else if let text = self[.filter], hasLanguage {
+        let expression = try language.expression(of: text)
+        expressions.append(convert(language == .formerText ? filtering.readingTimes(expression) : expression))
+      }
+    } catch {
+      note(
+        .invalid, Parameter.filter.name, "is not a filter in \(language.rawValue), \(error)", pointer: error.pointer)
+    }
+    for (name, values) in valuesOfConditions where !hasAllErrors {
+      do {
+        expressions.append(try filtering.condition(onProperty: name, values))
+      } catch {
+        note(.invalid, name, error.reason)
+      }
+    }
+    guard let condition = FilterExpression(allOf: expressions) else { return nil }
+    do {
+      return try filtering.filter(condition)
+    } catch {
+      note(.invalid, Parameter.filter.name, "cannot be evaluated: \(error)")
+      return nil
+    }
+  }
+}
+
+extension ParameterValues {
+  /// Returns the area of `within`; `nil` where it is not given or invalid.
+  mutating func area(by filtering: Filtering) -> PointQuery.Area? {
+    guard has(.within), !isMistyped(.within) else { return nil }
+    do {
+      let shape = try GeodesicArea(geometry(of: .within))
+      return PointQuery.Area(shape, timeLimit: filtering.timeLimit)
+    } catch {
+      note(
+        .invalid, Parameter.within.name, "must be a polygon or a multipolygon in WKT or GeoJSON, \(error)",
+        pointer: error.pointer)
+      return nil
+    }
+  }
+
+  /// Returns the route of `route` with its radius; `nil` where it is not given or something is invalid.
+  mutating func route(radius: Double?, by filtering: Filtering) -> PointQuery.Route? {
+    guard has(.route) else { return nil }
+    for parameter in [Parameter.latitude, .longitude] where has(parameter) {
+      note(.invalid, name(of: parameter), "must not be given where route is")
+    }
+    let greatest = GeodesicRoute.maximumRadiusMetres
+    if !has(.radius) { note(.missing, Parameter.radius.name, "must be given where route is") }
+    if let radius, radius > greatest {
+      note(.invalid, Parameter.radius.name, "must be at most \(Int(greatest)) metres where route is given")
+    }
+    guard !isMistyped(.route) else { return nil }
+    do {
+      let line = try lineOfRoute()
+      guard let radius, radius <= greatest else { return nil }
+      return PointQuery.Route(line, radiusMetres: radius, timeLimit: filtering.timeLimit)
+    } catch {
+      note(
+        .invalid, Parameter.route.name,
+        "must be an encoded polyline of precision 5, or a line string in WKT or GeoJSON, \(error)",
+        pointer: error.pointer)
+      return nil
+    }
+  }
+
+  private func lineOfRoute() throws(FilterError) -> GeodesicRoute {
+    if let object = object(.route) { return try GeodesicRoute(FilterGeometry(geoJSON: object)) }
+    return try GeodesicRoute(text: self[.route] ?? "")
+  }
+
+  private func geometry(of parameter: Parameter) throws(FilterError) -> FilterGeometry {
+    if let object = object(parameter) { return try FilterGeometry(geoJSON: object) }
+    return try FilterGeometry(text: self[parameter] ?? "")
   }
 }

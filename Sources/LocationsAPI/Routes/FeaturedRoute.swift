@@ -25,8 +25,7 @@ struct FeaturedRoute: CallHandler {
     var response = HTTPResponse(found[0], arguments)
     response.addContentLanguage(language)
     try await ContentCoding.apply(to: &response, of: request)
-    response.headers.add(name: "cache-control", value: policy.cacheControl(maximumAgeSeconds: remainingSeconds))
-    response.headers.add(name: "vary", value: policy.vary)
+    response.addCaching(by: policy, maximumAgeSeconds: remainingSeconds)
     return response
   }
 }

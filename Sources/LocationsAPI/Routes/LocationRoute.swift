@@ -38,7 +38,7 @@ struct LocationRoute: CallHandler {
     let hasAttribution = arguments.fields.contains(.attribution)
     if let known, !hasAttribution {
       var response = HTTPResponse(status: .notModified)
-      name(&response, etag: known)
+      response.addCaching(by: policy, etag: known)
       return response
     }
     var response = HTTPResponse(try await found(point, arguments, for: request)[0], arguments)
@@ -46,7 +46,7 @@ struct LocationRoute: CallHandler {
     let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
     let etag = EntityTag.of(
       version: point.version, format: arguments.format, coding: coding, program: hasAttribution ? program : .none)
-    name(&response, etag: etag)
+    response.addCaching(by: policy, etag: etag)
     return response
   }
 
@@ -66,7 +66,7 @@ struct LocationRoute: CallHandler {
       ifNoneMatch: request.headers.entityTags("if-none-match"))
     if let known, !arguments.fields.contains(.attribution) {
       var response = HTTPResponse(status: .notModified)
-      name(&response, etag: "W/\(known)")
+      response.addCaching(by: policy, etag: "W/\(known)")
       return response
     }
     var found = try await found(point, arguments, for: request)
@@ -75,15 +75,8 @@ struct LocationRoute: CallHandler {
     response.addContentLanguage(language)
     if ContentCoding.isAsked(by: request) { try await ContentCoding.apply(to: &response, of: request) }
     let etag = EntityTag.of(version: point.version, format: arguments.format, program: program)
-    name(&response, etag: "W/\(etag)")
+    response.addCaching(by: policy, etag: "W/\(etag)")
     return response
-  }
-
-  /// Adds the fields for caches.
-  private func name(_ response: inout HTTPResponse, etag: String) {
-    response.headers.add(name: "etag", value: etag)
-    response.headers.add(name: "cache-control", value: policy.cacheControl)
-    response.headers.add(name: "vary", value: policy.vary)
   }
 }
 

@@ -31,8 +31,7 @@ struct SourcesRoute: CallHandler {
       if let url = source.url { json.write(member: "url", url) }
     }
     var response = HTTPResponse(json)
-    response.headers.add(name: "cache-control", value: policy.cacheControl)
-    response.headers.add(name: "vary", value: policy.vary)
+    response.addCaching(by: policy)
     return response
   }
 }

@@ -1,3 +1,6 @@
+import HTTPServer
+import Points
+
 /// OGC API Features and Tiles to the places of an interface.
 package struct FeaturesAPI: Sendable {
   package let endpoints: [Endpoint]
@@ -18,5 +21,28 @@ package struct FeaturesAPI: Sendable {
           describing: described.map(\.call), context, version: configuration.version,
           openScopes: configuration.access.openScopes)
       ]
+  }
+}
+
+/// The dependencies of the routes of OGC API Features.
+struct FeaturesContext: Sendable {
+  let service: PointsService
+  let editor: PointEditor?
+  let revalidation: Revalidation
+  let program: ProgramTag
+  let address: PublicAddress
+  let filtering: Filtering
+  let collections: PointCollections
+  let properties: FeatureProperties
+
+  /// Returns the collection in the path of a request.
+  ///
+  /// - Throws: `Problem` 404.
+  func collection(of request: HTTPRequest) throws(Problem) -> PointCollection {
+    let id = request.pathParameters["collection"]
+    guard let collection = collections[id] else {
+      throw .notFound("there is no collection '\(id.prefix(50))'")
+    }
+    return collection
   }
 }

@@ -31,27 +31,21 @@ struct ItemRoute: CallHandler {
       var response = HTTPResponse(FeaturePages.item(point, in: collection, links, context.properties))
       try await ContentCoding.apply(to: &response, of: request)
       // No change is accepted with the tag of a page.
-      add(etag: "W/\"\(point.version)\(context.program.suffix).html\"", to: &response)
+      response.addCaching(by: policy, etag: "W/\"\(point.version)\(context.program.suffix).html\"")
       return response
     }
     let tags = request.headers.entityTags("if-none-match")
     if let known = EntityTag.known(of: point, format: .geoJSON, program: context.program, ifNoneMatch: tags) {
       var response = HTTPResponse(status: .notModified)
-      add(etag: known, to: &response)
+      response.addCaching(by: policy, etag: known)
       return response
     }
     var response = context.response(point, in: collection, system, format, links)
     try await ContentCoding.apply(to: &response, of: request)
     let coding: ContentCoding = response.headers.contains(name: "content-encoding") ? .gzip : .identity
     let etag = EntityTag.of(version: point.version, format: .geoJSON, coding: coding, program: context.program)
-    add(etag: etag, to: &response)
+    response.addCaching(by: policy, etag: etag)
     return response
-  }
-
-  private func add(etag: String, to response: inout HTTPResponse) {
-    response.headers.add(name: "etag", value: etag)
-    response.headers.add(name: "cache-control", value: policy.cacheControl)
-    response.headers.add(name: "vary", value: policy.vary)
   }
 }
 

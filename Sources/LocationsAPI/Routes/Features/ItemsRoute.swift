@@ -4,29 +4,6 @@ import NIOHTTP1
 import PointFormats
 import Points
 
-/// The dependencies of the routes of OGC API Features.
-struct FeaturesContext: Sendable {
-  let service: PointsService
-  let editor: PointEditor?
-  let revalidation: Revalidation
-  let program: ProgramTag
-  let address: PublicAddress
-  let filtering: Filtering
-  let collections: PointCollections
-  let properties: FeatureProperties
-
-  /// Returns the collection in the path of a request.
-  ///
-  /// - Throws: `Problem` 404.
-  func collection(of request: HTTPRequest) throws(Problem) -> PointCollection {
-    let id = request.pathParameters["collection"]
-    guard let collection = collections[id] else {
-      throw .notFound("there is no collection '\(id.prefix(50))'")
-    }
-    return collection
-  }
-}
-
 /// `GET /ogc/collections/{collection}/items`: a page of the features that match.
 struct ItemsRoute: CallHandler {
   static let call = Call(

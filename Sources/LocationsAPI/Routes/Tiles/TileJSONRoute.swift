@@ -80,8 +80,7 @@ struct TileJSONRoute: CallHandler {
     json.endArray()
     json.endObject()
     var response = HTTPResponse(json)
-    response.headers.add(name: "cache-control", value: policy.cacheControl)
-    response.headers.add(name: "vary", value: policy.vary)
+    response.addCaching(by: policy)
     return response
   }
 

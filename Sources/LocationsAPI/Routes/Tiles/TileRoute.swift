@@ -174,9 +174,7 @@ struct TileResponder: Sendable {
 
   private func finished(_ response: HTTPResponse, _ tag: String) -> HTTPResponse {
     var response = response
-    response.headers.add(name: "cache-control", value: policy.cacheControl)
-    response.headers.add(name: "vary", value: policy.vary)
-    if !policy.isOff { response.headers.add(name: "etag", value: "W/" + tag) }
+    response.addCaching(by: policy, etag: policy.isOff ? nil : "W/" + tag)
     return response
   }
 }
@@ -298,4 +296,25 @@ extension ParameterValues {
     }
     return facets
   }
+}
+
+/// A layer of vector tiles, as the descriptions of the tiles have it.
+struct TileLayer {
+  /// The type of the values of an attribute.
+  enum FieldType {
+    case text, number
+  }
+
+  let id: String
+  let title: String
+
+  /// The attributes, besides the tags that a request asks for.
+  let fields: [(name: String, type: FieldType)]
+
+  static let places = TileLayer(
+    id: "places", title: "Places", fields: [("id", .text), ("name", .text), ("category", .text)])
+
+  static let clusters = TileLayer(
+    id: "clusters", title: "Cells of a grid with several places",
+    fields: [("cell", .text), ("count", .number), ("name", .text), ("category", .text)])
 }
