@@ -161,20 +161,31 @@ let package = Package(
       tests: ["HTTPTestSupport"]
     ),
     module(
-      "LocationsAPI",
+      "AccessControl",
       [
-        "Basics", "CPages", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "PointFormats", "Points",
-        "VectorTiles", logging,
+        "Basics", "HTTPServer", "Points", logging,
         .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "JWTKit", package: "jwt-kit"),
+      ] + nio
+    ),
+    module(
+      "LocationsAPI",
+      [
+        "AccessControl", "Basics", "CPages", "CQL2", "Geo", "Gzip", "HTTPServer", "JSONText", "PointFormats", "Points",
+        "VectorTiles", logging,
+        .product(name: "Crypto", package: "swift-crypto"),
       ] + nio,
-      tests: ["HTTPTestSupport", "MemoryStore", .product(name: "CryptoExtras", package: "swift-crypto")]
+      tests: [
+        "HTTPTestSupport", "MemoryStore", .product(name: "CryptoExtras", package: "swift-crypto"),
+        .product(name: "JWTKit", package: "jwt-kit"),
+      ]
     ),
     [
       .executableTarget(
         name: "waymark",
         dependencies: [
-          "Basics", "CBundledSample", "CMalloc", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText",
+          "AccessControl", "Basics", "CBundledSample", "CMalloc", "CQL2", "Geo", "HTTPServer", "IndexedStore",
+          "JSONText",
           "LocationsAPI",
           "MemoryStore",
           "OpenStreetMap", "PointFormats", "PointMapping", "Points", "PostgresClient", "PostgresStore",
@@ -191,7 +202,7 @@ let package = Package(
       .testTarget(
         name: "waymarkTests",
         dependencies: [
-          "waymark", "Basics", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
+          "waymark", "AccessControl", "Basics", "CQL2", "Geo", "HTTPServer", "IndexedStore", "JSONText", "LocationsAPI",
           "OpenStreetMap", "PointMapping", "Points", "PostgresClient", "PostgresStore", "PrometheusMetrics",
           "TestSupport",
           logging,

@@ -213,3 +213,13 @@ public enum UTF8Bytes {
     return length
   }
 }
+
+extension Substring {
+  /// The text without spaces and tabs at its ends.
+  package var trimmingBlanks: Substring {
+    var text = self
+    while let first = text.utf8.first, first == 0x20 || first == 0x09 { text = text.dropFirst() }
+    while let last = text.utf8.last, last == 0x20 || last == 0x09 { text = text.dropLast() }
+    return text
+  }
+}

@@ -1,3 +1,4 @@
+package import AccessControl
 package import HTTPServer
 package import Points
 
@@ -7,9 +8,6 @@ package typealias BackupAction = @Sendable () async throws(PointStoreError) -> B
 /// The service's HTTP interface, as one table of calls. The handler of each has a file of its own, with the call's
 /// declaration, its arguments, the operation and the response.
 package struct LocationsAPI: Sendable {
-  /// The beginning of the `type` of this service's problems.
-  package static let problemTypePrefix = "urn:waymark:problem:"
-
   /// The parts that the interface is to, and the operator's decisions about it.
   package struct Configuration: Sendable {
     /// The service that reads places.
@@ -94,7 +92,7 @@ package struct LocationsAPI: Sendable {
       endpoints(joining: others).map(\.route),
       middlewares: middlewares + [AuthenticationMiddleware(access: configuration.access)]
         + (configuration.positions.map { [FreshnessMiddleware(store: $0)] } ?? []) + [ReadConditionMiddleware()],
-      problemTypePrefix: Self.problemTypePrefix)
+      problemTypePrefix: Problem.serviceTypePrefix)
   }
 
   /// Returns all calls, those that describe the others included.

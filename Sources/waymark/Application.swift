@@ -1,3 +1,4 @@
+import AccessControl
 import HTTPServer
 import IndexedStore
 import LocationsAPI

@@ -6,6 +6,7 @@ import NIOHTTP1
 import Points
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 @Suite struct PublicAddressTests {

@@ -9,6 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 @Suite struct SearchesRouteTests {

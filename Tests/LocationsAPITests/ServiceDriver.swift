@@ -7,6 +7,7 @@ import NIOHTTP1
 import Points
 import TestSupport
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 extension MemoryStore {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import AccessControl
 import LocationsAPI
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import AccessControl
 import HTTPServer
 import NIOHTTP1
 import Testing

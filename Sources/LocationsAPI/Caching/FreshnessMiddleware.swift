@@ -1,3 +1,4 @@
+import AccessControl
 import HTTPServer
 import NIOHTTP1
 import Points
@@ -29,7 +30,7 @@ struct FreshnessMiddleware: Middleware {
         try await wait(for: position, request)
       }
     } catch {
-      var response = HTTPResponse(error, typePrefix: LocationsAPI.problemTypePrefix)
+      var response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
       response.route = request.route?.template
       return response
     }

@@ -1,3 +1,4 @@
+import AccessControl
 import HTTPServer
 import Basics
 import JSONText
@@ -173,7 +174,7 @@ struct OpenAPIDocument {
   private func problem(_ status: Int, _ codes: [String]) -> JSONValue {
     let title = HTTPResponseStatus(statusCode: status).reasonPhrase
     let examples = codes.map { code -> JSONValue.Member in
-      let type = JSONValue.string("\(LocationsAPI.problemTypePrefix)\(code)")
+      let type = JSONValue.string("\(Problem.serviceTypePrefix)\(code)")
       let value: JSONValue = ["type": type, "title": .string(title), "status": .count(status), "code": .string(code)]
       return .init(name: code, value: ["value": value])
     }

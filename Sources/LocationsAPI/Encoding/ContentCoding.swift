@@ -1,3 +1,4 @@
+import Basics
 import Gzip
 import HTTPServer
 import NIOCore

@@ -1,3 +1,4 @@
+import Basics
 import HTTPServer
 import NIOHTTP1
 import PointFormats
@@ -119,15 +120,5 @@ extension Problem {
   static func notAcceptable(_ detail: String) -> Problem {
     Problem(
       .notAcceptable, code: "not-acceptable", detail: detail, headers: ["vary": "accept, accept-encoding"])
-  }
-}
-
-extension Substring {
-  /// The text without spaces and tabs at its ends.
-  var trimmingBlanks: Substring {
-    var text = self
-    while let first = text.utf8.first, first == 0x20 || first == 0x09 { text = text.dropFirst() }
-    while let last = text.utf8.last, last == 0x20 || last == 0x09 { text = text.dropLast() }
-    return text
   }
 }

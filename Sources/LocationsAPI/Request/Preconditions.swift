@@ -1,3 +1,4 @@
+import AccessControl
 import HTTPServer
 import NIOHTTP1
 import Points
@@ -28,7 +29,7 @@ struct ReadConditionMiddleware: Middleware {
           detail: "the resource was modified after the date of If-Unmodified-Since")
       }
     } catch {
-      response = HTTPResponse(error, typePrefix: LocationsAPI.problemTypePrefix)
+      response = HTTPResponse(error, typePrefix: Problem.serviceTypePrefix)
       response.route = request.route?.template
     }
     return response

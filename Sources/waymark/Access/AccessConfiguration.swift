@@ -1,5 +1,5 @@
 import Foundation
-import LocationsAPI
+import AccessControl
 
 /// The credentials that clients need.
 struct AccessConfiguration: Hashable {

@@ -1,5 +1,5 @@
 import Foundation
-import LocationsAPI
+import AccessControl
 import Logging
 
 extension KeyFile {

@@ -1,6 +1,6 @@
 import AsyncHTTPClient
 import Foundation
-import LocationsAPI
+import AccessControl
 import NIOCore
 import NIOHTTP1
 import NIOSSL

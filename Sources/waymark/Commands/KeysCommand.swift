@@ -1,6 +1,6 @@
 import ArgumentParser
 import HTTPServer
-import LocationsAPI
+import AccessControl
 
 /// `waymark keys`: the commands for API keys.
 struct KeysCommand: AsyncParsableCommand {

@@ -1,3 +1,4 @@
+import AccessControl
 import CoreMetrics
 import HTTPServer
 import IndexedStore

@@ -1,3 +1,4 @@
+import AccessControl
 import Basics
 import Glibc
 import HTTPServer
@@ -11,7 +12,7 @@ extension HTTPServerConfiguration {
     port = try settings.integer(Setting.listening.port)
     threads = try settings.integer(Setting.limits.threads)
     if threads == 0 { threads = nil }
-    problemTypePrefix = LocationsAPI.problemTypePrefix
+    problemTypePrefix = Problem.serviceTypePrefix
     limits.uriBytes = try settings.integer(Setting.limits.uriBytes)
     limits.bodyBytes = try settings.integer(Setting.limits.bodyBytes)
     limits.connections = try settings.integer(Setting.limits.connections)

@@ -5,6 +5,7 @@ import NIOHTTP1
 import Points
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 @Suite struct AccessTests {

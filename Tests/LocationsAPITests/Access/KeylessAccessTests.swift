@@ -6,6 +6,7 @@ import Points
 import TestSupport
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 @Suite struct KeylessAccessTests {

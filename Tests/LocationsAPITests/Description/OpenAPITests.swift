@@ -9,6 +9,7 @@ import PointFormats
 import Points
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 @Suite struct OpenAPITests {

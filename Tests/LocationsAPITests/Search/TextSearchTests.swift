@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import JSONText
 import MemoryStore
@@ -7,6 +8,7 @@ import Points
 import TestSupport
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 @Suite struct TextSearchTests {

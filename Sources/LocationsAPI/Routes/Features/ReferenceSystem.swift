@@ -1,3 +1,4 @@
+import Basics
 import CQL2
 import Geo
 

@@ -2,6 +2,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 /// Keys that an issuer publishes, under a clock that the tests advance.

@@ -6,6 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 /// The access that tokens grant, from the request to the response.

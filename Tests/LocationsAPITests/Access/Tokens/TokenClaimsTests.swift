@@ -3,6 +3,7 @@ import JSONText
 import Points
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 @Suite struct TokenClaimsTests {

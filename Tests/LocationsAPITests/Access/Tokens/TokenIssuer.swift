@@ -1,8 +1,10 @@
+import Basics
 import Crypto
 import CryptoExtras
 import Foundation
 import HTTPServer
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 /// Issues tokens in tests: its key pair, and the public key set for a service.

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 @Suite struct TokenKeyScheduleTests {

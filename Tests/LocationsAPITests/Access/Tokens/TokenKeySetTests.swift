@@ -1,6 +1,7 @@
 import JWTKit
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 @Suite struct TokenKeySetTests {

@@ -4,6 +4,7 @@ import HTTPServer
 import Points
 import Testing
 
+@testable import AccessControl
 @testable import LocationsAPI
 
 @Suite struct TokenVerifierTests {

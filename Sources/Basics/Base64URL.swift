@@ -1,8 +1,8 @@
 /// The URL-safe base 64 alphabet without padding (RFC 4648, section 5).
-enum Base64URL {
+package enum Base64URL {
   private static let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-  static func encode(_ bytes: [UInt8]) -> String {
+  package static func encode(_ bytes: [UInt8]) -> String {
     let length = (bytes.count * 8 + 5) / 6
     return String(unsafeUninitializedCapacity: length) { text in
       var (pending, pendingBits, written) = (UInt32(0), 0, 0)
@@ -24,7 +24,7 @@ enum Base64URL {
   }
 
   /// Returns the bytes of a text; `nil` where there are not exactly so many, or stray bits behind them.
-  static func decode(_ text: some StringProtocol, count: Int) -> [UInt8]? {
+  package static func decode(_ text: some StringProtocol, count: Int) -> [UInt8]? {
     guard text.utf8.count == (count * 8 + 5) / 6 else { return nil }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(count)

@@ -33,7 +33,7 @@ package struct RateLimitMiddleware: Middleware {
     let fields = HTTPHeaders(limiter.fields(for: verdict))
     guard verdict.isAllowed else {
       let problem = Problem.rateLimited(fields, retryAfterSeconds: verdict.resetSeconds)
-      return HTTPResponse(problem, typePrefix: LocationsAPI.problemTypePrefix)
+      return HTTPResponse(problem, typePrefix: Problem.serviceTypePrefix)
     }
     var response = await next.respond(to: request)
     response.headers.add(contentsOf: fields)

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import HTTPServer
+@testable import AccessControl
 
 @Suite struct RateLimiterTests {
   /// A time that a test sets, in nanoseconds.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import HTTPServer
+@testable import AccessControl
 
 @Suite struct RateLimitTests {
   private static let second: Int64 = 1_000_000_000
