@@ -1,5 +1,6 @@
 import Foundation
 import PostgresTestSupport
+import Synchronization
 import Testing
 
 /// Servers whose reads come from an index of the places in PostgreSQL.
@@ -79,6 +80,18 @@ import Testing
     let created = try await driver.send("POST", "/locations", headers: json, body: place)
     let before = try await driver.get(Self.everywhere)
 
+    // Reads that only the index can answer, until it follows again.
+    let isFollowing = Atomic(false)
+    async let failures = {
+      var failures: [String] = []
+      repeat {
+        for target in ["/locations?q=A", "/tiles/0/0/0.mvt"] {
+          let response = try await driver.get(target)
+          if response.status != 200 { failures.append("\(response.status) \(target)") }
+        }
+      } while !isFollowing.load(ordering: .relaxed)
+      return failures
+    }()
     try await postgres.stop(.immediate)
     let away = try await driver.get(Self.everywhere)
     let single = try await driver.get("/locations/\(try created.place.id)")
@@ -96,6 +109,8 @@ import Testing
     while after.headers["age"] != nil { after = try await driver.get(Self.everywhere) }
     try await driver.waitForIndex()
     let followed = try await driver.get(Self.everywhere)
+    isFollowing.store(true, ordering: .relaxed)
+    let failed = try await failures
     server.send(SIGTERM)
     _ = try await server.outcome()
 
@@ -105,6 +120,7 @@ import Testing
     #expect(away.headers["age"] != nil && single.headers["age"] != nil)
     #expect(rejected.status == 503)
     #expect(try after.places.count == 2 && followed.places.count == 2)
+    #expect(failed == [])
   }
 
   @Test(.timeLimit(.minutes(5))) func serverIsReadyWhenItsFirstIndexIsComplete() async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import PostgresTestSupport
 import Testing
 
 @Suite struct KeptPlacesTests {
@@ -76,6 +77,42 @@ import Testing
     #expect(response.status == 503)
     #expect(try await driver.get("/locations").places.count == places)
     _ = try await server.logLine(with: "was removed while it was in use")
+  }
+
+  @Test(
+    .enabled(if: SmallDisk.isAllowed, "to fill a disk takes the right to mount one, as root"), .timeLimit(.minutes(5)))
+  func aFullDiskRejectsWritesUntilThereIsSpace() async throws {
+    let disk = try SmallDisk(megabytes: 2)
+    let server = try await WaymarkProcess(
+      ["serve", "--http-port", "0", "--memory-store-path", disk.path + "/places.db"])
+    let driver = ServerDriver(port: try await server.port())
+    let places = try await driver.get("/locations?limit=1000").places.count
+    let tags = (0..<100).map { #""\#($0)":"\#(String(repeating: "x", count: 1000))""# }.joined(separator: ",")
+    func create() async throws -> Int {
+      try await driver.send(
+        "POST", "/locations", headers: ["Content-Type": "application/json"],
+        body: Data(#"{"name":"large","lat":1,"long":1,"tags":{\#(tags)}}"#.utf8)
+      ).status
+    }
+
+    var (created, status) = (0, 201)
+    while status == 201 {
+      status = try await create()
+      if status == 201 { created += 1 }
+    }
+    let found = try await driver.get("/locations?limit=1000").places.count
+    // The state of the store is kept for a second.
+    var ready = try await driver.get("/health/ready")
+    while ready.body.firstRange(of: Data(#""writes":{"status":"refused""#.utf8)) == nil {
+      ready = try await driver.get("/health/ready")
+    }
+    _ = try await server.logLine(with: "the store is unavailable")
+    try disk.resize(megabytes: 64)
+
+    #expect(try await create() == 201)
+    #expect(status == 503)
+    #expect(found == places + created)
+    #expect(ready.status == 200)
   }
 
   @Test func startWithoutAFileWarnsThatNothingIsKept() async throws {

@@ -60,6 +60,30 @@ import Testing
     #expect(1...3 ~= (try #require(metrics["database_pool_connections{state=\"idle\"}"])))
   }
 
+  @Test(.timeLimit(.minutes(5))) func lastImportOfADataSetHasAMetricUntilItsPlacesAreDeleted() async throws {
+    let database = try await TemporaryDatabase.make()
+    let environment = ["DATABASE_URL": database.url]
+    _ = try await WaymarkProcess.run(["migrate"], environment: environment)
+    let server = try await WaymarkProcess(["serve", "--http-port", "0"], environment: environment)
+    let driver = ServerDriver(port: try await server.port())
+    let series = #"source_last_import_timestamp_seconds{source="stops"}"#
+    let start = Date.now.timeIntervalSince1970
+    let imported = try await driver.importing(
+      Data("id,name,lat,long\n1,A,1,2\n".utf8), as: "text/csv", query: "?source=stops&idField=id")
+    let end = Date.now.timeIntervalSince1970
+    // The database is asked at most every ten seconds.
+    var seconds: Double?
+    while seconds == nil { seconds = try await metrics(driver)[series] }
+    let deleted = try await driver.send("DELETE", "/locations?source=stops&confirm=true")
+    var last = seconds
+    while let value = last, !value.isNaN { last = try await metrics(driver)[series] }
+
+    #expect(try imported.report.created == 1)
+    #expect((start - 1...end + 1).contains(try #require(seconds)))
+    #expect(deleted.status == 200)
+    #expect(last?.isNaN == true)
+  }
+
   @Test func metricsNeedAKeyWhereReadingDoes() async throws {
     let folder = try TemporaryFolder()
     let created = try await WaymarkProcess.run(["keys", "create", "scraper", "--scope", "read"])

@@ -60,6 +60,25 @@ import Testing
     await postgres.shutDown()
   }
 
+  @Test func changesThatExceedTheLimitEndTheUseOfTheIndex() async throws {
+    let database = try await TemporaryDatabase.make()
+    let postgres = try await database.migratedStore()
+    try await RunningIndexes.with { indexes in
+      let feed = UnderestimatingFeed(feed: try ChangeFeed(postgres))
+      let index = indexes.start(following: feed, memoryLimit: 5_000_000)
+      try await index.waitUntilFollowing()
+
+      // More than the entries of the log that a round reads.
+      try await insertLongTags(2000, database)
+      try await index.wait { $0.phase == .tooLarge }
+
+      #expect(index.status.builds == 1)
+      #expect(index.status.changes == 0)
+      #expect(try await IndexedStore(postgres, index: index).page(matching: PointQuery(limit: 10)).points.count == 10)
+    }
+    await postgres.shutDown()
+  }
+
   @Test func indexesThatAreLostSoonAreBuiltAfterAGrowingDelay() {
     var backOff = RebuildBackOff(least: .milliseconds(100), most: .seconds(10))
     var now = ContinuousClock.now

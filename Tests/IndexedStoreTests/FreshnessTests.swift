@@ -258,6 +258,8 @@ private final class ScriptedFeed: PointChangeFeed {
     var copyMayEnd = true
     /// The number of copies that have not ended.
     var copies = 0
+    /// The number of copies of all places so far.
+    var builds = 0
   }
 
   let position: ChangePosition
@@ -290,6 +292,7 @@ private final class ScriptedFeed: PointChangeFeed {
     _ body: @escaping @Sendable (PointFields) -> Void
   ) async throws(PointStoreError) -> (position: ChangePosition, byteCount: Int) {
     try checkPrimary()
+    state.withLock { $0.builds += 1 }
     await copy()
     return (position, 0)
   }
@@ -325,4 +328,49 @@ private final class ScriptedFeed: PointChangeFeed {
   }
 
   func listen(_ onChange: @Sendable () -> Void) async throws(PointStoreError) -> Bool { false }
+}
+
+extension FreshnessTests {
+  @Test(arguments: [ChangeFeed.Answer.manyChanges, .lost(reason: "a test")])
+  func statusHasTheTimeForWhichTheIndexDoesNotFollow(_ answer: ChangeFeed.Answer) async throws {
+    let feed = ScriptedFeed(at: try #require(ChangePosition(text: Self.former)))
+    feed.state.withLock { $0.copyMayEnd = false }
+    let index = IndexFollower(feed, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let task = Task { await index.run() }
+
+    try await feed.waitForCopies()
+    #expect(index.status.notReady > .zero)
+    feed.endCopies()
+    try await index.waitUntilFollowing()
+    #expect(index.status.notReady == .zero)
+
+    feed.state.withLock { state in
+      state.copyMayEnd = false
+      state.answer = answer
+    }
+    try await feed.waitForCopies()
+    #expect(index.status.notReady > .zero)
+    feed.endCopies()
+    try await index.waitUntilFollowing()
+    #expect(index.status.notReady == .zero)
+
+    task.cancel()
+    await task.value
+  }
+
+  /// The delays are lower bounds, which a slow machine only exceeds.
+  @Test func indexThatIsLostAgainAndAgainIsBuiltAfterGrowingDelays() async throws {
+    try await withStore(ReadFreshness()) { store, feed in
+      feed.state.withLock { state in
+        state.copyMayEnd = true
+        state.answer = .lost(reason: "a test")
+      }
+      let start = ContinuousClock.now
+
+      // Reads from the database: each round loses the index.
+      while feed.state.withLock({ $0.builds }) < 6 { try await read(store) }
+
+      #expect(ContinuousClock.now - start >= .milliseconds(100 + 200 + 400 + 800 + 1600))
+    }
+  }
 }

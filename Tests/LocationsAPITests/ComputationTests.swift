@@ -1,3 +1,4 @@
+import Basics
 import Dispatch
 import Geo
 import HTTPServer
@@ -14,6 +15,12 @@ import TestSupport
 import Testing
 
 @testable import LocationsAPI
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
 
 /// Requests beside computations that occupy all threads for them, over sockets.
 @Suite(.timeLimit(.minutes(5))) struct ComputationTests {
@@ -90,9 +97,7 @@ import Testing
     let barrier = Barrier()
     defer { barrier.open() }
     try await withServer(onComputing: { barrier.pass() }) { server in
-      let first = try await RawHTTPConnection.open(port: server.port)
-      try await first.send("GET /locations/facets?by=category HTTP/1.1\r\nHost: test\r\n\r\n")
-      try await until { server.computations.running == 1 }
+      let first = try await occupy(server)
       let second = try await RawHTTPConnection.open(port: server.port)
       try await second.send("GET /locations/facets?by=category HTTP/1.1\r\nHost: test\r\n\r\n")
       try await until { server.computations.waiting == 1 }
@@ -110,9 +115,8 @@ import Testing
     let barrier = Barrier()
     defer { barrier.open() }
     try await withServer(timeout: .milliseconds(50), onComputing: { barrier.pass() }) { server in
-      let first = try await RawHTTPConnection.open(port: server.port)
-      try await first.send("GET /locations/facets?by=category HTTP/1.1\r\nHost: test\r\n\r\n")
-      try await until { server.computations.running == 1 }
+      let first = try await occupy(server)
+      defer { extendLifetime(first) }
       let second = try await RawHTTPConnection.open(port: server.port)
 
       let response = try await second.get("/locations/facets?by=category")
@@ -122,6 +126,29 @@ import Testing
       #expect(response["retry-after"] == "1")
       #expect(server.computations.rejections == 1)
       barrier.open()
+    }
+  }
+
+  @Test func computationBeyondAFullQueueIsOverloadedAtOnce() async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    // Of two places in the queue, a client has one.
+    try await withServer(waiting: 2, onComputing: { barrier.pass() }) { server in
+      let target = "/locations/facets?by=category"
+      let first = try await occupy(server)
+      let second = try await RawHTTPConnection.open(port: server.port)
+      try await second.send(call: "GET \(target)")
+      try await until { server.computations.waiting == 1 }
+
+      let response = try await RawHTTPConnection.open(port: server.port).get(target)
+
+      #expect(response.status == 503)
+      #expect(response.text.contains("\"code\":\"overloaded\""))
+      #expect(response["retry-after"] == "1")
+      #expect(server.computations.rejections == 1)
+      #expect(server.computations.waiting == 1)
+      barrier.open()
+      for connection in [first, second] { #expect(try await connection.response().status == 200) }
     }
   }
 
@@ -162,16 +189,14 @@ import Testing
     ) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       let body = call.hasPrefix("POST") ? #"{"source":"osm"}"# : ""
-      let request =
-        "\(call) HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
 
-      try await connection.send(request + body)
+      try await connection.send(call: call, body: body)
       #expect(try await connection.response().status == 200)
       // A page of features is counted, too.
       let count = threads.value
       #expect(count == (call.contains("/ogc") ? 2 : 1))
 
-      try await connection.send(request + body)
+      try await connection.send(call: call, body: body)
       #expect(try await connection.response().status == 200)
       #expect(threads.value == count)
     }
@@ -183,16 +208,12 @@ import Testing
     let barrier = Barrier()
     defer { barrier.open() }
     try await withServer(onComputing: { barrier.pass() }) { server in
-      let first = try await RawHTTPConnection.open(port: server.port)
-      try await first.send("GET /locations/facets?by=category HTTP/1.1\r\nHost: test\r\n\r\n")
-      try await until { server.computations.running == 1 }
+      let first = try await occupy(server)
       let filter = Array(repeating: "name = 'x'", count: terms).joined(separator: " OR ")
       let json = #"{"filter":"\#(filter)","limit":0}"#
 
       let second = try await RawHTTPConnection.open(port: server.port)
-      try await second.send(
-        "POST /locations/search HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\n"
-          + "Content-Length: \(json.utf8.count)\r\n\r\n\(json)")
+      try await second.send(call: "POST /locations/search", body: json)
       if isBeside {
         try await until { server.computations.waiting == 1 }
         barrier.open()
@@ -217,16 +238,10 @@ import Testing
     defer { barrier.open() }
     let text = String(repeating: "😀", count: 2_000)
     try await withServer(text: text, onComputing: { barrier.pass() }) { server in
-      let first = try await RawHTTPConnection.open(port: server.port)
-      try await first.send("GET /locations/facets?by=category HTTP/1.1\r\nHost: test\r\n\r\n")
-      try await until { server.computations.running == 1 }
+      let first = try await occupy(server)
 
       let second = try await RawHTTPConnection.open(port: server.port)
-      let body = json.replacing(" ", with: String(repeating: " ", count: 70_000))
-      try await second.send(
-        // Without keys, writes are for clients that name this machine.
-        "\(call) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-          + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+      try await second.send(call: call, body: json.replacing(" ", with: String(repeating: " ", count: 70_000)))
       try await until { server.computations.waiting == 1 }
       barrier.open()
 
@@ -249,17 +264,72 @@ import Testing
     ) { server in
       let connection = try await RawHTTPConnection.open(port: server.port)
       let body = call.hasPrefix("POST") ? #"{"q":"place"}"# : ""
-      let request =
-        "\(call) HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
 
-      try await connection.send(request + body)
+      try await connection.send(call: call, body: body)
       #expect(try await connection.response().status == 200)
       #expect(threads.value == 1)
 
       // The first search has indexed the words of the places, which were most of the steps.
-      try await connection.send(request + body)
+      try await connection.send(call: call, body: body)
       #expect(try await connection.response().status == 200)
       #expect(threads.value == 1)
+    }
+  }
+
+  @Test(arguments: [
+    ("/locations?limit=20", true), ("/locations?limit=5", false), ("/tiles.json", true), ("/ogc/collections", true),
+    ("/ogc/collections/places", true),
+  ])
+  func longCompressionsAndExtentsLeaveTheEventLoop(target: String, leaves: Bool) async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    // Of 8 KB each.
+    try await withServer(text: String(repeating: "😀", count: 2_000), onComputing: { barrier.pass() }) { server in
+      let first = try await occupy(server)
+
+      let second = try await RawHTTPConnection.open(port: server.port)
+      try await second.send(call: "GET \(target)", headers: "Accept-Encoding: gzip\r\n")
+      let responses = Counter()
+      async let response = {
+        defer { responses.add() }
+        return try await second.response()
+      }()
+      try await until { server.computations.waiting == 1 || responses.value == 1 }
+      #expect((responses.value == 0) == leaves)
+      barrier.open()
+
+      #expect(try await response.status == 200)
+      #expect(try await response["content-encoding"] == "gzip" || !target.hasPrefix("/locations"))
+      _ = try await first.response()
+    }
+  }
+
+  @Test(arguments: [
+    "POST /locations/import", "GET /locations/export", "DELETE /locations?source=osm&confirm=true",
+  ])
+  func transfersRunBesideEventLoopsAndComputations(call: String) async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    let pieces = Counter()
+    let onTransfer = { @Sendable in
+      #expect(MultiThreadedEventLoopGroup.currentEventLoop == nil)
+      #if os(Linux)
+        // The threads of Swift's global executor have the priority of the process.
+        #expect(getpriority(0, 0) > getpriority(0, id_t(getpid())))
+      #endif
+      pieces.add()
+    }
+    try await withServer(source: "osm", onComputing: { barrier.pass() }, onTransfer: onTransfer) { server in
+      let first = try await occupy(server)
+
+      let second = try await RawHTTPConnection.open(port: server.port)
+      try await second.send(call: call, body: call.hasPrefix("POST") ? #"[{"name":"A","lat":1,"long":2}]"# : "")
+
+      #expect(try await second.response().status == 200)
+      #expect(pieces.value > 0)
+      #expect(server.computations.running == 1)
+      barrier.open()
+      _ = try await first.response()
     }
   }
 
@@ -268,8 +338,9 @@ import Testing
   /// Runs the body against a server with one event loop and one thread for computations.
   private func withServer(
     places: Int = 200, source: String? = nil, text: String = "", timeout: Duration = .seconds(3_600),
-    onComputing: @escaping @Sendable () -> Void,
-    onFacets: @escaping @Sendable (String) -> Void = { _ in }, body: (HTTPServer) async throws -> Void
+    waiting: Int = 256, onComputing: @escaping @Sendable () -> Void,
+    onFacets: @escaping @Sendable (String) -> Void = { _ in }, onTransfer: @escaping @Sendable () -> Void = {},
+    body: (HTTPServer) async throws -> Void
   ) async throws {
     let memory = MemoryStore.countingFromOne()
     let rows = try (1...places).map { number in
@@ -278,7 +349,7 @@ import Testing
         sourceID: source.map { _ in "\(number)" }, number: number)
     }
     _ = try await memory.load(AsyncStream([rows]))
-    let store = ComputedStore(store: memory, onComputing: onComputing, onFacets: onFacets)
+    let store = ComputedStore(store: memory, onComputing: onComputing, onFacets: onFacets, onTransfer: onTransfer)
     let service = PointsService(store: store, textStore: memory, mapStore: store)
     let api = LocationsAPI(
       .init(
@@ -288,6 +359,7 @@ import Testing
     var configuration = HTTPServerConfiguration(port: 0)
     configuration.threads = 1
     configuration.limits.computations = 1
+    configuration.limits.waitingComputations = waiting
     configuration.timeouts.computation = timeout
     configuration.timeouts.header = .seconds(300)
     let server = try await HTTPServer.bind(
@@ -302,6 +374,14 @@ import Testing
     await server.shutdown(gracePeriod: .zero)
   }
 
+  /// Sends a request whose computation occupies the thread, and returns its connection.
+  private func occupy(_ server: HTTPServer) async throws -> RawHTTPConnection {
+    let connection = try await RawHTTPConnection.open(port: server.port)
+    try await connection.send(call: "GET /locations/facets?by=category")
+    try await until { server.computations.running == 1 }
+    return connection
+  }
+
   /// Waits until a condition holds that the server comes to by itself.
   private func until(_ condition: () -> Bool) async throws {
     while !condition() { try await Task.sleep(for: .milliseconds(2)) }
@@ -309,20 +389,53 @@ import Testing
 }
 
 extension RawHTTPConnection {
+  /// Sends a request with a body of JSON. Without keys, writes are for clients that name this machine.
+  fileprivate func send(call: String, headers: String = "", body: String = "") async throws {
+    try await send(
+      "\(call) HTTP/1.1\r\nHost: localhost\r\n\(headers)Content-Type: application/json\r\n"
+        + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+  }
+
   /// Puts a place and returns the status.
   fileprivate func put(_ target: String, _ json: String) async throws -> Int {
-    try await send(
-      "PUT \(target) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        + "Content-Length: \(json.utf8.count)\r\n\r\n\(json)")
+    try await send(call: "PUT \(target)", body: json)
     return try await response(to: "PUT").status
   }
 }
 
-/// A store whose long searches call closures of a test.
+/// A store whose long searches and transfers call closures of a test.
 private struct ComputedStore: ForwardingStore, MappedStore {
   let store: MemoryStore
   let onComputing: @Sendable () -> Void
   let onFacets: @Sendable (String) -> Void
+  let onTransfer: @Sendable () -> Void
+
+  func importRows<Batches: AsyncSequence & Sendable>(
+    _ batches: Batches, options: ImportOptions
+  ) async throws -> ImportReport where Batches.Element == [ImportRow] {
+    onTransfer()
+    var rows: [[ImportRow]] = []
+    for try await batch in batches {
+      onTransfer()
+      rows.append(batch)
+    }
+    return try await store.importRows(AsyncStream(rows), options: options)
+  }
+
+  func deleteBatch(ofSource source: String, after position: ExactText?) async throws(PointWriteError) -> DeletedBatch {
+    onTransfer()
+    return try await store.deleteBatch(ofSource: source, after: position)
+  }
+
+  func exportPoints(
+    matching query: PointQuery, to consume: @Sendable (consuming [PointOfInterest]) async throws -> Void
+  ) async throws {
+    onTransfer()
+    try await store.exportPoints(matching: query) { points in
+      onTransfer()
+      try await consume(points)
+    }
+  }
 
   func mapSnapshot() async throws(PointStoreError) -> any MapSnapshot {
     ComputedSnapshot(

@@ -1,6 +1,7 @@
 import Basics
 import Geo
 import Points
+import SyntheticData
 import TestSupport
 import Testing
 
@@ -98,6 +99,35 @@ import Testing
 
     // The words are also joined, one pair after another.
     #expect(many < 6 * few)
+  }
+
+  /// The texts are the worst that `waymark-bench worst-text` found among names of these words.
+  @Test(arguments: [
+    "parkirg cmineaa cafe river toowerr offiiee muuseuu cathedral lake hotel park cathedarl rivertost musuem south"
+      + " universtiy museum cafe university cathedral brdigie twoer east rivercafe rivertost riverto",
+    "rooyal muontain hospitala memoria galleayr instituet museum towe arena cafe bakery monastery central roooyal"
+      + " mountain hospital galleayr",
+    "markeat moumtain terrinal scholo museuem gadden east theatre aren monument souoth moutnaii oweo stadium terlrinal"
+      + " post gadden riverr bakebry museuem mountaii terrinal museuem",
+  ])
+  func worstTextHasFewStepsForEachPlace(text: String) throws {
+    let words = """
+      museum restaurant cafe street park school church library station pharmacy market bakery theatre hospital hotel \
+      bank garden bridge square tower castle palace central royal north south east west green river mountain valley \
+      lake beach island harbour airport terminal university college academy institute cathedral monastery chapel \
+      temple memorial monument fountain gallery cinema stadium arena playground parking police post office town hall
+      """.split(separator: " ")
+    var random = SeededGenerator(seed: 2)
+    let count = 5_000
+    let names = (0..<count).map { _ in
+      (0..<Int.random(in: 2...4, using: &random)).map { _ in words.randomElement(using: &random) ?? "" }
+        .joined(separator: " ")
+    }
+    let snapshot = try TextPlaces.snapshot(names)
+    // The first search indexes the words.
+    _ = snapshot.steps(of: TextQuery(text: text))
+
+    #expect(snapshot.steps(of: TextQuery(text: text, completesLastWord: true)) < 100 * count)
   }
 
   @Test func mostFrequentValuesAreChosenWithinTheLimit() throws {

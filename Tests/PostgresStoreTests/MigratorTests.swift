@@ -36,14 +36,17 @@ import Testing
   @Test func timesThatResponsesCannotExpressAreRejected() async throws {
     let database = try await TemporaryDatabase.make()
     _ = try await migrator(database, Migration.all(inDirectory: migrationsDirectory)).migrate()
-    try await database.run("INSERT INTO points (id, lat, long, name) VALUES (gen_random_uuid(), 1, 2, 'A')")
+    try await database.run(
+      "INSERT INTO points (id, lat, long, name) VALUES (gen_random_uuid(), 1, 2, 'A');"
+        + "INSERT INTO sources (name) VALUES ('s')")
 
-    for time in ["infinity", "-infinity", "10000-01-01", "0001-01-01 BC"] {
-      for column in ["created_at", "updated_at"] {
-        await #expect(throws: TemporaryServerError.self) {
-          try await database.run("UPDATE points SET \(column) = '\(time)'")
+    for column in ["points SET created_at", "points SET updated_at", "sources SET updated_at"] {
+      for time in ["infinity", "-infinity", "10000-01-01", "0001-01-01 BC"] {
+        await #expect(throws: TemporaryServerError.self, "\(column)") {
+          try await database.run("UPDATE \(column) = '\(time)'")
         }
       }
+      try await database.run("UPDATE \(column) = '9999-12-31 23:59:59Z'")
     }
   }
 
