@@ -48,7 +48,6 @@ struct Grant: Hashable, Sendable {
 }
 
 extension Principal {
-  /// Creates the principal of an API key.
   init(name: String) {
     self.init(name: name, namespace: name)
   }

@@ -7,7 +7,6 @@ import Synchronization
 /// hardly contend. The hash that distributes them is seeded in each process, so that nobody can choose to collide with
 /// another client.
 package final class RateLimiter: Sendable {
-  /// The limit.
   package let limit: RateLimit
 
   private static let partBits = 6

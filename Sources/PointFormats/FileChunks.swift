@@ -13,12 +13,12 @@ import Gzip
 ///
 /// One chunk is read at a time, on demand. Cancelling the task does not interrupt a read that waits, such as one from a
 /// pipe.
-public struct FileChunks: AsyncSequence, Sendable {
+package struct FileChunks: AsyncSequence, Sendable {
   /// A part of the file, never empty.
-  public typealias Element = [UInt8]
+  package typealias Element = [UInt8]
 
   /// The path that means the standard input.
-  public static let standardInputPath = "-"
+  package static let standardInputPath = "-"
 
   private let path: String
   private let chunkSize: Int
@@ -28,49 +28,49 @@ public struct FileChunks: AsyncSequence, Sendable {
   /// - Parameters:
   ///   - path: the path of the file; `-` for the standard input.
   ///   - chunkSize: the maximum number of bytes of a chunk.
-  public init(path: String, chunkSize: Int = 1 << 18) {
+  package init(path: String, chunkSize: Int = 1 << 18) {
     self.path = path
     self.chunkSize = chunkSize
   }
 
   /// Returns an iterator from the beginning of the file.
-  public func makeAsyncIterator() -> AsyncIterator {
+  package func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(reader: FileReader(path: path, chunkSize: chunkSize))
   }
 
   /// An iterator over the chunks of a file.
-  public struct AsyncIterator: AsyncIteratorProtocol {
+  package struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let reader: FileReader
 
     /// Returns the next chunk; `nil` at the file's end.
     ///
     /// - Throws: ``FileError`` when the file can't be opened or read.
-    public mutating func next() async throws(FileError) -> [UInt8]? {
+    package mutating func next() async throws(FileError) -> [UInt8]? {
       try await reader.next()
     }
 
     /// The size of the file in bytes, once a chunk was read; `nil` if it has none, such as a pipe.
-    public var byteCount: Int? {
+    package var byteCount: Int? {
       get async { await reader.byteCount }
     }
   }
 }
 
 /// The reason why a file was not read.
-public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The file's path as it was given.
-  public let path: String
+  package let path: String
 
   /// The reason, for a user.
-  public let reason: String
+  package let reason: String
 
-  public init(path: String, reason: String) {
+  package init(path: String, reason: String) {
     self.path = path
     self.reason = reason
   }
 
   /// The message for a user.
-  public var description: String {
+  package var description: String {
     "\(path == FileChunks.standardInputPath ? "standard input" : path): \(reason)"
   }
 }

@@ -1,9 +1,9 @@
 import JSONText
-public import Points
+package import Points
 import Synchronization
 
 /// Notes about the rows of an import: the position of each, and those that another import would create again.
-public final class ImportNotes: Sendable {
+package final class ImportNotes: Sendable {
   /// The rows of one text.
   private struct Text {
     let path: String?
@@ -21,10 +21,10 @@ public final class ImportNotes: Sendable {
 
   private let state = Mutex(State())
 
-  public init() {}
+  package init() {}
 
   /// Returns the location of a row: its own where it has one, otherwise that of its number.
-  public func location(of rejection: RejectedRow) -> RowLocation {
+  package func location(of rejection: RejectedRow) -> RowLocation {
     if rejection.location != RowLocation() { return rejection.location }
     return state.withLock { state in
       guard let text = state.texts.last(where: { $0.firstRow <= rejection.number }) else { return RowLocation() }
@@ -36,7 +36,7 @@ public final class ImportNotes: Sendable {
 
   /// The warning for rows that have neither an id nor a source: each import creates their places again; `nil` where
   /// there are none.
-  public var keyWarning: String? {
+  package var keyWarning: String? {
     state.withLock { state in
       guard state.keylessRows > 0 else { return nil }
       let rows =

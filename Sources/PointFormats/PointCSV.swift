@@ -1,22 +1,22 @@
 import Basics
 import Geo
 import JSONText
-public import Points
+package import Points
 
 /// Places as CSV (RFC 4180): a header line with the names of the fields, then a line for each place.
 ///
 /// Lines end with CRLF. Tags are a JSON object in their column; an optional value that a place lacks is an empty cell.
 /// A text that a spreadsheet would take for a formula is written behind an apostrophe (see ``FormulaGuard``).
-public struct PointCSV: Sendable {
+package struct PointCSV: Sendable {
   private let columns: [(name: String, field: FieldSet)]
 
-  public init(fields: FieldSet) {
+  package init(fields: FieldSet) {
     columns = FieldSet.named.filter { fields.contains($0.field) }
   }
 
   /// Appends the header and a page of places. There is a column of distances, and of lengths along a route, where a
   /// place has one.
-  public static func append(_ points: [FoundPoint], fields: FieldSet, to bytes: inout [UInt8]) {
+  package static func append(_ points: [FoundPoint], fields: FieldSet, to bytes: inout [UInt8]) {
     let hasDistances = points.contains { $0.distanceMetres != nil }
     let hasLengths = points.contains { $0.alongMetres != nil }
     var columns = fields
@@ -28,13 +28,13 @@ public struct PointCSV: Sendable {
   }
 
   /// Appends the header line.
-  public func appendHeader(to bytes: inout [UInt8]) {
+  package func appendHeader(to bytes: inout [UInt8]) {
     bytes.write(text: columns.map(\.name).joined(separator: ","))
     bytes.write("\r\n")
   }
 
   /// Appends the line of a place.
-  public func append(_ found: FoundPoint, to bytes: inout [UInt8]) {
+  package func append(_ found: FoundPoint, to bytes: inout [UInt8]) {
     for (index, column) in columns.enumerated() {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
       Self.append(column.field, of: found, to: &bytes)
@@ -151,15 +151,15 @@ enum FormulaGuard {
 /// A point as well-known text (OGC 06-103r4, section 7.2): `POINT (13.4 52.5)`, with or without an altitude.
 ///
 /// An SRID of 4326 before the text, as PostGIS writes it, is accepted; so is an empty space left out or doubled.
-public struct WellKnownPoint: Hashable, Sendable {
+package struct WellKnownPoint: Hashable, Sendable {
   /// The latitude in degrees.
-  public let latitude: Double
+  package let latitude: Double
 
   /// The longitude in degrees.
-  public let longitude: Double
+  package let longitude: Double
 
   /// Creates the point of a text; `nil` if it is none within the range of coordinates.
-  public init?(text: UnsafeBufferPointer<UInt8>) {
+  package init?(text: UnsafeBufferPointer<UInt8>) {
     var words = String(decoding: text.prefix(200), as: UTF8.self).uppercased()
     guard text.count <= 200 else { return nil }
     if words.hasPrefix("SRID=4326;") { words.removeFirst(10) }

@@ -1,14 +1,14 @@
 import Basics
-public import JSONText
-public import Points
+package import JSONText
+package import Points
 
 /// One place described by one JSON text, as a client sends it: the fields are those of ``PointParser``'s rows.
 ///
 /// `version`, `createdAt`, `updatedAt` and `distance`, which the service sets, are ignored, so that a place can be sent
 /// back as it was received; any other member that is no field is an error, which finds misspelt names.
-public struct PointDocument: Hashable, Sendable {
+package struct PointDocument: Hashable, Sendable {
   /// The form of a document.
-  public enum Form: Sendable {
+  package enum Form: Sendable {
     /// An object of its fields.
     case object
     /// A GeoJSON Feature of a Point.
@@ -16,7 +16,7 @@ public struct PointDocument: Hashable, Sendable {
   }
 
   /// The reason why a text describes no place.
-  public enum Failure: Error, Hashable, Sendable {
+  package enum Failure: Error, Hashable, Sendable {
     /// The text is not JSON.
     case malformed(JSONError)
     /// The place breaks a rule.
@@ -24,18 +24,18 @@ public struct PointDocument: Hashable, Sendable {
   }
 
   /// The id in the text, if any.
-  public let id: PointID?
+  package let id: PointID?
 
   /// A Boolean value that indicates whether a Feature has an id that is no UUID.
-  public let hasForeignID: Bool
+  package let hasForeignID: Bool
 
   /// The fields that a client may set.
-  public let draft: PointDraft
+  package let draft: PointDraft
 
   /// Creates a document from a text. Linear in its length.
   ///
   /// - Throws: ``Failure``, with every rule that is broken.
-  public init(_ text: some Collection<UInt8>, form: Form = .object) throws(Failure) {
+  package init(_ text: some Collection<UInt8>, form: Form = .object) throws(Failure) {
     var decoder = JSONRowDecoder(accepts: form == .object ? .places : .features, options: .strict)
     let draft: RowDraft
     do {
@@ -54,7 +54,7 @@ public struct PointDocument: Hashable, Sendable {
 }
 
 /// A JSON merge patch (RFC 7396) to the fields of a place.
-public struct PointPatch: Sendable {
+package struct PointPatch: Sendable {
   /// The fields that a client may set, and the id, which must stay.
   private static let fields: FieldSet = [
     .id, .name, .category, .latitude, .longitude, .tags, .source, .sourceID,
@@ -65,7 +65,7 @@ public struct PointPatch: Sendable {
   /// Creates a patch from its JSON. Fields are recognised by the same spellings as in ``PointDocument``.
   ///
   /// A field that the patch has in two spellings keeps them, so that the patched place is rejected for it.
-  public init(_ patch: JSONValue) {
+  package init(_ patch: JSONValue) {
     guard case .object(let members) = patch else {
       self.patch = patch
       return
@@ -82,7 +82,7 @@ public struct PointPatch: Sendable {
   /// Returns the patched place.
   ///
   /// - Throws: ``PointDocument/Failure``, with every rule that the outcome breaks.
-  public func applied(to point: PointOfInterest) throws(PointDocument.Failure) -> PointDocument {
+  package func applied(to point: PointOfInterest) throws(PointDocument.Failure) -> PointDocument {
     var text: [UInt8] = []
     PointJSON.append(FoundPoint(point: point, distanceMetres: nil), fields: Self.fields, to: &text)
     let place: JSONValue

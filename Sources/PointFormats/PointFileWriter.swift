@@ -1,27 +1,27 @@
 import Basics
 import JSONText
-public import Points
+package import Points
 
 /// A writer of files that ``PointParser`` reads as the same places with the same ids.
 ///
 /// Each place is appended to bytes of the caller; nothing is kept. All fields are written, tags always, other optional
 /// ones where there is a value. Coordinates are the shortest decimals that read as the same number. In CSV,
 /// ``PointParser`` removes the apostrophe that keeps a spreadsheet from calculating a text.
-public struct PointFileWriter: Sendable {
+package struct PointFileWriter: Sendable {
   private static let fields = FieldSet.all.subtracting(.ofSearch)
 
   /// The format that is written.
-  public let format: PointFormat
+  package let format: PointFormat
 
   private let csv = PointCSV(fields: fields)
   private var isFollowing = false
 
-  public init(format: PointFormat) {
+  package init(format: PointFormat) {
     self.format = format
   }
 
   /// Appends the text before the first place.
-  public func begin(to bytes: inout [UInt8]) {
+  package func begin(to bytes: inout [UInt8]) {
     switch format {
     case .json: bytes.write("[")
     case .geoJSON: bytes.write("{\"type\":\"FeatureCollection\",\"features\":[")
@@ -31,7 +31,7 @@ public struct PointFileWriter: Sendable {
   }
 
   /// Appends a place, after its separator.
-  public mutating func append(_ point: PointOfInterest, to bytes: inout [UInt8]) {
+  package mutating func append(_ point: PointOfInterest, to bytes: inout [UInt8]) {
     let found = FoundPoint(point: point, distanceMetres: nil)
     switch format {
     case .json:
@@ -49,7 +49,7 @@ public struct PointFileWriter: Sendable {
   }
 
   /// Appends the text behind the last place.
-  public func end(to bytes: inout [UInt8]) {
+  package func end(to bytes: inout [UInt8]) {
     switch format {
     case .json: bytes.write("\n]\n")
     case .geoJSON: bytes.write("\n]}\n")
@@ -58,7 +58,7 @@ public struct PointFileWriter: Sendable {
   }
 
   /// Appends a place without an id as a line of NDJSON.
-  public static func appendRow(_ draft: PointDraft, to bytes: inout [UInt8]) {
+  package static func appendRow(_ draft: PointDraft, to bytes: inout [UInt8]) {
     let time = Timestamp(microsecondsSinceEpoch: 0)
     let point = PointOfInterest(
       id: PointID(high: 0, low: 0), draft: draft, version: 1, createdAt: time, updatedAt: time)

@@ -1,21 +1,21 @@
 import Gzip
-public import Points
+package import Points
 
 /// Places in files, read one file after another, in batches for a `PointImporter`. Rows are numbered over all files. A
 /// file may be compressed with gzip.
-public struct PointFiles: AsyncSequence, Sendable {
+package struct PointFiles: AsyncSequence, Sendable {
   /// Some rows, in order; never none.
-  public typealias Element = [ImportRow]
+  package typealias Element = [ImportRow]
 
   /// A file to read.
-  public struct File: Hashable, Sendable {
+  package struct File: Hashable, Sendable {
     /// The path of the file; `-` for the standard input.
-    public let path: String
+    package let path: String
 
     /// The format of its text.
-    public let format: PointFormat
+    package let format: PointFormat
 
-    public init(path: String, format: PointFormat) {
+    package init(path: String, format: PointFormat) {
       self.path = path
       self.format = format
     }
@@ -23,7 +23,7 @@ public struct PointFiles: AsyncSequence, Sendable {
     /// Creates a file whose format follows from its name, with or without `.gz` at the end.
     ///
     /// - Throws: ``FileError`` when it has no known extension.
-    public init(path: String) throws(FileError) {
+    package init(path: String) throws(FileError) {
       let name = path.lowercased().hasSuffix(".gz") ? String(path.dropLast(3)) : path
       guard let format = PointFormat(fileName: name) else {
         throw FileError(path: path, reason: "the name does not tell the format, which must be given")
@@ -33,18 +33,18 @@ public struct PointFiles: AsyncSequence, Sendable {
   }
 
   /// The progress of reading.
-  public struct Progress: Hashable, Sendable {
+  package struct Progress: Hashable, Sendable {
     /// The file that is being read.
-    public let path: String
+    package let path: String
 
     /// The number of its bytes that have been read.
-    public let bytesRead: Int
+    package let bytesRead: Int
 
     /// Its size in bytes; `nil` if it has none.
-    public let byteCount: Int?
+    package let byteCount: Int?
 
     /// The number of rows of all files that have been read, including the rejected ones.
-    public let rows: Int
+    package let rows: Int
   }
 
   private let files: [File]
@@ -68,7 +68,7 @@ public struct PointFiles: AsyncSequence, Sendable {
   ///   - notes: the notes about the rows.
   ///   - onRejection: called with each rejected row, in order.
   ///   - onProgress: called with the progress after each chunk of a few hundred kilobytes.
-  public init(
+  package init(
     _ files: [File],
     options: RowOptions = .standard,
     mapping: (any RecordMapping)? = nil,
@@ -88,7 +88,7 @@ public struct PointFiles: AsyncSequence, Sendable {
     self.onProgress = onProgress
   }
 
-  public func makeAsyncIterator() -> AsyncIterator {
+  package func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(
       sequence: self, files: files[...],
       batcher: RowBatcher(
@@ -96,7 +96,7 @@ public struct PointFiles: AsyncSequence, Sendable {
         path: files.first?.path, notes: notes, batchSize: batchSize, onRejection: onRejection))
   }
 
-  public struct AsyncIterator: AsyncIteratorProtocol {
+  package struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let sequence: PointFiles
     fileprivate var files: ArraySlice<File>
     fileprivate var batcher: RowBatcher
@@ -106,7 +106,7 @@ public struct PointFiles: AsyncSequence, Sendable {
     ///
     /// - Throws: ``FileError`` when a file can't be read or is not of its format, `CancellationError` when the task is
     ///   cancelled.
-    public mutating func next() async throws -> [ImportRow]? {
+    package mutating func next() async throws -> [ImportRow]? {
       while !batcher.isFull, let file = files.first {
         try Task.checkCancellation()
         do {
@@ -158,10 +158,10 @@ public struct PointFiles: AsyncSequence, Sendable {
 ///
 /// A chunk is read only when a batch is needed, so that the importer applies back-pressure to the sender. Memory is
 /// bounded by a record, a chunk and a batch, whatever the length of the whole.
-public struct PointFileReader<Chunks: AsyncSequence & Sendable>: AsyncSequence, Sendable
+package struct PointFileReader<Chunks: AsyncSequence & Sendable>: AsyncSequence, Sendable
 where Chunks.Element: Sequence<UInt8> {
   /// Some rows, in order; never none.
-  public typealias Element = [ImportRow]
+  package typealias Element = [ImportRow]
 
   private let chunks: Chunks
   private let parser: PointParser
@@ -177,7 +177,7 @@ where Chunks.Element: Sequence<UInt8> {
   ///   - batchSize: the minimum number of rows of a batch, except the last; it has at most the rows of one chunk more.
   ///   - notes: the notes about the rows.
   ///   - onRejection: called with each rejected row, in order.
-  public init(
+  package init(
     _ chunks: Chunks,
     parser: PointParser,
     batchSize: Int = 1000,
@@ -191,14 +191,14 @@ where Chunks.Element: Sequence<UInt8> {
     self.onRejection = onRejection
   }
 
-  public func makeAsyncIterator() -> AsyncIterator {
+  package func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(
       chunks: chunks.makeAsyncIterator(),
       batcher: RowBatcher(parser: parser, notes: notes, batchSize: batchSize, onRejection: onRejection)
     )
   }
 
-  public struct AsyncIterator: AsyncIteratorProtocol {
+  package struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate var chunks: Chunks.AsyncIterator
     fileprivate var batcher: RowBatcher
     fileprivate var hasEnded = false
@@ -206,7 +206,7 @@ where Chunks.Element: Sequence<UInt8> {
     /// Returns the next batch; `nil` at the end.
     ///
     /// - Throws: ``FormatError``, `CancellationError`, or what the chunks throw.
-    public mutating func next() async throws -> [ImportRow]? {
+    package mutating func next() async throws -> [ImportRow]? {
       while !hasEnded, !batcher.isFull {
         if let chunk = try await chunks.next() {
           try batcher.consume(chunk)

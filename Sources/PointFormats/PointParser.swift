@@ -1,5 +1,5 @@
 import Basics
-public import Points
+package import Points
 
 /// An incremental parser of places: a state machine without input or output of its own. The text is UTF-8, or UTF-16
 /// with a byte-order mark.
@@ -30,15 +30,15 @@ public import Points
 ///
 /// Where ``RowOptions/source`` is given, a row without a source and `sourceId` of its own takes it, with the row's id
 /// as the `sourceId`.
-public struct PointParser: Sendable {
+package struct PointParser: Sendable {
   /// The default maximum length of a row in bytes: 1 MiB.
-  public static let defaultMaximumRecordBytes = 1 << 20
+  package static let defaultMaximumRecordBytes = 1 << 20
 
   /// A row, or its rejection.
-  public typealias Row = Result<ImportRow, RejectedRow>
+  package typealias Row = Result<ImportRow, RejectedRow>
 
   /// The maximum length of a row in bytes; a longer one is skipped and rejected.
-  public let maximumRecordBytes: Int
+  package let maximumRecordBytes: Int
 
   let format: PointFormat
 
@@ -58,7 +58,7 @@ public struct PointParser: Sendable {
   ///   - maximumRecordBytes: the maximum length of a row in bytes.
   ///   - options: the options for the rows.
   ///   - mapping: the mapping that makes places of the rows' fields; `nil` if they are named as a place's.
-  public init(
+  package init(
     format: PointFormat,
     firstRow: Int = 1,
     maximumRecordBytes: Int = PointParser.defaultMaximumRecordBytes,
@@ -79,8 +79,7 @@ public struct PointParser: Sendable {
       }
   }
 
-  /// The number of the next row.
-  public var nextRow: Int { progress.nextRow }
+  package var nextRow: Int { progress.nextRow }
 
   /// The lines on which the rows so far start.
   var lines: RowLines { progress.lines }
@@ -91,7 +90,7 @@ public struct PointParser: Sendable {
   /// Reads the next chunk of the text and appends the rows that it ends.
   ///
   /// - Throws: ``FormatError`` when no more rows can be read; the rows before it have been appended.
-  public mutating func consume(_ bytes: some Sequence<UInt8>, into rows: inout [Row]) throws(FormatError) {
+  package mutating func consume(_ bytes: some Sequence<UInt8>, into rows: inout [Row]) throws(FormatError) {
     try bytes.withContiguousBytes { bytes throws(FormatError) in
       // A part at a time is joined to the rest of the one before; copying costs little compared with parsing.
       var rest = bytes[...]
@@ -111,7 +110,7 @@ public struct PointParser: Sendable {
   /// Ends the text and appends the rows that were still open. Nothing may be consumed afterwards.
   ///
   /// - Throws: ``FormatError`` when the text ends too early.
-  public mutating func finish(into rows: inout [Row]) throws(FormatError) {
+  package mutating func finish(into rows: inout [Row]) throws(FormatError) {
     transcoder?.finish(into: &window)
     try parse(isLast: true, into: &rows)
   }
@@ -149,20 +148,20 @@ public struct PointParser: Sendable {
 }
 
 /// The reason why a text is not of its format, so that no more rows can be read from it.
-public struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct FormatError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The row at which reading stopped, where the error is about one.
-  public let row: Int?
+  package let row: Int?
 
   /// The reason, for a user.
-  public let reason: String
+  package let reason: String
 
-  public init(row: Int? = nil, reason: String) {
+  package init(row: Int? = nil, reason: String) {
     self.row = row
     self.reason = reason
   }
 
   /// The message for a user.
-  public var description: String {
+  package var description: String {
     if let row { "row \(row): \(reason)" } else { reason }
   }
 }

@@ -1,9 +1,9 @@
-public import Geo
-public import JSONText
-public import Points
+package import Geo
+package import JSONText
+package import Points
 
 /// A mapping of the records of a foreign data set to places.
-public protocol RecordMapping: Sendable {
+package protocol RecordMapping: Sendable {
   /// The layout of the data set's text files; `nil` for CSV with a header.
   var table: TableLayout? { get }
 
@@ -14,26 +14,26 @@ public protocol RecordMapping: Sendable {
 }
 
 /// A record of a foreign data set: a JSON object, a GeoJSON Feature, or a row of CSV.
-public struct ForeignRecord: Sendable {
+package struct ForeignRecord: Sendable {
   /// The fields: the members of the object, the Feature's properties, or the cells by their columns, which are strings.
-  public var fields: [JSONValue.Member]
+  package var fields: [JSONValue.Member]
 
   /// The `id` of the Feature.
-  public var id: JSONValue?
+  package var id: JSONValue?
 
   /// The kind of the record, such as `node`; `nil` if the data set has one kind.
-  public var kind: String?
+  package var kind: String?
 
   /// The geometry of the Feature.
-  public var geometry: JSONValue?
+  package var geometry: JSONValue?
 
   /// The position of the record, where its format determines it.
-  public var coordinate: Coordinate?
+  package var coordinate: Coordinate?
 
   /// A Boolean value that indicates whether numbers in texts may have decimal commas.
-  public var hasDecimalCommas: Bool
+  package var hasDecimalCommas: Bool
 
-  public init(
+  package init(
     fields: [JSONValue.Member], id: JSONValue? = nil, kind: String? = nil, geometry: JSONValue? = nil,
     coordinate: Coordinate? = nil, hasDecimalCommas: Bool = false
   ) {
@@ -47,17 +47,17 @@ public struct ForeignRecord: Sendable {
 }
 
 /// The layout of text files that differ from CSV with a header.
-public struct TableLayout: Sendable {
+package struct TableLayout: Sendable {
   /// The names of the columns of a text without a header; `nil` if it has one.
-  public var columns: [String]?
+  package var columns: [String]?
 
   /// The separator of the columns; `nil` if the header determines it.
-  public var separator: UInt8?
+  package var separator: UInt8?
 
   /// A Boolean value that indicates whether a quotation mark at the start of a cell is a character like any other.
-  public var isUnquoted: Bool
+  package var isUnquoted: Bool
 
-  public init(columns: [String]? = nil, separator: UInt8? = nil, isUnquoted: Bool = false) {
+  package init(columns: [String]? = nil, separator: UInt8? = nil, isUnquoted: Bool = false) {
     self.columns = columns
     self.separator = separator
     self.isUnquoted = isUnquoted
@@ -65,11 +65,11 @@ public struct TableLayout: Sendable {
 }
 
 /// The reason why a record is no valid place.
-public struct InvalidRecord: Error, Sendable {
+package struct InvalidRecord: Error, Sendable {
   /// The reason, for a user.
-  public let detail: String
+  package let detail: String
 
-  public init(detail: String) {
+  package init(detail: String) {
     self.detail = detail
   }
 }

@@ -1,4 +1,4 @@
-public import Basics
+package import Basics
 import Geo
 import JSONText
 import Points
@@ -259,9 +259,9 @@ enum PointField: Int, Hashable, Sendable {
 }
 
 /// The options for the rows of an import.
-public struct RowOptions: Hashable, Sendable {
+package struct RowOptions: Hashable, Sendable {
   /// The treatment of members and columns that are no field of a place.
-  public enum UnknownFields: String, CaseIterable, Hashable, Sendable {
+  package enum UnknownFields: String, CaseIterable, Hashable, Sendable {
     /// They become tags.
     case tags
     /// The row is rejected; in CSV the whole text is, since it is the header that names them.
@@ -269,20 +269,20 @@ public struct RowOptions: Hashable, Sendable {
   }
 
   /// The treatment of members and columns that are no field of a place.
-  public var unknownFields: UnknownFields
+  package var unknownFields: UnknownFields
 
   /// The source of the rows that do not name their own together with a `sourceId`; `nil` if there is none.
-  @ComparedByBytes public private(set) var source: String?
+  @ComparedByBytes package private(set) var source: String?
 
   /// The member or column whose value is the `sourceId` under ``source``; `nil` for the Feature's `id`, or the member
   /// or column `id` or `sourceId`.
-  @ComparedByBytes public private(set) var idField: String?
+  @ComparedByBytes package private(set) var idField: String?
 
   /// Creates options.
   ///
   /// - Throws: ``RowOptionError`` for a source that no place can have, an `idField` that is another field of a place,
   ///   and an `idField` without a source.
-  public init(
+  package init(
     unknownFields: UnknownFields = .tags, source: String? = nil, idField: String? = nil
   ) throws(RowOptionError) {
     if let source {
@@ -313,14 +313,14 @@ public struct RowOptions: Hashable, Sendable {
   }
 
   /// The default options of an import: unknown fields are tags.
-  public static let standard = RowOptions(unknownFields: .tags)
+  package static let standard = RowOptions(unknownFields: .tags)
 
   /// The options of a single place: unknown fields are errors, which finds a misspelt one.
   static let strict = RowOptions(unknownFields: .reject)
 }
 
 /// The reason why options for the rows of an import are invalid. The text goes on from the option's name.
-public enum RowOptionError: Error, Hashable, Sendable {
+package enum RowOptionError: Error, Hashable, Sendable {
   /// The source is invalid.
   case source(String)
   /// The name of the field of ids is invalid.

@@ -351,7 +351,6 @@ struct ProblemDescription: Hashable, Sendable {
   ]
 }
 
-/// The codes of problems.
 enum ProblemCode: String, CaseIterable {
   case missingParameter = "missing-parameter"
   case invalidParameter = "invalid-parameter"

@@ -284,7 +284,6 @@ extension JSONValue {
   static let notBlank: JSONValue =
     "^[^\\u0000-\\u001F\\u007F-\\u009F]*[^\\s\\u0000-\\u001F\\u007F-\\u009F][^\\u0000-\\u001F\\u007F-\\u009F]*$"
 
-  /// Creates a number from an integer.
   static func count(_ number: Int) -> JSONValue { .number(String(number)) }
 
   /// The pattern of ``DataSource/isAddress(_:)``.

@@ -17,7 +17,6 @@ enum OpenAPIVersion: String, CaseIterable {
 
 /// A schema of JSON values, in the part of JSON Schema that both versions of OpenAPI have.
 struct Schema: Sendable {
-  /// The type of the values.
   enum Kind: Sendable {
     case any
     case string
@@ -41,10 +40,8 @@ struct Schema: Sendable {
     let schema: Schema
     var isRequired = false
 
-    /// Creates a member that may be absent.
     static func optional(_ name: String, _ schema: Schema) -> Property { Property(name: name, schema: schema) }
 
-    /// Creates a member that is never absent.
     static func required(_ name: String, _ schema: Schema) -> Property {
       Property(name: name, schema: schema, isRequired: true)
     }

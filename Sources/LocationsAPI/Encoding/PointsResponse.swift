@@ -59,7 +59,6 @@ extension HTTPResponse {
     self.init(contentType: format.mediaType, bytes: buffer)
   }
 
-  /// Creates a response of a JSON text.
   init(_ json: JSONWriter<[UInt8]>) {
     self.init(contentType: PointFormat.json.mediaType, bytes: json.sink)
   }

@@ -54,7 +54,6 @@ extension ImportKey {
 final class RequestHash: Sendable {
   private let hash: Mutex<SHA256>
 
-  /// Creates the hash of a request without its body.
   init(_ head: String) {
     var hash = SHA256()
     hash.update(data: Array("\(head)\n".utf8))

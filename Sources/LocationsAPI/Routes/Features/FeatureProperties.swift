@@ -6,7 +6,6 @@ import Points
 /// The properties of features: those of places, and the tags whose types are declared. The other tags are the members
 /// of the property `tags`.
 struct FeatureProperties: Sendable {
-  /// A property.
   struct Property: Sendable {
     let name: String
     let type: FilterType

@@ -8,7 +8,6 @@ import Points
 
 /// `GET` of the resources of OGC API Features that describe the service and its collections.
 struct FeaturesRoute: RouteHandler {
-  /// The resource.
   enum Resource: Sendable {
     case landing, conformance, collections, collection, queryables, schema
   }

@@ -100,7 +100,6 @@ struct HTMLPage {
 }
 
 extension HTTPResponse {
-  /// Creates a response of a page.
   init(_ page: HTMLPage) {
     self.init(contentType: FeatureFormat.html.mediaType, bytes: Array(page.text.utf8))
     HTMLPage.addFields(to: &self)

@@ -140,7 +140,6 @@ extension [MediaDescription] {
   }
 }
 
-/// A page of features.
 struct FeaturePage {
   var points: [FoundPoint] = []
 

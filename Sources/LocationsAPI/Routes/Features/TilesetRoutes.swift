@@ -9,7 +9,6 @@ import VectorTiles
 
 /// `GET` of the resources of OGC API Tiles (OGC 20-057) that describe the tiles of the collections.
 struct TilesetRoute: RouteHandler {
-  /// The resource.
   enum Resource: Sendable {
     case matrixSets, matrixSet, tilesets, tileset
   }
@@ -212,7 +211,6 @@ enum TileMatrixSet {
   /// The size of a pixel to which scales are related, in metres.
   private static let pixelMetres = 0.00028
 
-  /// The definition.
   static let definition: JSONValue = [
     "id": .string(id), "title": .string(title), "uri": .string(uri), "crs": .string(crs),
     "orderedAxes": ["X", "Y"], "wellKnownScaleSet": "http://www.opengis.net/def/wkss/OGC/1.0/GoogleMapsCompatible",

@@ -14,7 +14,6 @@ struct PageFile: Sendable {
   let id, summary: String
   let bytes: [UInt8]
 
-  /// The files of all pages.
   static let all: [PageFile] = {
     let pages = waymark_pages()
     return UnsafeBufferPointer(start: pages.files, count: pages.count).map { file in

@@ -13,7 +13,6 @@ struct PhotonArguments {
   /// The parameters of `/api`.
   static let searchParameters = ["q", "zoom", "location_bias_scale", "bbox"] + sharedParameters
 
-  /// The parameters of `/reverse`.
   static let reverseParameters = ["radius", "distance_sort"] + sharedParameters
 
   /// The parameters that may be repeated.
@@ -25,7 +24,6 @@ struct PhotonArguments {
   /// The default `limit` of `/api`.
   static let defaultSearchLimit = 15
 
-  /// The default `limit` of `/reverse`.
   static let defaultReverseLimit = 1
 
   private var values: [(name: String, value: String)] = []

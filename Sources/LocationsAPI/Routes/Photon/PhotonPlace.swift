@@ -21,7 +21,6 @@ struct PhotonPlace {
 
   private let address: PostalAddress
 
-  /// Creates the description of a place.
   init(_ point: PointOfInterest) {
     self.point = point
     let tags = point.draft.tags

@@ -34,7 +34,6 @@ struct SuggestRoute: CallHandler {
   /// The accepted range of `limit`.
   static let limits = 1...50
 
-  /// The default of `limit`.
   static let defaultLimit = 10
 
   let service: PointsService
