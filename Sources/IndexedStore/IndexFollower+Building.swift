@@ -1,4 +1,3 @@
-import Dispatch
 import Logging
 import PointIndex
 import Points
@@ -87,8 +86,13 @@ extension IndexFollower {
 
   /// Returns a Boolean value that indicates whether an index of some places needs more memory than it may use.
   private func exceedsLimit(_ places: PointBuffer) -> Bool {
+    exceedsLimit(count: places.count, textBytes: places.textBytes)
+  }
+
+  /// Returns a Boolean value that indicates whether an index needs more memory than it may use.
+  func exceedsLimit(count: Int, textBytes: Int) -> Bool {
     guard let memoryLimit else { return false }
-    return places.count * Self.bytesPerPoint + places.textBytes > memoryLimit
+    return count * Self.bytesPerPoint + textBytes > memoryLimit
   }
 
   /// Copies all places and puts an index of them in place of the one before.
@@ -123,7 +127,7 @@ extension IndexFollower {
       noteUnused(.tooLarge)
       return false
     }
-    let snapshot = await Self.offThreadPool { [textConfiguration] in
+    let snapshot = await offThreadPool { [textConfiguration] in
       PointSnapshot(buffer.withLock { buffer in exchange(&buffer, with: PointBuffer()) }, text: textConfiguration)
     }
     let duration = ContinuousClock.now - start
@@ -206,19 +210,12 @@ extension IndexFollower {
     case .copied where !fits: lose(reason: "the changes do not fit into memory")
     case .copied(let position):
       let count = changes.puts.count + changes.removals.count
-      let next = await Self.offThreadPool { standing.applying(changes, to: position) }
+      let next = await offThreadPool { standing.applying(changes, to: position) }
       let duration = ContinuousClock.now - start
       follow(next, since: start, writes: writes) { $0.changes += count }
       logger.info(
         "the index has caught up",
         metadata: ["changes": .stringConvertible(count), "seconds": .stringConvertible(duration.rounded)])
-    }
-  }
-
-  /// Runs long work without blocking the threads of Swift's concurrency, which requests need.
-  private static func offThreadPool<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async { continuation.resume(returning: work()) }
     }
   }
 

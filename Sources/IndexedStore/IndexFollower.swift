@@ -71,10 +71,21 @@ package final class IndexFollower: Sendable {
 
   fileprivate typealias RoundWaiter = CheckedContinuation<RoundOutcome, Never>
 
+  /// The end of a wait for an index that follows the database.
+  fileprivate enum PhaseOutcome {
+    /// The index has everything that was committed before the read.
+    case readable(PointSnapshot)
+    /// The index follows.
+    case following
+    /// The deadline has passed, the caller was cancelled, or no index is used.
+    case ended
+  }
+
   /// A caller that waits until the index follows the database.
   fileprivate struct PhaseWaiter {
-    let deadline: ContinuousClock.Instant
-    let continuation: CheckedContinuation<Bool, Never>
+    /// The beginning of the read.
+    let start: ContinuousClock.Instant
+    let continuation: CheckedContinuation<PhaseOutcome, Never>
   }
 
   struct State {
@@ -96,9 +107,13 @@ package final class IndexFollower: Sendable {
     fileprivate var isInRound = false
     fileprivate var waitersForThisRound: [RoundWaiter] = []
     fileprivate var waitersForNextRound: [RoundWaiter] = []
-    /// The callers that wait until the index follows, the earliest deadline first.
-    fileprivate var phaseWaiters: [PhaseWaiter] = []
-    fileprivate var isTimingPhaseWaiters = false
+    /// The callers that wait until the index follows, by their numbers.
+    fileprivate var phaseWaiters: [Int: PhaseWaiter] = [:]
+    fileprivate var lastPhaseWaiter = 0
+    /// A Boolean value that indicates whether large parts are being merged.
+    fileprivate var isMerging = false
+    /// Merged parts that the next round puts into the index.
+    fileprivate var merge: PointSnapshot.Merge?
     /// A Boolean value that indicates whether the index was complete, or found not to be used, at least once.
     fileprivate var hasBeenComplete = false
     /// The beginning of the time for which the index has not followed the database; `nil` while it does, and where none
@@ -122,6 +137,8 @@ package final class IndexFollower: Sendable {
   let state = Mutex(State())
   /// Wakes up the building when the index is lost.
   let lossSignal = Signal()
+  /// The queue of merges of large parts, which would delay a round and so every strict read.
+  let merges = DispatchQueue(label: "index merges", qos: .utility)
 
   /// Creates a follower without an index; ``run()`` builds it.
   ///
@@ -194,8 +211,13 @@ package final class IndexFollower: Sendable {
   /// - Parameter isNeeded: a Boolean value that indicates whether the database can't answer instead. The call then
   ///   waits up to the limit for an index that follows the database.
   func snapshot(isNeeded: Bool = false) async -> PointSnapshot? {
+    await snapshot(isNeeded: isNeeded, since: .now)
+  }
+
+  /// Returns an index with everything that was committed before an earlier moment, as ``snapshot(isNeeded:)`` does.
+  func snapshot(isNeeded: Bool, since start: ContinuousClock.Instant) async -> PointSnapshot? {
     if let snapshot = freshSnapshot(isNeeded: isNeeded) { return snapshot }
-    let deadline = isNeeded ? ContinuousClock.now + waitLimit : nil
+    let deadline = isNeeded ? start + waitLimit : nil
     while true {
       switch await round() {
       case .readable(let snapshot): return snapshot
@@ -204,7 +226,11 @@ package final class IndexFollower: Sendable {
         guard let deadline else { return nil }
         // The round may have found that the index must catch up.
         if let snapshot = freshSnapshot(isNeeded: true) { return snapshot }
-        guard await waitUntilFollowing(before: deadline) else { return nil }
+        switch await waitUntilFollowing(since: start, before: deadline) {
+        case .readable(let snapshot): return snapshot
+        case .following: continue
+        case .ended: return nil
+        }
       }
     }
   }
@@ -306,7 +332,10 @@ package final class IndexFollower: Sendable {
     }
     // The last reference to the former index is released after the lock.
     withExtendedLifetime(former) {}
-    resumePhaseWaiters(following: true)
+    // The waiters that came before are served at once: while bulk commits go on, the next round might only find that the
+    // index must catch up again.
+    resumePhaseWaiters { $0.start <= start ? .readable(standing.snapshot) : .following }
+    stopIfTooLarge(standing.snapshot)
   }
 
   /// Notes that no index is used.
@@ -320,7 +349,7 @@ package final class IndexFollower: Sendable {
       // During a failover, the last confirmed state may be read as long as it is allowed.
       if phase != .standby || !isServable(state, at: .now) { state.standing = nil }
     }
-    resumePhaseWaiters(following: false)
+    resumePhaseWaiters { _ in .ended }
   }
 
   /// Considers again whether an index that was not used can be.
@@ -331,50 +360,52 @@ package final class IndexFollower: Sendable {
     }
   }
 
-  private func resumePhaseWaiters(following: Bool) {
-    for waiter in state.withLock({ exchange(&$0.phaseWaiters, with: []) }) {
-      waiter.continuation.resume(returning: following)
+  private func resumePhaseWaiters(_ outcome: (PhaseWaiter) -> PhaseOutcome) {
+    for waiter in state.withLock({ exchange(&$0.phaseWaiters, with: [:]) }).values {
+      waiter.continuation.resume(returning: outcome(waiter))
     }
   }
 
-  /// Returns `true` when the index follows the database, `false` at the deadline or when no index is used.
-  private func waitUntilFollowing(before deadline: ContinuousClock.Instant) async -> Bool {
-    await withCheckedContinuation { continuation in
-      enum Step { case end(Bool), wait, time }
-      let step: Step = state.withLock { state in
-        switch state.phase {
-        case .following: return .end(true)
-        case .tooLarge, .standby: return .end(false)
-        case .building, .catchingUp: break
+  /// Waits until the index follows the database.
+  ///
+  /// - Parameter start: the beginning of the read, whose result must have everything that was committed before.
+  private func waitUntilFollowing(
+    since start: ContinuousClock.Instant, before deadline: ContinuousClock.Instant
+  ) async -> PhaseOutcome {
+    let number = state.withLock { state in
+      state.lastPhaseWaiter += 1
+      return state.lastPhaseWaiter
+    }
+    let timer = Task {
+      try await Task.sleep(until: deadline, clock: .continuous)
+      endPhaseWait(number)
+    }
+    defer { timer.cancel() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let outcome: PhaseOutcome? = state.withLock { state in
+          switch state.phase {
+          case .following: return .following
+          case .tooLarge, .standby: return .ended
+          case .building, .catchingUp: break
+          }
+          guard deadline > .now else { return .ended }
+          state.phaseWaiters[number] = PhaseWaiter(start: start, continuation: continuation)
+          return nil
         }
-        guard deadline > .now else { return .end(false) }
-        state.phaseWaiters.append(PhaseWaiter(deadline: deadline, continuation: continuation))
-        defer { state.isTimingPhaseWaiters = true }
-        return state.isTimingPhaseWaiters ? .wait : .time
+        if let outcome {
+          continuation.resume(returning: outcome)
+        } else if Task.isCancelled {
+          endPhaseWait(number)
+        }
       }
-      switch step {
-      case .end(let isFollowing): continuation.resume(returning: isFollowing)
-      case .wait: break
-      case .time: Task { await timePhaseWaiters() }
-      }
+    } onCancel: {
+      endPhaseWait(number)
     }
   }
 
-  /// Ends the waits at their deadlines, until there are none. All waits are as long, so they end in their order.
-  private func timePhaseWaiters() async {
-    while let deadline = state.withLock({ state -> ContinuousClock.Instant? in
-      state.isTimingPhaseWaiters = !state.phaseWaiters.isEmpty
-      return state.phaseWaiters.first?.deadline
-    }) {
-      try? await Task.sleep(until: deadline, clock: .continuous)
-      let expired = state.withLock { state in
-        let now = ContinuousClock.now
-        let expired = state.phaseWaiters.prefix { $0.deadline <= now }
-        state.phaseWaiters.removeFirst(expired.count)
-        return expired
-      }
-      for waiter in expired { waiter.continuation.resume(returning: false) }
-    }
+  private func endPhaseWait(_ number: Int) {
+    state.withLock { $0.phaseWaiters.removeValue(forKey: number) }?.continuation.resume(returning: .ended)
   }
 
   // MARK: Rounds
@@ -416,11 +447,14 @@ package final class IndexFollower: Sendable {
   ///
   /// - Returns: the index, or `nil` where it can't be used.
   private func runRound() async -> Result<PointSnapshot?, PointStoreError> {
-    guard let standing = state.withLock({ $0.phase == .following ? $0.standing : nil }) else { return .success(nil) }
+    guard var standing = state.withLock({ $0.phase == .following ? $0.standing : nil }) else { return .success(nil) }
     do {
       switch try await feed.changes(after: standing.position) {
       case .changes(let puts, let removals, let position):
-        let next = standing.applying(PointChanges(puts: puts, removals: removals), to: position)
+        let merge = state.withLock { exchange(&$0.merge, with: nil) }
+        if let merged = merge.flatMap({ standing.snapshot.adopting($0) }) { standing.snapshot = merged }
+        let next = standing.applying(
+          PointChanges(puts: puts, removals: removals), to: position, joiningUpTo: PointSnapshot.largestPartOfChange)
         let isCurrent = state.withLock { state in
           // A round is the only one to change the index while it follows, so it still stands where it did.
           guard state.phase == .following else { return false }
@@ -428,7 +462,9 @@ package final class IndexFollower: Sendable {
           state.changes += puts.count + removals.count
           return true
         }
-        return .success(isCurrent ? next.snapshot : nil)
+        guard isCurrent else { return .success(nil) }
+        mergeLargeParts(of: next.snapshot)
+        return .success(stopIfTooLarge(next.snapshot) ? nil : next.snapshot)
       case .manyChanges:
         state.withLock { state in
           state.phase = .catchingUp
@@ -448,6 +484,37 @@ package final class IndexFollower: Sendable {
     }
   }
 
+  /// Starts to merge large parts, unless a merge is in progress. A later round puts the result into the index.
+  private func mergeLargeParts(of snapshot: PointSnapshot) {
+    guard snapshot.hasLargePartsToMerge(above: PointSnapshot.largestPartOfChange) else { return }
+    let isFirst = state.withLock { state in
+      guard !state.isMerging, state.merge == nil else { return false }
+      state.isMerging = true
+      return true
+    }
+    guard isFirst else { return }
+    merges.async { [self] in
+      let merge = snapshot.mergingLargeParts(above: PointSnapshot.largestPartOfChange)
+      state.withLock { state in
+        state.isMerging = false
+        state.merge = merge
+      }
+    }
+  }
+
+  /// Stops using an index that has grown beyond the memory that it may use.
+  ///
+  /// - Returns: `true` where it has.
+  @discardableResult private func stopIfTooLarge(_ snapshot: PointSnapshot) -> Bool {
+    guard exceedsLimit(count: snapshot.count, textBytes: snapshot.textBytes) else { return false }
+    logger.warning(
+      "the places no longer fit into memory: no index is used",
+      metadata: ["places": .stringConvertible(snapshot.count), "limit_bytes": .stringConvertible(memoryLimit ?? 0)])
+    noteUnused(.tooLarge)
+    lossSignal.send()
+    return true
+  }
+
   /// Stops using the index, and has it built again.
   func lose(reason: String) {
     state.withLock { state in
@@ -462,10 +529,13 @@ package final class IndexFollower: Sendable {
 
 extension IndexFollower.Standing {
   /// Returns the index after changes, at another position.
-  func applying(_ changes: PointChanges, to position: ChangePosition) -> Self {
+  ///
+  /// - Parameter largestJoined: see ``PointIndex/PointSnapshot/applying(_:joiningUpTo:)``.
+  func applying(_ changes: PointChanges, to position: ChangePosition, joiningUpTo largestJoined: Int = .max) -> Self {
     if changes.isEmpty { return Self(snapshot: snapshot, position: position, version: version) }
     return Self(
-      snapshot: snapshot.applying(changes), position: position, version: DataVersion(token: position.text))
+      snapshot: snapshot.applying(changes, joiningUpTo: largestJoined), position: position,
+      version: DataVersion(token: position.text))
   }
 }
 

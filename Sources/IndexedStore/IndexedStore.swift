@@ -40,15 +40,20 @@ package struct IndexedStore: Sendable {
     fromIndex: (PointSnapshot) throws(PointStoreError) -> Value,
     fromDatabase: () async throws(PointStoreError) -> Value
   ) async throws(PointStoreError) -> Value {
-    var snapshot = await follower.snapshot(isNeeded: needsIndex)
+    let start = ContinuousClock.now
+    var snapshot = await follower.snapshot(isNeeded: needsIndex, since: start)
     if snapshot == nil {
       if needsIndex { throw missingIndex }
       counts.database.add(1, ordering: .relaxed)
       do {
         return try await fromDatabase()
       } catch {
-        guard case .unavailable = error else { throw error }
-        snapshot = follower.staleSnapshot()
+        switch error {
+        case .unavailable: snapshot = follower.staleSnapshot()
+        // Most likely the index catches up, and many reads go to the database meanwhile.
+        case .overloaded: snapshot = await follower.snapshot(isNeeded: true, since: start)
+        default: throw error
+        }
         guard snapshot != nil else { throw error }
       }
     }

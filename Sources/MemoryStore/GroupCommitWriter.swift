@@ -1,4 +1,5 @@
 import Basics
+import Dispatch
 import PointIndex
 import Points
 
@@ -10,7 +11,7 @@ actor GroupCommitWriter {
   /// Acknowledges a write, or reports that its commit failed.
   private typealias Completion = @Sendable (Result<Void, PointStoreError>) -> Void
 
-  private struct PendingWrite {
+  private struct PendingWrite: Sendable {
     let isAlone: Bool
     /// Applies the write to the transaction, and returns what to call after the commit.
     let apply: @Sendable (inout WriteTransaction) -> Completion
@@ -30,6 +31,12 @@ actor GroupCommitWriter {
   private var sources: [ExactText: DataSource]
   private var pending: [PendingWrite] = []
   private var isWriting = false
+
+  /// The queue of merges of large parts, which would delay the writes.
+  private let merges = DispatchQueue(label: "waymark.merges", qos: .utility)
+  private var isMerging = false
+  /// Merged parts that are put into the index once no group is being written.
+  private var merge: PointSnapshot.Merge?
 
   /// Creates a writer.
   ///
@@ -88,11 +95,13 @@ actor GroupCommitWriter {
 
   private func commitAll() async {
     while !pending.isEmpty {
+      adoptMerge()
       let (completions, result) = await commit(nextGroup())
       // Only now that nothing here holds references to the group's values.
       for completion in completions { completion(result) }
     }
     isWriting = false
+    adoptMerge()
   }
 
   private func nextGroup() -> [PendingWrite] {
@@ -102,7 +111,15 @@ actor GroupCommitWriter {
   }
 
   private func commit(_ group: [PendingWrite]) async -> ([Completion], Result<Void, PointStoreError>) {
-    let (batch, next, completions) = apply(group)
+    let snapshot = index.snapshot
+    let work = GroupWork(
+      snapshot: snapshot, sources: sources, evictedKeys: evictedKeys,
+      transaction: WriteTransaction(on: snapshot, keys: keys, versions: versions, now: clock.now()))
+    // The next snapshot is built before the commit, so that nothing can fail after it. An import takes long; reads of
+    // this actor go on meanwhile.
+    let isAlone = group[0].isAlone
+    let (batch, next, completions) =
+      isAlone ? await offThreadPool { work.applied(group) } : work.applied(group)
     // Even if the commit fails: the journal may have kept the batch all the same.
     versions.pass(batch.highestVersion)
     do throws(PointStoreError) {
@@ -112,6 +129,7 @@ actor GroupCommitWriter {
         evictedKeys = batch.records.flatMap { keys.insert($0) }
         for source in batch.sources { sources[ExactText(source.name)] = source }
         index.replace(with: next, version: dataVersions.next(at: clock.now()))
+        mergeLargeParts(of: next)
       }
       return (completions, .success(()))
     } catch {
@@ -119,20 +137,53 @@ actor GroupCommitWriter {
     }
   }
 
-  /// Applies the writes of a group. The next snapshot is built before the commit, so that nothing can fail after it.
-  private func apply(
-    _ group: [PendingWrite]
-  ) -> (batch: JournalBatch, next: PointSnapshot, completions: [Completion]) {
-    let snapshot = index.snapshot
-    var transaction = WriteTransaction(on: snapshot, keys: keys, versions: versions, now: clock.now())
-    let completions = group.map { $0.apply(&transaction) }
-    var batch = transaction.batch
-    batch.sources = batch.sources.compactMap { source in
-      let known = sources[ExactText(source.name)]
-      let merged = source.completed(by: known)
-      return merged == known ? nil : merged
+  /// Starts to merge large parts, unless a merge is in progress.
+  private func mergeLargeParts(of snapshot: PointSnapshot) {
+    let limit = PointSnapshot.largestPartOfChange
+    guard !isMerging, merge == nil, snapshot.hasLargePartsToMerge(above: limit) else { return }
+    isMerging = true
+    merges.async {
+      let merge = snapshot.mergingLargeParts(above: limit)
+      Task { await self.end(merge) }
     }
-    if !batch.isEmpty { batch.evictedKeys = evictedKeys }
-    return (batch, snapshot.applying(PointChanges(puts: batch.puts, removals: batch.removals)), completions)
+  }
+
+  private func end(_ merge: PointSnapshot.Merge?) {
+    isMerging = false
+    self.merge = merge
+    if !isWriting { adoptMerge() }
+  }
+
+  /// Puts merged parts into the index, which has the same places then.
+  private func adoptMerge() {
+    guard let merge = merge.take() else { return }
+    let (snapshot, version) = index.current
+    if let merged = snapshot.adopting(merge) { index.replace(with: merged, version: version) }
+  }
+
+  /// What a group of writes is applied to.
+  private struct GroupWork: Sendable {
+    let snapshot: PointSnapshot
+    let sources: [ExactText: DataSource]
+    let evictedKeys: [String]
+    let transaction: WriteTransaction
+
+    /// Applies writes.
+    func applied(
+      _ group: [PendingWrite]
+    ) -> (batch: JournalBatch, next: PointSnapshot, completions: [Completion]) {
+      var transaction = transaction
+      let completions = group.map { $0.apply(&transaction) }
+      var batch = transaction.batch
+      batch.sources = batch.sources.compactMap { source in
+        let known = sources[ExactText(source.name)]
+        let merged = source.completed(by: known)
+        return merged == known ? nil : merged
+      }
+      if !batch.isEmpty { batch.evictedKeys = evictedKeys }
+      let changes = PointChanges(puts: batch.puts, removals: batch.removals)
+      let largestJoined = group[0].isAlone ? Int.max : PointSnapshot.largestPartOfChange
+      return (batch, snapshot.applying(changes, joiningUpTo: largestJoined), completions)
+    }
   }
 }

@@ -13,8 +13,11 @@ extension MemoryStore: PointImporter {
   ) async throws -> ImportReport where Batches.Element == [ImportRow] {
     if options.dryRun {
       let (stage, now) = (try await staged(batches), clock.now())
-      let plan = ImportPlan(
-        stage, mode: options.mode, removal: options.removal, into: snapshot, ids: NewIDs(at: now), version: 0, at: now)
+      let plan = await offThreadPool { [snapshot] in
+        ImportPlan(
+          stage, mode: options.mode, removal: options.removal, into: snapshot, ids: NewIDs(at: now), version: 0, at: now
+        )
+      }
       if let failure = plan.failure { throw failure }
       return plan.report
     }
@@ -71,17 +74,14 @@ extension MemoryStore: PointImporter {
     _ batches: Batches
   ) async throws -> ImportStage where Batches.Element == [ImportRow] {
     let stage = SharedStage(ImportStage(against: snapshot))
-    var appending: Task<Void, Never>?
-    do {
+    // A child task runs on the caller's executor.
+    try await withThrowingTaskGroup(of: Void.self) { group in
       for try await batch in batches {
-        await appending?.value
-        appending = Task { stage.append(batch) }
+        _ = try await group.next()
+        group.addTask { stage.append(batch) }
       }
-    } catch {
-      await appending?.value
-      throw error
+      try await group.waitForAll()
     }
-    await appending?.value
     return stage.take()
   }
 }

@@ -31,7 +31,7 @@ package struct Statement: Hashable, Sendable {
 /// The values of a statement's placeholders in PostgreSQL's binary format.
 ///
 /// A statement declares each type with a cast (`$1::uuid`), so that only the bytes are sent.
-package struct Parameters: Sendable {
+package struct Parameters: Hashable, Sendable {
   package private(set) var bytes: [UInt8] = []
   /// The range of each value's bytes; `nil` is SQL's null.
   package private(set) var ranges: [Range<Int>?] = []

@@ -11,7 +11,7 @@ package final class PostgresStore: Sendable {
   let thread: PollingThread
   let configuration: PostgresConfiguration
   let versionCache = VersionCache()
-  let sharedCount = SharedCount()
+  let sharedCounts: SharedCounts<CountKey, QueryResult>
   let changeNotifier = ChangeNotifier()
   /// The server whose sequence of versions has been moved up to the clock; see ``followClock(again:)``.
   let followedServer = Mutex<FollowedServer?>(nil)
@@ -28,6 +28,7 @@ package final class PostgresStore: Sendable {
     self.migrations = migrations
     pool = ConnectionPool(
       on: thread, configuration, connections: configuration.poolSize, waiters: configuration.maximumWaiters)
+    sharedCounts = SharedCounts(waitTimeout: .milliseconds(configuration.waitTimeoutMilliseconds))
   }
 
   deinit {

@@ -71,15 +71,9 @@ extension PostgresStore {
   /// Returns the number of places of each category, in descending order. It scans the index of categories, or reads the
   /// places in the box.
   package func categoryCounts(in box: BoundingBox?) async throws(PointStoreError) -> [CategoryCount] {
-    if let box { return try await categoryCounts(Self.categoryCounts(in: box)) }
-    return try await sharedCount.counts { [self] () async throws(PointStoreError) in
-      try await categoryCounts((Self.categoryCounts, Parameters()))
-    }
-  }
-
-  private func categoryCounts(_ query: (Statement, Parameters)) async throws(PointStoreError) -> [CategoryCount] {
+    let query = box.map { Self.categoryCounts(in: $0) } ?? (Self.categoryCounts, Parameters())
     var counts: [CategoryCount] = []
-    for row in try await read(query).rows {
+    for row in try await readCount(query).rows {
       counts.append(CategoryCount(category: try row.text(0), count: Int(try row.integer(1))))
     }
     return counts
@@ -182,7 +176,7 @@ extension PostgresStore {
     let chord = max(0, Geodesic.leastChordMetres(distanceMetres: radius) - SpatialBox.slackMetres)
     let inside = chord > 0 ? try await number(Self.count(filter, center: center, chord: chord)) : 0
     var count = inside
-    for row in try await read(Self.edge(filter, center: center, chord: chord > 0 ? chord : -1)).rows {
+    for row in try await readCount(Self.edge(filter, center: center, chord: chord > 0 ? chord : -1)).rows {
       let position: Coordinate
       do {
         position = try Coordinate(latitude: try row.double(0), longitude: try row.double(1))
@@ -195,43 +189,7 @@ extension PostgresStore {
   }
 
   private func number(_ query: (Statement, Parameters)) async throws(PointStoreError) -> Int {
-    guard let row = try await read(query).rows.first else { throw .unexpected(reason: "a count has no row") }
+    guard let row = try await readCount(query).rows.first else { throw .unexpected(reason: "a count has no row") }
     return Int(try row.integer(0))
   }
-}
-
-/// The counting of all places by category: one statement at a time, for all callers.
-///
-/// It reads the whole index of categories, for a second with ten million places. Callers with a statement each would
-/// take all connections and the server's processors from the other reads.
-///
-/// A caller gets the result of a statement that began after the call, so that it contains what was committed before.
-/// A caller that is cancelled leaves the statement to the others.
-actor SharedCount {
-  private typealias Count = Task<Result<[CategoryCount], PointStoreError>, Never>
-
-  private var running: Count?
-
-  /// The statement that begins when the one that runs has ended.
-  private var next: Count?
-
-  /// Returns the counts by the next statement.
-  func counts(
-    _ read: @escaping @Sendable () async throws(PointStoreError) -> [CategoryCount]
-  ) async throws(PointStoreError) -> [CategoryCount] {
-    if let next { return try await next.value.get() }
-    let count = Count { [running] in
-      _ = await running?.value
-      self.noteStart()
-      do throws(PointStoreError) {
-        return .success(try await read())
-      } catch {
-        return .failure(error)
-      }
-    }
-    next = count
-    return try await count.value.get()
-  }
-
-  private func noteStart() { (running, next) = (next, nil) }
 }

@@ -1,10 +1,16 @@
-import IndexedStore
+import Dispatch
 import Logging
 import MemoryStore
+import PointIndex
 import Points
-import PostgresStore
+import PostgresClient
+import PostgresTestSupport
 import Synchronization
+import TestSupport
 import Testing
+
+@testable import IndexedStore
+@testable import PostgresStore
 
 /// Reads after a position, and reads while the database is unavailable, over a feed whose responses are scripted.
 @Suite struct FreshnessTests {
@@ -204,6 +210,167 @@ import Testing
   }
 }
 
+/// Indexes with many changes, over a feed whose responses are scripted.
+@Suite(.timeLimit(.minutes(5))) struct ManyChangesTests {
+  /// Runs a body with an index, whose copies end at once.
+  private func withIndex(
+    memoryLimit: Int? = nil, _ body: (IndexFollower, ScriptedFeed) async throws -> Void
+  ) async throws {
+    let feed = ScriptedFeed(at: try #require(ChangePosition(text: "1.a.a")))
+    let index = IndexFollower(
+      feed, memoryLimit: memoryLimit, waitLimit: .seconds(600),
+      logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    let task = Task { await index.run() }
+    try await index.waitUntilFollowing()
+    try await body(index, feed)
+    task.cancel()
+    feed.endCopies()
+    await task.value
+  }
+
+  private func points(_ ids: Range<UInt64>) throws -> ContiguousArray<PointOfInterest> {
+    let draft = try ImportRow.sample("a", 1, 2).draft
+    let time = Timestamp(microsecondsSinceEpoch: 0)
+    return ContiguousArray(
+      ids.map { PointOfInterest(id: .sample($0), draft: draft, version: 1, createdAt: time, updatedAt: time) })
+  }
+
+  @Test func changedPlaceIsReadableWhileLargePartsAreMerged() async throws {
+    try await withIndex { index, feed in
+      let size = UInt64(PointSnapshot.largestPartOfChange) + 1
+      index.merges.suspend()
+      for part in 0..<2 as Range<UInt64> {
+        feed.answerOnce(puts: try points(part * size..<(part + 1) * size))
+        while await index.confirm()?.count != Int((part + 1) * size) {}
+      }
+      #expect(index.partCount == 2)
+
+      feed.answerOnce(puts: try points(2 * size..<2 * size + 1), removals: [.sample(0)])
+      while await index.confirm()?.point(id: .sample(2 * size)) == nil {}
+      #expect(index.partCount == 3)
+
+      index.merges.resume()
+      while index.partCount != 2 {
+        await index.confirm()
+        try await Task.sleep(for: .milliseconds(1))
+      }
+      let snapshot = try #require(await index.confirm())
+      #expect(snapshot.count == Int(2 * size))
+      #expect(snapshot.point(id: .sample(0)) == nil)
+    }
+  }
+
+  @Test func readThatNeedsTheIndexIsServedWhileBulkCommitsContinue() async throws {
+    try await withIndex { index, feed in
+      feed.state.withLock { $0.answer = .manyChanges }
+      let store = IndexedStore(MemoryStore(), index: index)
+
+      for _ in 0..<20 { _ = try await store.mapSnapshot() }
+
+      #expect(store.indexReads == 20)
+    }
+  }
+
+  @Test func cancelledReadStopsWaitingForTheIndex() async throws {
+    try await withIndex { index, feed in
+      feed.state.withLock { $0.copyMayEnd = false }
+      feed.state.withLock { $0.answer = .manyChanges }
+      let store = IndexedStore(MemoryStore(), index: index)
+      let read = Task { try await store.mapSnapshot() }
+      try await feed.waitForCopies()
+
+      read.cancel()
+
+      await #expect(throws: PointStoreError.indexNotReady) { try await read.value }
+    }
+  }
+
+  @Test func readThatFindsTheDatabaseOverloadedWaitsForTheIndex() async throws {
+    let database = try await TemporaryDatabase.make()
+    let postgres = try await database.migratedStore(poolSize: 1) { $0.maximumWaiters = 1 }
+    try await withIndex { index, feed in
+      feed.state.withLock { $0.copyMayEnd = false }
+      feed.state.withLock { $0.answer = .manyChanges }
+      let store = IndexedStore(postgres, index: index)
+      func occupy() -> Task<Void, any Error> {
+        Task { _ = try await postgres.read(Statement("busy", "SELECT 1::int8 FROM pg_sleep(3600)"), Parameters()) }
+      }
+      // The only connection is busy before the next statement takes the only place in the queue.
+      let running = occupy()
+      while await postgres.poolLoad().busy == 0 { try await Task.sleep(for: .milliseconds(1)) }
+      let waiting = occupy()
+      while await postgres.poolLoad().waiting == 0 { try await Task.sleep(for: .milliseconds(1)) }
+
+      async let page = store.page(matching: PointQuery(limit: 1))
+      try await feed.waitForCopies()
+      while store.databaseReads == 0 { await Task.yield() }
+      feed.endCopies()
+
+      #expect(try await page.points.isEmpty)
+      #expect(store.indexReads == 1)
+      for task in [running, waiting] { task.cancel() }
+      for task in [running, waiting] { _ = await task.result }
+    }
+    await postgres.shutDown()
+  }
+
+  @Test(arguments: [false, true]) func indexThatOutgrowsItsLimitIsNotUsed(byCatchingUp: Bool) async throws {
+    try await withIndex(memoryLimit: 10 * IndexFollower.bytesPerPoint) { index, feed in
+      let puts = try points(0..<9)
+      if byCatchingUp {
+        feed.state.withLock { state in
+          state.copiedChanges = Array(puts)
+          state.answer = .manyChanges
+        }
+      } else {
+        feed.answerOnce(puts: puts)
+        while await index.confirm()?.count != puts.count {}
+        feed.answerOnce(puts: try points(9..<12))
+        await index.confirm()
+      }
+
+      try await index.wait { $0.phase == .tooLarge || byCatchingUp && $0.points == puts.count }
+      if byCatchingUp {
+        feed.state.withLock { $0.copiedChanges = Array((try? points(9..<12)) ?? []) }
+        try await index.wait { $0.phase == .tooLarge }
+      }
+      #expect(index.status.builds == 1)
+      #expect(index.status.isUnused)
+    }
+  }
+
+  @Test func indexIsBuiltAgainWhereTheChangesAloneDoNotFit() async throws {
+    try await withIndex(memoryLimit: 10 * IndexFollower.bytesPerPoint) { index, feed in
+      feed.state.withLock { state in
+        state.copiedChanges = Array((try? points(0..<20)) ?? [])
+        state.answer = .manyChanges
+      }
+
+      try await index.wait { $0.builds > 1 }
+    }
+  }
+
+  @Test func indexThatIsLostAgainAndAgainIsBuiltAfterGrowingDelays() async throws {
+    try await withIndex { index, feed in
+      let start = ContinuousClock.now
+      feed.state.withLock { $0.answer = .lost(reason: "a test") }
+
+      while index.status.builds < 6 {
+        await index.confirm()
+        try await Task.sleep(for: .milliseconds(1))
+      }
+
+      // 0.1, 0.2, 0.4, 0.8 and 1.6 s.
+      #expect(ContinuousClock.now - start >= .seconds(3.1))
+    }
+  }
+}
+
+extension IndexFollower {
+  /// The number of parts of the index.
+  fileprivate var partCount: Int { state.withLock { $0.standing?.snapshot.partCount ?? 0 } }
+}
+
 /// An index whose database becomes a standby, and is promoted.
 @Suite struct StandbyFollowingTests {
   @Test(arguments: [Duration.zero, .seconds(600)])
@@ -256,6 +423,10 @@ private final class ScriptedFeed: PointChangeFeed {
     var isStandby = false
     /// A Boolean value that indicates whether copies end, so that the index follows; otherwise it stays as it is.
     var copyMayEnd = true
+    /// The places that a copy of changes passes.
+    var copiedChanges: [PointOfInterest] = []
+    /// A Boolean value that indicates whether the response is given once, and then that there are no changes.
+    var isAnsweredOnce = false
     /// The number of copies that have not ended.
     var copies = 0
     /// The number of copies of all places so far.
@@ -276,7 +447,16 @@ private final class ScriptedFeed: PointChangeFeed {
 
   func changes(after position: ChangePosition) async throws(PointStoreError) -> ChangeFeed.Answer {
     try checkPrimary()
-    guard let answer = state.withLock({ $0.answer }) else { throw .unavailable(reason: "a test") }
+    let answer = state.withLock { state in
+      defer {
+        if state.isAnsweredOnce {
+          state.answer = .changes(puts: [], removals: [], to: self.position)
+          state.isAnsweredOnce = false
+        }
+      }
+      return state.answer
+    }
+    guard let answer else { throw .unavailable(reason: "a test") }
     return answer
   }
 
@@ -301,7 +481,27 @@ private final class ScriptedFeed: PointChangeFeed {
     after position: ChangePosition, _ body: @escaping @Sendable (ChangeFeed.Change) -> Void
   ) async throws(PointStoreError) -> ChangeFeed.CopyResult {
     await copy()
-    return .copied(to: position)
+    for point in state.withLock({ $0.copiedChanges }) {
+      var (name, tags) = (point.draft.name, point.draft.tags.json)
+      name.withUTF8 { name in
+        tags.withUTF8 { tags in
+          body(
+            .put(
+              PointFields(
+                id: point.id, coordinate: point.draft.coordinate, version: point.version, createdAt: point.createdAt,
+                updatedAt: point.updatedAt, name: name, category: nil, tags: tags, source: nil, sourceID: nil)))
+        }
+      }
+    }
+    return .copied(to: self.position)
+  }
+
+  /// Responds with changes, once.
+  func answerOnce(puts: ContiguousArray<PointOfInterest>, removals: [PointID] = []) {
+    state.withLock { state in
+      state.answer = .changes(puts: puts, removals: removals, to: position)
+      state.isAnsweredOnce = true
+    }
   }
 
   private func copy() async {

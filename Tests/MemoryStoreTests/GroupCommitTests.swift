@@ -1,8 +1,12 @@
-@testable import MemoryStore
+import Basics
+import Dispatch
 import Points
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import MemoryStore
+@testable import PointIndex
 
 @Suite struct GroupCommitTests {
   @Test func writesThatArriveDuringACommitAreCommittedAsOneBatch() async throws {
@@ -66,6 +70,58 @@ import Testing
     await #expect(throws: PointWriteError.notFound) { try await store.delete(id: .sample(1), if: .none) }
 
     #expect(journal.committed.withLock { $0.isEmpty })
+  }
+
+  @Test(.timeLimit(.minutes(5))) func dataSetsAreReadWhileAnImportIsApplied() async throws {
+    let (store, ids) = (MemoryStore(), HeldIDs())
+    let row = try ImportRow.sample("new", 1, 1)
+    async let imported = store.load(
+      AsyncStream { rows in
+        rows.yield([row])
+        rows.finish()
+      }, ids: ids)
+    while !ids.isHeld { await Task.yield() }
+
+    #expect(try await store.sources().isEmpty)
+    ids.release()
+
+    #expect(try await imported.created == 1)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func removedPlacesLeaveLargePartsBesideTheWrites() async throws {
+    let store = MemoryStore()
+    let rows = try (0..<10_000).map { try ImportRow.sample("\($0)", 1, 1, source: "s", sourceID: "\($0)") }
+    _ = try await store.load(
+      AsyncStream { batches in
+        batches.yield(rows)
+        batches.finish()
+      })
+    var position: ExactText?
+    for _ in 0..<6 { position = try await store.deleteBatch(ofSource: "s", after: position).next }
+
+    // The merged part replaces the former one without a further write.
+    while store.snapshot.parts.contains(where: { $0.segment.count == rows.count }) {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+
+    #expect(store.count == 4000)
+    #expect(store.snapshot.parts.reduce(0) { $0 + $1.segment.count } < 6000)
+  }
+}
+
+/// A source of ids that waits until it is released.
+private final class HeldIDs: ImportIDSource {
+  private let released = DispatchSemaphore(value: 0)
+  private let held = Atomic(false)
+
+  var isHeld: Bool { held.load(ordering: .relaxed) }
+
+  func release() { released.signal() }
+
+  func id(for place: PointDraft, attempt: Int) -> PointID {
+    held.store(true, ordering: .relaxed)
+    released.wait()
+    return .sample(1)
   }
 }
 

@@ -196,6 +196,100 @@ import Testing
   }
 }
 
+/// Merges of large parts beside changes.
+@Suite struct PartMergeTests {
+  private static func points(_ ids: some Sequence<UInt64>, category: String = "a") throws -> ContiguousArray<
+    PointOfInterest
+  > {
+    try ContiguousArray(
+      ids.map { number in
+        let row = try ImportRow.sample("\(number)", Double(number % 90), Double(number % 180), category: category)
+        let time = Timestamp(microsecondsSinceEpoch: 0)
+        return PointOfInterest(id: .sample(number), draft: row.draft, version: 1, createdAt: time, updatedAt: time)
+      })
+  }
+
+  @Test func changesLeaveLargePartsToMerges() throws {
+    var snapshot = PointSnapshot(try Self.points(0..<300))
+    snapshot = snapshot.applying(.init(puts: try Self.points(300..<600)), joiningUpTo: 200)
+    #expect(snapshot.parts.count == 2)
+    let segments = snapshot.parts.map(\.segment)
+
+    let merge = try #require(snapshot.mergingLargeParts(above: 200))
+    // Meanwhile places of the parts are removed and replaced, and one is added.
+    snapshot = snapshot.applying(
+      .init(puts: try Self.points([7, 1000], category: "b"), removals: [.sample(8), .sample(450)]), joiningUpTo: 200)
+    #expect(segments.allSatisfy { segment in snapshot.parts.contains { $0.segment === segment } })
+    let merged = try #require(snapshot.adopting(merge))
+
+    #expect(merged.parts.count == 2)
+    #expect(merged.count == 599)
+    #expect(merged.point(id: .sample(7))?.draft.category == "b")
+    #expect(merged.point(id: .sample(8)) == nil)
+    #expect(merged.point(id: .sample(450)) == nil)
+    #expect(merged.point(id: .sample(1000)) != nil)
+    #expect(!merged.hasLargePartsToMerge(above: 200))
+    #expect(merged.categoryCounts(in: nil) == [.init(category: "a", count: 597), .init(category: "b", count: 2)])
+  }
+
+  @Test func partWithMostlyRemovedPlacesIsMergedAlone() throws {
+    let snapshot = PointSnapshot(try Self.points(0..<300))
+      .applying(.init(removals: (0..<200).map { .sample($0) }), joiningUpTo: 200)
+    #expect(snapshot.parts.map(\.segment.count) == [300])
+
+    let merge = try #require(snapshot.mergingLargeParts(above: 200))
+    let merged = try #require(snapshot.adopting(merge))
+
+    #expect(merged.parts.map(\.segment.count) == [100])
+    #expect(merged.count == 100)
+  }
+
+  @Test func mergeOfPartsThatAreGoneIsNotAdopted() throws {
+    let snapshot = PointSnapshot(try Self.points(0..<300))
+      .applying(.init(puts: try Self.points(300..<600)), joiningUpTo: 200)
+    let merge = try #require(snapshot.mergingLargeParts(above: 200))
+
+    #expect(snapshot.applying(.init(puts: try Self.points(600..<900))).adopting(merge) == nil)
+  }
+
+  @Test(arguments: 0..<10)
+  func changesBesideMergesAddUpToTheSamePlaces(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var snapshot = PointSnapshot()
+    var merge: PointSnapshot.Merge?
+    var merges = 0
+    var expected: [PointID: String] = [:]
+
+    for round in 0..<80 {
+      if let adopted = merge.flatMap({ snapshot.adopting($0) }) {
+        snapshot = adopted
+        merges += 1
+      }
+      // A merge lasts for some rounds.
+      if round.isMultiple(of: 3) { merge = snapshot.mergingLargeParts(above: 100) } else { merge = nil }
+      let size = [1, 3, 40, 300][Int.random(in: 0..<4, using: &random)]
+      for _ in 0...Int.random(in: 0..<3, using: &random) {
+        let ids = (0..<size).map { _ in UInt64.random(in: 0..<2_000, using: &random) }
+        let putIDs = Set(ids.prefix(size / 2 + 1))
+        let removals = ids.dropFirst(size / 2 + 1).map { PointID.sample($0) }
+        snapshot = snapshot.applying(
+          .init(puts: try Self.points(putIDs, category: "\(round % 5)"), removals: removals), joiningUpTo: 100)
+        for id in removals { expected[id] = nil }
+        for id in putIDs { expected[.sample(id)] = "\(round % 5)" }
+      }
+    }
+
+    #expect(merges > 3)
+    var walk = PointWalk(snapshot, matching: PointQuery())
+    var walked: [PointOfInterest] = []
+    while !walk.isAtEnd { walked += walk.nextBatch(maximumCount: 7, maximumSteps: 50) }
+    #expect(snapshot.count == expected.count)
+    #expect(walked.map(\.id) == expected.keys.sorted())
+    #expect(walked.allSatisfy { $0.draft.category == expected[$0.id] })
+    #expect(snapshot.pyramid.root?.totals.count == PointSnapshot(ContiguousArray(walked)).pyramid.root?.totals.count)
+  }
+}
+
 @Suite struct PointIndexTests {
   @Test func readersGetTheSnapshotOfTheLastReplacementWithItsVersion() throws {
     let index = PointIndex(PointSnapshot(), version: DataVersion(token: "a"))

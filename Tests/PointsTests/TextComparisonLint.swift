@@ -30,6 +30,7 @@ import Testing
     ("Credential", "the token's text, which a hash of its bytes stands for"),
     ("DataVersion.token", "made by a store, ASCII"),
     ("Statement", "SQL of this program"),
+    ("CountKey", "SQL of this program"),
     ("Group.name", "the name of a statement of this program"),
     ("ServerIdentity.life", "digits in base 36"),
     ("Migration", "file names and SQL that come with this program"),
@@ -51,6 +52,7 @@ import Testing
     ("PointRecords.swift", "PointRecord.none", "numbers of texts"),
     ("SummaryColumns.swift", "PointRecord.none", "numbers of texts"),
     ("Segment.swift", "left.key != right.key", "shuffle keys, which are numbers"),
+    ("SharedCounts.swift", ".key ==", "statements of this program and their parameters, which are bytes"),
   ]
 
   private static let modules = [

@@ -35,6 +35,16 @@ import Testing
     #expect(memory(files) == 128 << 20)
   }
 
+  @Test(arguments: [([:], 192), (["READ_STALE_S": "60"], 128), (["POINT_INDEX": "on"], nil)])
+  func indexLeavesMemoryForItsBuildAndForResponses(_ settings: [String: String], mebibytes: Int?) throws {
+    let settings = settings.merging(["DATABASE_URL": "postgres://localhost/waymark"]) { $1 }
+    let configuration = try IndexConfiguration(Settings(environment: settings))
+
+    #expect(
+      configuration.memoryLimit(of: AvailableMemory(physicalBytes: 512 << 20) { _ in nil })
+        == mebibytes.map { $0 << 20 })
+  }
+
   @Test(arguments: [(512 << 20, 128 << 20), (16 << 20, 16 << 20)])
   func responsesMayBufferAQuarterOfTheMemory(bytes: Int, quarter: Int) {
     #expect(AvailableMemory(physicalBytes: bytes) { _ in nil }.defaultBufferedBytes == quarter)

@@ -96,6 +96,9 @@ public final class PointSnapshot: Sendable {
   /// The parts, the largest first; none is empty.
   let parts: [Part]
 
+  /// The number of parts.
+  package var partCount: Int { parts.count }
+
   /// The columns that summaries are made of, by part.
   let summaryColumns: [SummaryColumns]
 
@@ -244,12 +247,15 @@ extension PointSnapshot {
   ///
   /// For m changes O(m log m), O(log n) times that on average, and an eighth of a byte for each place of a part that
   /// loses one.
-  public func applying(_ changes: consuming PointChanges) -> PointSnapshot {
+  ///
+  /// - Parameter largestJoined: the number of places of a part above which it is not built again, however many places
+  ///   are added and whatever it has lost. Merge such parts with ``mergingLargeParts(above:)`` instead.
+  public func applying(_ changes: consuming PointChanges, joiningUpTo largestJoined: Int = .max) -> PointSnapshot {
     if changes.isEmpty { return self }
     var ids = changes.removals
     ids.append(contentsOf: changes.puts.ids)
     ids.sort()
-    var kept: [Part] = []
+    var (large, kept): ([Part], [Part]) = ([], [])
     var pyramidChanges = PyramidChanges(additions: changes.puts)
     for (index, var part) in parts.enumerated() {
       let slots = part.slots(of: ids)
@@ -257,7 +263,8 @@ extension PointSnapshot {
         pyramidChanges.remove(slots, of: part, at: index)
         part.remove(slots)
       }
-      if part.count > 0 { kept.append(part) }
+      guard part.count > 0 else { continue }
+      if part.segment.count > largestJoined { large.append(part) } else { kept.append(part) }
     }
     var points = changes.puts
     changes.puts = PointBuffer()
@@ -276,10 +283,80 @@ extension PointSnapshot {
     }
     if points.count > 0 { kept.append(Part(segment: Segment(points, text: textConfiguration))) }
     let former = parts.map(\.segment)
-    let next = kept.map { $0.compacted(text: textConfiguration) }
+    let next = large + kept.map { $0.compacted(text: textConfiguration) }
     for part in next { part.segment.buildTagIndexes(like: former) }
     return PointSnapshot(
       parts: next, text: textConfiguration, pyramid: pyramid(after: pyramidChanges, parts: next))
+  }
+
+  /// The bytes of the texts of the places, without the share of removed ones.
+  package var textBytes: Int {
+    parts.reduce(0) { sum, part in
+      sum + Int(Double(part.segment.records.texts.count) * Double(part.count) / Double(part.segment.count))
+    }
+  }
+
+  /// The number of places of a part above which it is merged beside the changes: other callers wait for a change. A
+  /// part of this size is built in some 20 ms.
+  package static let largestPartOfChange = 8192
+
+  /// A part that replaces several parts of a snapshot, or one with many removed places.
+  package struct Merge: Sendable {
+    /// The parts that are replaced, as they were merged.
+    fileprivate let former: [Part]
+    /// The part of their places.
+    fileprivate let part: Part
+  }
+
+  /// Merges the parts that ``applying(_:joiningUpTo:)`` has left beside each other although none is more than twice as
+  /// large as the next, or a part that has lost more than half of its places. O(n log n) for n places of these parts.
+  ///
+  /// The snapshot may be changed meanwhile: ``adopting(_:)`` puts the result into a later one.
+  ///
+  /// - Parameter largestJoined: the number of places of a part above which it is merged here.
+  /// - Returns: `nil` where no parts have to be merged.
+  package func mergingLargeParts(above largestJoined: Int) -> Merge? {
+    guard let former = mergedParts(above: largestJoined) else { return nil }
+    var points = PointBuffer()
+    points.reserveCapacity(
+      former.reduce(0) { $0 + $1.count }, textBytes: former.reduce(0) { $0 + $1.segment.records.texts.count })
+    for part in former { points.append(contentsOf: part.segment, isDead: part.isDead) }
+    let segment = Segment(points, text: textConfiguration)
+    segment.buildTagIndexes(like: parts.map(\.segment))
+    return Merge(former: former, part: Part(segment: segment))
+  }
+
+  /// Returns a Boolean value that indicates whether ``mergingLargeParts(above:)`` has parts to merge.
+  package func hasLargePartsToMerge(above largestJoined: Int) -> Bool { mergedParts(above: largestJoined) != nil }
+
+  private func mergedParts(above largestJoined: Int) -> [Part]? {
+    let large = parts.filter { $0.segment.count > largestJoined }.sorted { $0.count < $1.count }
+    var (end, count) = (0, 0)
+    while end < large.count, end == 0 || large[end].count <= 2 * count {
+      count += large[end].count
+      end += 1
+    }
+    if end > 1 { return Array(large[..<end]) }
+    return large.first { $0.isMostlyDead }.map { [$0] }
+  }
+
+  /// Returns this snapshot with merged parts in place of those that an earlier one had; `nil` where one of these is no
+  /// longer there. O(n / 64) for the places of the parts, and O(log n) for each that was removed since.
+  package func adopting(_ merge: Merge) -> PointSnapshot? {
+    var next = parts
+    var removed: [PointID] = []
+    for former in merge.former {
+      guard let index = next.firstIndex(where: { $0.segment === former.segment }) else { return nil }
+      next.remove(at: index).tombstones?.forEach { slot in
+        if !former.isDead(slot) { removed.append(former.segment.columns.ids[slot]) }
+      }
+    }
+    removed.sort()
+    var part = merge.part
+    let slots = part.slots(of: removed)
+    if !slots.isEmpty { part.remove(slots) }
+    if part.count > 0 { next.append(part) }
+    return PointSnapshot(parts: next, text: textConfiguration, pyramid: pyramid)
   }
 
   private func isJoining(_ part: Part, additions: Int) -> Bool {
@@ -310,9 +387,12 @@ extension PointSnapshot.Part {
     return found
   }
 
+  /// A Boolean value that indicates whether more than half of the places are dead.
+  fileprivate var isMostlyDead: Bool { (tombstones?.count ?? 0) > segment.count / 2 }
+
   /// Returns the part without its dead places, where they are more than half.
   fileprivate func compacted(text configuration: TextIndexConfiguration) -> PointSnapshot.Part {
-    guard let tombstones, tombstones.count > segment.count / 2 else { return self }
+    guard isMostlyDead else { return self }
     var points = PointBuffer()
     points.reserveCapacity(count, textBytes: segment.records.texts.count)
     points.append(contentsOf: segment, isDead: isDead)

@@ -135,6 +135,15 @@ struct IndexConfiguration: Hashable {
   /// The longest time at a start for which the server is not ready because the index is not complete.
   let readinessLimit: Duration
 
+  /// Returns the maximum number of bytes of an index; `nil` where any size is allowed.
+  ///
+  /// A quarter of the memory is left for responses and connections. While an index is built, it needs twice its size,
+  /// and the former one is kept where it may still be read.
+  func memoryLimit(of memory: AvailableMemory) -> Int? {
+    guard use == .auto else { return nil }
+    return memory.bytes / 4 * 3 / (freshness.staleLifetime > .zero ? 3 : 2)
+  }
+
   /// Creates the configuration of the settings.
   ///
   /// - Throws: ``ConfigurationError``, also for a setting that would have no effect.

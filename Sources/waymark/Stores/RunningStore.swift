@@ -159,7 +159,7 @@ struct RunningStore: Service {
     }
     let follower = IndexFollower(
       ObservedFeed(feed: try ChangeFeed(store), outages: outages), freshness: database.index.freshness,
-      memoryLimit: database.index.use == .auto ? AvailableMemory.ofProcess.bytes / 2 : nil, text: text,
+      memoryLimit: database.index.memoryLimit(of: .ofProcess), text: text,
       waitLimit: database.waitTime, logger: logger)
     let indexed = IndexedStore(
       ObservedStore(store, factory: nil, outages: outages), index: follower,

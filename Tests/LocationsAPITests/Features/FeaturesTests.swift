@@ -255,10 +255,11 @@ import Testing
       id: .sample(1), draft: try .at(1, 2, name: "here"), version: 1, createdAt: time, updatedAt: time)
   }
 
-  @Test func numberMatchedIsLeftOutWhereAFilterTakesTooLongToCount() async throws {
+  @Test(arguments: [PointStoreError.filterTimeout, .overloaded, .timeout])
+  func numberMatchedIsLeftOutWhereCountingTakesTooLong(_ error: PointStoreError) async throws {
     let found = FoundPoint(point: try Self.place(), distanceMetres: nil)
     var store = StubStore { _ in PointPage(points: [found], hasMore: true) }
-    store.onCount = { _ throws(PointStoreError) in throw .filterTimeout }
+    store.onCount = { _ throws(PointStoreError) in throw error }
     let page = try await ServiceDriver(store: store).send(.GET, Self.items + "?filter=\("name LIKE '%'".encoded)")
 
     #expect(page.status == 200)

@@ -79,11 +79,14 @@ struct ItemsRoute: CallHandler {
     let page = try await context.service.page(matching: query)
     var result = FeaturePage(page)
     if isContinued || page.hasMore {
-      // The number is not known where a filter does not find it out in its time.
       do throws(PointStoreError) {
         result.numberMatched = try await context.service.store.count(matching: query)
-      } catch .filterTimeout {
-        result.numberMatched = nil
+      } catch {
+        switch error {
+        // The page is complete without the number, which may take much longer to find.
+        case .filterTimeout, .overloaded, .timeout: result.numberMatched = nil
+        default: throw error
+        }
       }
     }
     return result
