@@ -333,6 +333,27 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    "/locations?limit=1000", "/locations?q=place&limit=1000", "/locations?limit=1000&f=geojson",
+    "/ogc/collections/places/items?limit=1000",
+  ])
+  func longPageReservesMemory(target: String) async throws {
+    let barrier = Barrier()
+    defer { barrier.open() }
+    try await withServer(onComputing: { barrier.pass() }) { server in
+      let first = try await occupy(server)
+      let second = try await RawHTTPConnection.open(port: server.port)
+
+      try await second.send("GET \(target) HTTP/1.1\r\nHost: test\r\n\r\n")
+      try await until { server.computations.waiting == 1 }
+      #expect(server.bufferedBytes >= 1000 * 1024)
+      barrier.open()
+
+      #expect(try await second.response().status == 200)
+      _ = try await first.response()
+    }
+  }
+
   private static let id = "0190b7c5-7e5a-7000-8000-000000000001"
 
   /// Runs the body against a server with one event loop and one thread for computations.

@@ -184,7 +184,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (nil, "cursor=new"), ("", "cursor=new"), ("&&a=1&&b&", "a=1&b&cursor=new"),
+    (nil, "cursor=new"), ("", "cursor=new"), ("&&a=1&&b&", "a=1&b&cursor=new"), ("a=\u{7F}~", "a=%7F~&cursor=new"),
     ("cursor&cursors=1", "cursors=1&cursor=new"),
   ])
   func nextLinkKeepsAllParametersExceptTheCursor(query: String?, expected: String) {

@@ -187,6 +187,34 @@ import Testing
     #expect(mapping.tally.skipped.first?.count ?? 0 == skipped.count)
   }
 
+  @Test func membersOfAnObjectAreUnpackedAndOtherValuesKept() throws {
+    let mapping = try Mapping(
+      yaml: "name: name\nunpack: [more, count]\npoint: {latitude: 'p[0]', longitude: 'p[1]'}\ntags: {keep: all}")
+    let text = #"{"name":"A","more":{"a":"b"},"count":5,"p":[1,2]}"#
+
+    let row = try #require(parse(text, .ndjson, mapping).rows.first).draft
+
+    #expect(row.tags.dictionary == ["a": "b", "count": "5"])
+  }
+
+  @Test(arguments: [("[]", 0), ("{}", 0), ("[1]", 1), ("false", 1), ("null", 0)])
+  func emptyValueDoesNotExist(value: String, taken: Int) throws {
+    let mapping = try Mapping(
+      yaml: "name: name\ntake: [{any: [k]}]\npoint: {latitude: 'p[0]', longitude: 'p[1]'}")
+
+    #expect(parse(#"{"name":"A","k":\#(value),"p":[1,2]}"#, .ndjson, mapping).rows.count == taken)
+  }
+
+  @Test func differentElementsOfAnArrayAreOneText() throws {
+    let mapping = try Mapping(
+      yaml: "name: [list.z, list.y]\npoint: {latitude: 'p[0]', longitude: 'p[1]'}\ntags: {keep: all}")
+    let text = #"{"list":[{"y":"A"},{"y":"B"},{"y":"A"}],"k":["x","y","x"],"p":[1,2]}"#
+
+    let row = try #require(parse(text, .ndjson, mapping).rows.first).draft
+
+    #expect(row.name == "A;B" && row.tags.dictionary == ["k": "x;y"])
+  }
+
   // MARK: Tables
 
   @Test func namesOfColumnsThatPeopleUseAreRecognised() throws {
@@ -307,7 +335,9 @@ import Testing
     ("name: '{a'", "'{a'"), ("name: a\ncategory: [amenity]", "members"),
     ("name: a\ncategory: [amenity: x]", "amenity=cafe"),
     ("name: a\ntake: [{when: b}]", "'when'"), ("name: a\ntable: {separator: x}", "separator must be"),
-    ("source: {name: x}", "has no name"), ("name: a\ntags: {keep: {}}", "text"),
+    ("source: {name: x}", "has no name"), ("name: a\ntags: {keep: {}}", "text"), ("name: 'a[-1]'", "'a[-1]'"),
+    ("name: {value: {value: a, when: b}, when: c}", "one condition"),
+    ("name: a\ntake: [{any: {k: {atLeast: 1, x: 2}}}]", "atLeast with a number"),
   ])
   func invalidMappingIsAnErrorThatNamesThePart(text: String, reason: String) {
     let error = #expect(throws: MappingError.self) { try Mapping(yaml: text) }
@@ -315,13 +345,28 @@ import Testing
     #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
   }
 
+  @Test(arguments: [(16, true), (17, false)]) func pathHasAtMost16Steps(steps: Int, isValid: Bool) {
+    let path = Array(repeating: "a", count: steps).joined(separator: ".")
+
+    #expect(((try? Mapping(yaml: "name: \(path)")) != nil) == isValid)
+  }
+
+  @Test(arguments: [(49_998, true), (49_999, false)])
+  func mappingHasAtMost50000Parts(elements: Int, isValid: Bool) {
+    let list = Array(repeating: "b", count: elements).joined(separator: ",")
+
+    #expect(((try? Mapping(yaml: "name: a\nunpack: [\(list)]\n")) != nil) == isValid)
+  }
+
   @Test func aliasesThatMultiplyAreRejected() {
-    var text = "name: a\nx0: &x0 [a, a, a, a, a, a, a, a, a]\n"
-    for level in 1...9 {
-      text += "x\(level): &x\(level) [" + (0..<9).map { _ in "*x\(level - 1)" }.joined(separator: ",") + "]\n"
+    let values = Array(repeating: "a", count: 300).joined(separator: ",")
+    let fields = (1..<300).map { "k\($0): *values" }.joined(separator: ",")
+
+    let error = #expect(throws: MappingError.self) {
+      try Mapping(yaml: "name: a\ntake:\n- any: {k0: &values [\(values)],\(fields)}\n")
     }
 
-    #expect(throws: MappingError.self) { try Mapping(yaml: text + "unpack: *x9\n") }
+    #expect(error?.description.contains("parts") == true, "\(error?.description ?? "")")
   }
 
   // MARK: Helpers

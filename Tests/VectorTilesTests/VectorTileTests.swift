@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import VectorTiles
@@ -57,6 +58,37 @@ import VectorTiles
     let read = try VectorTileReader(tile.bytes)
     #expect(read.places == expected)
     #expect(read.clusters.map(\.attributes) == numbers.map { ["count": .unsigned($0)] })
+  }
+
+  @Test func equalTextsAreWrittenOnce() {
+    var layer = VectorTileLayer(name: "places")
+    let name = layer.addKey("name")
+    for number in 0..<200 {
+      layer.set(name, layer.value("<\(number % 100)>"))
+      layer.appendPoint(x: 0, y: 0)
+    }
+    var tile = VectorTile()
+
+    tile.append(layer)
+
+    let text = String(decoding: tile.bytes, as: UTF8.self)
+    #expect((0..<100).allSatisfy { text.components(separatedBy: "<\($0)>").count == 2 })
+  }
+
+  @Test func equalNumbersAreWrittenOnce() {
+    func byteCount(_ numbers: [UInt64]) -> Int {
+      var layer = VectorTileLayer(name: "clusters")
+      let count = layer.addKey("count")
+      for number in numbers {
+        layer.set(count, layer.value(number))
+        layer.appendPoint(x: 0, y: 0)
+      }
+      var tile = VectorTile()
+      tile.append(layer)
+      return tile.bytes.count
+    }
+
+    #expect(byteCount([300, 300]) < byteCount([300, 301]))
   }
 
   @Test func keyThatNoFeatureHasIsNotInTheLayer() throws {

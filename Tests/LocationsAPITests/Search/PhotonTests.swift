@@ -99,6 +99,27 @@ import Testing
     #expect(try names(reverse).count == 1)
   }
 
+  @Test(arguments: [(1_999, 1), (2_000, 0)])
+  func filteredSearchExamines2000Places(index: Int, count: Int) async throws {
+    let places = try (0..<2_100).map { number in
+      try Self.place(0, Double(number) / 10_000, "Stop", number == index ? "museum" : "cafe")
+    }
+    let driver = try await ServiceDriver(places: places)
+
+    let response = try await driver.send(.GET, "/reverse?lat=0&lon=0&radius=100&osm_tag=:museum")
+
+    #expect(try names(response).count == count)
+  }
+
+  @Test func filteredSearchHasAtMostAsManyPlacesAsItsLimit() async throws {
+    let driver = try await ServiceDriver(
+      places: try (0..<5).map { try Self.place(0, Double($0) / 1000, "Stop", "cafe") })
+
+    for target in ["/api?q=stop&osm_tag=:cafe&limit=2", "/reverse?lat=0&lon=0&radius=100&osm_tag=:cafe&limit=2"] {
+      #expect(try names(try await driver.send(.GET, target)).count == 2)
+    }
+  }
+
   @Test func reverseIsTheNearestPlaceWithinAKilometre() async throws {
     let driver = try await driver()
 
